@@ -1,0 +1,152 @@
+package inventory
+
+import "net/netip"
+
+// NodesFile is nodes.yaml.
+type NodesFile struct {
+	// Header names the format of the file.
+	Header `yaml:",inline"`
+	// Nodes of the cluster. The first control plane in this order is the one that is bootstrapped.
+	Nodes Nodes `yaml:"nodes"`
+}
+
+// Nodes are the machines of a cluster in the order of the file.
+type Nodes []Node
+
+// Node is one machine.
+type Node struct {
+	// Name of the machine in Proxmox VE and its hostname: a DNS-1123 label, unique. Required.
+	Name string `yaml:"name"`
+	// Role is control-plane, worker or gpu-worker. Required.
+	Role Role `yaml:"role"`
+	// VMID, 100 to 999999999, unique. Required.
+	VMID int `yaml:"vmid"`
+	// Address in network.cidr. Required.
+	Address netip.Addr `yaml:"address"`
+	// Address6 in network.cidr6. Required in a dual-stack cluster.
+	Address6 netip.Addr `yaml:"address6"`
+	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host.
+	Host string `yaml:"host"`
+	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
+	MAC MAC `yaml:"mac"`
+	// Sockets of the machine. Default: 1. A change reboots the node.
+	Sockets int `yaml:"sockets"`
+	// Size is what the machine is given. Default: that of the role. A change of cores or memory reboots the node;
+	// the disk can only grow.
+	Size `yaml:",inline"`
+	// CPUType that the machine sees. Default: x86-64-v2-AES, which any host of a cluster can offer.
+	CPUType string `yaml:"cpuType"`
+	// DiskStorage of the system disk. Default: proxmox.diskStorage.
+	DiskStorage string `yaml:"diskStorage"`
+	// DataDisks are further disks, mounted by Talos. Default: none.
+	DataDisks []DataDisk `yaml:"dataDisks"`
+	// Networks are further network cards. Default: none.
+	Networks []NIC `yaml:"networks"`
+	// GPUs that are passed through. Required for a gpu-worker, forbidden for the others.
+	GPUs []GPU `yaml:"gpus"`
+	// Labels of the Kubernetes node. Default: none.
+	Labels map[string]string `yaml:"labels"`
+	// Taints of the Kubernetes node, as key: value:Effect. Default: none.
+	Taints map[string]Taint `yaml:"taints"`
+	// Patches are raw Talos machine-config patches for this node, applied last.
+	Patches []Patch `yaml:"patches"`
+	// Tags in Proxmox VE, beside proxmox.tags. Default: none.
+	Tags []string `yaml:"tags"`
+	// Startup is the order at boot and shutdown of the host. Default: none.
+	Startup *Startup `yaml:"startup"`
+	// Protect forbids the deletion of this node. Default: false.
+	Protect bool `yaml:"protect"`
+}
+
+// DataDisk is a further disk of a node.
+type DataDisk struct {
+	// SizeGiB is the size in GiB. Required. It can only grow.
+	SizeGiB int `yaml:"sizeGiB"`
+	// Storage of the disk. Default: the node's diskStorage.
+	Storage string `yaml:"storage"`
+	// Mount is the name of the Talos user volume, mounted at /var/mnt/<mount>. Required.
+	Mount string `yaml:"mount"`
+}
+
+// NIC is a further network card of a node.
+type NIC struct {
+	// Bridge that the card is attached to. Required.
+	Bridge string `yaml:"bridge"`
+	// VLAN tag, 1 to 4094. Default: 0, untagged.
+	VLAN int `yaml:"vlan"`
+	// Address with its prefix length, e.g. 10.0.40.21/24. Default: none.
+	Address netip.Prefix `yaml:"address"`
+	// MTU in bytes. Default: 1500.
+	MTU int `yaml:"mtu"`
+	// MAC of the card. Default: derived as that of the first.
+	MAC MAC `yaml:"mac"`
+}
+
+// GPU is a PCI device that is passed through: by the name of a resource mapping, or by all four facts that make one.
+type GPU struct {
+	// Mapping is the name of a PCI resource mapping of Proxmox VE. Exactly one of mapping and bdf is given.
+	Mapping string `yaml:"mapping"`
+	// BDF is the PCI address on the host, e.g. 0000:01:00.0.
+	BDF string `yaml:"bdf"`
+	// DeviceID is vendor:device, e.g. 10de:2204. Required with bdf.
+	DeviceID string `yaml:"deviceId"`
+	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Required with bdf.
+	SubsystemID string `yaml:"subsystemId"`
+	// IOMMUGroup of the device. Required with bdf.
+	IOMMUGroup *int `yaml:"iommuGroup"`
+}
+
+// Startup is the order at boot and shutdown of the host.
+type Startup struct {
+	// Order: lower numbers start first and stop last. Required.
+	Order int `yaml:"order"`
+	// UpDelaySeconds passes before the next machine starts. Default: 0.
+	UpDelaySeconds int `yaml:"upDelaySeconds"`
+	// DownDelaySeconds is how long the host waits for this machine to stop. Default: 0, the host's own.
+	DownDelaySeconds int `yaml:"downDelaySeconds"`
+}
+
+// ControlPlanes are the nodes that run etcd and the Kubernetes control plane, in file order.
+func (n Nodes) ControlPlanes() Nodes { return n.with(RoleControlPlane) }
+
+// Workers are the nodes that are not control planes, GPU workers included, in file order.
+func (n Nodes) Workers() Nodes { return n.with(RoleWorker, RoleGPUWorker) }
+
+// GPUWorkers are the workers with GPUs, in file order.
+func (n Nodes) GPUWorkers() Nodes { return n.with(RoleGPUWorker) }
+
+// OnHost are the nodes on one Proxmox VE node, in file order.
+func (n Nodes) OnHost(host string) Nodes {
+	var found Nodes
+	for _, node := range n {
+		if node.Host == host {
+			found = append(found, node)
+		}
+	}
+	return found
+}
+
+// Hosts are the Proxmox VE nodes that nodes stand on, each once, in order of first mention.
+func (n Nodes) Hosts() []string {
+	var hosts []string
+	seen := make(map[string]bool, len(n))
+	for _, node := range n {
+		if !seen[node.Host] {
+			seen[node.Host] = true
+			hosts = append(hosts, node.Host)
+		}
+	}
+	return hosts
+}
+
+func (n Nodes) with(roles ...Role) Nodes {
+	var found Nodes
+	for _, node := range n {
+		for _, role := range roles {
+			if node.Role == role {
+				found = append(found, node)
+			}
+		}
+	}
+	return found
+}
