@@ -1,0 +1,74 @@
+package machineconfig
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+)
+
+// CNI is who gives pods their network.
+type CNI string
+
+const (
+	// CNIFlannel is installed by Talos itself.
+	CNIFlannel CNI = "flannel"
+	// CNINone leaves the network to whoever comes later; nodes stay NotReady until then.
+	CNINone CNI = "none"
+)
+
+// Cluster is what the configurations of all nodes of a cluster have in common.
+type Cluster struct {
+	// Contract is the version whose format and defaults the cluster was born with, e.g. v1.12.
+	Contract string
+	// NodeSubnets hold the nodes' addresses, one for each IP family. etcd and kubelet use addresses of these only (F27).
+	NodeSubnets []netip.Prefix
+	// VIP is the address that the control planes share for the Kubernetes API; the zero value means none.
+	VIP netip.Addr
+	// PodSubnets are the pods' networks, one for each IP family.
+	PodSubnets []netip.Prefix
+	// ServiceSubnets are the services' networks, one for each IP family.
+	ServiceSubnets []netip.Prefix
+	// CNI is who gives pods their network.
+	CNI CNI
+	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes.
+	AllowSchedulingOnControlPlanes bool
+	// Nameservers answer the nodes' DNS queries.
+	Nameservers []netip.Addr
+	// TimeServers give the nodes the time.
+	TimeServers []string
+}
+
+func (c Cluster) contract() (*config.VersionContract, error) {
+	contract, err := config.ParseContractFromVersion(c.Contract)
+	if err != nil {
+		return nil, fmt.Errorf("contract %q: %w", c.Contract, err)
+	}
+	return contract, nil
+}
+
+// advertisedSubnets are the node subnets without the VIP: it moves between control planes, so neither an etcd member nor
+// a kubelet may take it for its own address (F27; siderolabs/talos#4318, #7718).
+func (c Cluster) advertisedSubnets() []string {
+	subnets := prefixStrings(c.NodeSubnets)
+	if c.VIP.IsValid() {
+		subnets = append(subnets, "!"+netip.PrefixFrom(c.VIP, c.VIP.BitLen()).String())
+	}
+	return subnets
+}
+
+func prefixStrings(prefixes []netip.Prefix) []string {
+	texts := make([]string, len(prefixes))
+	for i, prefix := range prefixes {
+		texts[i] = prefix.String()
+	}
+	return texts
+}
+
+func addrStrings(addrs []netip.Addr) []string {
+	texts := make([]string, len(addrs))
+	for i, addr := range addrs {
+		texts[i] = addr.String()
+	}
+	return texts
+}

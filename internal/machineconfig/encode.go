@@ -1,0 +1,54 @@
+package machineconfig
+
+import (
+	"bytes"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"go.yaml.in/yaml/v3"
+)
+
+// encode writes a partial v1alpha1 document. The type marks some fields as never omitted, although a patch leaves them
+// alone; a merge would ignore them, but a person reads patches too, so what is empty is dropped.
+func encode(document *v1alpha1.Config) (string, error) {
+	var root yaml.Node
+	if err := root.Encode(document); err != nil {
+		return "", err
+	}
+	dropEmpty(&root)
+
+	var text bytes.Buffer
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&root); err != nil {
+		return "", err
+	}
+	return text.String(), encoder.Close()
+}
+
+// dropEmpty removes the members of mappings that hold nothing. Values of false and 0 say something and stay.
+func dropEmpty(node *yaml.Node) {
+	for _, child := range node.Content {
+		dropEmpty(child)
+	}
+	if node.Kind != yaml.MappingNode {
+		return
+	}
+	kept := node.Content[:0]
+	for i := 0; i < len(node.Content); i += 2 {
+		if !isEmpty(node.Content[i+1]) {
+			kept = append(kept, node.Content[i], node.Content[i+1])
+		}
+	}
+	node.Content = kept
+}
+
+func isEmpty(node *yaml.Node) bool {
+	switch node.Kind {
+	case yaml.ScalarNode:
+		return node.Tag == "!!null" || node.Tag == "!!str" && node.Value == ""
+	case yaml.MappingNode, yaml.SequenceNode:
+		return len(node.Content) == 0
+	default:
+		return false
+	}
+}

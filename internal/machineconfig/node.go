@@ -1,0 +1,120 @@
+package machineconfig
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/stdpatches"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+)
+
+// Node is what the configuration of one node has of its own.
+type Node struct {
+	// Name is the hostname and the name of the Kubernetes node.
+	Name string
+	// ControlPlane says whether the node runs etcd and the Kubernetes control plane.
+	ControlPlane bool
+	// MAC of the card that carries the node's addresses; names of interfaces change with the hardware, this does not.
+	MAC net.HardwareAddr
+	// Addresses of the node with the length of their subnet.
+	Addresses []netip.Prefix
+	// Gateways are the default routes, one for each IP family.
+	Gateways []netip.Addr
+	// MTU of the card in bytes.
+	MTU int
+	// InstallDisk is the device that Talos is installed on, e.g. /dev/sda.
+	InstallDisk string
+	// Labels of the Kubernetes node.
+	Labels map[string]string
+	// Taints of the Kubernetes node, key to value:effect.
+	Taints map[string]string
+}
+
+// Patches are the documents for one node of a cluster, in the order in which they are merged.
+func Patches(c Cluster, n Node) ([]string, error) {
+	contract, err := c.contract()
+	if err != nil {
+		return nil, err
+	}
+	machine, err := encode(&v1alpha1.Config{
+		MachineConfig: machineSection(c, n),
+		ClusterConfig: clusterSection(c, n),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("node %q: machine section: %w", n.Name, err)
+	}
+	// HostnameConfig from contract v1.12 on, machine.network.hostname before, never both (F29).
+	hostname, err := stdpatches.WithStaticHostname(contract, n.Name)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: hostname: %w", n.Name, err)
+	}
+	return []string{machine, string(hostname)}, nil
+}
+
+// InstallImage is the patch that names the installer image, e.g. factory.talos.dev/nocloud-installer/<schematic>:v1.12.4.
+// It must be of the platform nocloud, else an installed node loses the address of its first boot (F8).
+func InstallImage(image string) (string, error) {
+	return encode(&v1alpha1.Config{MachineConfig: &v1alpha1.MachineConfig{
+		MachineInstall: &v1alpha1.InstallConfig{InstallImage: image},
+	}})
+}
+
+func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
+	return &v1alpha1.MachineConfig{
+		MachineInstall: &v1alpha1.InstallConfig{InstallDisk: n.InstallDisk},
+		MachineNetwork: &v1alpha1.NetworkConfig{
+			NetworkInterfaces: v1alpha1.NetworkDeviceList{device(c, n)},
+			NameServers:       addrStrings(c.Nameservers),
+		},
+		MachineKubelet: &v1alpha1.KubeletConfig{
+			KubeletNodeIP: &v1alpha1.KubeletNodeIPConfig{KubeletNodeIPValidSubnets: c.advertisedSubnets()},
+		},
+		MachineTime:       &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
+		MachineNodeLabels: n.Labels,
+		MachineNodeTaints: n.Taints,
+	}
+}
+
+func device(c Cluster, n Node) *v1alpha1.Device {
+	dhcp := false
+	d := &v1alpha1.Device{
+		DeviceSelector:  &v1alpha1.NetworkDeviceSelector{NetworkDeviceHardwareAddress: n.MAC.String()},
+		DeviceAddresses: prefixStrings(n.Addresses),
+		DeviceMTU:       n.MTU,
+		DeviceDHCP:      &dhcp,
+	}
+	for _, gateway := range n.Gateways {
+		d.DeviceRoutes = append(d.DeviceRoutes, &v1alpha1.Route{
+			RouteNetwork: defaultRoute(gateway).String(),
+			RouteGateway: gateway.String(),
+		})
+	}
+	if n.ControlPlane && c.VIP.IsValid() {
+		d.DeviceVIPConfig = &v1alpha1.DeviceVIPConfig{SharedIP: c.VIP.String()}
+	}
+	return d
+}
+
+func clusterSection(c Cluster, n Node) *v1alpha1.ClusterConfig {
+	section := &v1alpha1.ClusterConfig{
+		ClusterNetwork: &v1alpha1.ClusterNetworkConfig{
+			CNI:           &v1alpha1.CNIConfig{CNIName: string(c.CNI)},
+			PodSubnet:     prefixStrings(c.PodSubnets),
+			ServiceSubnet: prefixStrings(c.ServiceSubnets),
+		},
+	}
+	if n.ControlPlane {
+		allow := c.AllowSchedulingOnControlPlanes
+		section.AllowSchedulingOnControlPlanes = &allow
+		section.EtcdConfig = &v1alpha1.EtcdConfig{EtcdAdvertisedSubnets: c.advertisedSubnets()}
+	}
+	return section
+}
+
+func defaultRoute(gateway netip.Addr) netip.Prefix {
+	if gateway.Is4() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+}

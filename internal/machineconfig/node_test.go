@@ -1,0 +1,153 @@
+package machineconfig_test
+
+import (
+	"flag"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	document "github.com/siderolabs/talos/pkg/machinery/config/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/network"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// nocloud is how Talos validates a configuration on the platform nocloud.
+type nocloud struct{}
+
+func (nocloud) String() string        { return "cloud" }
+func (nocloud) RequiresInstall() bool { return false }
+func (nocloud) InContainer() bool     { return false }
+
+func cluster(contract string, vip netip.Addr) machineconfig.Cluster {
+	return machineconfig.Cluster{
+		Contract:       contract,
+		NodeSubnets:    []netip.Prefix{netip.MustParsePrefix("192.168.20.0/24")},
+		VIP:            vip,
+		PodSubnets:     []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")},
+		ServiceSubnets: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12")},
+		CNI:            machineconfig.CNIFlannel,
+		Nameservers:    []netip.Addr{netip.MustParseAddr("192.168.20.1")},
+		TimeServers:    []string{"time.cloudflare.com"},
+	}
+}
+
+func node(name string, controlPlane bool) machineconfig.Node {
+	return machineconfig.Node{
+		Name:         name,
+		ControlPlane: controlPlane,
+		MAC:          net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 1},
+		Addresses:    []netip.Prefix{netip.MustParsePrefix("192.168.20.11/24")},
+		Gateways:     []netip.Addr{netip.MustParseAddr("192.168.20.1")},
+		MTU:          1500,
+		InstallDisk:  "/dev/sda",
+	}
+}
+
+func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
+	t.Parallel()
+
+	vip := netip.MustParseAddr("192.168.20.10")
+	labelled := node("worker-1", false)
+	labelled.Labels = map[string]string{"example.org/disk": "fast"}
+	labelled.Taints = map[string]string{"example.org/batch": "true:NoSchedule"}
+	dual := node("control-1", true)
+	dual.Addresses = append(dual.Addresses, netip.MustParsePrefix("fd00:20::11/64"))
+	dual.Gateways = append(dual.Gateways, netip.MustParseAddr("fd00:20::1"))
+
+	for _, test := range []struct {
+		name    string
+		cluster machineconfig.Cluster
+		node    machineconfig.Node
+	}{
+		{"control-plane-v1.12-vip", cluster("v1.12", vip), node("control-1", true)},
+		{"control-plane-v1.12-dns", cluster("v1.12", netip.Addr{}), node("control-1", true)},
+		{"control-plane-v1.11-vip", cluster("v1.11", vip), node("control-1", true)},
+		{"control-plane-v1.12-dual-stack", cluster("v1.12", vip), dual},
+		{"worker-v1.12-vip", cluster("v1.12", vip), node("worker-1", false)},
+		{"worker-v1.12-labels", cluster("v1.12", vip), labelled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			patches, err := machineconfig.Patches(test.cluster, test.node)
+			require.NoError(t, err)
+			golden(t, test.name+".yaml", strings.Join(patches, "---\n"))
+
+			merged := merge(t, test.cluster.Contract, test.node.ControlPlane, patches)
+			_, err = merged.Validate(nocloud{})
+			require.NoError(t, err)
+			require.Equal(t, test.node.Name, merged.NetworkHostnameConfig().Hostname())
+			inDocument := slices.ContainsFunc(merged.Documents(), func(d document.Document) bool {
+				return d.Kind() == network.HostnameKind
+			})
+			inMachineSection := merged.RawV1Alpha1().MachineConfig.MachineNetwork.NetworkHostname != ""
+			require.NotEqual(t, inDocument, inMachineSection, "F29: one of the two places, never both")
+		})
+	}
+}
+
+func TestPatchesRefuseAContractThatIsNone(t *testing.T) {
+	t.Parallel()
+
+	_, err := machineconfig.Patches(cluster("latest", netip.Addr{}), node("control-1", true))
+	require.EqualError(t, err, `contract "latest": error parsing version "vlatest"`)
+}
+
+func TestInstallImage(t *testing.T) {
+	t.Parallel()
+
+	patch, err := machineconfig.InstallImage("factory.talos.dev/nocloud-installer/376567988ad3:v1.12.4")
+	require.NoError(t, err)
+	require.Equal(t, "machine:\n  install:\n    image: factory.talos.dev/nocloud-installer/376567988ad3:v1.12.4\n", patch)
+}
+
+// merge does what the provider does with the patches: generate the defaults of the contract, then merge.
+func merge(t *testing.T, contract string, controlPlane bool, patches []string) config.Provider {
+	t.Helper()
+
+	versionContract, err := config.ParseContractFromVersion(contract)
+	require.NoError(t, err)
+	input, err := generate.NewInput("k3s-dev", "https://192.168.20.10:6443", "v1.35.4", generate.WithVersionContract(versionContract))
+	require.NoError(t, err)
+	kind := machine.TypeWorker
+	if controlPlane {
+		kind = machine.TypeControlPlane
+	}
+	base, err := input.Config(kind)
+	require.NoError(t, err)
+	loaded, err := configpatcher.LoadPatches(patches)
+	require.NoError(t, err)
+	output, err := configpatcher.Apply(configpatcher.WithConfig(base), loaded)
+	require.NoError(t, err)
+	merged, err := output.Config()
+	require.NoError(t, err)
+	return merged
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
+	}
+}
