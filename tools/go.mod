@@ -6,6 +6,7 @@ require (
 	github.com/bpg/terraform-provider-proxmox v0.73.0
 	github.com/pulumi/pulumi-go-provider v1.1.2
 	github.com/pulumi/pulumi-terraform-bridge/v3 v3.116.0
+	github.com/pulumi/pulumi/sdk/v3 v3.190.0
 	github.com/siderolabs/terraform-provider-talos v0.8.0
 )
 
@@ -88,6 +89,7 @@ require (
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.21.0 // indirect
 	github.com/go-openapi/swag v0.23.1 // indirect
+	github.com/gobwas/glob v0.2.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/glog v1.2.5 // indirect
 	github.com/golang/groupcache v0.0.0-20241129210726-2c02b8208cf8 // indirect
@@ -191,7 +193,6 @@ require (
 	github.com/pulumi/pulumi-java/pkg v1.12.0 // indirect
 	github.com/pulumi/pulumi-yaml v1.19.1 // indirect
 	github.com/pulumi/pulumi/pkg/v3 v3.190.0 // indirect
-	github.com/pulumi/pulumi/sdk/v3 v3.190.0 // indirect
 	github.com/pulumi/schema-tools v0.1.2 // indirect
 	github.com/pulumi/terraform-diff-reader v0.0.2 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect

@@ -1,0 +1,22 @@
+// Package packageschema completes the generated package schema of a bridged provider.
+package packageschema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// WithVersion returns the package schema (JSON) with its top-level version set. The schema generator leaves the
+// version out (tfgen: "the version is filled in when the plugin is built"), and the engine shows what the schema says.
+func WithVersion(schema []byte, version string) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &fields); err != nil {
+		return nil, fmt.Errorf("read the package schema: %w", err)
+	}
+	quoted, err := json.Marshal(version)
+	if err != nil {
+		return nil, fmt.Errorf("write version %q: %w", version, err)
+	}
+	fields["version"] = quoted
+	return json.Marshal(fields)
+}

@@ -1,0 +1,117 @@
+package local
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	provider "github.com/pulumi/pulumi-go-provider"
+)
+
+// run runs one command and returns what it leaves. When it fails, the error has the exit status, the command and
+// what it printed, and the results are the previous ones.
+func run(ctx context.Context, command string, in CommandInputs, previous Results) (Results, error) {
+	dir, err := workDir(in)
+	if err != nil {
+		return previous, err
+	}
+	var stdout, stderr bytes.Buffer
+	both := &lockedWriter{w: &bytes.Buffer{}}
+	shown := []*lines{}
+	show := func(wanted bool) io.Writer {
+		if !wanted {
+			return io.Discard
+		}
+		l := &lines{emit: provider.GetLogger(ctx).InfoStatus}
+		shown = append(shown, l)
+		return l
+	}
+
+	cmd := newCmd(ctx, command, in, previous)
+	cmd.Dir = dir
+	cmd.Stdout = io.MultiWriter(&stdout, both, show(in.Logging.stdout()))
+	cmd.Stderr = io.MultiWriter(&stderr, both, show(in.Logging.stderr()))
+	err = cmd.Run()
+	for _, l := range shown {
+		l.flush()
+	}
+	if err != nil {
+		return previous, fmt.Errorf("%w: running %q:\n%s", err, command, both.w)
+	}
+
+	results := Results{
+		Stdout: strings.TrimSuffix(stdout.String(), "\n"),
+		Stderr: strings.TrimSuffix(stderr.String(), "\n"),
+		Assets: previous.Assets, Archive: previous.Archive,
+	}
+	return results, collect(dir, in, &results)
+}
+
+func workDir(in CommandInputs) (string, error) {
+	if in.Dir != nil {
+		return *in.Dir, nil
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	return dir, nil
+}
+
+// newCmd has the command's process lead a group of its own, and kills that group when the context ends: the
+// interpreter alone would leave what it started behind.
+func newCmd(ctx context.Context, command string, in CommandInputs, previous Results) *exec.Cmd {
+	argv := []string{"/bin/sh", "-c"}
+	if in.Interpreter != nil && len(*in.Interpreter) > 0 {
+		argv = slices.Clone(*in.Interpreter)
+	}
+	argv = append(argv, command)
+
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = environment(in, previous)
+	if in.Stdin != nil {
+		cmd.Stdin = strings.NewReader(*in.Stdin)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	return cmd
+}
+
+func environment(in CommandInputs, previous Results) []string {
+	env := os.Environ()
+	if in.Environment != nil {
+		for _, name := range slices.Sorted(maps.Keys(*in.Environment)) {
+			env = append(env, name+"="+(*in.Environment)[name])
+		}
+	}
+	if in.AddPreviousOutputInEnv != nil && !*in.AddPreviousOutputInEnv {
+		return env
+	}
+	if previous.Stdout != "" {
+		env = append(env, "PULUMI_COMMAND_STDOUT="+previous.Stdout)
+	}
+	if previous.Stderr != "" {
+		env = append(env, "PULUMI_COMMAND_STDERR="+previous.Stderr)
+	}
+	return env
+}
+
+// lockedWriter lets the copiers of stdout and stderr share one buffer.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
