@@ -8,7 +8,7 @@ type Cluster struct {
 	Header `yaml:",inline"`
 	// Name of the cluster: a DNS-1123 label, used for the kubeconfig context, the discovery and as prefix of what is
 	// made for it. Required. A change makes another cluster.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" required:"true"`
 	// Protect forbids the deletion of everything in the stack until it is false again. Default: false.
 	Protect bool `yaml:"protect"`
 	// Talos says what the nodes run.
@@ -27,7 +27,7 @@ type Cluster struct {
 type Talos struct {
 	// Version that the nodes run, e.g. v1.12.4. Default: v1.12.4. A change moves the template; running nodes are
 	// upgraded in place, never replaced.
-	Version Version `yaml:"version"`
+	Version Version `yaml:"version" default:"v1.12.4"`
 	// Contract is the version whose machine-config format and defaults the cluster was born with, e.g. v1.12.
 	// Default: major.minor of version. A change is refused once the cluster exists: it would change the keys that
 	// its data is encrypted with (F1).
@@ -35,29 +35,29 @@ type Talos struct {
 	// Schematic is what the Image Factory builds into the image.
 	Schematic Schematic `yaml:"schematic"`
 	// Patches are raw Talos machine-config patches for all nodes, applied after those that em-infra makes.
-	Patches []Patch `yaml:"patches"`
+	Patches []Patch `yaml:"patches" max:"100"`
 }
 
 // Schematic is the customization of a Talos image.
 type Schematic struct {
 	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
-	Extensions []string `yaml:"extensions"`
+	Extensions []string `yaml:"extensions" max:"100"`
 	// KernelArgs are further arguments of the kernel, e.g. net.ifnames=0. Default: none.
-	KernelArgs []string `yaml:"kernelArgs"`
+	KernelArgs []string `yaml:"kernelArgs" max:"100"`
 }
 
 // Kubernetes is what runs on Talos.
 type Kubernetes struct {
 	// Version of Kubernetes, e.g. v1.35.4. Default: v1.35.4. It must be one that the Talos version supports.
-	Version Version `yaml:"version"`
+	Version Version `yaml:"version" default:"v1.35.4"`
 	// Endpoint is where clients and nodes reach the API server.
 	Endpoint Endpoint `yaml:"endpoint"`
 	// PodSubnets are the pods' networks, one for each IP family. Default: 10.244.0.0/16.
-	PodSubnets []netip.Prefix `yaml:"podSubnets"`
+	PodSubnets []netip.Prefix `yaml:"podSubnets" default:"[10.244.0.0/16]" min:"1" max:"2"`
 	// ServiceSubnets are the services' networks, one for each IP family. Default: 10.96.0.0/12.
-	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets"`
+	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets" default:"[10.96.0.0/12]" min:"1" max:"2"`
 	// CNI is the network plugin: flannel, cilium or none. Default: flannel.
-	CNI CNI `yaml:"cni"`
+	CNI CNI `yaml:"cni" default:"flannel"`
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool `yaml:"allowSchedulingOnControlPlanes"`
 }
@@ -69,45 +69,45 @@ type Endpoint struct {
 	// Host is a DNS name that resolves to the control planes. Exactly one of vip and host is given.
 	Host string `yaml:"host"`
 	// Port of the API server. Default: 6443.
-	Port int `yaml:"port"`
+	Port int `yaml:"port" default:"6443" min:"1" max:"65535"`
 }
 
 // Network is the nodes' own network.
 type Network struct {
 	// CIDR that holds every node's address, e.g. 192.168.20.0/24. Required.
-	CIDR netip.Prefix `yaml:"cidr"`
+	CIDR netip.Prefix `yaml:"cidr" required:"true"`
 	// CIDR6 holds every node's IPv6 address in a dual-stack cluster, e.g. fd00:20::/64. Default: none.
 	CIDR6 netip.Prefix `yaml:"cidr6"`
 	// Gateway is the default route. Required.
-	Gateway netip.Addr `yaml:"gateway"`
+	Gateway netip.Addr `yaml:"gateway" required:"true"`
 	// Gateway6 is the default route of IPv6. Default: none.
 	Gateway6 netip.Addr `yaml:"gateway6"`
 	// Nameservers answer the nodes' DNS queries. Default: the gateway.
-	Nameservers []netip.Addr `yaml:"nameservers"`
+	Nameservers []netip.Addr `yaml:"nameservers" min:"1" max:"3"`
 	// TimeServers give the nodes the time. Default: time.cloudflare.com.
-	TimeServers []string `yaml:"timeServers"`
+	TimeServers []string `yaml:"timeServers" default:"[time.cloudflare.com]" min:"1" max:"10"`
 	// Addressing is how a node gets its address at first boot: nocloud or dhcp. Default: nocloud.
-	Addressing Addressing `yaml:"addressing"`
+	Addressing Addressing `yaml:"addressing" default:"nocloud"`
 	// Bridge of Proxmox VE that the nodes are attached to. Default: vmbr0.
-	Bridge string `yaml:"bridge"`
+	Bridge string `yaml:"bridge" default:"vmbr0"`
 	// VLAN tag, 1 to 4094. Default: 0, untagged.
-	VLAN int `yaml:"vlan"`
+	VLAN int `yaml:"vlan" min:"1" max:"4094"`
 	// MTU in bytes. Default: 1500.
-	MTU int `yaml:"mtu"`
+	MTU int `yaml:"mtu" default:"1500" min:"576" max:"65520"`
 }
 
 // Proxmox says where the machines stand.
 type Proxmox struct {
 	// Host where a node goes unless it says otherwise: the name of a Proxmox VE node. Required.
-	Host string `yaml:"host"`
+	Host string `yaml:"host" required:"true"`
 	// ISOStorage holds the Talos ISO. Default: local.
-	ISOStorage string `yaml:"isoStorage"`
+	ISOStorage string `yaml:"isoStorage" default:"local"`
 	// DiskStorage holds the nodes' disks. Required.
-	DiskStorage string `yaml:"diskStorage"`
+	DiskStorage string `yaml:"diskStorage" required:"true"`
 	// Pool that the machines belong to. Default: none.
 	Pool string `yaml:"pool"`
 	// Tags of every machine. Default: none.
-	Tags []string `yaml:"tags"`
+	Tags []string `yaml:"tags" max:"50"`
 	// Template that the nodes are cloned from.
 	Template Template `yaml:"template"`
 }
@@ -115,29 +115,29 @@ type Proxmox struct {
 // Template is the virtual machine that the nodes are cloned from.
 type Template struct {
 	// VMID of the template on proxmox.host, 100 to 999999999. Required. It stays what it is across Talos versions.
-	VMID int `yaml:"vmid"`
+	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
 	// Name of the template. Default: talos-<talos.version>-base.
 	Name string `yaml:"name"`
 	// PerHost gives the template's VMID on each further host. Required for every host that a node names.
-	PerHost map[string]int `yaml:"perHost"`
+	PerHost map[string]int `yaml:"perHost" max:"100"`
 }
 
 // Defaults are the sizes of the nodes, by role.
 type Defaults struct {
 	// ControlPlane is the size of a control plane. Default: 4 cores, 8192 MiB, 64 GiB.
-	ControlPlane Size `yaml:"control-plane"`
+	ControlPlane Size `yaml:"control-plane" default:"{cores: 4, memoryMiB: 8192, diskGiB: 64}"`
 	// Worker is the size of a worker. Default: 4 cores, 8192 MiB, 128 GiB.
-	Worker Size `yaml:"worker"`
+	Worker Size `yaml:"worker" default:"{cores: 4, memoryMiB: 8192, diskGiB: 128}"`
 	// GPUWorker is the size of a GPU worker. Default: 8 cores, 32768 MiB, 256 GiB.
-	GPUWorker Size `yaml:"gpu-worker"`
+	GPUWorker Size `yaml:"gpu-worker" default:"{cores: 8, memoryMiB: 32768, diskGiB: 256}"`
 }
 
 // Size is what a machine is given.
 type Size struct {
 	// Cores of each socket.
-	Cores int `yaml:"cores"`
+	Cores int `yaml:"cores" min:"1" max:"128"`
 	// MemoryMiB is the memory in MiB.
-	MemoryMiB int `yaml:"memoryMiB"`
+	MemoryMiB int `yaml:"memoryMiB" min:"1"`
 	// DiskGiB is the size of the system disk in GiB.
-	DiskGiB int `yaml:"diskGiB"`
+	DiskGiB int `yaml:"diskGiB" min:"1"`
 }

@@ -2,12 +2,12 @@ package inventory
 
 import "net/netip"
 
-// NodesFile is nodes.yaml.
-type NodesFile struct {
+// NodeList is nodes.yaml.
+type NodeList struct {
 	// Header names the format of the file.
 	Header `yaml:",inline"`
 	// Nodes of the cluster. The first control plane in this order is the one that is bootstrapped.
-	Nodes Nodes `yaml:"nodes"`
+	Nodes Nodes `yaml:"nodes" required:"true" min:"1" max:"10000"`
 }
 
 // Nodes are the machines of a cluster in the order of the file.
@@ -16,13 +16,13 @@ type Nodes []Node
 // Node is one machine.
 type Node struct {
 	// Name of the machine in Proxmox VE and its hostname: a DNS-1123 label, unique. Required.
-	Name string `yaml:"name"`
+	Name string `yaml:"name" required:"true"`
 	// Role is control-plane, worker or gpu-worker. Required.
-	Role Role `yaml:"role"`
+	Role Role `yaml:"role" required:"true"`
 	// VMID, 100 to 999999999, unique. Required.
-	VMID int `yaml:"vmid"`
+	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
 	// Address in network.cidr. Required.
-	Address netip.Addr `yaml:"address"`
+	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6. Required in a dual-stack cluster.
 	Address6 netip.Addr `yaml:"address6"`
 	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host.
@@ -30,28 +30,28 @@ type Node struct {
 	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
 	MAC MAC `yaml:"mac"`
 	// Sockets of the machine. Default: 1. A change reboots the node.
-	Sockets int `yaml:"sockets"`
+	Sockets int `yaml:"sockets" default:"1" min:"1" max:"4"`
 	// Size is what the machine is given. Default: that of the role. A change of cores or memory reboots the node;
 	// the disk can only grow.
 	Size `yaml:",inline"`
 	// CPUType that the machine sees. Default: x86-64-v2-AES, which any host of a cluster can offer.
-	CPUType string `yaml:"cpuType"`
+	CPUType string `yaml:"cpuType" default:"x86-64-v2-AES"`
 	// DiskStorage of the system disk. Default: proxmox.diskStorage.
 	DiskStorage string `yaml:"diskStorage"`
 	// DataDisks are further disks, mounted by Talos. Default: none.
-	DataDisks []DataDisk `yaml:"dataDisks"`
+	DataDisks []DataDisk `yaml:"dataDisks" max:"30"`
 	// Networks are further network cards. Default: none.
-	Networks []NIC `yaml:"networks"`
+	Networks []NIC `yaml:"networks" max:"31"`
 	// GPUs that are passed through. Required for a gpu-worker, forbidden for the others.
-	GPUs []GPU `yaml:"gpus"`
+	GPUs []GPU `yaml:"gpus" max:"16"`
 	// Labels of the Kubernetes node. Default: none.
-	Labels map[string]string `yaml:"labels"`
+	Labels map[string]string `yaml:"labels" max:"100"`
 	// Taints of the Kubernetes node, as key: value:Effect. Default: none.
-	Taints map[string]Taint `yaml:"taints"`
+	Taints map[string]Taint `yaml:"taints" max:"100"`
 	// Patches are raw Talos machine-config patches for this node, applied last.
-	Patches []Patch `yaml:"patches"`
+	Patches []Patch `yaml:"patches" max:"100"`
 	// Tags in Proxmox VE, beside proxmox.tags. Default: none.
-	Tags []string `yaml:"tags"`
+	Tags []string `yaml:"tags" max:"50"`
 	// Startup is the order at boot and shutdown of the host. Default: none.
 	Startup *Startup `yaml:"startup"`
 	// Protect forbids the deletion of this node. Default: false.
@@ -61,23 +61,23 @@ type Node struct {
 // DataDisk is a further disk of a node.
 type DataDisk struct {
 	// SizeGiB is the size in GiB. Required. It can only grow.
-	SizeGiB int `yaml:"sizeGiB"`
+	SizeGiB int `yaml:"sizeGiB" required:"true" min:"1"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`
 	// Mount is the name of the Talos user volume, mounted at /var/mnt/<mount>. Required.
-	Mount string `yaml:"mount"`
+	Mount string `yaml:"mount" required:"true"`
 }
 
 // NIC is a further network card of a node.
 type NIC struct {
 	// Bridge that the card is attached to. Required.
-	Bridge string `yaml:"bridge"`
+	Bridge string `yaml:"bridge" required:"true"`
 	// VLAN tag, 1 to 4094. Default: 0, untagged.
-	VLAN int `yaml:"vlan"`
+	VLAN int `yaml:"vlan" min:"1" max:"4094"`
 	// Address with its prefix length, e.g. 10.0.40.21/24. Default: none.
 	Address netip.Prefix `yaml:"address"`
 	// MTU in bytes. Default: 1500.
-	MTU int `yaml:"mtu"`
+	MTU int `yaml:"mtu" default:"1500" min:"576" max:"65520"`
 	// MAC of the card. Default: derived as that of the first.
 	MAC MAC `yaml:"mac"`
 }
@@ -87,23 +87,23 @@ type GPU struct {
 	// Mapping is the name of a PCI resource mapping of Proxmox VE. Exactly one of mapping and bdf is given.
 	Mapping string `yaml:"mapping"`
 	// BDF is the PCI address on the host, e.g. 0000:01:00.0.
-	BDF string `yaml:"bdf"`
+	BDF BDF `yaml:"bdf"`
 	// DeviceID is vendor:device, e.g. 10de:2204. Required with bdf.
-	DeviceID string `yaml:"deviceId"`
+	DeviceID PCIID `yaml:"deviceId"`
 	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Required with bdf.
-	SubsystemID string `yaml:"subsystemId"`
+	SubsystemID PCIID `yaml:"subsystemId"`
 	// IOMMUGroup of the device. Required with bdf.
-	IOMMUGroup *int `yaml:"iommuGroup"`
+	IOMMUGroup *int `yaml:"iommuGroup" min:"0"`
 }
 
 // Startup is the order at boot and shutdown of the host.
 type Startup struct {
 	// Order: lower numbers start first and stop last. Required.
-	Order int `yaml:"order"`
+	Order int `yaml:"order" required:"true" min:"0"`
 	// UpDelaySeconds passes before the next machine starts. Default: 0.
-	UpDelaySeconds int `yaml:"upDelaySeconds"`
+	UpDelaySeconds int `yaml:"upDelaySeconds" min:"0"`
 	// DownDelaySeconds is how long the host waits for this machine to stop. Default: 0, the host's own.
-	DownDelaySeconds int `yaml:"downDelaySeconds"`
+	DownDelaySeconds int `yaml:"downDelaySeconds" min:"0"`
 }
 
 // ControlPlanes are the nodes that run etcd and the Kubernetes control plane, in file order.

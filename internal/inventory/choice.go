@@ -1,0 +1,90 @@
+package inventory
+
+import (
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// Role is what a node does in the cluster.
+type Role string
+
+// The roles.
+const (
+	// RoleControlPlane runs etcd and the Kubernetes control plane.
+	RoleControlPlane Role = "control-plane"
+	// RoleWorker runs pods.
+	RoleWorker Role = "worker"
+	// RoleGPUWorker is a worker with GPUs.
+	RoleGPUWorker Role = "gpu-worker"
+)
+
+// Choices are all roles.
+func (Role) Choices() []string {
+	return []string{string(RoleControlPlane), string(RoleWorker), string(RoleGPUWorker)}
+}
+
+// UnmarshalText reads one of the roles.
+func (r *Role) UnmarshalText(text []byte) error { return choose(r, text) }
+
+// CNI is the network plugin of Kubernetes.
+type CNI string
+
+// The network plugins.
+const (
+	// CNIFlannel is the one that Talos brings and installs by itself.
+	CNIFlannel CNI = "flannel"
+	// CNICilium is installed as an addon; Talos installs none.
+	CNICilium CNI = "cilium"
+	// CNINone leaves it to the user; the nodes are not Ready before it is there.
+	CNINone CNI = "none"
+)
+
+// Choices are all network plugins.
+func (CNI) Choices() []string {
+	return []string{string(CNIFlannel), string(CNICilium), string(CNINone)}
+}
+
+// UnmarshalText reads one of the network plugins.
+func (c *CNI) UnmarshalText(text []byte) error { return choose(c, text) }
+
+// Addressing is how a node gets its address at its first boot.
+type Addressing string
+
+// The ways to an address.
+const (
+	// AddressingNoCloud gives the static address through the cloud-init drive of Proxmox VE.
+	AddressingNoCloud Addressing = "nocloud"
+	// AddressingDHCP pins the MAC; the reservation of the address is the user's.
+	AddressingDHCP Addressing = "dhcp"
+)
+
+// Choices are all ways to an address.
+func (Addressing) Choices() []string {
+	return []string{string(AddressingNoCloud), string(AddressingDHCP)}
+}
+
+// UnmarshalText reads one of the ways to an address.
+func (a *Addressing) UnmarshalText(text []byte) error { return choose(a, text) }
+
+// choice is text that is one of a few words.
+type choice interface {
+	~string
+	Choices() []string
+}
+
+// choose sets the target to the word that the text is.
+func choose[T choice](target *T, text []byte) error {
+	choices := (*target).Choices()
+	for _, word := range choices {
+		if word == string(text) {
+			*target = T(word)
+			return nil
+		}
+	}
+	fault := &strictyaml.Fault{What: "is none of the choices", Rule: strings.Join(choices, ", "), Do: "choose one of them"}
+	if near := strictyaml.Nearest(string(text), choices); near != "" {
+		fault.Do = "did you mean " + near + "?"
+	}
+	return fault
+}

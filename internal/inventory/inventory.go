@@ -1,0 +1,56 @@
+package inventory
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// Inventory is what the two files say, complete with its defaults and sound.
+type Inventory struct {
+	// Cluster is cluster.yaml.
+	Cluster Cluster
+	// Nodes is nodes.yaml.
+	Nodes Nodes
+	// Dir is the folder that the files were read from, as the caller of [Load] named it.
+	Dir string
+
+	// What the files themselves say, to tell it from the defaults.
+	clusterSource, nodesSource *strictyaml.Document
+}
+
+// Header names the format of a file.
+type Header struct {
+	// APIVersion is em-infra/v1alpha1. Required.
+	APIVersion string `yaml:"apiVersion" required:"true"`
+	// Kind is Cluster in cluster.yaml and Nodes in nodes.yaml. Required.
+	Kind string `yaml:"kind" required:"true"`
+}
+
+// EndpointURL is where clients reach the Kubernetes API: https on the virtual address or the host.
+func (c Cluster) EndpointURL() *url.URL {
+	host := c.Kubernetes.Endpoint.Host
+	if vip := c.Kubernetes.Endpoint.VIP; vip.IsValid() {
+		host = vip.String()
+	}
+	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(c.Kubernetes.Endpoint.Port))}
+}
+
+// TemplateVMID is the template's VMID on a host, 0 on a host that has none.
+func (c Cluster) TemplateVMID(host string) int {
+	if host == c.Proxmox.Host {
+		return c.Proxmox.Template.VMID
+	}
+	return c.Proxmox.Template.PerHost[host]
+}
+
+// TemplateName is the name of the template on every host.
+func (c Cluster) TemplateName() string { return c.Proxmox.Template.Name }
+
+// Prefix is the node's address with the length of the nodes' network.
+func (n Node) Prefix(c Cluster) netip.Prefix {
+	return netip.PrefixFrom(n.Address, c.Network.CIDR.Bits())
+}

@@ -1,0 +1,122 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// The two files of an inventory and what their headers say.
+const (
+	ClusterFile = "cluster.yaml"
+	NodesFile   = "nodes.yaml"
+	APIVersion  = "em-infra/v1alpha1"
+	KindCluster = "Cluster"
+	KindNodes   = "Nodes"
+)
+
+// Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*Problems] with
+// everything that is wrong, or the reason why a file cannot be read.
+func Load(dir string) (*Inventory, error) {
+	cluster, err := readFile(filepath.Join(dir, ClusterFile))
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := readFile(filepath.Join(dir, NodesFile))
+	if err != nil {
+		return nil, err
+	}
+	return parse(dir, cluster, nodes)
+}
+
+// file is one file of an inventory. It knows no more than its name when it is not there.
+type file struct {
+	name    string
+	missing bool
+	data    []byte
+}
+
+// readFile reads no more of a file than one byte beyond what is accepted.
+func readFile(name string) (file, error) {
+	opened, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file{name: name, missing: true}, nil
+	} else if err != nil {
+		return file{}, fmt.Errorf("read inventory: %w", err)
+	}
+	defer opened.Close()
+	data, err := io.ReadAll(io.LimitReader(opened, strictyaml.MaxBytes+1))
+	if err != nil {
+		return file{}, fmt.Errorf("read inventory: %w", err)
+	}
+	return file{name: name, data: data}, nil
+}
+
+// parse makes an inventory of its two files: decode → default → validate.
+func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
+	inv := &Inventory{Dir: dir}
+	var list NodeList
+	check := &checker{inv: inv, clusterFile: clusterFile.name, nodesFile: nodesFile.name}
+	var err error
+	if inv.clusterSource, err = check.decode(clusterFile, KindCluster, &inv.Cluster); err != nil {
+		return nil, err
+	}
+	if inv.nodesSource, err = check.decode(nodesFile, KindNodes, &list); err != nil {
+		return nil, err
+	}
+	inv.Nodes = list.Nodes
+	inv.complete()
+	check.rules()
+	if len(check.problems) > 0 {
+		check.problems.sort()
+		return nil, &check.problems
+	}
+	return inv, nil
+}
+
+// decode reads one file. A file whose header is not ours gets that one problem only: every other would follow from it.
+func (c *checker) decode(f file, kind string, into any) (*strictyaml.Document, error) {
+	if f.missing {
+		c.add(f.name, strictyaml.Finding{Fault: strictyaml.Fault{What: "no such file",
+			Do: "create it, or name the folder that holds the inventory"}})
+		return nil, nil
+	}
+	document, finding := strictyaml.Parse(f.data)
+	if finding != nil {
+		c.add(f.name, *finding)
+		return nil, nil
+	}
+	if finding := headerFinding(document, kind); finding != nil {
+		c.add(f.name, *finding)
+		return nil, nil
+	}
+	findings, err := document.Decode(into)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", f.name, err)
+	}
+	for _, finding := range findings {
+		c.add(f.name, finding)
+	}
+	return document, nil
+}
+
+// headerFinding says what is wrong with the header of a file, when it is there; Decode reports missing keys.
+func headerFinding(document *strictyaml.Document, kind string) *strictyaml.Finding {
+	for _, line := range []struct{ key, want string }{{"apiVersion", APIVersion}, {"kind", kind}} {
+		got, given := document.Text(line.key)
+		if !given || got == line.want {
+			continue
+		}
+		finding := &strictyaml.Finding{Path: line.key, Fault: strictyaml.Fault{What: "is not what this file holds",
+			Rule: "it is " + line.want, Got: got, Do: "write " + line.key + ": " + line.want}}
+		var root *strictyaml.Path
+		finding.Line, finding.Column = document.Position(root.Key(line.key))
+		return finding
+	}
+	return nil
+}

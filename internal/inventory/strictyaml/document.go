@@ -1,0 +1,143 @@
+package strictyaml
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// MaxBytes is the size of the largest document that is read.
+const MaxBytes = 1 << 20
+
+// Document is one parsed YAML document. Its zero value has no content.
+type Document struct {
+	root *yaml.Node
+}
+
+// Parse reads the one document of a file. With a finding there is no document.
+func Parse(data []byte) (*Document, *Finding) {
+	if len(data) > MaxBytes {
+		return nil, &Finding{Fault: Fault{What: "is too large", Rule: "at most 1 MiB",
+			Got: strconv.Itoa(len(data)) + " bytes", Do: "remove what does not belong here"}}
+	}
+	if at := invalidUTF8(data); at >= 0 {
+		return nil, &Finding{Line: 1 + bytes.Count(data[:at], []byte("\n")), Fault: Fault{
+			What: "is not UTF-8", Rule: "text is UTF-8", Got: "byte 0x" + strconv.FormatUint(uint64(data[at]), 16),
+			Do: "save the file as UTF-8"}}
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	if err := decoder.Decode(&first); errors.Is(err, io.EOF) {
+		return nil, &Finding{Line: 1, Fault: Fault{What: "is empty", Do: "begin with apiVersion and kind"}}
+	} else if err != nil {
+		return nil, syntaxFinding(err)
+	}
+	if err := decoder.Decode(&second); err == nil {
+		return nil, &Finding{Line: second.Line, Column: second.Column, Fault: Fault{What: "holds a second document",
+			Rule: "one document for each file", Do: "remove the --- and what follows it"}}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, syntaxFinding(err)
+	}
+	return &Document{root: first.Content[0]}, nil
+}
+
+// invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	for at := 0; at < len(data); {
+		r, size := utf8.DecodeRune(data[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
+}
+
+// yamlError is how the YAML library words an error: it gives the line in the text alone.
+var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+
+func syntaxFinding(err error) *Finding {
+	finding := &Finding{Line: 1, Fault: Fault{What: "is not YAML", Rule: err.Error(), Do: "mend the syntax here or just above"}}
+	if parts := yamlError.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); parts != nil {
+		finding.Rule = parts[2]
+		if line, err := strconv.Atoi(parts[1]); err == nil {
+			finding.Line = line
+		}
+	}
+	return finding
+}
+
+// Has says whether the document itself gives a value at the path.
+func (d *Document) Has(path *Path) bool {
+	_, found := d.locate(path)
+	return found
+}
+
+// Position of the value at the path, or of the innermost value around it that the document gives.
+func (d *Document) Position(path *Path) (line, column int) {
+	node, _ := d.locate(path)
+	if node == nil {
+		return 1, 1
+	}
+	return node.Line, node.Column
+}
+
+// locate finds the key or the list item that a path ends in; without it, the innermost one before.
+func (d *Document) locate(path *Path) (found *yaml.Node, whole bool) {
+	if d == nil || d.root == nil {
+		return nil, false
+	}
+	found, value := d.root, d.root
+	for _, step := range path.steps() {
+		value = resolved(value)
+		switch {
+		case step.index < 0 && value.Kind == yaml.MappingNode:
+			at := keyIndex(value, step.key)
+			if at < 0 {
+				return found, false
+			}
+			found, value = value.Content[at], value.Content[at+1]
+		case step.index >= 0 && value.Kind == yaml.SequenceNode && step.index < len(value.Content):
+			found, value = value.Content[step.index], value.Content[step.index]
+		default:
+			return found, false
+		}
+	}
+	return found, true
+}
+
+// keyIndex is where a key stands in a mapping's content, or -1.
+func keyIndex(mapping *yaml.Node, key string) int {
+	for at := 0; at+1 < len(mapping.Content); at += 2 {
+		if mapping.Content[at].Value == key {
+			return at
+		}
+	}
+	return -1
+}
+
+// resolved is the node that an alias stands for.
+func resolved(node *yaml.Node) *yaml.Node {
+	if node.Kind == yaml.AliasNode {
+		return node.Alias
+	}
+	return node
+}
+
+// Text is the single value that the document gives under a key.
+func (d *Document) Text(key string) (text string, given bool) {
+	if d.root.Kind != yaml.MappingNode {
+		return "", false
+	}
+	at := keyIndex(d.root, key)
+	if at < 0 || resolved(d.root.Content[at+1]).Kind != yaml.ScalarNode {
+		return "", false
+	}
+	return resolved(d.root.Content[at+1]).Value, true
+}

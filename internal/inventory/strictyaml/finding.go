@@ -1,0 +1,67 @@
+package strictyaml
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Finding is one thing that is wrong with a document.
+type Finding struct {
+	// Path of the value, empty for the document as a whole.
+	Path string
+	// Line and Column where it stands, counted from 1; 0 when the document as a whole is meant.
+	Line, Column int
+	Fault
+}
+
+// Fault says what is wrong with a value. It is also the error that an UnmarshalText returns to choose its own words.
+type Fault struct {
+	// What is wrong, to be read after the path: "lies outside the network".
+	What string
+	// Rule that was broken, when What does not say it already.
+	Rule string
+	// Got is the value that was found, when there is one.
+	Got string
+	// Do says what to do about it.
+	Do string
+}
+
+// Error is the fault in one line.
+func (f *Fault) Error() string { return f.String() }
+
+// String is "what (rule; got value): do", without the parts that are empty.
+func (f Fault) String() string {
+	var aside []string
+	if f.Rule != "" {
+		aside = append(aside, f.Rule)
+	}
+	if f.Got != "" {
+		aside = append(aside, "got "+Shown(f.Got))
+	}
+	text := f.What
+	if len(aside) > 0 {
+		text += " (" + strings.Join(aside, "; ") + ")"
+	}
+	if f.Do != "" {
+		text += ": " + f.Do
+	}
+	return text
+}
+
+// shownRunes is how much of a value a message repeats.
+const shownRunes = 60
+
+// Shown is a value as a message repeats it: shortened, and quoted when it is empty or would not stand out as one word.
+func Shown(value string) string {
+	short := value
+	if utf8.RuneCountInString(value) > shownRunes {
+		short = string([]rune(value)[:shownRunes]) + "…"
+	}
+	plain := func(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) }
+	if short != "" && strings.IndexFunc(short, func(r rune) bool { return !plain(r) }) < 0 {
+		return short
+	}
+	return strconv.Quote(short)
+}

@@ -1,0 +1,56 @@
+package strictyaml
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Path names a value inside a document, as nodes[1].address. The nil Path is the document itself.
+type Path struct {
+	parent *Path
+	key    string
+	index  int // of an item in a list, -1 for the value of a key
+}
+
+// plainKey is a key that can be told from a path's own dots and brackets.
+var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+
+// Key is the path of the value that p's mapping has under the key.
+func (p *Path) Key(key string) *Path { return &Path{parent: p, key: key, index: -1} }
+
+// Index is the path of an item of p's list, counted from 0.
+func (p *Path) Index(index int) *Path { return &Path{parent: p, index: index} }
+
+// String is the path in the form that people read, with keys that hold more than letters, digits, - and _ in quotes.
+func (p *Path) String() string {
+	var text strings.Builder
+	for _, step := range p.steps() {
+		switch {
+		case step.index >= 0:
+			text.WriteString("[" + strconv.Itoa(step.index) + "]")
+		case !plainKey.MatchString(step.key):
+			text.WriteString("[" + strconv.Quote(step.key) + "]")
+		default:
+			if text.Len() > 0 {
+				text.WriteByte('.')
+			}
+			text.WriteString(step.key)
+		}
+	}
+	return text.String()
+}
+
+// steps are the path's elements from the document inwards.
+func (p *Path) steps() []*Path {
+	var depth int
+	for step := p; step != nil; step = step.parent {
+		depth++
+	}
+	steps := make([]*Path, depth)
+	for step := p; step != nil; step = step.parent {
+		depth--
+		steps[depth] = step
+	}
+	return steps
+}

@@ -1,0 +1,88 @@
+package inventory
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/blang/semver/v4"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// Version is a semantic version, written with a leading v. The zero Version is none.
+type Version struct{ number semver.Version }
+
+// String is the version as it is written in the inventory: v1.12.4.
+func (v Version) String() string { return "v" + v.number.String() }
+
+// IsZero says whether there is no version.
+func (v Version) IsZero() bool { return v.number.Equals(semver.Version{}) }
+
+// Contract is the version's major.minor.
+func (v Version) Contract() Contract { return Contract{Major: v.number.Major, Minor: v.number.Minor} }
+
+// Compare orders versions as semantic versioning does: negative when v is the older one.
+func (v Version) Compare(other Version) int { return v.number.Compare(other.number) }
+
+// MarshalText is String.
+func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// UnmarshalText reads v1.12.4. The leading v is part of it: every place that Talos and Kubernetes name a release has it.
+func (v *Version) UnmarshalText(text []byte) error {
+	fault := &strictyaml.Fault{What: "is not a version", Rule: "vMAJOR.MINOR.PATCH", Do: "write one like v1.12.4"}
+	if len(text) == 0 || text[0] != 'v' {
+		if bare, err := semver.Parse(string(text)); err == nil {
+			fault.Do = fmt.Sprintf("did you mean v%s?", bare)
+		}
+		return fault
+	}
+	number, err := semver.Parse(string(text[1:]))
+	if err != nil {
+		return fault
+	}
+	v.number = number
+	return nil
+}
+
+// Contract is the major and minor number of the Talos version whose configuration format and defaults a cluster was born
+// with. The zero Contract is none.
+type Contract struct{ Major, Minor uint64 }
+
+// String is the contract as it is written in the inventory: v1.12.
+func (c Contract) String() string { return fmt.Sprintf("v%d.%d", c.Major, c.Minor) }
+
+// IsZero says whether there is no contract.
+func (c Contract) IsZero() bool { return c == Contract{} }
+
+// Compare is negative when c is the older one.
+func (c Contract) Compare(other Contract) int {
+	return cmp.Or(cmp.Compare(c.Major, other.Major), cmp.Compare(c.Minor, other.Minor))
+}
+
+// MarshalText is String.
+func (c Contract) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+var contractText = regexp.MustCompile(`^v(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$`)
+
+// UnmarshalText reads v1.12.
+func (c *Contract) UnmarshalText(text []byte) error {
+	parts := contractText.FindSubmatch(text)
+	if parts == nil {
+		fault := &strictyaml.Fault{What: "is not a contract", Rule: "vMAJOR.MINOR", Do: "write one like v1.12"}
+		var version Version
+		if version.UnmarshalText(text) == nil {
+			fault.Do = fmt.Sprintf("did you mean %s?", version.Contract())
+		} else if contractText.MatchString("v" + string(text)) {
+			fault.Do = fmt.Sprintf("did you mean v%s?", text)
+		}
+		return fault
+	}
+	var err error
+	if c.Major, err = strconv.ParseUint(string(parts[1]), 10, 64); err != nil {
+		return err
+	}
+	c.Minor, err = strconv.ParseUint(string(parts[2]), 10, 64)
+	return err
+}
