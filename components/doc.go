@@ -1,0 +1,20 @@
+// Package components is the library: Talos Linux clusters on Proxmox VE as Pulumi component resources.
+//
+// It takes typed arguments and reads no file, no environment and no stack configuration, so it serves programs that have
+// an inventory of their own. What it makes:
+//
+//	TalosTemplate                 the machine that nodes are cloned from
+//	├── imagefactory.Schematic    what is built into the Talos image
+//	├── download.File             the ISO on the host
+//	└── vm.VirtualMachine         the template
+//	TalosCluster
+//	├── machine.Secrets           the cluster's PKI and tokens
+//	├── TalosNode                 one for each machine
+//	│   ├── vm.VirtualMachine     the clone
+//	│   └── machine.ConfigurationApply
+//	├── local.Command             one for each node: waits until its secure API answers
+//	├── machine.Bootstrap         etcd, on the first control plane, once
+//	└── cluster.Kubeconfig
+//
+// The providers proxmoxve, talos and command are given to the top components with pulumi.Providers and inherited.
+package components

@@ -1,0 +1,147 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+)
+
+// Role is what a machine does in its cluster.
+type Role string
+
+const (
+	// RoleControlPlane runs etcd and the Kubernetes control plane.
+	RoleControlPlane Role = "control-plane"
+	// RoleWorker runs pods.
+	RoleWorker Role = "worker"
+)
+
+// Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
+type Machine struct {
+	// Name of the machine in Proxmox VE and its hostname. Required. A change renames the machine in place and registers
+	// another Kubernetes node.
+	Name string
+	// Role in the cluster. Required. A change replaces the machine's configuration.
+	Role Role
+	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine.
+	Host string
+	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces the machine.
+	VMID int
+	// MAC of its network card. Required. A change reboots the machine.
+	MAC net.HardwareAddr
+	// Addresses with the length of their subnets, at most one for each IP family. Required.
+	Addresses []netip.Prefix
+	// Sockets of the machine. Default: 1. A change reboots it.
+	Sockets int
+	// Cores of each socket. Required. A change reboots the machine.
+	Cores int
+	// CPUType that the machine sees, e.g. host. Default: x86-64-v2-AES. A change reboots it.
+	CPUType string
+	// MemoryMiB is its memory in MiB, without balloon. Required. A change reboots the machine.
+	MemoryMiB int
+	// DiskGiB is the size of the system disk in GiB. Required. It can grow in place, with a reboot; it cannot shrink.
+	DiskGiB int
+	// DiskStorage holds the system disk and the cloud-init drive. Required.
+	DiskStorage string
+	// Tags in Proxmox VE. Default: none. A change is made in place.
+	Tags []string
+	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none.
+	Startup *Startup
+	// Labels of the Kubernetes node. Default: none. A change is applied without a reboot.
+	Labels map[string]string
+	// Taints of the Kubernetes node, key to value:effect. Default: none.
+	Taints map[string]string
+	// Patches are raw Talos machine-config patches, merged last. Default: none.
+	Patches []string
+}
+
+// Startup is the place of a machine in the order at boot and shutdown of the host.
+type Startup struct {
+	// Order: lower numbers start first and stop last.
+	Order int
+	// UpDelaySeconds passes before the next machine starts.
+	UpDelaySeconds int
+	// DownDelaySeconds is how long the host waits for the machine to stop.
+	DownDelaySeconds int
+}
+
+// NodeNetwork is the network that the machines of a cluster share.
+type NodeNetwork struct {
+	// Subnets hold the machines' addresses, one for each IP family. Required.
+	Subnets []netip.Prefix
+	// Gateways are the default routes, one for each IP family. Required.
+	Gateways []netip.Addr
+	// Nameservers answer DNS queries. Required.
+	Nameservers []netip.Addr
+	// TimeServers give the time. Default: those of Talos.
+	TimeServers []string
+	// Bridge of Proxmox VE. Required.
+	Bridge string
+	// VLAN tag; 0 is untagged.
+	VLAN int
+	// MTU in bytes. Default: 1500.
+	MTU int
+}
+
+const (
+	defaultCPUType = "x86-64-v2-AES"
+	defaultMTU     = 1500
+	// systemDisk is what Talos calls the disk on scsi0.
+	systemDisk = "/dev/sda"
+)
+
+func (m Machine) withDefaults() Machine {
+	if m.Sockets == 0 {
+		m.Sockets = 1
+	}
+	if m.CPUType == "" {
+		m.CPUType = defaultCPUType
+	}
+	return m
+}
+
+func (n NodeNetwork) withDefaults() NodeNetwork {
+	if n.MTU == 0 {
+		n.MTU = defaultMTU
+	}
+	return n
+}
+
+// endpoint is the address where the machine's Talos API is reached.
+func (m Machine) endpoint() string { return m.Addresses[0].Addr().String() }
+
+func (m Machine) validate() error {
+	return errors.Join(
+		require(m.Name != "", "Name", "give the machine a hostname"),
+		require(m.Role == RoleControlPlane || m.Role == RoleWorker, "Role", fmt.Sprintf("%q is no role: use RoleControlPlane or RoleWorker", m.Role)),
+		require(m.Host != "", "Host", "name the Proxmox VE node"),
+		requireVMID(m.VMID),
+		require(len(m.MAC) == 6, "MAC", "give the 6 bytes of a hardware address"),
+		require(len(m.Addresses) > 0, "Addresses", "give at least one"),
+		require(m.Cores > 0, "Cores", "give at least 1"),
+		require(m.MemoryMiB > 0, "MemoryMiB", "give the memory in MiB"),
+		require(m.DiskGiB >= templateDiskGiB, "DiskGiB", fmt.Sprintf("%d is smaller than the template's disk: give at least %d", m.DiskGiB, templateDiskGiB)),
+		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
+	)
+}
+
+func (n NodeNetwork) validate() error {
+	return errors.Join(
+		require(len(n.Subnets) > 0, "Subnets", "give at least one"),
+		require(len(n.Gateways) > 0, "Gateways", "give at least one"),
+		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
+	)
+}
+
+func requireVMID(vmid int) error {
+	return require(vmid >= 100 && vmid <= 999_999_999, "VMID", fmt.Sprintf("%d is not between 100 and 999999999: choose a free number in that range", vmid))
+}
+
+// require is one rule about one argument: what must hold, and what to do when it does not.
+func require(holds bool, argument, remedy string) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", argument, remedy)
+}

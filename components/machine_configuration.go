@@ -1,0 +1,87 @@
+package components
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/client"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
+)
+
+// machineConfiguration is the whole configuration of one machine: the defaults of the contract under the cluster's
+// secrets, our patches over them, the cluster's own patches, and the machine's own last.
+func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterArgs, m Machine, installerImage pulumi.StringOutput) (pulumi.StringOutput, error) {
+	patches, err := machineconfig.Patches(a.configCluster(), m.configNode(a.Network))
+	if err != nil {
+		return pulumi.StringOutput{}, err
+	}
+	install := installerImage.ApplyT(machineconfig.InstallImage).(pulumi.StringOutput)
+	all := append(pulumi.ToStringArray(patches), install)
+	all = append(all, pulumi.ToStringArray(a.Patches)...)
+	all = append(all, pulumi.ToStringArray(m.Patches)...)
+
+	result := machine.GetConfigurationOutput(ctx, machine.GetConfigurationOutputArgs{
+		ClusterName:       pulumi.String(a.ClusterName),
+		ClusterEndpoint:   pulumi.String(a.Endpoint.String()),
+		MachineType:       pulumi.String(m.machineType()),
+		MachineSecrets:    c.secrets.MachineSecrets,
+		TalosVersion:      pulumi.String(a.Contract),
+		KubernetesVersion: pulumi.String(a.KubernetesVersion),
+		ConfigPatches:     all,
+		Docs:              pulumi.Bool(false),
+		Examples:          pulumi.Bool(false),
+	}, pulumi.Parent(c))
+	return pulumi.ToSecret(result.MachineConfiguration()).(pulumi.StringOutput), nil
+}
+
+// talosconfigFor is a talosconfig that reaches nodes through endpoints.
+func (c *TalosCluster) talosconfigFor(ctx *pulumi.Context, a TalosClusterArgs, endpoints, nodes []string) pulumi.StringOutput {
+	credentials := c.secrets.ClientConfiguration
+	result := client.GetConfigurationOutput(ctx, client.GetConfigurationOutputArgs{
+		ClusterName: pulumi.String(a.ClusterName),
+		ClientConfiguration: client.GetConfigurationClientConfigurationArgs{
+			CaCertificate:     credentials.CaCertificate(),
+			ClientCertificate: credentials.ClientCertificate(),
+			ClientKey:         credentials.ClientKey(),
+		},
+		Endpoints: pulumi.ToStringArray(endpoints),
+		Nodes:     pulumi.ToStringArray(nodes),
+	}, pulumi.Parent(c))
+	return pulumi.ToSecret(result.TalosConfig()).(pulumi.StringOutput)
+}
+
+func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
+	return machineconfig.Cluster{
+		Contract:                       args.Contract,
+		NodeSubnets:                    args.Network.Subnets,
+		VIP:                            args.VIP,
+		PodSubnets:                     args.PodSubnets,
+		ServiceSubnets:                 args.ServiceSubnets,
+		CNI:                            args.CNI,
+		AllowSchedulingOnControlPlanes: args.AllowSchedulingOnControlPlanes,
+		Nameservers:                    args.Network.Nameservers,
+		TimeServers:                    args.Network.TimeServers,
+	}
+}
+
+func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
+	return machineconfig.Node{
+		Name:         m.Name,
+		ControlPlane: m.Role == RoleControlPlane,
+		MAC:          m.MAC,
+		Addresses:    m.Addresses,
+		Gateways:     n.Gateways,
+		MTU:          n.MTU,
+		InstallDisk:  systemDisk,
+		Labels:       m.Labels,
+		Taints:       m.Taints,
+	}
+}
+
+// machineType is what Talos calls the role.
+func (m Machine) machineType() string {
+	if m.Role == RoleControlPlane {
+		return "controlplane"
+	}
+	return "worker"
+}

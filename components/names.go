@@ -1,0 +1,19 @@
+package components
+
+import "strings"
+
+// Type tokens. A changed token changes the URN of everything beneath it.
+const (
+	typeTalosTemplate = "em-infra:index:TalosTemplate"
+	typeTalosNode     = "em-infra:index:TalosNode"
+	typeTalosCluster  = "em-infra:index:TalosCluster"
+)
+
+// nodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for
+// those who already put the cluster's name into the names of its nodes.
+func nodeName(cluster, node string) string {
+	if strings.HasPrefix(node, cluster+"-") {
+		return node
+	}
+	return cluster + "-" + node
+}

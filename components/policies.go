@@ -1,0 +1,41 @@
+package components
+
+import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+// Policies are resource options with a reason. They are values so that a test can name them.
+
+// clonedMachine: a new template never replaces a running node (F3), so what the machine was cloned from and first
+// addressed with is a fact of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted
+// first.
+func clonedMachine() pulumi.ResourceOption {
+	return pulumi.Composite(
+		pulumi.IgnoreChanges([]string{"clone", "initialization"}),
+		pulumi.DeleteBeforeReplace(true),
+	)
+}
+
+// templateMachine keeps its VMID across versions, so the old one goes before the new one comes.
+func templateMachine() pulumi.ResourceOption {
+	return pulumi.DeleteBeforeReplace(true)
+}
+
+// keptISO: a machine whose CD-ROM names a deleted ISO does not start again, so the file outlives the template.
+func keptISO() pulumi.ResourceOption {
+	return pulumi.RetainOnDelete(true)
+}
+
+// bornWith: the contract is a fact of the cluster's birth. A lower version would make the provider replace the secrets,
+// and with them the cluster's whole PKI (F2).
+func bornWith() pulumi.ResourceOption {
+	return pulumi.IgnoreChanges([]string{"talosVersion"})
+}
+
+// livesWith: what is done to a machine is done again when the machine is another one, since that one is back in
+// maintenance mode, and needs no undoing when the machine goes.
+func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
+	return pulumi.Composite(
+		pulumi.DependsOn([]pulumi.Resource{machine}),
+		pulumi.ReplaceWith([]pulumi.Resource{machine}),
+		pulumi.DeletedWith(machine),
+	)
+}

@@ -1,0 +1,136 @@
+package components
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/cluster"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+)
+
+// TalosCluster is a Kubernetes cluster of Talos nodes.
+type TalosCluster struct {
+	pulumi.ResourceState
+
+	// Kubeconfig of the cluster's administrator. Secret.
+	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
+	// Talosconfig of the cluster's administrator; its endpoints are the control planes' own addresses, never the VIP,
+	// which is absent when it is needed most (F28). Secret.
+	Talosconfig pulumi.StringOutput `pulumi:"talosconfig"`
+	// Nodes of the cluster, in the order of the arguments.
+	Nodes []*TalosNode
+
+	secrets   *machine.Secrets
+	bootstrap *machine.Bootstrap
+}
+
+// NewTalosCluster makes a cluster. It returns an error when an argument is missing or cannot be.
+func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, opts ...pulumi.ResourceOption) (*TalosCluster, error) {
+	a, err := args.complete()
+	if err != nil {
+		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
+	}
+	c := &TalosCluster{}
+	if err := ctx.RegisterComponentResourceV2(typeTalosCluster, name, a.summary(), c, opts...); err != nil {
+		return nil, err
+	}
+	if err := c.build(ctx, name, a); err != nil {
+		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
+	}
+	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"kubeconfig": c.Kubeconfig, "talosconfig": c.Talosconfig})
+}
+
+// build is the life of a cluster: secrets, nodes, the first control plane ready, etcd, kubeconfig, the other nodes ready.
+func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
+	if err := c.addSecrets(ctx, name, a); err != nil {
+		return err
+	}
+	for _, m := range a.Machines {
+		if err := c.addNode(ctx, name, a, m); err != nil {
+			return err
+		}
+	}
+	first := a.firstControlPlane()
+	firstReady, err := c.waitForNode(ctx, name, a, first, nil)
+	if err != nil {
+		return err
+	}
+	if err := c.bootstrapOn(ctx, name, a.Machines[first], firstReady); err != nil {
+		return err
+	}
+	if err := c.addKubeconfig(ctx, name, a.Machines[first]); err != nil {
+		return err
+	}
+	for i := range a.Machines {
+		if i == first {
+			continue
+		}
+		if _, err := c.waitForNode(ctx, name, a, i, c.bootstrap); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *TalosCluster) addSecrets(ctx *pulumi.Context, name string, a TalosClusterArgs) (err error) {
+	c.secrets, err = machine.NewSecrets(ctx, name+"-secrets", &machine.SecretsArgs{
+		TalosVersion: pulumi.String(a.Contract),
+	}, pulumi.Parent(c), bornWith())
+	if err != nil {
+		return err
+	}
+	c.Talosconfig = c.talosconfigFor(ctx, a, a.controlPlaneEndpoints(), a.endpoints())
+	return nil
+}
+
+func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterArgs, m Machine) error {
+	template := a.templateOn(m.Host)
+	configuration, err := c.machineConfiguration(ctx, a, m, template.InstallerImage)
+	if err != nil {
+		return err
+	}
+	node, err := NewTalosNode(ctx, nodeName(name, m.Name), &TalosNodeArgs{
+		Machine:              m,
+		Network:              a.Network,
+		Pool:                 a.Pool,
+		Template:             template,
+		ClientConfiguration:  c.secrets.ClientConfiguration,
+		MachineConfiguration: configuration,
+	}, pulumi.Parent(c))
+	if err != nil {
+		return err
+	}
+	c.Nodes = append(c.Nodes, node)
+	return nil
+}
+
+// bootstrapTimeout is short because the node already answers: the provider would repeat AlreadyExists until it ends (F6).
+const bootstrapTimeout = "2m"
+
+func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) (err error) {
+	c.bootstrap, err = machine.NewBootstrap(ctx, name+"-bootstrap", &machine.BootstrapArgs{
+		Node:                pulumi.String(m.endpoint()),
+		Endpoint:            pulumi.String(m.endpoint()),
+		ClientConfiguration: c.secrets.ClientConfiguration,
+		Timeouts:            machine.BootstrapTimeoutsArgs{Create: pulumi.String(bootstrapTimeout)},
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}))
+	return err
+}
+
+func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, m Machine) error {
+	credentials := c.secrets.ClientConfiguration
+	kubeconfig, err := cluster.NewKubeconfig(ctx, name+"-kubeconfig", &cluster.KubeconfigArgs{
+		Node:     pulumi.String(m.endpoint()),
+		Endpoint: pulumi.String(m.endpoint()),
+		ClientConfiguration: cluster.KubeconfigClientConfigurationArgs{
+			CaCertificate:     credentials.CaCertificate(),
+			ClientCertificate: credentials.ClientCertificate(),
+			ClientKey:         credentials.ClientKey(),
+		},
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{c.bootstrap}))
+	if err != nil {
+		return err
+	}
+	c.Kubeconfig = pulumi.ToSecret(kubeconfig.KubeconfigRaw).(pulumi.StringOutput)
+	return nil
+}

@@ -1,0 +1,132 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
+)
+
+// CNI is who gives pods their network.
+type CNI = machineconfig.CNI
+
+// The network plugins that a cluster can be born with.
+const (
+	CNIFlannel = machineconfig.CNIFlannel
+	CNINone    = machineconfig.CNINone
+)
+
+// TalosClusterArgs describe one cluster.
+type TalosClusterArgs struct {
+	// ClusterName is the name in kubeconfig and talosconfig. Required. A change makes another cluster.
+	ClusterName string
+	// Endpoint of the Kubernetes API, e.g. https://192.168.20.10:6443. Required. A change reconfigures every node.
+	Endpoint *url.URL
+	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint leads elsewhere.
+	VIP netip.Addr
+	// Contract is the Talos version whose machine-config format the cluster is born with, e.g. v1.12. Required. Never
+	// change it once the cluster exists (F1).
+	Contract string
+	// KubernetesVersion, e.g. v1.35.4. Required.
+	KubernetesVersion string
+	// PodSubnets are the pods' networks. Required. They cannot be changed later.
+	PodSubnets []netip.Prefix
+	// ServiceSubnets are the services' networks. Required. They cannot be changed later.
+	ServiceSubnets []netip.Prefix
+	// CNI is who gives pods their network. Default: CNIFlannel.
+	CNI CNI
+	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
+	AllowSchedulingOnControlPlanes bool
+	// Network that the machines share. Required.
+	Network NodeNetwork
+	// Pool of Proxmox VE that the machines belong to. Default: none.
+	Pool string
+	// Patches are raw Talos machine-config patches for every node. Default: none.
+	Patches []string
+	// Templates that the machines are cloned from, one for each host. Required.
+	Templates []*TalosTemplate
+	// Machines of the cluster; the first control plane among them is the one that etcd is bootstrapped on, so keep its
+	// place (F6). Required.
+	Machines []Machine
+}
+
+// complete returns a copy with defaults, or all that is wrong with it.
+func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
+	if args == nil {
+		return TalosClusterArgs{}, errors.New("args: give TalosClusterArgs")
+	}
+	a := *args
+	if a.CNI == "" {
+		a.CNI = CNIFlannel
+	}
+	a.Network = a.Network.withDefaults()
+	problems := []error{
+		require(a.ClusterName != "", "ClusterName", "give the cluster a name"),
+		require(a.Endpoint != nil, "Endpoint", "give the URL of the Kubernetes API"),
+		require(a.Contract != "", "Contract", "give the contract, e.g. v1.12"),
+		require(a.KubernetesVersion != "", "KubernetesVersion", "give the version, e.g. v1.35.4"),
+		require(len(a.PodSubnets) > 0, "PodSubnets", "give at least one"),
+		require(len(a.ServiceSubnets) > 0, "ServiceSubnets", "give at least one"),
+		require(a.firstControlPlane() >= 0, "Machines", "give at least one with RoleControlPlane"),
+		a.Network.validate(),
+	}
+	a.Machines = make([]Machine, len(args.Machines))
+	for i, m := range args.Machines {
+		a.Machines[i] = m.withDefaults()
+		if err := a.Machines[i].validate(); err != nil {
+			problems = append(problems, fmt.Errorf("Machines[%d]: %w", i, err))
+		}
+		problems = append(problems, require(a.templateOn(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one (F19)"))
+	}
+	return a, errors.Join(problems...)
+}
+
+func (args TalosClusterArgs) summary() pulumi.Map {
+	return pulumi.Map{
+		"clusterName":       pulumi.String(args.ClusterName),
+		"endpoint":          pulumi.String(args.Endpoint.String()),
+		"kubernetesVersion": pulumi.String(args.KubernetesVersion),
+		"machines":          pulumi.Int(len(args.Machines)),
+	}
+}
+
+// firstControlPlane is the index of the machine that etcd is bootstrapped on; -1 when there is none.
+func (args TalosClusterArgs) firstControlPlane() int {
+	for i, m := range args.Machines {
+		if m.Role == RoleControlPlane {
+			return i
+		}
+	}
+	return -1
+}
+
+func (args TalosClusterArgs) templateOn(host string) *TalosTemplate {
+	for _, template := range args.Templates {
+		if template.host == host {
+			return template
+		}
+	}
+	return nil
+}
+
+func (args TalosClusterArgs) endpoints() []string {
+	var endpoints []string
+	for _, m := range args.Machines {
+		endpoints = append(endpoints, m.endpoint())
+	}
+	return endpoints
+}
+
+func (args TalosClusterArgs) controlPlaneEndpoints() []string {
+	var endpoints []string
+	for _, m := range args.Machines {
+		if m.Role == RoleControlPlane {
+			endpoints = append(endpoints, m.endpoint())
+		}
+	}
+	return endpoints
+}

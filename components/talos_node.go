@@ -1,0 +1,98 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+)
+
+// TalosNode is one Talos machine on Proxmox VE: a clone of a template and the configuration applied to it. It is
+// configured, not yet a member of anything: that is the cluster's to wait for.
+type TalosNode struct {
+	pulumi.ResourceState
+
+	// Address where the node's Talos API is reached.
+	Address pulumi.StringOutput `pulumi:"address"`
+	// VM is the virtual machine, for settings that this component does not cover.
+	VM *vm.VirtualMachine
+	// Configuration is the machine configuration as applied.
+	Configuration *machine.ConfigurationApply
+}
+
+// TalosNodeArgs describe one node.
+type TalosNodeArgs struct {
+	// Machine is what the node is made of. Required.
+	Machine Machine
+	// Network that the node is attached to. Required.
+	Network NodeNetwork
+	// Pool of Proxmox VE that the machine belongs to. Default: none. A change is made in place.
+	Pool string
+	// Template that the machine is cloned from, on the same host. Required. Another one never replaces the node (F3).
+	Template *TalosTemplate
+	// ClientConfiguration are the credentials of the Talos API. Required.
+	ClientConfiguration machine.ClientConfigurationInput
+	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
+	// one.
+	MachineConfiguration pulumi.StringInput
+}
+
+// NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.
+func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ...pulumi.ResourceOption) (*TalosNode, error) {
+	a, err := args.complete()
+	if err != nil {
+		return nil, fmt.Errorf("talos node %q: %w", name, err)
+	}
+	n := &TalosNode{Address: pulumi.String(a.Machine.endpoint()).ToStringOutput()}
+	if err := ctx.RegisterComponentResourceV2(typeTalosNode, name, a.summary(), n, opts...); err != nil {
+		return nil, err
+	}
+	if err := n.build(ctx, name, a); err != nil {
+		return nil, fmt.Errorf("talos node %q: %w", name, err)
+	}
+	return n, ctx.RegisterResourceOutputs(n, pulumi.Map{"address": n.Address})
+}
+
+func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
+	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template.vmid),
+		pulumi.Parent(n), pulumi.DependsOn([]pulumi.Resource{a.Template.VM}), clonedMachine())
+	if err != nil {
+		return err
+	}
+	n.Configuration, err = machine.NewConfigurationApply(ctx, name+"-configuration", &machine.ConfigurationApplyArgs{
+		Node:                      pulumi.String(a.Machine.endpoint()),
+		Endpoint:                  pulumi.String(a.Machine.endpoint()),
+		ClientConfiguration:       a.ClientConfiguration,
+		MachineConfigurationInput: a.MachineConfiguration,
+		ApplyMode:                 pulumi.String("auto"),
+	}, pulumi.Parent(n), livesWith(n.VM))
+	return err
+}
+
+// complete returns a copy with defaults, or all that is wrong with it.
+func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
+	if args == nil {
+		return TalosNodeArgs{}, errors.New("args: give TalosNodeArgs")
+	}
+	a := *args
+	a.Machine = a.Machine.withDefaults()
+	a.Network = a.Network.withDefaults()
+	return a, errors.Join(
+		a.Machine.validate(),
+		a.Network.validate(),
+		require(a.Template != nil, "Template", "give the TalosTemplate of the machine's host"),
+		require(a.Template == nil || a.Template.host == a.Machine.Host, "Template", "it stands on another host: give the one on "+a.Machine.Host+" (F19)"),
+		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
+		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
+	)
+}
+
+func (args TalosNodeArgs) summary() pulumi.Map {
+	return pulumi.Map{
+		"host": pulumi.String(args.Machine.Host),
+		"vmid": pulumi.Int(args.Machine.VMID),
+		"role": pulumi.String(args.Machine.Role),
+	}
+}

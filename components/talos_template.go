@@ -1,0 +1,133 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/download"
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
+)
+
+// templateDiskGiB is the size of the template's blank disk. A clone's disk grows from it and cannot be smaller (F21).
+const templateDiskGiB = 1
+
+// TalosTemplate is a template in Proxmox VE that Talos nodes are cloned from: a q35 machine with a blank disk and the
+// Talos ISO in its drive. Nothing but the API is needed to make it (F15).
+type TalosTemplate struct {
+	pulumi.ResourceState
+
+	// InstallerImage is what Talos installs itself from on a machine of this template.
+	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
+	// VM is the template itself, for settings that this component does not cover.
+	VM *vm.VirtualMachine
+
+	host string
+	vmid int
+}
+
+// TalosTemplateArgs describe one template.
+type TalosTemplateArgs struct {
+	// Host is the Proxmox VE node that it stands on. Required. A change replaces the template.
+	Host string
+	// VMID of the template, 100 to 999999999. Required. Keep it across versions: clones remember it.
+	VMID int
+	// Name of the template. Default: talos-<TalosVersion>-base. A change renames it in place.
+	Name string
+	// TalosVersion of the image, e.g. v1.12.4. Required. A change replaces the template; its clones never notice (F3).
+	TalosVersion string
+	// Schematic of the image. Default: plain Talos. A change replaces the template.
+	Schematic Schematic
+	// ImageFactory that serves the image. Default: https://factory.talos.dev.
+	ImageFactory *url.URL
+	// ISOStorage holds the ISO; it must allow the content type iso. Required.
+	ISOStorage string
+	// DiskStorage holds the template's disk. Required.
+	DiskStorage string
+	// Bridge of the template's network card; a clone has its own. Required.
+	Bridge string
+	// Pool of Proxmox VE that the template belongs to. Default: none.
+	Pool string
+	// Tags in Proxmox VE. Default: none.
+	Tags []string
+}
+
+// NewTalosTemplate makes a template. It returns an error when an argument is missing or cannot be.
+func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs, opts ...pulumi.ResourceOption) (*TalosTemplate, error) {
+	a, err := args.complete()
+	if err != nil {
+		return nil, fmt.Errorf("talos template %q: %w", name, err)
+	}
+	t := &TalosTemplate{host: a.Host, vmid: a.VMID}
+	if err := ctx.RegisterComponentResourceV2(typeTalosTemplate, name, a.summary(), t, opts...); err != nil {
+		return nil, err
+	}
+	if err := t.build(ctx, name, a); err != nil {
+		return nil, fmt.Errorf("talos template %q: %w", name, err)
+	}
+	return t, ctx.RegisterResourceOutputs(t, pulumi.Map{"installerImage": t.InstallerImage})
+}
+
+func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateArgs) error {
+	document, err := a.Schematic.document()
+	if err != nil {
+		return fmt.Errorf("schematic: %w", err)
+	}
+	schematic, err := imagefactory.NewSchematic(ctx, name+"-schematic", &imagefactory.SchematicArgs{
+		Schematic: pulumi.String(document),
+	}, pulumi.Parent(t))
+	if err != nil {
+		return err
+	}
+
+	image := image{factory: a.ImageFactory, version: a.TalosVersion}
+	schematicID := schematic.ID().ToStringOutput()
+	iso, err := download.NewFile(ctx, name+"-iso", &download.FileArgs{
+		NodeName:           pulumi.String(a.Host),
+		DatastoreId:        pulumi.String(a.ISOStorage),
+		ContentType:        pulumi.String("iso"),
+		FileName:           image.of(schematicID, image.isoFile),
+		Url:                image.of(schematicID, image.isoURL),
+		Overwrite:          pulumi.Bool(false),
+		OverwriteUnmanaged: pulumi.Bool(true),
+	}, pulumi.Parent(t), keptISO())
+	if err != nil {
+		return err
+	}
+
+	t.InstallerImage = image.of(schematicID, image.installer)
+	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, iso.ID()), pulumi.Parent(t), templateMachine())
+	return err
+}
+
+// complete returns a copy with defaults, or all that is wrong with it.
+func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {
+	if args == nil {
+		return TalosTemplateArgs{}, errors.New("args: give TalosTemplateArgs")
+	}
+	a := *args
+	if a.Name == "" {
+		a.Name = "talos-" + a.TalosVersion + "-base"
+	}
+	if a.ImageFactory == nil {
+		a.ImageFactory, _ = url.Parse(ImageFactory) // a constant that parses
+	}
+	return a, errors.Join(
+		require(a.Host != "", "Host", "name the Proxmox VE node"),
+		requireVMID(a.VMID),
+		require(a.TalosVersion != "", "TalosVersion", "give the version of Talos, e.g. v1.12.4"),
+		require(a.ISOStorage != "", "ISOStorage", "name a storage with content type iso"),
+		require(a.DiskStorage != "", "DiskStorage", "name the storage of the template's disk"),
+		require(a.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
+	)
+}
+
+func (args TalosTemplateArgs) summary() pulumi.Map {
+	return pulumi.Map{
+		"host":         pulumi.String(args.Host),
+		"vmid":         pulumi.Int(args.VMID),
+		"talosVersion": pulumi.String(args.TalosVersion),
+	}
+}

@@ -1,0 +1,168 @@
+package components
+
+import (
+	"strings"
+
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// The hardware that template and clones share. q35 is needed for PCIe passthrough and, with this provider, comes from the
+// template alone: the machine type is not applied to a clone. q35 has ide0 and ide2 only.
+const (
+	machineType     = "q35"
+	firmware        = "ovmf"
+	scsiController  = "virtio-scsi-single"
+	systemInterface = "scsi0"
+	isoInterface    = "ide0"
+	seedInterface   = "ide2"
+	osType          = "l26"
+	// templateMemoryMiB is never used: a template does not start.
+	templateMemoryMiB = 2048
+)
+
+// bootOrder tries the disk first: while it is blank, the firmware goes on to the ISO.
+var bootOrder = []string{systemInterface, isoInterface}
+
+func templateVM(a TalosTemplateArgs, isoFile pulumi.IDOutput) *vm.VirtualMachineArgs {
+	return &vm.VirtualMachineArgs{
+		NodeName:        pulumi.String(a.Host),
+		VmId:            pulumi.Int(a.VMID),
+		Name:            pulumi.String(a.Name),
+		Description:     pulumi.String("Talos " + a.TalosVersion + ", made by em-infra. Nodes are cloned from it."),
+		Template:        pulumi.Bool(true),
+		Started:         pulumi.Bool(false),
+		OnBoot:          pulumi.Bool(false),
+		Machine:         pulumi.String(machineType),
+		Bios:            pulumi.String(firmware),
+		EfiDisk:         efiDisk(a.DiskStorage),
+		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(1), Sockets: pulumi.Int(1), Type: pulumi.String(defaultCPUType)},
+		Memory:          memory(templateMemoryMiB),
+		ScsiHardware:    pulumi.String(scsiController),
+		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, a.DiskStorage, templateDiskGiB)},
+		Cdrom:           vm.VirtualMachineCdromArgs{Enabled: pulumi.Bool(true), Interface: pulumi.String(isoInterface), FileId: isoFile},
+		BootOrders:      pulumi.ToStringArray(bootOrder),
+		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
+		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
+		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)},
+		PoolId:          optional(a.Pool),
+		Tags:            pulumi.ToStringArray(a.Tags),
+	}
+}
+
+func nodeVM(m Machine, n NodeNetwork, pool string, templateVMID int) *vm.VirtualMachineArgs {
+	args := &vm.VirtualMachineArgs{
+		NodeName:    pulumi.String(m.Host),
+		VmId:        pulumi.Int(m.VMID),
+		Name:        pulumi.String(m.Name),
+		Description: pulumi.String("Talos " + string(m.Role) + ", made by em-infra."),
+		// The VMID is a plain number: as an output of the template it would replace every clone with it (F3).
+		Clone: vm.VirtualMachineCloneArgs{
+			VmId:        pulumi.Int(templateVMID),
+			NodeName:    pulumi.String(m.Host),
+			DatastoreId: pulumi.String(m.DiskStorage),
+			Full:        pulumi.Bool(true),
+			Retries:     pulumi.Int(cloneRetries),
+		},
+		Started:         pulumi.Bool(true),
+		OnBoot:          pulumi.Bool(true),
+		StopOnDestroy:   pulumi.Bool(true), // a Talos node without a cluster does not answer a shutdown (F24)
+		Bios:            pulumi.String(firmware),
+		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(m.Cores), Sockets: pulumi.Int(m.Sockets), Type: pulumi.String(m.CPUType)},
+		Memory:          memory(m.MemoryMiB),
+		ScsiHardware:    pulumi.String(scsiController),
+		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, m.DiskStorage, m.DiskGiB)},
+		BootOrders:      pulumi.ToStringArray(bootOrder),
+		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{networkDevice(m, n)},
+		Initialization:  initialization(m, n),
+		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
+		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
+		PoolId:          optional(pool),
+		Tags:            pulumi.ToStringArray(m.Tags),
+	}
+	if m.Startup != nil {
+		args.Startup = vm.VirtualMachineStartupArgs{
+			Order:     pulumi.Int(m.Startup.Order),
+			UpDelay:   pulumi.Int(m.Startup.UpDelaySeconds),
+			DownDelay: pulumi.Int(m.Startup.DownDelaySeconds),
+		}
+	}
+	return args
+}
+
+// cloneRetries: clones of one template may meet at its lock, which Proxmox VE holds for a second only (F18).
+const cloneRetries = 3
+
+func disk(device, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
+	return vm.VirtualMachineDiskArgs{
+		Interface:   pulumi.String(device),
+		DatastoreId: pulumi.String(storage),
+		FileFormat:  pulumi.String("raw"),
+		Size:        pulumi.Int(sizeGiB),
+		Discard:     pulumi.String("on"),
+		Iothread:    pulumi.Bool(true),
+		Ssd:         pulumi.Bool(true),
+	}
+}
+
+func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
+	return vm.VirtualMachineEfiDiskArgs{
+		DatastoreId:     pulumi.String(storage),
+		FileFormat:      pulumi.String("raw"),
+		Type:            pulumi.String("4m"),
+		PreEnrolledKeys: pulumi.Bool(false), // the ISO is not signed with Microsoft's keys
+	}
+}
+
+// memory is without a balloon: the guest must have what the kubelet reports, and passthrough needs it.
+func memory(mib int) vm.VirtualMachineMemoryArgs {
+	return vm.VirtualMachineMemoryArgs{Dedicated: pulumi.Int(mib), Floating: pulumi.Int(0)}
+}
+
+func networkDevice(m Machine, n NodeNetwork) vm.VirtualMachineNetworkDeviceArgs {
+	return vm.VirtualMachineNetworkDeviceArgs{
+		Bridge:     pulumi.String(n.Bridge),
+		MacAddress: pulumi.String(strings.ToUpper(m.MAC.String())),
+		Model:      pulumi.String("virtio"),
+		VlanId:     pulumi.Int(n.VLAN),
+		Mtu:        pulumi.Int(n.MTU),
+		Firewall:   pulumi.Bool(false),
+	}
+}
+
+// initialization is the cloud-init drive that gives Talos its address at first boot.
+func initialization(m Machine, n NodeNetwork) vm.VirtualMachineInitializationArgs {
+	ip := vm.VirtualMachineInitializationIpConfigArgs{}
+	for _, address := range m.Addresses {
+		gateway := optional("")
+		for _, candidate := range n.Gateways {
+			if candidate.Is4() == address.Addr().Is4() {
+				gateway = optional(candidate.String())
+			}
+		}
+		if address.Addr().Is4() {
+			ip.Ipv4 = vm.VirtualMachineInitializationIpConfigIpv4Args{Address: pulumi.String(address.String()), Gateway: gateway}
+		} else {
+			ip.Ipv6 = vm.VirtualMachineInitializationIpConfigIpv6Args{Address: pulumi.String(address.String()), Gateway: gateway}
+		}
+	}
+	servers := make(pulumi.StringArray, len(n.Nameservers))
+	for i, server := range n.Nameservers {
+		servers[i] = pulumi.String(server.String())
+	}
+	return vm.VirtualMachineInitializationArgs{
+		Type:        pulumi.String("nocloud"),
+		DatastoreId: pulumi.String(m.DiskStorage),
+		Interface:   pulumi.String(seedInterface),
+		IpConfigs:   vm.VirtualMachineInitializationIpConfigArray{ip},
+		Dns:         vm.VirtualMachineInitializationDnsArgs{Servers: servers},
+	}
+}
+
+// optional leaves a property out when there is nothing to say.
+func optional(text string) pulumi.StringPtrInput {
+	if text == "" {
+		return nil
+	}
+	return pulumi.String(text)
+}

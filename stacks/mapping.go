@@ -1,0 +1,130 @@
+package stacks
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// This file is the only place that knows both the inventory and the components.
+
+func templateArgs(inv *inventory.Inventory, s settings, host string) *components.TalosTemplateArgs {
+	c := inv.Cluster
+	return &components.TalosTemplateArgs{
+		Host:         host,
+		VMID:         c.TemplateVMID(host),
+		Name:         c.TemplateName(),
+		TalosVersion: c.Talos.Version.String(),
+		Schematic:    components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs},
+		ImageFactory: s.imageFactory,
+		ISOStorage:   c.Proxmox.ISOStorage,
+		DiskStorage:  c.Proxmox.DiskStorage,
+		Bridge:       c.Network.Bridge,
+		Pool:         c.Proxmox.Pool,
+		Tags:         tags(c.Proxmox.Tags),
+	}
+}
+
+func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
+	c := inv.Cluster
+	args := &components.TalosClusterArgs{
+		ClusterName:                    c.Name,
+		Endpoint:                       c.EndpointURL(),
+		VIP:                            c.Kubernetes.Endpoint.VIP,
+		Contract:                       c.Talos.Contract.String(),
+		KubernetesVersion:              c.Kubernetes.Version.String(),
+		PodSubnets:                     c.Kubernetes.PodSubnets,
+		ServiceSubnets:                 c.Kubernetes.ServiceSubnets,
+		CNI:                            cni(c.Kubernetes.CNI),
+		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
+		Network:                        nodeNetwork(c.Network),
+		Pool:                           c.Proxmox.Pool,
+		Patches:                        patches(c.Talos.Patches),
+	}
+	for _, node := range inv.Nodes {
+		args.Machines = append(args.Machines, machine(c, node))
+	}
+	return args
+}
+
+func machine(c inventory.Cluster, n inventory.Node) components.Machine {
+	m := components.Machine{
+		Name:        n.Name,
+		Role:        role(n.Role),
+		Host:        n.Host,
+		VMID:        n.VMID,
+		MAC:         net.HardwareAddr(n.MAC[:]),
+		Addresses:   []netip.Prefix{n.Prefix(c)},
+		Sockets:     n.Sockets,
+		Cores:       n.Cores,
+		CPUType:     n.CPUType,
+		MemoryMiB:   n.MemoryMiB,
+		DiskGiB:     n.DiskGiB,
+		DiskStorage: n.DiskStorage,
+		Tags:        tags(c.Proxmox.Tags, n.Tags),
+		Labels:      n.Labels,
+		Taints:      taints(n.Taints),
+		Patches:     patches(n.Patches),
+	}
+	if n.Startup != nil {
+		m.Startup = &components.Startup{
+			Order:            n.Startup.Order,
+			UpDelaySeconds:   n.Startup.UpDelaySeconds,
+			DownDelaySeconds: n.Startup.DownDelaySeconds,
+		}
+	}
+	return m
+}
+
+func nodeNetwork(n inventory.Network) components.NodeNetwork {
+	return components.NodeNetwork{
+		Subnets:     []netip.Prefix{n.CIDR},
+		Gateways:    []netip.Addr{n.Gateway},
+		Nameservers: n.Nameservers,
+		TimeServers: n.TimeServers,
+		Bridge:      n.Bridge,
+		VLAN:        n.VLAN,
+		MTU:         n.MTU,
+	}
+}
+
+func role(r inventory.Role) components.Role {
+	if r == inventory.RoleControlPlane {
+		return components.RoleControlPlane
+	}
+	return components.RoleWorker
+}
+
+// cni is what Talos is told: only flannel is its own to install.
+func cni(c inventory.CNI) components.CNI {
+	if c == inventory.CNIFlannel {
+		return components.CNIFlannel
+	}
+	return components.CNINone
+}
+
+// tags are in Proxmox VE's own order, sorted and each once, else every refresh would show a difference (F22).
+func tags(lists ...[]string) []string {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func taints(taints map[string]inventory.Taint) map[string]string {
+	texts := make(map[string]string, len(taints))
+	for key, taint := range taints {
+		texts[key] = taint.String()
+	}
+	return texts
+}
+
+func patches(patches []inventory.Patch) []string {
+	texts := make([]string, len(patches))
+	for i, patch := range patches {
+		texts[i] = string(patch)
+	}
+	return texts
+}

@@ -1,0 +1,32 @@
+package stacks
+
+import (
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve"
+	"github.com/pulumi/pulumi-command/sdk/go/command"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos"
+)
+
+// newProviders makes the providers that every component inherits. Default providers are off in Pulumi.yaml, so nothing can
+// be created past them.
+func newProviders(ctx *pulumi.Context, s settings) (pulumi.ResourceOption, error) {
+	proxmox, err := proxmoxve.NewProvider(ctx, "proxmox", &proxmoxve.ProviderArgs{
+		Endpoint: pulumi.String(s.proxmoxEndpoint),
+		ApiToken: s.proxmoxToken,
+		Insecure: pulumi.Bool(s.proxmoxInsecure),
+	})
+	if err != nil {
+		return nil, err
+	}
+	machines, err := talos.NewProvider(ctx, "talos", &talos.ProviderArgs{
+		ImageFactoryUrl: pulumi.String(s.imageFactory.String()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	commands, err := command.NewProvider(ctx, "command", &command.ProviderArgs{})
+	if err != nil {
+		return nil, err
+	}
+	return pulumi.Providers(proxmox, machines, commands), nil
+}

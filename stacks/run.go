@@ -1,0 +1,72 @@
+package stacks
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
+func Run(ctx *pulumi.Context) error { return program(ctx, ctx.RootDirectory()) }
+
+// In is the program for an embedding, which has no project folder of its own: paths are relative to root.
+func In(root string) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error { return program(ctx, root) }
+}
+
+// program is the whole of it: settings, inventory, providers, template, cluster, outputs.
+func program(ctx *pulumi.Context, root string) error {
+	settings, err := readSettings(ctx, root)
+	if err != nil {
+		return err
+	}
+	inv, err := loadInventory(settings)
+	if err != nil {
+		return err
+	}
+	providers, err := newProviders(ctx, settings)
+	if err != nil {
+		return err
+	}
+
+	templates, err := newTemplates(ctx, inv, settings, providers)
+	if err != nil {
+		return err
+	}
+	args := clusterArgs(inv)
+	args.Templates = templates
+	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, providers)
+	if err != nil {
+		return err
+	}
+
+	export(ctx, inv, cluster)
+	return nil
+}
+
+func loadInventory(s settings) (*inventory.Inventory, error) {
+	inv, err := inventory.Load(s.inventory)
+	if err != nil || !s.labNetwork.IsValid() {
+		return inv, err
+	}
+	return inv.Rebase(s.labNetwork)
+}
+
+// newTemplates makes a template on every host that a node stands on.
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, providers pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+	var templates []*components.TalosTemplate
+	for _, host := range inv.Nodes.Hosts() {
+		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), templateArgs(inv, s, host), providers)
+		if err != nil {
+			return nil, err
+		}
+		templates = append(templates, template)
+	}
+	return templates, nil
+}
+
+// templateName is the logical name: the host's own name tells several templates of a cluster apart.
+func templateName(inv *inventory.Inventory, host string) string {
+	return inv.Cluster.Name + "-template-" + host
+}

@@ -1,0 +1,97 @@
+package stacks
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
+
+	"github.com/em-infra/em-infra/components"
+)
+
+// Namespace of the stack's configuration: em-infra:inventory and so on. The keys are a contract.
+const Namespace = "em-infra"
+
+// Configuration keys, without their namespace.
+const (
+	// KeyInventory is the folder with cluster.yaml and nodes.yaml, relative to the project. Default: stacks/<stack>.
+	KeyInventory = "inventory"
+	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required.
+	KeyProxmoxEndpoint = "proxmoxEndpoint"
+	// KeyProxmoxToken is the API token, user@realm!name=secret. Required, secret.
+	KeyProxmoxToken = "proxmoxToken"
+	// KeyProxmoxInsecure accepts any certificate of the API. Default: false.
+	KeyProxmoxInsecure = "proxmoxInsecure"
+	// KeyImageFactoryURL is the Image Factory. Default: https://factory.talos.dev.
+	KeyImageFactoryURL = "imageFactoryUrl"
+	// KeyLabNetwork is the network that the nodes are moved to in a rehearsal. Never set for a real host.
+	KeyLabNetwork = "labNetwork"
+)
+
+// settings are the stack's configuration: where the inventory is and how to reach what it describes. No topology.
+type settings struct {
+	inventory       string
+	proxmoxEndpoint string
+	proxmoxToken    pulumi.StringOutput
+	proxmoxInsecure bool
+	imageFactory    *url.URL
+	labNetwork      netip.Prefix
+}
+
+func readSettings(ctx *pulumi.Context, root string) (settings, error) {
+	values := config.New(ctx, Namespace)
+	s := settings{
+		inventory:       values.Get(KeyInventory),
+		proxmoxEndpoint: values.Get(KeyProxmoxEndpoint),
+		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
+		proxmoxToken:    values.GetSecret(KeyProxmoxToken),
+	}
+	if s.inventory == "" {
+		s.inventory = filepath.Join("stacks", ctx.Stack())
+	}
+	if !filepath.IsAbs(s.inventory) {
+		s.inventory = filepath.Join(root, s.inventory)
+	}
+
+	var err error
+	s.imageFactory, err = parseURL(values.Get(KeyImageFactoryURL), components.ImageFactory)
+	problems := []error{
+		missing(ctx, s.proxmoxEndpoint, KeyProxmoxEndpoint, "https://HOST:8006"),
+		missing(ctx, values.Get(KeyProxmoxToken), KeyProxmoxToken, "--secret 'USER@REALM!NAME=SECRET'"),
+		wrong(ctx, err, KeyImageFactoryURL, components.ImageFactory),
+	}
+	if network := values.Get(KeyLabNetwork); network != "" {
+		s.labNetwork, err = netip.ParsePrefix(network)
+		problems = append(problems, wrong(ctx, err, KeyLabNetwork, "127.20.20.0/24"))
+	}
+	return s, errors.Join(problems...)
+}
+
+func parseURL(text, fallback string) (*url.URL, error) {
+	if text == "" {
+		text = fallback
+	}
+	location, err := url.Parse(text)
+	if err == nil && (location.Host == "" || location.Scheme != "https" && location.Scheme != "http") {
+		err = fmt.Errorf("%q is no http or https URL", text)
+	}
+	return location, err
+}
+
+func missing(ctx *pulumi.Context, value, key, example string) error {
+	if value != "" {
+		return nil
+	}
+	return fmt.Errorf("config %s:%s is not set: run `pulumi config set --stack %s %s:%s %s`", Namespace, key, ctx.Stack(), Namespace, key, example)
+}
+
+func wrong(ctx *pulumi.Context, err error, key, example string) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("config %s:%s: %w: run `pulumi config set --stack %s %s:%s %s`", Namespace, key, err, ctx.Stack(), Namespace, key, example)
+}
