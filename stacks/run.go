@@ -1,6 +1,9 @@
 package stacks
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -8,16 +11,25 @@ import (
 )
 
 // Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
-func Run(ctx *pulumi.Context) error { return program(ctx, ctx.RootDirectory()) }
+func Run(ctx *pulumi.Context) error { return program(ctx, Options{Root: ctx.RootDirectory()}) }
 
-// In is the program for an embedding, which has no project folder of its own: paths are relative to root.
-func In(root string) pulumi.RunFunc {
-	return func(ctx *pulumi.Context) error { return program(ctx, root) }
+// Options are what an embedding knows that an ordinary run takes from its project.
+type Options struct {
+	// Root is the folder that paths in the stack's configuration are relative to. Required.
+	Root string
+	// Inventory is the folder with cluster.yaml and nodes.yaml, instead of the one that the configuration names.
+	// Default: empty, the configuration's.
+	Inventory string
+}
+
+// Program is the program for an embedding, which has no project folder of its own.
+func Program(options Options) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error { return program(ctx, options) }
 }
 
 // program is the whole of it: settings, inventory, providers, template, cluster, outputs.
-func program(ctx *pulumi.Context, root string) error {
-	settings, err := readSettings(ctx, root)
+func program(ctx *pulumi.Context, options Options) error {
+	settings, err := readSettings(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -46,11 +58,25 @@ func program(ctx *pulumi.Context, root string) error {
 }
 
 func loadInventory(s settings) (*inventory.Inventory, error) {
-	inv, err := inventory.Load(s.inventory)
+	inv, err := inventory.Load(nearby(s.inventory))
 	if err != nil || !s.labNetwork.IsValid() {
 		return inv, err
 	}
 	return inv.Rebase(s.labNetwork)
+}
+
+// nearby is the shorter name of a folder for whoever reads a message: relative to where the program runs, if it lies
+// below.
+func nearby(dir string) string {
+	here, err := os.Getwd()
+	if err != nil {
+		return dir
+	}
+	relative, err := filepath.Rel(here, dir)
+	if err != nil || !filepath.IsLocal(relative) {
+		return dir
+	}
+	return relative
 }
 
 // newTemplates makes a template on every host that a node stands on.

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -42,19 +43,16 @@ type settings struct {
 	labNetwork      netip.Prefix
 }
 
-func readSettings(ctx *pulumi.Context, root string) (settings, error) {
+func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 	values := config.New(ctx, Namespace)
 	s := settings{
-		inventory:       values.Get(KeyInventory),
+		inventory:       cmp.Or(options.Inventory, values.Get(KeyInventory), filepath.Join("stacks", ctx.Stack())),
 		proxmoxEndpoint: values.Get(KeyProxmoxEndpoint),
 		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
 		proxmoxToken:    values.GetSecret(KeyProxmoxToken),
 	}
-	if s.inventory == "" {
-		s.inventory = filepath.Join("stacks", ctx.Stack())
-	}
 	if !filepath.IsAbs(s.inventory) {
-		s.inventory = filepath.Join(root, s.inventory)
+		s.inventory = filepath.Join(options.Root, s.inventory)
 	}
 
 	var err error

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// talosconfigVariable hands a talosconfig to the operations that the program's Commands call: an environment does not
+// show in the list of processes.
+const talosconfigVariable = "EM_INFRA_TALOSCONFIG"
+
+func newNodeCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "node",
+		Short: "Operations on one node, called by the program's Commands",
+	}
+	command.AddCommand(newNodeWaitCommand())
+	return command
+}
+
+func newNodeWaitCommand() *cobra.Command {
+	var (
+		address string
+		timeout time.Duration
+	)
+	command := &cobra.Command{
+		Use:     "wait --address ADDRESS",
+		Short:   "Wait until the node's Talos API answers under the cluster's PKI",
+		Long:    "Wait until the node's Talos API answers under the cluster's PKI. The talosconfig is read from " + talosconfigVariable + ".",
+		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node wait --address 192.168.20.11`,
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if _, err := netip.ParseAddr(address); err != nil {
+				return refused(fmt.Errorf("--address: %q is not an IP address: give the node's own", address))
+			}
+			talosconfig := os.Getenv(talosconfigVariable)
+			if talosconfig == "" {
+				return refused(errors.New(talosconfigVariable + " is empty: put the stack's output talosconfig there"))
+			}
+			ctx, cancel := context.WithTimeout(command.Context(), timeout)
+			defer cancel()
+			return nodeops.WaitUntilSecure(ctx, []byte(talosconfig), address)
+		},
+	}
+	command.Flags().StringVar(&address, "address", "", "the node's own address")
+	command.Flags().DurationVar(&timeout, "timeout", 15*time.Minute, "give up after this time")
+	return command
+}

@@ -1,0 +1,65 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// rehearsals is the folder of all rehearsals in a project.
+const rehearsals = ".lab"
+
+// isRehearsal keeps a rehearsal's own Pulumi.yaml from being taken for the project's.
+func isRehearsal(dir string) bool { return filepath.Base(filepath.Dir(dir)) == rehearsals }
+
+// passphraseFile guards the secrets of a rehearsal's state. They are secrets of emulated machines; the file exists so
+// that an ordinary pulumi can read the state too.
+func (w *Workspace) passphraseFile() string { return filepath.Join(w.Dir, "passphrase") }
+
+// projectFile is the rehearsal's own Pulumi.yaml. main leads back to the program, so that an ordinary `pulumi up` in this
+// folder runs the same one.
+const projectFile = `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
+name: %s
+description: A rehearsal on the emulated host
+runtime: go
+main: ../..
+config:
+  pulumi:disable-default-providers:
+    value: ["*"]
+`
+
+// Prepare makes what the engine needs to find: for a rehearsal its folder, project file and passphrase. It changes
+// nothing that is there already.
+func (w *Workspace) Prepare() error {
+	folders := []string{w.Home, w.Credentials}
+	if w.Rehearsed {
+		folders = append(folders, strings.TrimPrefix(w.Backend, "file://"))
+	}
+	for _, folder := range folders {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return err
+		}
+	}
+	if !w.Rehearsed {
+		return nil
+	}
+	if err := writeOnce(filepath.Join(w.Dir, "Pulumi.yaml"), fmt.Sprintf(projectFile, Project)); err != nil {
+		return err
+	}
+	return writeOnce(w.passphraseFile(), rand.Text())
+}
+
+func writeOnce(path, text string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the project
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,54 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Keys of the stack's configuration that the tool itself looks at.
+const (
+	keyInventory = Project + ":inventory"
+	keyToken     = Project + ":proxmoxToken"
+)
+
+// stackFile is the part of Pulumi.<stack>.yaml that is looked at before there is an engine.
+type stackFile struct {
+	Config map[string]yaml.Node `yaml:"config"`
+}
+
+func readStackFile(path string) (stackFile, error) {
+	var file stackFile
+	text, err := os.ReadFile(path) //nolint:gosec // the user's own stack file
+	if errors.Is(err, os.ErrNotExist) {
+		return file, nil
+	}
+	if err != nil {
+		return file, err
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return file, fmt.Errorf("%s: %w: correct the file or restore it from git", path, err)
+	}
+	return file, nil
+}
+
+func inventoryOf(path string) (string, error) {
+	file, err := readStackFile(path)
+	if err != nil {
+		return "", err
+	}
+	value := file.Config[keyInventory]
+	return value.Value, nil
+}
+
+// HasToken says whether the stack's file holds a Proxmox API token.
+func (w *Workspace) HasToken() (bool, error) {
+	file, err := readStackFile(w.StackFile())
+	if err != nil {
+		return false, err
+	}
+	_, found := file.Config[keyToken]
+	return found, nil
+}

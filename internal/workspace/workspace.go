@@ -1,0 +1,114 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+)
+
+// Project is the name of the Pulumi project.
+const Project = "em-infra"
+
+// Workspace is where the engine works for one stack. All paths are absolute.
+type Workspace struct {
+	// Stack is the stack's name.
+	Stack string
+	// Root is the folder with the project's Pulumi.yaml; relative paths of the configuration start there.
+	Root string
+	// Dir is the folder with the Pulumi.yaml and the stack file that are in use: Root, or that of a rehearsal.
+	Dir string
+	// Inventory is the folder with cluster.yaml and nodes.yaml.
+	Inventory string
+	// Home is the PULUMI_HOME in use.
+	Home string
+	// Backend is the URL of the state.
+	Backend string
+	// Credentials is the folder that kubeconfig and talosconfig are written to.
+	Credentials string
+	// Rehearsed says that this is a rehearsal.
+	Rehearsed bool
+}
+
+// ErrNoProject says that there is no project here.
+var ErrNoProject = errors.New("no Pulumi.yaml of project " + Project + " here or in a folder above: change into a clone of em-infra")
+
+// FindRoot returns the project's folder: from, or the nearest folder above it with the project's Pulumi.yaml.
+func FindRoot(from string) (string, error) {
+	for dir := from; ; dir = filepath.Dir(dir) {
+		project, err := workspace.LoadProject(filepath.Join(dir, "Pulumi.yaml"))
+		switch {
+		case err == nil && project.Name == Project && !isRehearsal(dir):
+			return dir, nil
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return "", fmt.Errorf("%s: %w", filepath.Join(dir, "Pulumi.yaml"), err)
+		case dir == filepath.Dir(dir):
+			return "", ErrNoProject
+		}
+	}
+}
+
+// Real is the workspace of a stack of real machines. inventory may be empty: the one that the stack's file names, or
+// stacks/<stack>. A relative one starts at the current folder.
+func Real(root, stack, inventory string) (*Workspace, error) {
+	w := &Workspace{
+		Stack:       stack,
+		Root:        root,
+		Dir:         root,
+		Home:        filepath.Join(root, ".pulumi-home"),
+		Backend:     "file://" + filepath.Join(root, ".state"),
+		Credentials: filepath.Join(root, ".credentials", stack),
+	}
+	return w, w.locateInventory(inventory)
+}
+
+// Rehearsal is the workspace of a stack's rehearsal, under .lab/<stack> of the project.
+func Rehearsal(root, stack, inventory string) (*Workspace, error) {
+	dir := filepath.Join(root, rehearsals, stack)
+	w := &Workspace{
+		Stack:       stack,
+		Root:        root,
+		Dir:         dir,
+		Home:        filepath.Join(dir, "pulumi-home"),
+		Backend:     "file://" + filepath.Join(dir, "state"),
+		Credentials: dir,
+		Rehearsed:   true,
+	}
+	return w, w.locateInventory(inventory)
+}
+
+// StackFile is the stack's configuration file in use.
+func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }
+
+// Environment is what a Pulumi CLI needs to work here.
+func (w *Workspace) Environment() map[string]string {
+	env := map[string]string{
+		"PULUMI_HOME":              w.Home,
+		"PULUMI_BACKEND_URL":       w.Backend,
+		"PULUMI_SKIP_UPDATE_CHECK": "true",
+	}
+	if w.Rehearsed {
+		env["PULUMI_CONFIG_PASSPHRASE_FILE"] = w.passphraseFile()
+	}
+	return env
+}
+
+// locateInventory prefers what was asked for, then what the project's stack file says, then the folder of the stack.
+func (w *Workspace) locateInventory(asked string) error {
+	if asked != "" {
+		absolute, err := filepath.Abs(asked)
+		w.Inventory = absolute
+		return err
+	}
+	named, err := inventoryOf(filepath.Join(w.Root, "Pulumi."+w.Stack+".yaml"))
+	if err != nil {
+		return err
+	}
+	if named == "" {
+		named = filepath.Join("stacks", w.Stack)
+	}
+	w.Inventory = filepath.Join(w.Root, named)
+	return nil
+}
