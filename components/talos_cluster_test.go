@@ -1,0 +1,200 @@
+package components_test
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const (
+	tokenVM      = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	tokenFile    = "proxmoxve:Download/file:File"
+	tokenApply   = "talos:machine/configurationApply:ConfigurationApply"
+	tokenSecrets = "talos:machine/secrets:Secrets"
+	tokenCommand = "command:local:Command"
+)
+
+func TestPlanOfOneControlPlaneAndOneWorker(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	golden(t, "plan/one-and-one.golden", r.plan())
+}
+
+func TestPreviewRegistersWhatAnUpdateDoes(t *testing.T) {
+	t.Parallel()
+
+	updated, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	previewed, err := run(t, true, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	require.Equal(t, slices.Sorted(maps.Keys(updated.resources)), slices.Sorted(maps.Keys(previewed.resources)))
+}
+
+func TestTwoClustersInOneProgramDoNotCollide(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		if _, err := oneAndOne("home")(ctx, providers); err != nil {
+			return err
+		}
+		_, err := oneAndOne("office")(ctx, providers)
+		return err
+	})
+	require.NoError(t, err)
+}
+
+func TestEveryCustomResourceHasAnExplicitProvider(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	for key, args := range r.resources {
+		if args.Custom && !strings.HasPrefix(args.TypeToken, "pulumi:") {
+			require.NotEmpty(t, args.RegisterRPC.GetProvider(), key)
+		}
+	}
+	for _, call := range r.calls {
+		require.NotEmpty(t, call.Provider, call.Token)
+	}
+}
+
+func TestCredentialsAreSecret(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		cluster, err := oneAndOne("k3s-dev")(ctx, providers)
+		if err != nil {
+			return err
+		}
+		for name, output := range map[string]pulumi.Output{"kubeconfig": cluster.Kubeconfig, "talosconfig": cluster.Talosconfig} {
+			result, err := internals.UnsafeAwaitOutput(ctx.Context(), output)
+			require.NoError(t, err)
+			require.True(t, result.Secret, name)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func TestF2SecretsAreNotReplacedByAnotherContract(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	require.Equal(t, []string{"talosVersion"}, r.named(t, tokenSecrets, "k3s-dev-secrets").RegisterRPC.GetIgnoreChanges())
+}
+
+func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	node := r.named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
+	require.Equal(t, []string{"clone", "initialization"}, node.GetIgnoreChanges())
+	require.Empty(t, node.GetPropertyDependencies()["clone"].GetUrns(), "the template's VMID must be a plain number")
+	require.Contains(t, shortURNs(node.GetDependencies()), "k3s-dev-template-vm")
+}
+
+func TestF16TheISOIsNeverOverwrittenAndOutlivesTheTemplate(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	file := r.named(t, tokenFile, "k3s-dev-template-iso")
+	require.False(t, file.Inputs["overwrite"].BoolValue())
+	require.True(t, file.Inputs["overwriteUnmanaged"].BoolValue())
+	require.True(t, file.RegisterRPC.GetRetainOnDelete())
+	require.Equal(t, "talos-v1.12.4-nocloud-k3s-dev-template-amd64.iso", file.Inputs["fileName"].StringValue())
+	require.Equal(t, "https://factory.talos.dev/image/k3s-dev-template-schematic-id/v1.12.4/nocloud-amd64.iso", file.Inputs["url"].StringValue())
+}
+
+func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	var endpoints []string
+	for _, call := range r.calls {
+		if call.Token != "talos:client/getConfiguration:getConfiguration" {
+			continue
+		}
+		for _, endpoint := range call.Args["endpoints"].ArrayValue() {
+			endpoints = append(endpoints, endpoint.StringValue())
+		}
+	}
+	slices.Sort(endpoints)
+	require.Equal(t, []string{"192.168.20.11", "192.168.20.21"}, slices.Compact(endpoints))
+}
+
+func TestReadinessWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	gate := r.named(t, tokenCommand, "k3s-dev-worker-1-ready")
+	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
+	require.NotContains(t, gate.Inputs, "triggers")
+	require.NotContains(t, gate.Inputs, "delete")
+	require.True(t, gate.Inputs["environment"].ObjectValue()["EM_INFRA_TALOSCONFIG"].IsSecret())
+}
+
+func TestArgumentsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewTalosCluster(ctx, "k3s-dev", &components.TalosClusterArgs{
+			Machines: []components.Machine{machineFixture("worker-1", components.RoleWorker, 21)},
+		}, providers)
+		require.EqualError(t, err, `talos cluster "k3s-dev": ClusterName: give the cluster a name
+Endpoint: give the URL of the Kubernetes API
+Contract: give the contract, e.g. v1.12
+KubernetesVersion: give the version, e.g. v1.35.4
+PodSubnets: give at least one
+ServiceSubnets: give at least one
+Machines: give at least one with RoleControlPlane
+Subnets: give at least one
+Gateways: give at least one
+Bridge: name the bridge of Proxmox VE
+Templates: there is none on host vmhost: add one (F19)`)
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// discard makes a program of a constructor.
+func discard[T any](construct func(*pulumi.Context, pulumi.ResourceOption) (T, error)) func(*pulumi.Context, pulumi.ResourceOption) error {
+	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := construct(ctx, providers)
+		return err
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got), go test -update writes it anew:\n%s", path, diff)
+	}
+}

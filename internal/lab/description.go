@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+)
+
+// Description is what a client of a lab needs to know. It is chosen when the lab is made and kept, because the stack's
+// state remembers it.
+type Description struct {
+	// Stack whose rehearsal the lab serves.
+	Stack string `json:"stack"`
+	// Host is the Proxmox VE node that is emulated.
+	Host string `json:"host"`
+	// Network is the loopback network that the nodes' addresses are moved to.
+	Network netip.Prefix `json:"network"`
+	// Proxmox is the address of the Proxmox VE API.
+	Proxmox netip.AddrPort `json:"proxmox"`
+	// Factory is the address of the Image Factory.
+	Factory netip.AddrPort `json:"factory"`
+	// Token is the API token, USER@REALM!NAME=SECRET, of the emulated host. It opens nothing else.
+	Token string `json:"token"`
+	// TimeScale multiplies the delays of a real host; 0 means none.
+	TimeScale float64 `json:"timeScale"`
+}
+
+// ProxmoxEndpoint is the URL for em-infra:proxmoxEndpoint.
+func (d Description) ProxmoxEndpoint() string { return "https://" + d.Proxmox.String() }
+
+// FactoryURL is the URL for em-infra:imageFactoryUrl.
+func (d Description) FactoryURL() string { return "http://" + d.Factory.String() }
+
+// ErrNoLab says that no lab was ever made in a folder.
+var ErrNoLab = errors.New("no lab was made")
+
+func descriptionFile(dir string) string { return filepath.Join(dir, "lab.json") }
+
+// ReadDescription reads the description of the lab in a folder. The error is [ErrNoLab] when there is none.
+func ReadDescription(dir string) (Description, error) {
+	var d Description
+	text, err := os.ReadFile(descriptionFile(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return d, ErrNoLab
+	}
+	if err != nil {
+		return d, err
+	}
+	if err := json.Unmarshal(text, &d); err != nil {
+		return d, fmt.Errorf("%s: %w: delete the folder %s to begin anew", descriptionFile(dir), err, dir)
+	}
+	return d, nil
+}
+
+// write puts the description in place at once, so that nobody reads half of it.
+func (d Description) write(dir string) error {
+	text, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	temporary := descriptionFile(dir) + ".new"
+	if err := os.WriteFile(temporary, append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temporary, descriptionFile(dir))
+}

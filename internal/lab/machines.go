@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"context"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// machines are the Talos nodes inside the host's VMs: what the host switches on, the fleet boots.
+type machines struct{ fleet *talos.Fleet }
+
+var _ proxmox.Machines = machines{}
+
+func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
+	return m.fleet.PowerOn(ctx, hardware(machine))
+}
+
+func (m machines) PowerOff(vmid int) { m.fleet.PowerOff(vmid) }
+
+func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet.Shutdown(ctx, vmid) }
+
+func (m machines) Destroy(vmid int) { m.fleet.Destroy(vmid) }
+
+// hardware is a VM as its guest sees it.
+func hardware(m proxmox.Machine) talos.Hardware {
+	h := talos.Hardware{
+		VMID:      m.VMID,
+		Name:      m.Name,
+		CPUs:      m.CPUs,
+		MemoryMiB: m.MemoryMiB,
+		ISO:       m.ISO,
+		PCI:       m.PCI,
+	}
+	for _, disk := range m.Disks {
+		h.Disks = append(h.Disks, talos.Disk{ID: disk.ID, Bus: bus(disk.Slot), Bytes: disk.Bytes})
+	}
+	for _, nic := range m.NICs {
+		h.NICs = append(h.NICs, talos.NIC{MAC: nic.MAC})
+	}
+	if m.CloudInit != nil {
+		h.CloudInit = cloudInit(*m.CloudInit)
+	}
+	return h
+}
+
+// bus is the letters of a slot such as scsi0.
+func bus(slot string) talos.Bus { return talos.Bus(strings.TrimRight(slot, "0123456789")) }
+
+func cloudInit(c proxmox.CloudInit) talos.CloudInit {
+	seed := talos.CloudInit{Hostname: c.Hostname, Nameservers: c.Nameservers}
+	for _, nic := range c.NICs {
+		seed.Addresses = append(seed.Addresses, nic.Addresses...)
+		for _, gateway := range nic.Gateways {
+			if gateway.Is4() {
+				seed.Gateway = gateway
+			}
+		}
+	}
+	return seed
+}

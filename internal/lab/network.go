@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// nodePort is where Talos listens on every node.
+const nodePort = 50000
+
+// Networks of labs begin with 127.20 to 127.99; the rest is that of the inventory, so that addresses stay recognisable.
+const firstLabByte, lastLabByte = 20, 99
+
+var errNoNetwork = errors.New("no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
+
+// chooseNetwork finds a loopback network for the nodes of an inventory, of the same length as their own, that no other lab
+// beside dir has taken and where nothing listens on Talos' port. 192.168.20.0/24 becomes 127.20.20.0/24 if it can.
+func chooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
+	network := inv.Cluster.Network.CIDR
+	if !network.Addr().Is4() || network.Bits() < 16 {
+		return netip.Prefix{}, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
+	}
+	taken := networksBeside(dir)
+	for second := firstLabByte; second <= lastLabByte; second++ {
+		bytes := network.Addr().As4()
+		bytes[0], bytes[1] = 127, byte(second)
+		candidate := netip.PrefixFrom(netip.AddrFrom4(bytes), network.Bits())
+		if overlapsAny(candidate, taken) {
+			continue
+		}
+		moved, err := inv.Rebase(candidate)
+		if err != nil {
+			return netip.Prefix{}, err
+		}
+		if allFree(moved.Nodes) {
+			return candidate, nil
+		}
+	}
+	return netip.Prefix{}, errNoNetwork
+}
+
+// networksBeside are those of the other labs of the project, running or not.
+func networksBeside(dir string) []netip.Prefix {
+	var networks []netip.Prefix
+	siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")) // the pattern is sound
+	for _, sibling := range siblings {
+		if description, err := ReadDescription(sibling); err == nil && sibling != dir {
+			networks = append(networks, description.Network)
+		}
+	}
+	return networks
+}
+
+func overlapsAny(candidate netip.Prefix, taken []netip.Prefix) bool {
+	for _, network := range taken {
+		if candidate.Overlaps(network) {
+			return true
+		}
+	}
+	return false
+}
+
+func allFree(nodes inventory.Nodes) bool {
+	for _, node := range nodes {
+		listener, err := net.Listen("tcp", netip.AddrPortFrom(node.Address, nodePort).String())
+		if err != nil {
+			return false
+		}
+		listener.Close()
+	}
+	return true
+}
