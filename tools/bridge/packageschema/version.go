@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// WithVersion returns the package schema (JSON) with its top-level version set. The schema generator leaves the
+// WithVersion returns the package schema (JSON) with its top-level version set. The schema generator leaves that
 // version out (tfgen: "the version is filled in when the plugin is built"), and the engine shows what the schema says.
 func WithVersion(schema []byte, version string) ([]byte, error) {
 	var fields map[string]json.RawMessage

@@ -3,8 +3,10 @@ package local
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -21,7 +23,7 @@ import (
 func run(ctx context.Context, command string, in CommandInputs, previous Results) (Results, error) {
 	dir, err := workDir(in)
 	if err != nil {
-		return previous, err
+		return previous, fmt.Errorf("%w: running %q", err, command)
 	}
 	var stdout, stderr bytes.Buffer
 	both := &lockedWriter{w: &bytes.Buffer{}}
@@ -55,15 +57,16 @@ func run(ctx context.Context, command string, in CommandInputs, previous Results
 	return results, collect(dir, in, &results)
 }
 
+// workDir is where the command runs. A folder that is not there is looked for here, because a process with a group
+// of its own fails to start then as if the interpreter were missing.
 func workDir(in CommandInputs) (string, error) {
-	if in.Dir != nil {
-		return *in.Dir, nil
+	if in.Dir == nil {
+		return os.Getwd()
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the working directory: %w", err)
+	if _, err := os.Stat(*in.Dir); err != nil {
+		return "", &fs.PathError{Op: "chdir", Path: *in.Dir, Err: errors.Unwrap(err)}
 	}
-	return dir, nil
+	return *in.Dir, nil
 }
 
 // newCmd has the command's process lead a group of its own, and kills that group when the context ends: the

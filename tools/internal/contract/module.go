@@ -1,0 +1,47 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// SDK is a module that the root go.mod requires: the Go SDK that the program is written with.
+type SDK struct {
+	Dir     string // its sources
+	Version string // semantic, without the v: what its plugin reports
+}
+
+// FindSDK asks the go command for a module of the root go.mod, which lies in the directory above the tools module.
+func FindSDK(module string) (SDK, error) {
+	tools, err := goCommand("", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return SDK{}, err
+	}
+	root := filepath.Dir(strings.TrimSpace(string(tools)))
+	// "download" and not "list": it fetches the sources when they are not in the module cache.
+	text, err := goCommand(root, "mod", "download", "-json", module)
+	if err != nil {
+		return SDK{}, err
+	}
+	var found SDK
+	if err := json.Unmarshal(text, &found); err != nil {
+		return SDK{}, fmt.Errorf("read what the go command says of %s: %w", module, err)
+	}
+	found.Version = strings.TrimPrefix(found.Version, "v")
+	return found, nil
+}
+
+func goCommand(dir string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil, fmt.Errorf("%s: %w: %s", cmd, err, exit.Stderr)
+	}
+	return out, err
+}
