@@ -2,7 +2,10 @@ package inventory
 
 import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
 
-// checker collects what is wrong with an inventory. A rule skips what has no value: it was reported when the file was
+// fault is what a rule says about a value.
+type fault = strictyaml.Fault
+
+// checker collects what is wrong with an inventory. A rule skips what has no value: that was reported when the file was
 // decoded.
 type checker struct {
 	inv                    *Inventory
@@ -10,36 +13,64 @@ type checker struct {
 	problems               Problems
 }
 
-func (c *checker) add(file string, finding strictyaml.Finding) {
-	c.problems = append(c.problems, Problem{File: file, Finding: finding})
+// rules are all that is checked once the two files are decoded and complete.
+func (c *checker) rules() {
+	if c.inv.clusterSource != nil {
+		c.clusterNames()
+		c.versions()
+		c.schematic()
+		c.network()
+		c.subnets()
+		c.endpoint()
+		c.defaultSizes()
+		c.patches(c.inv.Cluster.Talos.Patches, key("talos", "patches"), c.cluster)
+	}
+	c.nodeNames()
+	c.controlPlanes()
+	c.vmids()
+	c.addresses()
+	c.cards()
+	c.gpus()
+	for at, node := range c.inv.Nodes {
+		path := nodePath(at)
+		c.hardware(node, path)
+		c.disks(node, path)
+		c.membership(node, path)
+		c.patches(node.Patches, path.Key("patches"), c.node)
+	}
 }
+
+// key is the path of nested keys.
+func key(keys ...string) *strictyaml.Path {
+	var path *strictyaml.Path
+	for _, key := range keys {
+		path = path.Key(key)
+	}
+	return path
+}
+
+// nodePath is the path of a node in its file.
+func nodePath(at int) *strictyaml.Path { return key("nodes").Index(at) }
+
+// report notes a problem in one of the files.
+type report func(at *strictyaml.Path, problem fault)
 
 // cluster notes a problem in cluster.yaml.
-func (c *checker) cluster(at *strictyaml.Path, fault strictyaml.Fault) {
-	c.at(c.clusterFile, c.inv.clusterSource, at, fault)
+func (c *checker) cluster(at *strictyaml.Path, problem fault) {
+	c.at(c.clusterFile, c.inv.clusterSource, at, problem)
 }
 
-// nodes notes a problem in nodes.yaml.
-func (c *checker) nodes(at *strictyaml.Path, fault strictyaml.Fault) {
-	c.at(c.nodesFile, c.inv.nodesSource, at, fault)
+// node notes a problem in nodes.yaml.
+func (c *checker) node(at *strictyaml.Path, problem fault) {
+	c.at(c.nodesFile, c.inv.nodesSource, at, problem)
 }
 
-func (c *checker) at(file string, source *strictyaml.Document, at *strictyaml.Path, fault strictyaml.Fault) {
-	finding := strictyaml.Finding{Path: at.String(), Fault: fault}
+func (c *checker) at(file string, source *strictyaml.Document, at *strictyaml.Path, problem fault) {
+	finding := strictyaml.Finding{Path: at.String(), Fault: problem}
 	finding.Line, finding.Column = source.Position(at)
 	c.add(file, finding)
 }
 
-// rules are all that is checked once the two files are decoded and complete.
-func (c *checker) rules() {
-	c.endpoint()
-}
-
-func (c *checker) endpoint() {
-	endpoint := c.inv.Cluster.Kubernetes.Endpoint
-	var root *strictyaml.Path
-	at := root.Key("kubernetes").Key("endpoint")
-	if endpoint.VIP.IsValid() == (endpoint.Host != "") && c.inv.clusterSource != nil {
-		c.cluster(at, strictyaml.Fault{What: "needs a vip or a host", Rule: "exactly one of the two", Do: "give one of them"})
-	}
+func (c *checker) add(file string, finding strictyaml.Finding) {
+	c.problems = append(c.problems, Problem{File: file, Finding: finding})
 }

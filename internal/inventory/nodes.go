@@ -39,7 +39,7 @@ type Node struct {
 	// DiskStorage of the system disk. Default: proxmox.diskStorage.
 	DiskStorage string `yaml:"diskStorage"`
 	// DataDisks are further disks, mounted by Talos. Default: none.
-	DataDisks []DataDisk `yaml:"dataDisks" max:"30"`
+	DataDisks []DataDisk `yaml:"dataDisks" max:"13"`
 	// Networks are further network cards. Default: none.
 	Networks []NIC `yaml:"networks" max:"31"`
 	// GPUs that are passed through. Required for a gpu-worker, forbidden for the others.

@@ -48,3 +48,9 @@ func (p *PCIID) UnmarshalText(text []byte) error {
 	*p = PCIID(id)
 	return nil
 }
+
+// MappingName is the name of the resource mapping that is made for one of the node's GPUs that are given by address,
+// counted from 0.
+func (n Node) MappingName(gpu int) string { return n.Name + mappingSuffix(gpu) }
+
+func mappingSuffix(gpu int) string { return fmt.Sprintf("-gpu%d", gpu) }

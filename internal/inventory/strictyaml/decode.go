@@ -164,7 +164,9 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 	for _, pair := range d.pairs(node, at) {
 		f, known := shape.find(pair.key)
 		if !known {
-			d.refuse(pair.name, at.Key(pair.key), unknownKey(pair.key, shape.keys))
+			meant := Nearest(pair.key, shape.keys)
+			given[meant] = true // so that it is not missing as well
+			d.refuse(pair.name, at.Key(pair.key), unknownKey(meant, shape.keys))
 			continue
 		}
 		given[pair.key] = true
@@ -193,9 +195,9 @@ func (d *decoder) absent(f field, at *Path, into reflect.Value) {
 	}
 }
 
-func unknownKey(key string, known []string) Fault {
-	if near := Nearest(key, known); near != "" {
-		return Fault{What: "no such key", Do: "did you mean " + near + "?"}
+func unknownKey(meant string, known []string) Fault {
+	if meant != "" {
+		return Fault{What: "no such key", Do: "did you mean " + meant + "?"}
 	}
 	return Fault{What: "no such key", Rule: "the keys here are " + strings.Join(known, ", "), Do: "remove it"}
 }

@@ -54,3 +54,6 @@ func (p *Path) steps() []*Path {
 	}
 	return steps
 }
+
+// Parent is the path of the value around p, nil for the document itself.
+func (p *Path) Parent() *Path { return p.parent }

@@ -1,0 +1,129 @@
+package inventory
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// addresses checks that every node has an address of its own in the nodes' network.
+func (c *checker) addresses() {
+	cluster := c.inv.Cluster
+	taken := map[netip.Addr]string{}
+	claim := func(addr netip.Addr, owner string) {
+		if addr.IsValid() && taken[addr] == "" {
+			taken[addr] = owner
+		}
+	}
+	claim(cluster.Network.Gateway, "the gateway")
+	claim(cluster.Network.Gateway6, "the gateway")
+	claim(cluster.Kubernetes.Endpoint.VIP, "the Kubernetes API (its vip)")
+	for i, node := range c.inv.Nodes {
+		path := nodePath(i)
+		c.address(node.Address, cluster.Network.CIDR, "cidr", path.Key("address"), taken)
+		c.address(node.Address6, cluster.Network.CIDR6, "cidr6", path.Key("address6"), taken)
+		c.dualStack(node, path)
+		for j, card := range node.Networks {
+			c.furtherAddress(card, path.Key("networks").Index(j).Key("address"), taken)
+		}
+	}
+	c.endpointOwner(taken)
+}
+
+// address checks one address of a node and takes it.
+func (c *checker) address(addr netip.Addr, cidr netip.Prefix, network string, at *strictyaml.Path, taken map[netip.Addr]string) {
+	if !addr.IsValid() {
+		return
+	}
+	if cidr.IsValid() {
+		if problem, wrong := outside(addr, cidr, "network."+network); wrong {
+			c.node(at, problem)
+			return
+		}
+	}
+	c.take(addr, at, taken)
+}
+
+// take notes an address that another has already.
+func (c *checker) take(addr netip.Addr, at *strictyaml.Path, taken map[netip.Addr]string) {
+	if owner := taken[addr]; owner != "" {
+		c.node(at, fault{What: "is the address of " + owner + " too", Rule: "addresses are unique", Got: addr.String(),
+			Do: "choose a free address"})
+		return
+	}
+	taken[addr] = at.Parent().String()
+}
+
+// dualStack checks that a node has an IPv6 address exactly when the cluster has two networks.
+func (c *checker) dualStack(node Node, path *strictyaml.Path) {
+	at := path.Key("address6")
+	given, wanted := c.inv.nodesSource.Has(at), c.inv.clusterSource.Has(key("network", "cidr6"))
+	switch {
+	case wanted && !given:
+		c.node(at, fault{What: "is missing", Rule: "network.cidr6 is given, so each node has two addresses", Do: "add it"})
+	case given && !wanted && c.inv.clusterSource != nil:
+		c.node(at, fault{What: "has no network", Rule: "network.cidr6 is not given", Got: node.Address6.String(),
+			Do: "give network.cidr6, or remove the key"})
+	}
+}
+
+// furtherAddress checks the address of a further card: in a network of its own, so that there is one way to each host.
+func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.Addr]string) {
+	if !card.Address.IsValid() {
+		return
+	}
+	addr, cidr := card.Address.Addr(), card.Address.Masked()
+	if card.Address.IsSingleIP() {
+		c.take(addr, at, taken)
+		return
+	}
+	if problem, wrong := outside(addr, cidr, "its network"); wrong {
+		c.node(at, problem)
+		return
+	}
+	if cidr.Addr().Is6() && card.MTU != 0 && card.MTU < minIPv6MTU {
+		c.node(at.Parent().Key("mtu"), fault{What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
+			Got: strconv.Itoa(card.MTU), Do: "choose 1500 unless the bridge has less"})
+	}
+	for _, other := range c.clusterSubnets() {
+		if other.cidr.IsValid() && other.cidr.Overlaps(cidr) {
+			c.node(at, fault{What: "overlaps with " + other.name, Rule: "that is " + other.cidr.String(), Got: card.Address.String(),
+				Do: "choose a network of its own"})
+			return
+		}
+	}
+	c.take(addr, at, taken)
+}
+
+// clusterSubnets are the networks that every node has a route to already.
+func (c *checker) clusterSubnets() []subnet {
+	cluster := c.inv.Cluster
+	list := []subnet{{name: "network.cidr", cidr: cluster.Network.CIDR}, {name: "network.cidr6", cidr: cluster.Network.CIDR6}}
+	for _, cidr := range cluster.Kubernetes.PodSubnets {
+		list = append(list, subnet{name: "kubernetes.podSubnets", cidr: cidr})
+	}
+	for _, cidr := range cluster.Kubernetes.ServiceSubnets {
+		list = append(list, subnet{name: "kubernetes.serviceSubnets", cidr: cidr})
+	}
+	return list
+}
+
+// endpointOwner checks that an endpoint that is the address of a node is that of a control plane.
+func (c *checker) endpointOwner(taken map[netip.Addr]string) {
+	addr, err := netip.ParseAddr(c.inv.Cluster.Kubernetes.Endpoint.Host)
+	if err != nil {
+		return
+	}
+	for i, node := range c.inv.Nodes {
+		if node.Address == addr && node.Role != RoleControlPlane && node.Role != "" {
+			c.cluster(key("kubernetes", "endpoint", "host"), fault{What: "is the address of " + nodePath(i).String() + ", a " + string(node.Role),
+				Rule: "the API runs on control planes", Got: addr.String(), Do: "name a control plane, or give a vip"})
+		}
+	}
+	if taken[addr] == "the gateway" {
+		c.cluster(key("kubernetes", "endpoint", "host"), fault{What: "is the gateway's address", Got: addr.String(),
+			Do: "name a control plane, or give a vip"})
+	}
+}

@@ -1,0 +1,42 @@
+package inventory
+
+import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
+
+// cards checks the network cards of all nodes: their bridges, and that each MAC address is one card's only. Derived
+// addresses have 24 bits of their own, so two of them can meet; then one has to be given.
+func (c *checker) cards() {
+	taken := make(map[MAC]card, len(c.inv.Nodes))
+	for i, node := range c.inv.Nodes {
+		path := nodePath(i)
+		c.mac(node.MAC, card{path, node.VMID}, taken)
+		for j, nic := range node.Networks {
+			at := path.Key("networks").Index(j)
+			bridgeName.check(nic.Bridge, at.Key("bridge"), c.node)
+			c.mac(nic.MAC, card{at, node.VMID}, taken)
+		}
+	}
+}
+
+// card is one network card of the machine with a VMID.
+type card struct {
+	path *strictyaml.Path
+	vmid int
+}
+
+func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
+	if mac.IsZero() {
+		return
+	}
+	at := owner.path.Key("mac")
+	first, twice := taken[mac]
+	switch {
+	case !twice:
+		taken[mac] = owner
+	case c.inv.nodesSource.Has(at):
+		c.node(at, fault{What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
+			Do: "choose another, or remove the key to have one derived"})
+	case first.vmid != owner.vmid: // else the VMID is the problem, and reported
+		c.node(at, fault{What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
+			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, maxVMID+1, len(taken)).String()})
+	}
+}

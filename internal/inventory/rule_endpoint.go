@@ -1,0 +1,36 @@
+package inventory
+
+import "net/netip"
+
+// endpoint checks where the Kubernetes API is reached: on a free address of the nodes' network that the control planes
+// share, or on a host of the user's.
+func (c *checker) endpoint() {
+	endpoint := c.inv.Cluster.Kubernetes.Endpoint
+	at := key("kubernetes", "endpoint")
+	vipGiven, hostGiven := c.inv.clusterSource.Has(at.Key("vip")), c.inv.clusterSource.Has(at.Key("host"))
+	switch {
+	case vipGiven && hostGiven:
+		c.cluster(at, fault{What: "has a vip and a host", Rule: "exactly one of the two", Do: "remove one of them"})
+	case !vipGiven && !hostGiven:
+		c.cluster(at, fault{What: "has neither a vip nor a host", Rule: "exactly one of the two",
+			Do: "give a free address of network.cidr as vip, or a DNS name as host"})
+	case endpoint.Host != "" && !isHost(endpoint.Host):
+		c.cluster(at.Key("host"), fault{What: "is neither a DNS name nor an IP address", Got: endpoint.Host,
+			Do: "write one like api.k3s-dev.example"})
+	}
+	c.vip(endpoint.VIP)
+}
+
+func (c *checker) vip(vip netip.Addr) {
+	network := c.inv.Cluster.Network
+	if !vip.IsValid() || !network.CIDR.IsValid() {
+		return
+	}
+	at := key("kubernetes", "endpoint", "vip")
+	if problem, wrong := outside(vip, network.CIDR, "network.cidr"); wrong {
+		c.cluster(at, problem)
+	} else if vip == network.Gateway {
+		c.cluster(at, fault{What: "is the gateway's address", Rule: "the control planes take it over", Got: vip.String(),
+			Do: "choose a free address"})
+	}
+}

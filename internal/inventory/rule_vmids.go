@@ -1,0 +1,77 @@
+package inventory
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// The VMIDs that Proxmox VE knows (pve-vmid in its API schema).
+const (
+	minVMID = 100
+	maxVMID = 999999999
+)
+
+var anotherVMID = fmt.Sprintf("choose another, %d to %d", minVMID, maxVMID)
+
+// vmids checks that no two machines share a VMID, templates included: it is unique in a whole Proxmox VE cluster.
+func (c *checker) vmids() {
+	taken := c.templateVMIDs()
+	for i, node := range c.inv.Nodes {
+		if node.VMID == 0 {
+			continue
+		}
+		if owner, ok := taken[node.VMID]; ok {
+			c.node(nodePath(i).Key("vmid"), fault{What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique",
+				Got: fmt.Sprint(node.VMID), Do: anotherVMID})
+			continue
+		}
+		taken[node.VMID] = nodePath(i).String()
+	}
+}
+
+// templateVMIDs checks the templates' VMIDs and returns who has which.
+func (c *checker) templateVMIDs() map[int]string {
+	proxmox := c.inv.Cluster.Proxmox
+	taken := make(map[int]string, len(c.inv.Nodes)+len(proxmox.Template.PerHost)+1)
+	if proxmox.Template.VMID != 0 {
+		taken[proxmox.Template.VMID] = "the template on " + proxmox.Host
+	}
+	for _, host := range sortedKeys(proxmox.Template.PerHost) {
+		at := key("proxmox", "template", "perHost", host)
+		vmid := proxmox.Template.PerHost[host]
+		switch owner, twice := taken[vmid]; {
+		case host == proxmox.Host:
+			c.cluster(at, fault{What: "is proxmox.host", Rule: "its template is template.vmid", Got: host, Do: "remove the key"})
+		case vmid < minVMID || vmid > maxVMID:
+			c.cluster(at, fault{What: "is out of range", Rule: fmt.Sprintf("%d to %d", minVMID, maxVMID), Got: fmt.Sprint(vmid),
+				Do: "choose a number within"})
+		case twice:
+			c.cluster(at, fault{What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique", Got: fmt.Sprint(vmid),
+				Do: anotherVMID})
+		default:
+			taken[vmid] = "the template on " + host
+		}
+	}
+	return taken
+}
+
+// host checks where a node stands: a template has to be there too.
+func (c *checker) host(node Node, path *strictyaml.Path) {
+	cluster := c.inv.Cluster
+	at := path.Key("host")
+	if !c.inv.nodesSource.Has(at) {
+		return
+	}
+	hostName.check(node.Host, at, c.node)
+	if node.Host == "" || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
+		return
+	}
+	c.node(at, fault{What: "has no template", Rule: "each host has its own", Got: node.Host,
+		Do: "add it to proxmox.template.perHost with a free VMID"})
+}
+
+// sortedKeys are the keys of a mapping in their order.
+func sortedKeys[T any](table map[string]T) []string { return slices.Sorted(maps.Keys(table)) }
