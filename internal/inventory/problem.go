@@ -12,7 +12,7 @@ import (
 // Problem is one thing that is wrong with an inventory.
 type Problem struct {
 	// File, below the folder as the caller of [Load] named it.
-	File string
+	File string `json:"file"`
 	// Finding is what is wrong, and where in the file.
 	strictyaml.Finding
 }

@@ -8,19 +8,19 @@ func (c *checker) cards() {
 	taken := make(map[MAC]card, len(c.inv.Nodes))
 	for i, node := range c.inv.Nodes {
 		path := nodePath(i)
-		c.mac(node.MAC, card{path, node.VMID}, taken)
+		c.mac(node.MAC, card{path, i, node.VMID}, taken)
 		for j, nic := range node.Networks {
 			at := path.Key("networks").Index(j)
 			bridgeName.check(nic.Bridge, at.Key("bridge"), c.node)
-			c.mac(nic.MAC, card{at, node.VMID}, taken)
+			c.mac(nic.MAC, card{at, i, node.VMID}, taken)
 		}
 	}
 }
 
-// card is one network card of the machine with a VMID.
+// card is one network card of a node.
 type card struct {
-	path *strictyaml.Path
-	vmid int
+	path       *strictyaml.Path
+	node, vmid int
 }
 
 func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
@@ -35,7 +35,7 @@ func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
 	case c.inv.nodesSource.Has(at):
 		c.node(at, fault{What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
 			Do: "choose another, or remove the key to have one derived"})
-	case first.vmid != owner.vmid: // else the VMID is the problem, and reported
+	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, and reported
 		c.node(at, fault{What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
 			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, maxVMID+1, len(taken)).String()})
 	}

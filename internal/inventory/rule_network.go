@@ -133,6 +133,9 @@ func hosts(cidr netip.Prefix) (first, last netip.Addr) {
 func (c *checker) nameservers() {
 	network := c.inv.Cluster.Network
 	at := key("network", "nameservers")
+	if len(network.Nameservers) == 0 && network.Gateway.IsValid() && !c.inv.clusterSource.Has(at) {
+		c.cluster(at, fault{What: "is missing", Rule: "a link-local gateway is no default for it", Got: network.Gateway.String(), Do: "add it"})
+	}
 	seen := make(map[netip.Addr]bool, len(network.Nameservers))
 	for i, server := range network.Nameservers {
 		switch {

@@ -10,22 +10,23 @@ import (
 // Finding is one thing that is wrong with a document.
 type Finding struct {
 	// Path of the value, empty for the document as a whole.
-	Path string
-	// Line and Column where it stands, counted from 1; 0 when the document as a whole is meant.
-	Line, Column int
+	Path string `json:"path,omitempty"`
+	// Line and column where it stands, counted from 1; 0 when the document as a whole is meant.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	Fault
 }
 
 // Fault says what is wrong with a value. It is also the error that an UnmarshalText returns to choose its own words.
 type Fault struct {
 	// What is wrong, to be read after the path: "lies outside the network".
-	What string
+	What string `json:"problem"`
 	// Rule that was broken, when What does not say it already.
-	Rule string
+	Rule string `json:"rule,omitempty"`
 	// Got is the value that was found, when there is one.
-	Got string
+	Got string `json:"got,omitempty"`
 	// Do says what to do about it.
-	Do string
+	Do string `json:"do,omitempty"`
 }
 
 // Error is the fault in one line.

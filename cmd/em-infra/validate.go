@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// validateFlags are the flags of validate.
+type validateFlags struct {
+	place  stackFlags
+	output string
+	show   bool
+}
+
+func newValidateCommand() *cobra.Command {
+	var flags validateFlags
+	command := &cobra.Command{
+		Use:   "validate [--stack NAME | --inventory DIR]",
+		Short: "Check an inventory: every problem at once, without a network",
+		Long: `Check the inventory of a stack, of the folder DIR, or, without a flag, of the current folder. Every problem is printed
+at once, each with its file and line. Nothing is read but the two files, and nothing is touched.
+
+Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
+		Example: `  em-infra validate --stack k3s-dev
+  em-infra validate --inventory stacks/k3s-dev --show
+  em-infra validate --stack k3s-dev --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command.OutOrStdout()) },
+	}
+	flags.place.bindPlace(command)
+	command.MarkFlagsMutuallyExclusive("stack", "inventory")
+	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	command.Flags().BoolVar(&flags.show, "show", false, "print the whole effective inventory, defaults marked")
+	return command
+}
+
+func (f *validateFlags) run(out io.Writer) error {
+	if f.output != "text" && f.output != "json" {
+		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	}
+	verdict, err := judge(f.place)
+	if err != nil {
+		return err
+	}
+	render := validateText
+	if f.output == "json" {
+		render = validateJSON
+	}
+	if err := render(out, verdict, f.show); err != nil {
+		return err
+	}
+	if len(verdict.problems) > 0 {
+		return &exitError{code: exitRefused}
+	}
+	return nil
+}
+
+// verdict is an inventory, or what is wrong with it.
+type verdict struct {
+	inventory *inventory.Inventory
+	problems  inventory.Problems
+}
+
+// judge loads the inventory that the flags name. Its error is that the inventory could not be read at all.
+func judge(place stackFlags) (verdict, error) {
+	var (
+		inv *inventory.Inventory
+		err error
+	)
+	if place.stack != "" {
+		_, inv, err = place.load()
+	} else {
+		inv, err = inventory.Load(place.inventory)
+	}
+	var problems *inventory.Problems
+	if errors.As(err, &problems) {
+		return verdict{problems: *problems}, nil
+	}
+	return verdict{inventory: inv}, err
+}
+
+func validateText(out io.Writer, v verdict, show bool) error {
+	if len(v.problems) > 0 {
+		_, err := fmt.Fprintln(out, v.problems.Error())
+		return err
+	}
+	if show {
+		effective, err := v.inventory.Effective()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "# %s\n%s---\n# %s\n%s", inventory.ClusterFile, effective.Cluster, inventory.NodesFile, effective.Nodes)
+		return err
+	}
+	_, err := fmt.Fprintln(out, v.inventory.Summary())
+	return err
+}
+
+// validation is the JSON form of a verdict.
+type validation struct {
+	Sound     bool               `json:"sound"`
+	Problems  inventory.Problems `json:"problems"`
+	Effective *effectiveJSON     `json:"effective,omitempty"`
+}
+
+// effectiveJSON is the effective inventory: the two files as they are in YAML, and the paths in them that are defaults.
+type effectiveJSON struct {
+	Cluster  any           `json:"cluster"`
+	Nodes    any           `json:"nodes"`
+	Defaults defaultedJSON `json:"defaults"`
+}
+
+type defaultedJSON struct {
+	Cluster []string `json:"cluster"`
+	Nodes   []string `json:"nodes"`
+}
+
+func validateJSON(out io.Writer, v verdict, show bool) error {
+	result := validation{Sound: len(v.problems) == 0, Problems: append(inventory.Problems{}, v.problems...)}
+	if show && result.Sound {
+		effective, err := v.inventory.Effective()
+		if err != nil {
+			return err
+		}
+		result.Effective = &effectiveJSON{Defaults: defaultedJSON{Cluster: effective.ClusterDefaults, Nodes: effective.NodesDefaults}}
+		if err := errors.Join(yaml.Unmarshal(effective.Cluster, &result.Effective.Cluster),
+			yaml.Unmarshal(effective.Nodes, &result.Effective.Nodes)); err != nil {
+			return fmt.Errorf("read the effective inventory: %w", err)
+		}
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(result)
+}

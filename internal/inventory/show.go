@@ -1,0 +1,54 @@
+package inventory
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// defaulted is how Effective marks a value that the inventory does not give itself.
+const defaulted = "default"
+
+// Effective is the whole inventory as files, each value that is a default marked so. Loading them gives the same inventory
+// again.
+type Effective struct {
+	// Cluster and Nodes are the text of cluster.yaml and nodes.yaml.
+	Cluster, Nodes []byte
+	// ClusterDefaults and NodesDefaults are the paths of the values that a file leaves to their defaults, in its order.
+	ClusterDefaults, NodesDefaults []string
+}
+
+// Effective writes the inventory out.
+func (i *Inventory) Effective() (*Effective, error) {
+	effective := &Effective{}
+	var err error
+	if effective.Cluster, err = strictyaml.Encode(i.Cluster, marker(i.clusterSource, &effective.ClusterDefaults)); err != nil {
+		return nil, fmt.Errorf("write %s: %w", ClusterFile, err)
+	}
+	list := NodeList{Header: Header{APIVersion: APIVersion, Kind: KindNodes}, Nodes: i.Nodes}
+	if effective.Nodes, err = strictyaml.Encode(list, marker(i.nodesSource, &effective.NodesDefaults)); err != nil {
+		return nil, fmt.Errorf("write %s: %w", NodesFile, err)
+	}
+	return effective, nil
+}
+
+// marker marks what a file does not say, and collects it.
+func marker(source *strictyaml.Document, defaults *[]string) func(*strictyaml.Path) string {
+	return func(at *strictyaml.Path) string {
+		if source.Has(at) {
+			return ""
+		}
+		*defaults = append(*defaults, at.String())
+		return defaulted
+	}
+}
+
+// Summary is the inventory in one line.
+func (i *Inventory) Summary() string {
+	plainWorkers := len(i.Nodes.Workers()) - len(i.Nodes.GPUWorkers())
+	return fmt.Sprintf("%s is sound: %s, %s and %s on %s; Talos %s, Kubernetes %s", or(i.Dir, "."),
+		counted(len(i.Nodes.ControlPlanes()), "control plane"), counted(plainWorkers, "worker"),
+		counted(len(i.Nodes.GPUWorkers()), "GPU worker"), strings.Join(i.Nodes.Hosts(), ", "),
+		i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
+}
