@@ -1,14 +1,28 @@
+// The provider plugins that em-infra builds where the official ones cannot be had: the bridges of proxmoxve and talos,
+// and the stand-in for command. One module, so that what they share is compiled once; apart from the root module,
+// because the bridge holds the Pulumi SDK at a version of its own.
+//
+// What moves with what:
+//   - pulumi-proxmoxve/sdk and pulumi-talos/sdk in ../go.mod name the tokens: when they move, run the tests with
+//     -update and look at what the schema tests say.
+//   - pulumi/pkg and pulumi/sdk are those that pulumi-terraform-bridge requires; pulumi-go-provider must fit them.
 module github.com/em-infra/em-infra/tools
 
 go 1.26.0
 
 require (
+	// proxmoxve: the provider's code, next to 0.69.1, which the SDK was made from and the proxy does not serve.
 	github.com/bpg/terraform-provider-proxmox v0.73.0
+	// command: the globs of assetPaths and archivePaths, as the official provider reads them.
 	github.com/gobwas/glob v0.2.3
+	// command: the framework that the official provider is written with.
 	github.com/pulumi/pulumi-go-provider v1.1.2
+	// proxmoxve and talos: what makes a Pulumi provider of a Terraform provider.
 	github.com/pulumi/pulumi-terraform-bridge/v3 v3.116.0
 	github.com/pulumi/pulumi/pkg/v3 v3.190.0
 	github.com/pulumi/pulumi/sdk/v3 v3.190.0
+	// talos: the provider's code; machinery (below) is raised to the Talos version of ../go.mod, so that the machine
+	// configurations are those of that version.
 	github.com/siderolabs/terraform-provider-talos v0.8.0
 	github.com/stretchr/testify v1.11.1
 	google.golang.org/protobuf v1.36.10
@@ -294,4 +308,5 @@ require (
 	sigs.k8s.io/yaml v1.4.0 // indirect
 )
 
+// pulumi-terraform-bridge works on Pulumi's fork of the plugin SDK alone; the version is the one of its own go.mod.
 replace github.com/hashicorp/terraform-plugin-sdk/v2 => github.com/pulumi/terraform-plugin-sdk/v2 v2.0.0-20250923233607-7f1981c8674a

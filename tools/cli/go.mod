@@ -1,7 +1,10 @@
+// The Pulumi CLI that em-infra builds where none that fits is on PATH. A module of its own, because the provider
+// plugins need another version of the same Pulumi packages.
 module github.com/em-infra/em-infra/tools/cli
 
 go 1.26.0
 
+// The engine and the CLI. It must move with github.com/pulumi/pulumi/sdk/v3 in ../../go.mod: same version.
 require github.com/pulumi/pulumi/pkg/v3 v3.254.0
 
 require (
