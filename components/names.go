@@ -17,3 +17,6 @@ func nodeName(cluster, node string) string {
 	}
 	return cluster + "-" + node
 }
+
+// BootstrapName is the logical name of a cluster's bootstrap, for those who have to put it into a state.
+func BootstrapName(cluster string) string { return cluster + "-bootstrap" }

@@ -108,7 +108,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 const bootstrapTimeout = "2m"
 
 func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) (err error) {
-	c.bootstrap, err = machine.NewBootstrap(ctx, name+"-bootstrap", &machine.BootstrapArgs{
+	c.bootstrap, err = machine.NewBootstrap(ctx, BootstrapName(name), &machine.BootstrapArgs{
 		Node:                pulumi.String(m.endpoint()),
 		Endpoint:            pulumi.String(m.endpoint()),
 		ClientConfiguration: c.secrets.ClientConfiguration,

@@ -1,13 +1,11 @@
 package stacks
 
 import (
-	"os"
-	"path/filepath"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
@@ -58,25 +56,11 @@ func program(ctx *pulumi.Context, options Options) error {
 }
 
 func loadInventory(s settings) (*inventory.Inventory, error) {
-	inv, err := inventory.Load(nearby(s.inventory))
+	inv, err := inventory.Load(workspace.Nearby(s.inventory))
 	if err != nil || !s.labNetwork.IsValid() {
 		return inv, err
 	}
 	return inv.Rebase(s.labNetwork)
-}
-
-// nearby is the shorter name of a folder for whoever reads a message: relative to where the program runs, if it lies
-// below.
-func nearby(dir string) string {
-	here, err := os.Getwd()
-	if err != nil {
-		return dir
-	}
-	relative, err := filepath.Rel(here, dir)
-	if err != nil || !filepath.IsLocal(relative) {
-		return dir
-	}
-	return relative
 }
 
 // newTemplates makes a template on every host that a node stands on.

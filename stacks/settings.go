@@ -33,6 +33,9 @@ const (
 	KeyLabNetwork = "labNetwork"
 )
 
+// Key is a configuration key with its namespace.
+func Key(name string) string { return Namespace + ":" + name }
+
 // settings are the stack's configuration: where the inventory is and how to reach what it describes. No topology.
 type settings struct {
 	inventory       string

@@ -10,6 +10,12 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	command.AddCommand(
+		newValidateCommand(),
+		newPreviewCommand(),
+		newUpCommand(),
+		newDestroyCommand(),
+		newLabCommand(),
+		newToolsCommand(),
 		newNodeCommand(),
 	)
 	return command

@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// stackFlags say which stack a command works on.
+// stackFlags say which stack a command works on, and how.
 type stackFlags struct {
 	stack     string
 	inventory string
@@ -18,20 +19,28 @@ type stackFlags struct {
 	yes       bool
 }
 
-func (f *stackFlags) bind(command *cobra.Command) {
+// bindPlace adds the flags that say where.
+func (f *stackFlags) bindPlace(command *cobra.Command) {
 	command.Flags().StringVar(&f.stack, "stack", "", "the stack, e.g. k3s-dev")
 	command.Flags().StringVar(&f.inventory, "inventory", "", "the folder with cluster.yaml and nodes.yaml, instead of the stack's own")
+}
+
+// bindLab adds the choice between the real host and the emulated one.
+func (f *stackFlags) bindLab(command *cobra.Command) {
 	command.Flags().BoolVar(&f.lab, "lab", false, "rehearse on the emulated host; nothing real is touched")
 }
 
+// bindYes adds the consent of those who are not asked.
 func (f *stackFlags) bindYes(command *cobra.Command) {
 	command.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 }
 
+var errNoStackNamed = errors.New("no stack is named: add --stack NAME, e.g. --stack k3s-dev")
+
 // workspace locates the stack's workspace from the current folder.
 func (f *stackFlags) workspace() (*workspace.Workspace, error) {
 	if f.stack == "" {
-		return nil, errors.New("no stack named: add --stack, e.g. --stack k3s-dev")
+		return nil, errNoStackNamed
 	}
 	here, err := os.Getwd()
 	if err != nil {
@@ -45,4 +54,14 @@ func (f *stackFlags) workspace() (*workspace.Workspace, error) {
 		return workspace.Rehearsal(root, f.stack, f.inventory)
 	}
 	return workspace.Real(root, f.stack, f.inventory)
+}
+
+// load locates the workspace and reads its inventory, with every problem in it at once.
+func (f *stackFlags) load() (*workspace.Workspace, *inventory.Inventory, error) {
+	w, err := f.workspace()
+	if err != nil {
+		return nil, nil, err
+	}
+	inv, err := inventory.Load(workspace.Nearby(w.Inventory))
+	return w, inv, err
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -9,7 +10,10 @@ import (
 )
 
 // machines are the Talos nodes inside the host's VMs: what the host switches on, the fleet boots.
-type machines struct{ fleet *talos.Fleet }
+type machines struct {
+	fleet *talos.Fleet
+	log   *slog.Logger
+}
 
 var _ proxmox.Machines = machines{}
 
@@ -17,11 +21,18 @@ func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
 	return m.fleet.PowerOn(ctx, hardware(machine))
 }
 
-func (m machines) PowerOff(vmid int) { m.fleet.PowerOff(vmid) }
+// PowerOff cannot fail for a host: the plug is out. What the emulation could not write down is the lab's own trouble.
+func (m machines) PowerOff(vmid int) { m.report(vmid, m.fleet.PowerOff(vmid)) }
 
 func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet.Shutdown(ctx, vmid) }
 
-func (m machines) Destroy(vmid int) { m.fleet.Destroy(vmid) }
+func (m machines) Destroy(vmid int) { m.report(vmid, m.fleet.Destroy(vmid)) }
+
+func (m machines) report(vmid int, err error) {
+	if err != nil {
+		m.log.Error("emulated node", "vmid", vmid, "error", err)
+	}
+}
 
 // hardware is a VM as its guest sees it.
 func hardware(m proxmox.Machine) talos.Hardware {

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/spf13/cobra"
+)
+
+func newDestroyCommand() *cobra.Command {
+	var flags stackFlags
+	command := &cobra.Command{
+		Use:     "destroy --stack STACK",
+		Short:   "Delete everything that up made; the inventory and the state's history stay",
+		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx := command.Context()
+			s, err := openSession(ctx, flags, want{}, command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			if err := s.recover(ctx); err != nil {
+				return err
+			}
+			if err := s.confirm(ctx, flags.yes, "delete all of it"); err != nil {
+				return err
+			}
+			if _, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(os.Stderr)); err != nil {
+				return s.failed(ctx, "destroy", err)
+			}
+			if err := s.forgetCredentials(); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.out, "\n%s is gone. The ISO of Talos stays on the host: a machine that names it in its drive would not start without it.\n", s.workspace.Stack)
+			return nil
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	flags.bindYes(command)
+	return command
+}

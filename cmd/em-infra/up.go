@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/stacks"
+)
+
+func newUpCommand() *cobra.Command {
+	var flags stackFlags
+	command := &cobra.Command{
+		Use:   "up --stack STACK",
+		Short: "Bring the cluster to what the inventory says; safe to run again",
+		Example: `  em-infra up --stack k3s-dev --lab --yes   # rehearse on the emulated host
+  em-infra up --stack k3s-dev               # on the real one, after a look at the preview`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx := command.Context()
+			s, err := openSession(ctx, flags, want{startLab: true, newStack: true}, command.OutOrStdout())
+			if err != nil {
+				return err
+			}
+			if err := s.recover(ctx); err != nil {
+				return err
+			}
+			if err := s.confirm(ctx, flags.yes, "bring it up"); err != nil {
+				return err
+			}
+			result, err := s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(os.Stderr), optup.SuppressOutputs())
+			if err != nil {
+				return s.failed(ctx, "up", err)
+			}
+			outputs, err := stacks.ParseOutputs(result.Outputs)
+			if err != nil {
+				return err
+			}
+			return s.summarize(outputs)
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	flags.bindYes(command)
+	return command
+}
+
+// failed is the end of a run that the engine has reported on: what is left to say is what it means for the next one.
+func (s *session) failed(ctx interface{ Err() error }, verb string, err error) error {
+	again := fmt.Sprintf("em-infra %s --stack %s", verb, s.workspace.Stack)
+	if s.workspace.Rehearsed {
+		again += " --lab"
+	}
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(s.out, "\ninterrupted; the state is saved and says what exists. Go on with: %s\n", again)
+	case auto.IsConcurrentUpdateError(err):
+		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
+	default:
+		fmt.Fprintf(s.out, "\n%s failed; the reason stands above. What was done is in the state, so it is safe to run again: %s\n", verb, again)
+	}
+	return failedSilently()
+}

@@ -1,0 +1,174 @@
+package lab
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab/factory"
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// Options are what a lab is made of.
+type Options struct {
+	// Dir is the folder of the rehearsal; the lab keeps its state there. Required.
+	Dir string
+	// Stack is the stack that is rehearsed. Required.
+	Stack string
+	// Inventory describes the host. Required.
+	Inventory *inventory.Inventory
+	// TimeScale multiplies the delays of a real host. It is kept; nil leaves it as it is, at first [pace.DefaultScale].
+	TimeScale *float64
+	// Log receives what goes wrong inside of the lab. Required.
+	Log *slog.Logger
+}
+
+// Serve is the lab: it takes the folder, opens the host in it or makes one, listens, tells whoever started it, and ends
+// with ctx. The state is in the folder when it returns.
+func Serve(ctx context.Context, o Options) error {
+	release, err := lock(o.Dir)
+	if err != nil {
+		return sayReady(err)
+	}
+	defer release()
+	description, err := describe(o)
+	if err != nil {
+		return sayReady(err)
+	}
+	host, err := open(o, description)
+	if err != nil {
+		return sayReady(err)
+	}
+	defer func() { host.close(o.Log) }()
+	listeners, err := listen(description)
+	if err != nil {
+		return sayReady(err)
+	}
+	if err := errors.Join(description.write(o.Dir), sayReady(nil)); err != nil {
+		return err
+	}
+	return host.serve(ctx, listeners)
+}
+
+// emulation is the host, its machines and the Image Factory.
+type emulation struct {
+	fleet   *talos.Fleet
+	host    *proxmox.Server
+	factory http.Handler
+	files   []*os.File
+}
+
+func open(o Options, d Description) (_ *emulation, err error) {
+	e := &emulation{factory: factory.New()}
+	speed, err := pace.New(d.TimeScale)
+	if err != nil {
+		return nil, err
+	}
+	nodeLog, hostLog, err := e.openLogs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e.fleet, err = talos.NewFleet(talos.Config{
+		StateDir:   filepath.Join(o.Dir, "nodes"),
+		Pace:       speed,
+		Log:        nodeLog,
+		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.host, err = proxmox.NewServer(proxmox.Config{
+		Hosts:     hosts(o.Inventory),
+		Tokens:    []proxmox.Token{d.token()},
+		Pace:      speed,
+		Machines:  machines{fleet: e.fleet, log: o.Log},
+		Log:       hostLog,
+		Seed:      sha256.Sum256([]byte(o.Stack)),
+		StateFile: filepath.Join(o.Dir, "host.json"),
+	})
+	return e, err
+}
+
+// openLogs opens the call logs, JSON lines of what was asked of the nodes and of the host.
+func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
+	for _, log := range []struct {
+		file **os.File
+		name string
+	}{{&nodes, "calls-talos.jsonl"}, {&host, "calls-proxmox.jsonl"}} {
+		*log.file, err = os.OpenFile(filepath.Join(dir, log.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			return nil, nil, err
+		}
+		e.files = append(e.files, *log.file)
+	}
+	return nodes, host, nil
+}
+
+// serve answers until ctx ends or one of the servers cannot go on.
+func (e *emulation) serve(ctx context.Context, l listeners) error {
+	certificate, err := selfSigned(l.proxmox.Addr())
+	if err != nil {
+		return err
+	}
+	images := &http.Server{Handler: e.factory, ReadHeaderTimeout: 10 * time.Second}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.host.Serve(l.proxmox, certificate) })
+	group.Go(func() error { return ignoreClosed(images.Serve(l.factory)) })
+	group.Go(func() error {
+		<-ctx.Done()
+		return errors.Join(ignoreClosed(l.proxmox.Close()), images.Close())
+	})
+	return group.Wait()
+}
+
+// close takes the host down before its machines, so that it does not take their end for a power-off.
+func (e *emulation) close(log *slog.Logger) {
+	problems := []error{e.host.Close(), e.fleet.Close()}
+	for _, file := range e.files {
+		problems = append(problems, file.Close())
+	}
+	if err := errors.Join(problems...); err != nil {
+		log.Error("the lab did not end well", "error", err)
+	}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+type listeners struct{ proxmox, factory net.Listener }
+
+func listen(d Description) (l listeners, err error) {
+	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API"); err != nil {
+		return l, err
+	}
+	if l.factory, err = listenOn(d.Factory, "the Image Factory"); err != nil {
+		l.proxmox.Close()
+	}
+	return l, err
+}
+
+func listenOn(address netip.AddrPort, what string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address.String())
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again", what, address, address.Port())
+	}
+	return listener, err
+}

@@ -1,0 +1,47 @@
+package nodeops
+
+import (
+	"context"
+	"fmt"
+
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+)
+
+// Credentials are those of a cluster's administrator for the Talos API, base64 as in a talosconfig.
+type Credentials struct {
+	// CA of the cluster's Talos API.
+	CA string
+	// Certificate of the client.
+	Certificate string
+	// Key of the client.
+	Key string
+}
+
+// IsBootstrapped says whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
+// is one that was not bootstrapped, so only an answer counts.
+func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
+	config := clientconfig.NewConfig("recovery", []string{address}, nil, nil)
+	config.Contexts["recovery"] = &clientconfig.Context{
+		Endpoints: []string{address}, CA: credentials.CA, Crt: credentials.Certificate, Key: credentials.Key,
+	}
+	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address))
+	if err != nil {
+		return false, fmt.Errorf("credentials of the Talos API: %w", err)
+	}
+	defer api.Close() //nolint:errcheck // nothing is written through it
+
+	ctx, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
+	defer cancel()
+	members, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
+	if err != nil {
+		return false, nil //nolint:nilerr // no answer: nothing to adopt
+	}
+	for _, message := range members.GetMessages() {
+		if len(message.GetMembers()) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

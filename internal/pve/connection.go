@@ -1,0 +1,83 @@
+// Package pve is the tool's own connection to Proxmox VE, for what the provider does not do: saying at once whether the
+// host can be worked with, and finishing what a killed run left behind.
+package pve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+)
+
+// Connection is how to reach a Proxmox VE API.
+type Connection struct {
+	// Endpoint is the URL of the API, e.g. https://vmhost:8006.
+	Endpoint string
+	// Token is USER@REALM!NAME=SECRET.
+	Token string
+	// Insecure accepts any certificate.
+	Insecure bool
+}
+
+const requestTimeout = 15 * time.Second
+
+// tokenForm is what the provider accepts (bpg/terraform-provider-proxmox, proxmox/api/token_auth.go).
+var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
+
+// ErrToken says that the token has not the form of one. It never carries the token.
+var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --secret em-infra:proxmoxToken`")
+
+// Client is a client for the connection. The error is [ErrToken].
+func (c Connection) Client() (*proxmox.Client, error) {
+	if !tokenForm.MatchString(c.Token) {
+		return nil, ErrToken
+	}
+	id, secret, _ := strings.Cut(c.Token, "=")
+	transport := &http.Transport{
+		Proxy:           http.ProxyFromEnvironment,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
+	}
+	return proxmox.NewClient(strings.TrimSuffix(c.Endpoint, "/")+"/api2/json",
+		proxmox.WithHTTPClient(&http.Client{Transport: transport, Timeout: requestTimeout}),
+		proxmox.WithAPIToken(id, secret)), nil
+}
+
+// Reach asks the host for its version. The error is one sentence that says what keeps it from answering, and what to do.
+func (c Connection) Reach(ctx context.Context) (release string, err error) {
+	client, err := c.Client()
+	if err != nil {
+		return "", err
+	}
+	version, err := client.Version(ctx)
+	if err != nil {
+		return "", c.explain(err)
+	}
+	return version.Version, nil
+}
+
+func (c Connection) explain(err error) error {
+	var (
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		lookup    *net.DNSError
+	)
+	id, _, _ := strings.Cut(c.Token, "=")
+	switch {
+	case proxmox.IsNotAuthorized(err):
+		return fmt.Errorf("proxmox VE at %s refuses the token %s: make it with `pveum user token add`, or set its secret again with `pulumi config set --secret em-infra:proxmoxToken`", c.Endpoint, id)
+	case errors.As(err, &authority), errors.As(err, &hostname):
+		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or set `pulumi config set em-infra:proxmoxInsecure true`", c.Endpoint, err)
+	case errors.As(err, &lookup):
+		return fmt.Errorf("the name in %s is unknown (%w): correct em-infra:proxmoxEndpoint", c.Endpoint, err)
+	default:
+		return fmt.Errorf("proxmox VE does not answer at %s (%w): is the host on, and em-infra:proxmoxEndpoint right?", c.Endpoint, err)
+	}
+}

@@ -1,0 +1,73 @@
+package recovery
+
+import (
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+const (
+	typeSecrets   = "talos:machine/secrets:Secrets"
+	typeBootstrap = "talos:machine/bootstrap:Bootstrap"
+	// bootstrapID is the ID that the provider gives every bootstrap (terraform-provider-talos v0.8.0,
+	// pkg/talos/talos_machine_bootstrap_resource.go).
+	bootstrapID = "machine_bootstrap"
+)
+
+// Unbootstrapped returns the machine secrets of a deployment that has those but no bootstrap, the one case in which the
+// cluster may be bootstrapped without the state knowing; nil otherwise.
+func Unbootstrapped(deployment *apitype.DeploymentV3) *apitype.ResourceV3 {
+	isOf := func(t tokens.Type) func(apitype.ResourceV3) bool {
+		return func(r apitype.ResourceV3) bool { return r.Type == t && !r.Delete }
+	}
+	secrets := slices.IndexFunc(deployment.Resources, isOf(typeSecrets))
+	if secrets < 0 || slices.ContainsFunc(deployment.Resources, isOf(typeBootstrap)) {
+		return nil
+	}
+	return &deployment.Resources[secrets]
+}
+
+// AdoptBootstrap puts the bootstrap of a node into a deployment in which it is missing, as if the provider had returned
+// (F6): the provider itself would be told AlreadyExists until its time is up. name is the resource's logical name.
+func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
+	secrets := Unbootstrapped(deployment)
+	if secrets == nil {
+		return
+	}
+	urn := resource.NewURN(secrets.URN.Stack(), secrets.URN.Project(), parentType(secrets.URN), typeBootstrap, name)
+	inputs := map[string]any{
+		"clientConfiguration": secrets.Outputs["clientConfiguration"],
+		"endpoint":            node,
+		"node":                node,
+	}
+	outputs := map[string]any{"id": bootstrapID}
+	for key, value := range inputs {
+		outputs[key] = value
+	}
+	deployment.Resources = append(deployment.Resources, apitype.ResourceV3{
+		URN:          urn,
+		Custom:       true,
+		ID:           bootstrapID,
+		Type:         typeBootstrap,
+		Inputs:       inputs,
+		Outputs:      outputs,
+		Parent:       secrets.Parent,
+		Provider:     secrets.Provider,
+		Dependencies: []resource.URN{secrets.URN},
+		PropertyDependencies: map[resource.PropertyKey][]resource.URN{
+			"clientConfiguration": {secrets.URN},
+		},
+	})
+}
+
+// parentType is the qualified type of a resource's parent.
+func parentType(urn resource.URN) tokens.Type {
+	qualified := string(urn.QualifiedType())
+	own := string(urn.Type())
+	if len(qualified) <= len(own) {
+		return ""
+	}
+	return tokens.Type(qualified[:len(qualified)-len(own)-len(resource.URNTypeDelimiter)])
+}

@@ -1,0 +1,84 @@
+package recovery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
+
+// Host is what recovery asks of Proxmox VE.
+type Host interface {
+	// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none.
+	Settle(ctx context.Context, node string, vmid int) (*Machine, error)
+	// Delete deletes a machine that is off.
+	Delete(ctx context.Context, node string, vmid int) error
+}
+
+// Machine is what recovery has to know of a virtual machine.
+type Machine struct {
+	// Name in Proxmox VE.
+	Name string
+	// Started says that it runs, or did at any time since it was made.
+	Started bool
+}
+
+// ClearPending settles what the operations that were begun and never finished have left on the host, and forgets them. It
+// changes the deployment and returns one sentence for each thing that was done.
+func ClearPending(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (done []string, err error) {
+	for _, operation := range deployment.PendingOperations {
+		if operation.Type != apitype.OperationTypeCreating || operation.Resource.Type != typeVM {
+			done = append(done, fmt.Sprintf("%s of %s was interrupted: it is done again", operation.Type, operation.Resource.URN.Name()))
+			continue
+		}
+		sentence, err := clearMachine(ctx, operation.Resource, host)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, sentence)
+	}
+	deployment.PendingOperations = nil
+	return done, nil
+}
+
+// leftover are the inputs of a machine whose creation was interrupted.
+type leftover struct {
+	Node string  `json:"nodeName"`
+	VMID float64 `json:"vmId"`
+	Name string  `json:"name"`
+}
+
+func clearMachine(ctx context.Context, pending apitype.ResourceV3, host Host) (string, error) {
+	inputs, err := json.Marshal(pending.Inputs)
+	if err != nil {
+		return "", err
+	}
+	var wanted leftover
+	if err := json.Unmarshal(inputs, &wanted); err != nil {
+		return "", fmt.Errorf("pending creation of %s: %w", pending.URN.Name(), err)
+	}
+	vmid := int(wanted.VMID)
+	machine, err := host.Settle(ctx, wanted.Node, vmid)
+	switch {
+	case err != nil:
+		return "", err
+	case machine == nil:
+		return fmt.Sprintf("creation of VM %d was interrupted before it existed", vmid), nil
+	case machine.Name != wanted.Name:
+		return "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", vmid, wanted.Node, machine.Name, wanted.Name)
+	case machine.Started:
+		return "", startedError(wanted, vmid)
+	}
+	if err := host.Delete(ctx, wanted.Node, vmid); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("creation of VM %d (%s) was interrupted: what was left of it is deleted, it never ran", vmid, wanted.Name), nil
+}
+
+// startedError leaves alone what only its owner may decide on.
+func startedError(wanted leftover, vmid int) error {
+	return fmt.Errorf("VM %[1]d (%[2]s) was started by a run that was killed before it could note so, and is left alone: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again", vmid, wanted.Name, wanted.Node)
+}

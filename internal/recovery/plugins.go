@@ -1,0 +1,70 @@
+package recovery
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// EndOrphans ends the provider plugins of a PULUMI_HOME whose engine was killed, and says how many there were. A plugin
+// looks for its engine only every five minutes (pulumi sdk/v3, go/common/util/rpcutil/healthcheck.go), and until then goes
+// on with what it was doing: it would start a machine that nobody remembers. The caller has made sure that no engine
+// works in that home. Without /proc there is nothing to find them by.
+func EndOrphans(home string) (int, error) {
+	plugins, err := filepath.EvalSymlinks(filepath.Join(home, "plugins"))
+	if os.IsNotExist(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return 0, err
+	}
+	ended := 0
+	for _, process := range processes {
+		if !runsFrom(process, home, plugins) || !isOrphan(process) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(process))
+		if err != nil {
+			continue
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			return ended, fmt.Errorf("end plugin process %d of the run before: %w", pid, err)
+		}
+		ended++
+	}
+	return ended, nil
+}
+
+// runsFrom compares the command line too: a plugin in the home may be a link to where it was built.
+func runsFrom(process, home, plugins string) bool {
+	arguments, err := os.ReadFile(filepath.Join(process, "cmdline"))
+	if err != nil {
+		return false // it has ended, or is not ours
+	}
+	program, _, _ := strings.Cut(string(arguments), "\x00")
+	return strings.HasPrefix(program, plugins+string(filepath.Separator)) ||
+		strings.HasPrefix(program, filepath.Join(home, "plugins")+string(filepath.Separator))
+}
+
+// isOrphan says that the parent is no Pulumi CLI any more.
+func isOrphan(process string) bool {
+	text, err := os.ReadFile(filepath.Join(process, "stat"))
+	if err != nil {
+		return false
+	}
+	// The second field is the name in parentheses, which may hold anything; the parent is the second after it.
+	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 {
+		return false
+	}
+	parent, err := os.ReadFile(filepath.Join("/proc", fields[1], "comm"))
+	return err != nil || strings.TrimSpace(string(parent)) != "pulumi"
+}
