@@ -1,0 +1,126 @@
+// Package apid is the front of an emulated Talos node: it listens with mutual TLS, learns the caller's roles from the
+// client certificate and hands each call to this node's machined or on to other nodes.
+package apid
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/siderolabs/grpc-proxy/proxy"
+	"github.com/siderolabs/talos/pkg/grpc/factory"
+	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+)
+
+// Options of a server; all are required but Forward.
+type Options struct {
+	// Listeners on which to serve, by mutual TLS.
+	Listeners []net.Listener
+	// TLS names the server certificate and the authorities that client certificates come from.
+	TLS *tls.Config
+	// Forward is how this node presents itself to others; nil on a worker, which forwards nothing.
+	Forward *tls.Config
+	// Port of the Talos API on the other nodes.
+	Port uint16
+	// Machined connects to the node's own services.
+	Machined func(context.Context) (net.Conn, error)
+	// IsLocal says whether a target that a client named is this node.
+	IsLocal func(target string) bool
+	// Guard sees every call after its roles are known.
+	Guard grpc.StreamServerInterceptor
+}
+
+// Server is a running apid.
+type Server struct {
+	grpc    *grpc.Server
+	local   *local
+	remotes *remotes
+	serving sync.WaitGroup
+}
+
+// Serve starts to answer on all listeners, which it then owns.
+func Serve(o Options) (*Server, error) {
+	machined, err := newLocal(o.Machined)
+	if err != nil {
+		return nil, err
+	}
+
+	s := &Server{local: machined}
+	if o.Forward != nil {
+		s.remotes = &remotes{port: o.Port, tls: o.Forward, nodes: map[string]*remote{}}
+	}
+
+	router := &director{local: machined, remotes: s.remotes, isLocal: o.IsLocal}
+	s.grpc = newServer(o, router)
+
+	for _, listener := range o.Listeners {
+		// Serve ends when the server stops; there is nothing to do about it then
+		s.serving.Go(func() { _ = s.grpc.Serve(listener) })
+	}
+
+	return s, nil
+}
+
+// register makes the factory leave all methods to the proxy.
+type register struct{}
+
+func (register) Register(*grpc.Server) {}
+
+func newServer(o Options, router *director) *grpc.Server {
+	injector := &authz.Injector{Mode: authz.Enabled}
+
+	config := o.TLS.Clone()
+	config.VerifyPeerCertificate = verifyPurpose
+
+	return factory.NewServer(register{},
+		factory.ServerOptions(
+			grpc.Creds(credentials.NewTLS(config)),
+			grpc.ForceServerCodecV2(proxy.Codec()),
+			grpc.UnknownServiceHandler(proxy.TransparentHandler(router.direct, proxy.WithStreamedDetector(streamed))),
+			grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize),
+		),
+		factory.WithStreamInterceptor(injector.StreamInterceptor()),
+		factory.WithStreamInterceptor(o.Guard),
+	)
+}
+
+// Stop lets calls that are under way finish for as long as the grace lasts, and then ends all.
+func (s *Server) Stop(grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+
+	factory.ServerGracefulStop(s.grpc, ctx)
+	s.serving.Wait()
+
+	errs := []error{s.local.conn.Close()}
+	if s.remotes != nil {
+		errs = append(errs, s.remotes.close())
+	}
+
+	return errors.Join(errs...)
+}
+
+// verifyPurpose admits certificates that are made for client authentication and for nothing else, as Talos does
+// (internal/app/apid/main.go): a server certificate of a worker must not open the API.
+func verifyPurpose(_ [][]byte, chains [][]*x509.Certificate) error {
+	if len(chains) == 0 {
+		return errors.New("no verified chains")
+	}
+
+	for _, cert := range chains[0] {
+		if !cert.IsCA && !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
+			return fmt.Errorf("certificate %q is missing the client auth extended key usage", cert.Subject)
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,60 @@
+package talos
+
+import (
+	"encoding/json"
+	"io"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// logLine is one line of the log: a call when Method is set, a step of a machine's life when Step is.
+type logLine struct {
+	Time   time.Time  `json:"time"`
+	VMID   int        `json:"vmid"`
+	Node   netip.Addr `json:"node,omitzero"`
+	Method string     `json:"method,omitempty"`
+	Step   Step       `json:"step,omitempty"`
+	// Target is the node that the client named, Forwarded a call that another node passed on.
+	Target    string   `json:"target,omitempty"`
+	Forwarded bool     `json:"forwarded,omitempty"`
+	Roles     []string `json:"roles,omitempty"`
+	Code      string   `json:"code,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	// Milliseconds that the call or step took.
+	Milliseconds float64 `json:"ms"`
+}
+
+// logbook writes the log. It is safe for concurrent use.
+type logbook struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	encoder *json.Encoder
+	err     error
+}
+
+func newLogbook(w io.Writer, now func() time.Time) *logbook {
+	return &logbook{now: now, encoder: json.NewEncoder(w)}
+}
+
+// write completes the line with the time since it began. A log that cannot be written does not stop a node: the first
+// failure is kept for Fleet.Close.
+func (l *logbook) write(line logLine, began time.Time) {
+	line.Time = began.UTC()
+	line.Milliseconds = float64(l.now().Sub(began).Microseconds()) / 1000
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if err := l.encoder.Encode(line); err != nil && l.err == nil {
+		l.err = err
+	}
+}
+
+func (l *logbook) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.err
+}

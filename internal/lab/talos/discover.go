@@ -1,0 +1,200 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/discovery"
+)
+
+// clusterKey is how the discovery service knows the node's cluster; ok is false when the configuration does not use it.
+func clusterKey(cfg config.Config) (key discovery.ClusterKey, ok bool) {
+	discover := cfg.Cluster().Discovery()
+	if !discover.Enabled() || !discover.Registries().Service().Enabled() {
+		return discovery.ClusterKey{}, false
+	}
+
+	return discovery.ClusterKey{ID: cfg.Cluster().ID(), Secret: cfg.Cluster().Secret()}, true
+}
+
+// affiliate is this node as it announces itself.
+func (s *system) affiliate(cfg config.Config, n nodeNetwork) discovery.Affiliate {
+	a := discovery.Affiliate{
+		NodeID:          s.nodeID(),
+		Hostname:        n.fqdn(),
+		Addresses:       n.ips(),
+		Type:            cfg.Machine().Type(),
+		OperatingSystem: "Talos (" + s.release.Version + ")",
+	}
+
+	if a.Type.IsControlPlane() {
+		a.APIServerPort = cfg.Cluster().LocalAPIServerPort()
+	}
+
+	return a
+}
+
+func (s *system) nodeID() string {
+	if d := s.installed(); d != nil {
+		return d.read().Identity
+	}
+
+	return ""
+}
+
+// controlPlanes are the addresses at which the node looks for control planes: those that discovery knows and that of
+// the Kubernetes endpoint (controllers/k8s/static_endpoint.go), and a channel that is closed when they may have changed.
+func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}) {
+	var (
+		addrs   []netip.Addr
+		changed <-chan struct{}
+	)
+
+	if addr, err := netip.ParseAddr(cfg.Cluster().Endpoint().Hostname()); err == nil {
+		addrs = append(addrs, addr)
+	}
+
+	if key, ok := clusterKey(cfg); ok {
+		var affiliates []discovery.Affiliate
+
+		affiliates, changed = s.fleet.discovery.Affiliates(key)
+		for _, a := range affiliates {
+			if a.Type.IsControlPlane() {
+				addrs = append(addrs, a.Addresses...)
+			}
+		}
+	}
+
+	slices.SortFunc(addrs, netip.Addr.Compare)
+
+	return slices.Compact(addrs), changed
+}
+
+// announce makes the node known to its cluster.
+func (s *system) announce(cfg config.Config, n nodeNetwork) {
+	if key, ok := clusterKey(cfg); ok {
+		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
+	}
+}
+
+// vanish lets the cluster forget a node that stopped without taking its leave, after the time that Talos gives it.
+func (s *system) vanish() {
+	cfg := s.config()
+	if cfg == nil {
+		return
+	}
+
+	key, ok := clusterKey(cfg)
+	if !ok {
+		return
+	}
+
+	node, fleet := s.nodeID(), s.fleet
+
+	// a closed fleet forgets everything anyway
+	_ = fleet.spawn(func() {
+		if fleet.config.Pace.Sleep(fleet.ctx, fleet.config.Durations.Affiliate) == nil && !fleet.announced(key, node) {
+			fleet.discovery.Withdraw(key, node)
+		}
+	})
+}
+
+// announced says whether a system that runs has this identity.
+func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
+	return slices.ContainsFunc(f.all(), func(m *vm) bool {
+		running := m.running()
+		if running == nil || running.config() == nil || running.nodeID() != nodeID {
+			return false
+		}
+
+		its, ok := clusterKey(running.config())
+
+		return ok && its == key
+	})
+}
+
+// followDiscovery keeps the list of members up to date until the context ends.
+func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) error {
+	for {
+		affiliates, changed := s.fleet.discovery.Affiliates(key)
+		if err := s.publishMembers(affiliates); err != nil {
+			return err
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// publishMembers publishes the nodes of the cluster, each under its name.
+func (s *system) publishMembers(affiliates []discovery.Affiliate) error {
+	var (
+		errs      []error
+		names     []resource.ID
+		endpoints []netip.Addr
+	)
+
+	for _, a := range affiliates {
+		names = append(names, a.Hostname)
+
+		if a.Type.IsControlPlane() {
+			endpoints = append(endpoints, a.Addresses...)
+		}
+
+		errs = append(errs, put(s, cluster.NewMember(cluster.NamespaceName, a.Hostname), func(r *cluster.Member) {
+			*r.TypedSpec() = cluster.MemberSpec{
+				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, MachineType: a.Type,
+				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane(a),
+			}
+		}), put(s, cluster.NewAffiliate(cluster.NamespaceName, a.NodeID), func(r *cluster.Affiliate) {
+			*r.TypedSpec() = cluster.AffiliateSpec{
+				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, Nodename: a.Hostname, MachineType: a.Type,
+				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane(a),
+			}
+		}))
+	}
+
+	errs = append(errs, put(s, k8s.NewEndpoint(k8s.ControlPlaneNamespaceName, k8s.ControlPlaneDiscoveredEndpointsID), func(r *k8s.Endpoint) {
+		r.TypedSpec().Addresses = endpoints
+	}))
+
+	return errors.Join(append(errs, s.withdrawMembers(names))...)
+}
+
+func controlPlane(a discovery.Affiliate) *cluster.ControlPlane {
+	if a.APIServerPort == 0 {
+		return nil
+	}
+
+	return &cluster.ControlPlane{APIServerPort: a.APIServerPort}
+}
+
+// withdrawMembers withdraws the members that are none any more.
+func (s *system) withdrawMembers(present []resource.ID) error {
+	members, err := safe.StateListAll[*cluster.Member](s.ctx, s.resources)
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for member := range members.All() {
+		if !slices.Contains(present, member.Metadata().ID()) {
+			errs = append(errs, withdraw(s, member),
+				withdraw(s, cluster.NewAffiliate(cluster.NamespaceName, member.TypedSpec().NodeID)))
+		}
+	}
+
+	return errors.Join(errs...)
+}

@@ -1,0 +1,78 @@
+// Package discovery is the lab's discovery service: the nodes of a cluster that announce themselves, seen by those of
+// the same cluster only.
+package discovery
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+)
+
+// ClusterKey names a cluster to the discovery service: only who knows both sees its affiliates.
+type ClusterKey struct {
+	ID     string
+	Secret string
+}
+
+// Affiliate is a node as it announces itself.
+type Affiliate struct {
+	NodeID          string
+	Hostname        string
+	Addresses       []netip.Addr
+	Type            machine.Type
+	OperatingSystem string
+	// APIServerPort is the port of the Kubernetes API on a control plane, 0 on a worker.
+	APIServerPort int
+}
+
+// Service holds what is announced. It is safe for concurrent use.
+type Service struct {
+	mu         sync.Mutex
+	affiliates map[ClusterKey][]Affiliate
+	changed    chan struct{}
+}
+
+// NewService knows no affiliates.
+func NewService() *Service {
+	return &Service{affiliates: map[ClusterKey][]Affiliate{}, changed: make(chan struct{})}
+}
+
+// Announce adds the affiliate, or replaces what it announced before.
+func (s *Service) Announce(cluster ClusterKey, a Affiliate) {
+	s.replace(cluster, a.NodeID, func(rest []Affiliate) []Affiliate { return append(rest, a) })
+}
+
+// Withdraw removes the affiliate.
+func (s *Service) Withdraw(cluster ClusterKey, nodeID string) {
+	s.replace(cluster, nodeID, func(rest []Affiliate) []Affiliate { return rest })
+}
+
+func (s *Service) replace(cluster ClusterKey, nodeID string, with func([]Affiliate) []Affiliate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	rest := slices.DeleteFunc(slices.Clone(s.affiliates[cluster]), func(a Affiliate) bool { return a.NodeID == nodeID })
+	rest = with(rest)
+	slices.SortFunc(rest, func(a, b Affiliate) int {
+		return cmp.Or(cmp.Compare(a.Hostname, b.Hostname), cmp.Compare(a.NodeID, b.NodeID))
+	})
+
+	s.affiliates[cluster] = rest
+	if len(rest) == 0 {
+		delete(s.affiliates, cluster)
+	}
+
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Affiliates are the nodes of the cluster, by hostname, and a channel that is closed when that may have changed.
+func (s *Service) Affiliates(cluster ClusterKey) ([]Affiliate, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return slices.Clone(s.affiliates[cluster]), s.changed
+}

@@ -1,0 +1,127 @@
+package talos
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
+
+// contents is what an installation has written on a disk; a disk without contents is blank.
+type contents struct {
+	// ID of the disk.
+	ID string `json:"id"`
+	// Release is the system that boots (partitions EFI or BOOT).
+	Release Release `json:"release"`
+	// Previous is the system to which a rollback returns, nil after the first installation.
+	Previous *Release `json:"previous,omitempty"`
+	// Staged is the release that the next boot installs first (partition META).
+	Staged *Release `json:"staged,omitempty"`
+	// Config is the machine configuration, empty after a reset (partition STATE).
+	Config []byte `json:"config,omitempty"`
+	// Identity is the node's identity for cluster discovery (partition STATE).
+	Identity string `json:"identity,omitempty"`
+	// Etcd is the etcd data directory (partition EPHEMERAL).
+	Etcd etcd.Data `json:"etcd,omitzero"`
+	// Meta are the values of the META partition by key.
+	Meta map[uint8][]byte `json:"meta,omitempty"`
+}
+
+// disk is an installed disk. It is safe for concurrent use.
+type disk struct {
+	store *store
+
+	mu       sync.Mutex
+	contents contents
+	parsed   config.Provider // of contents.Config; nil when there is none
+}
+
+// newDisk takes up contents that were validated when they were written.
+func newDisk(s *store, c contents) (*disk, error) {
+	d := &disk{store: s, contents: c}
+
+	if len(c.Config) == 0 {
+		return d, nil
+	}
+
+	parsed, err := configloader.NewFromBytes(c.Config)
+	if err != nil {
+		return nil, fmt.Errorf("machine configuration on disk %s: %w", c.ID, err)
+	}
+
+	d.parsed = parsed
+
+	return d, nil
+}
+
+func (d *disk) read() contents {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.contents
+}
+
+// config is the machine configuration that the disk holds, nil if it holds none.
+func (d *disk) config() config.Provider {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.parsed
+}
+
+// change writes to the disk. When it fails the disk is as it was.
+func (d *disk) change(change func(*contents)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	return d.apply(change)
+}
+
+func (d *disk) apply(change func(*contents)) error {
+	changed := d.contents
+	change(&changed)
+
+	if err := d.store.saveDisk(changed); err != nil {
+		return err
+	}
+
+	d.contents = changed
+
+	return nil
+}
+
+// writeConfig persists a machine configuration.
+func (d *disk) writeConfig(cfg config.Provider) error {
+	raw, err := cfg.Bytes()
+	if err != nil {
+		return fmt.Errorf("encode the machine configuration: %w", err)
+	}
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	if err := d.apply(func(c *contents) { c.Config = raw }); err != nil {
+		return err
+	}
+
+	d.parsed = cfg
+
+	return nil
+}
+
+// wipeState erases partition STATE: the machine configuration and the node's identity.
+func (d *disk) wipeState() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	if err := d.apply(func(c *contents) { c.Config, c.Identity = nil, "" }); err != nil {
+		return err
+	}
+
+	d.parsed = nil
+
+	return nil
+}

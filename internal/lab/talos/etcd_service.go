@@ -1,0 +1,315 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	etcdres "github.com/siderolabs/talos/pkg/machinery/resources/etcd"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+)
+
+// etcdControl is how calls reach the etcd service of a system.
+type etcdControl struct {
+	bootstrapped chan struct{}      // closed when the node has been bootstrapped while the service waited for it
+	stop         context.CancelFunc // nil while the service does not run
+	done         chan struct{}      // closed when it has ended
+}
+
+// startEtcd starts the etcd service unless it runs.
+func (s *system) startEtcd(cfg config.Provider) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.etcd.stop != nil || s.ctx.Err() != nil {
+		return
+	}
+
+	ctx, cancel := context.WithCancel(s.ctx)
+	control := etcdControl{bootstrapped: make(chan struct{}), stop: cancel, done: make(chan struct{})}
+	s.etcd = control
+
+	s.background.Go(func() {
+		defer close(control.done)
+		defer cancel()
+
+		if err := s.runEtcd(ctx, cfg, control.bootstrapped); err != nil && ctx.Err() == nil {
+			s.vm.note(StepEtcdStart, err, s.fleet.config.Now())
+		}
+	})
+}
+
+// stopEtcd stops the etcd service, if it runs.
+func (s *system) stopEtcd() error {
+	s.mu.Lock()
+	control := s.etcd
+	s.etcd.stop = nil
+	s.mu.Unlock()
+
+	if control.stop == nil {
+		return nil
+	}
+
+	control.stop()
+	<-control.done
+
+	return s.services.Set("etcd", service.Finished, "Service finished successfully")
+}
+
+// runEtcd is the etcd service of a control plane: it waits until the node is bootstrapped or can join, and then runs
+// until it is stopped or the node is no member any more.
+func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}) error {
+	if err := s.services.Set("etcd", service.Preparing, "Running pre state"); err != nil {
+		return err
+	}
+
+	data, joined, err := s.etcdMembership(ctx, cfg, bootstrapped)
+	if err != nil {
+		return err
+	}
+
+	s.fleet.etcd.SetRunning(data, true)
+	defer s.fleet.etcd.SetRunning(data, false)
+
+	if err := s.services.Set("etcd", service.Running, "Started task etcd"); err != nil {
+		return err
+	}
+
+	if joined {
+		s.background.Go(func() {
+			if err := s.promote(ctx, cfg, data); err != nil && ctx.Err() == nil {
+				s.vm.note(StepEtcdPromote, err, s.fleet.config.Now())
+			}
+		})
+	}
+
+	return s.watchEtcd(ctx, data)
+}
+
+// etcdData is the node's etcd data directory.
+func (s *system) etcdData() etcd.Data {
+	if d := s.installed(); d != nil {
+		return d.read().Etcd
+	}
+
+	return etcd.Data{}
+}
+
+// etcdMembership is the membership in the data directory, once there is one: from an earlier boot, from a bootstrap, or
+// by joining the cluster of another control plane.
+func (s *system) etcdMembership(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}) (data etcd.Data, joined bool, err error) {
+	if data := s.etcdData(); !data.Empty() {
+		return data, false, nil
+	}
+
+	for {
+		changed := s.fleet.etcd.Changed()
+		_, discovered := s.controlPlanes(cfg)
+
+		if data, err := s.joinEtcd(cfg); err == nil {
+			if err := s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdJoin); err != nil {
+				return etcd.Data{}, false, err
+			}
+
+			return data, true, nil
+		} else if !errors.Is(err, errCannotJoin) {
+			return etcd.Data{}, false, err
+		}
+
+		select {
+		case <-bootstrapped:
+			return s.etcdData(), false, s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdBootstrap)
+		case <-changed:
+		case <-discovered:
+		case <-ctx.Done():
+			return etcd.Data{}, false, ctx.Err()
+		}
+	}
+}
+
+// errCannotJoin says that no cluster takes the node up now; it tries again when something changes.
+var errCannotJoin = errors.New("no etcd cluster to join")
+
+// joinEtcd makes the node a learner in the cluster of the first control plane whose etcd answers.
+func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
+	endpoints, _ := s.controlPlanes(cfg)
+
+	for _, endpoint := range endpoints {
+		other := s.fleet.systemAt(endpoint)
+		if other == nil || other == s || !s.sameEtcd(cfg, other) {
+			continue
+		}
+
+		n, err := s.network(cfg)
+		if err != nil {
+			return etcd.Data{}, err
+		}
+
+		data, err := s.fleet.etcd.AddLearner(other.etcdData().Cluster, n.hostname, s.etcdAddress(cfg, n))
+		if err == nil {
+			return data, s.writeEtcd(data)
+		}
+	}
+
+	return etcd.Data{}, errCannotJoin
+}
+
+// sameEtcd says whether the other node's etcd would let this one in: its certificates come from the same authority.
+func (s *system) sameEtcd(cfg config.Provider, other *system) bool {
+	theirs := other.config()
+
+	return theirs != nil && theirs.Machine().Type().IsControlPlane() && !other.etcdData().Empty() &&
+		string(theirs.Cluster().Etcd().CA().Crt) == string(cfg.Cluster().Etcd().CA().Crt)
+}
+
+// etcdAddress is the address that the member advertises: the first one in the advertised subnets, or the node's first.
+func (s *system) etcdAddress(cfg config.Provider, n nodeNetwork) netip.Addr {
+	for _, text := range cfg.Cluster().Etcd().AdvertisedSubnets() {
+		subnet, err := netip.ParsePrefix(text)
+		if err != nil {
+			continue // an exclusion, or what validation has let pass
+		}
+
+		for _, addr := range n.ips() {
+			if subnet.Contains(addr) {
+				return addr
+			}
+		}
+	}
+
+	return n.ips()[0]
+}
+
+// writeEtcd writes the data directory and the member list down.
+func (s *system) writeEtcd(data etcd.Data) error {
+	d := s.installed()
+	if d == nil {
+		return errors.New("talos is not installed")
+	}
+
+	return errors.Join(d.change(func(c *contents) { c.Etcd = data }), s.fleet.saveEtcd())
+}
+
+// errEtcdData is returned for a node that is a member already.
+var errEtcdData = errors.New("etcd data directory is not empty")
+
+// bootstrapEtcd begins a new etcd cluster with this node as its only member.
+func (s *system) bootstrapEtcd(cfg config.Provider) error {
+	n, err := s.network(cfg)
+	if err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.disk == nil || !s.disk.read().Etcd.Empty() {
+		return errEtcdData
+	}
+
+	data := s.fleet.etcd.Bootstrap(n.hostname, s.etcdAddress(cfg, n))
+	if err := errors.Join(s.disk.change(func(c *contents) { c.Etcd = data }), s.fleet.saveEtcd()); err != nil {
+		return err
+	}
+
+	if s.etcd.stop != nil {
+		close(s.etcd.bootstrapped)
+	}
+
+	return nil
+}
+
+// promote publishes a member that joined and makes it a voter as soon as the cluster lets it.
+func (s *system) promote(ctx context.Context, cfg config.Provider, data etcd.Data) error {
+	n, err := s.network(cfg)
+	if err != nil {
+		return err
+	}
+
+	if err := s.untilLed(ctx, func() error { return s.fleet.etcd.Publish(data, n.hostname) }); err != nil {
+		return err
+	}
+
+	if err := s.vm.step(ctx, StepEtcdPromote, s.fleet.config.Durations.EtcdJoin); err != nil {
+		return err
+	}
+
+	if err := s.untilLed(ctx, func() error { return s.fleet.etcd.Promote(data) }); err != nil {
+		return err
+	}
+
+	return s.fleet.saveEtcd()
+}
+
+// untilLed repeats a change of the membership for as long as the cluster has no leader to make it.
+func (s *system) untilLed(ctx context.Context, change func() error) error {
+	for {
+		changed := s.fleet.etcd.Changed()
+
+		err := change()
+		if !errors.Is(err, etcd.ErrNoLeader) {
+			return err
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// watchEtcd keeps the health of the service up to date. It ends when the member is none any more.
+func (s *system) watchEtcd(ctx context.Context, data etcd.Data) error {
+	var healthy, known bool
+
+	for {
+		changed := s.fleet.etcd.Changed()
+
+		status, err := s.fleet.etcd.Status(data)
+		if err != nil {
+			return errors.Join(s.services.Set("etcd", service.Failed, "the member has been permanently removed from the cluster"), s.clearStaticPods())
+		}
+
+		if now := status.Leader != 0; now != healthy || !known {
+			healthy, known = now, true
+
+			if err := s.etcdHealth(healthy, status); err != nil {
+				return err
+			}
+		}
+
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// etcdHealth publishes what depends on the health of etcd: the service, the member, the control plane's static pods and
+// with them the end of the boot sequence.
+func (s *system) etcdHealth(healthy bool, status etcd.Status) error {
+	if !healthy {
+		reason := fmt.Sprintf("%v", etcd.ErrNoLeader)
+
+		return errors.Join(
+			s.services.SetHealth("etcd", false, reason),
+			s.setMachineStage(runtime.MachineStageRunning, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
+		)
+	}
+
+	return errors.Join(
+		s.services.SetHealth("etcd", true, ""),
+		put(s, etcdres.NewMember(etcdres.NamespaceName, etcdres.LocalMemberID), func(r *etcdres.Member) {
+			r.TypedSpec().MemberID = etcd.FormatID(status.Member.ID)
+		}),
+		s.publishStaticPods(),
+		s.setMachineStage(runtime.MachineStageRunning, true),
+	)
+}

@@ -1,0 +1,336 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/cosi"
+	"github.com/em-infra/em-infra/internal/lab/talos/discovery"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
+
+// What a fleet refuses.
+var (
+	// ErrPoweredOn is returned for a machine that is switched on already.
+	ErrPoweredOn = errors.New("the machine is switched on already")
+	// ErrUnknownMachine is returned for a VMID that was never switched on, or was destroyed.
+	ErrUnknownMachine = errors.New("no such machine")
+	// ErrClosed is returned by a fleet that was closed.
+	ErrClosed = errors.New("the fleet is closed")
+)
+
+// Fleet is all Talos machines of one lab. It is safe for concurrent use.
+type Fleet struct {
+	config    Config
+	schema    *cosi.Schema
+	store     *store
+	log       *logbook
+	discovery *discovery.Service
+	etcd      *etcd.Registry
+	trust     *signal // a trustd began or ceased to answer
+
+	lives sync.WaitGroup // one for each machine that is on, and for what outlives a machine
+	ctx   context.Context
+	end   context.CancelFunc
+
+	mu       sync.Mutex
+	closed   bool
+	machines map[int]*vm
+	disks    map[string]*disk
+}
+
+// NewFleet opens the state directory. The machines it finds there are switched off until Resume or PowerOn.
+func NewFleet(config Config) (*Fleet, error) {
+	config = config.withDefaults()
+	ctx, end := context.WithCancel(context.Background())
+
+	fleet := &Fleet{
+		config:    config,
+		log:       newLogbook(config.Log, config.Now),
+		discovery: discovery.NewService(),
+		trust:     newSignal(),
+		ctx:       ctx,
+		end:       end,
+		machines:  map[int]*vm{},
+		disks:     map[string]*disk{},
+	}
+
+	if err := fleet.open(ctx); err != nil {
+		end()
+
+		return nil, fmt.Errorf("open the Talos nodes of the lab: %w", err)
+	}
+
+	return fleet, nil
+}
+
+func (f *Fleet) open(ctx context.Context) (err error) {
+	if f.store, err = openStore(f.config.StateDir); err != nil {
+		return err
+	}
+
+	if f.schema, err = cosi.NewSchema(ctx); err != nil {
+		return err
+	}
+
+	clusters, err := f.store.etcd()
+	if err != nil {
+		return err
+	}
+
+	f.etcd = etcd.NewRegistry(clusters...)
+
+	return errors.Join(f.openDisks(), f.openMachines())
+}
+
+func (f *Fleet) openDisks() error {
+	all, err := f.store.disks()
+	if err != nil {
+		return err
+	}
+
+	for _, c := range all {
+		opened, err := newDisk(f.store, c)
+		if err != nil {
+			return err
+		}
+
+		f.disks[c.ID] = opened
+	}
+
+	return nil
+}
+
+func (f *Fleet) openMachines() error {
+	records, err := f.store.machines()
+	if err != nil {
+		return err
+	}
+
+	for _, r := range records {
+		f.machines[r.Hardware.VMID] = newVM(f, r)
+	}
+
+	return nil
+}
+
+// Resume switches on the machines that were on when the fleet was closed, in the boot in which they were: without
+// delay, and with the same boot identifier, so that for a client nothing happened but a pause.
+func (f *Fleet) Resume() error {
+	var errs []error
+
+	for _, m := range f.all() {
+		if !m.resumable() {
+			continue
+		}
+
+		if err := m.powerOn(m.facts(), true); err != nil {
+			errs = append(errs, fmt.Errorf("resume machine %d: %w", m.facts().VMID, err))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// PowerOn switches a machine on and returns at once; the machine boots from then on. The context ends the call only.
+func (f *Fleet) PowerOn(ctx context.Context, hardware Hardware) error {
+	if err := errors.Join(ctx.Err(), hardware.validate()); err != nil {
+		return fmt.Errorf("switch on machine %d: %w", hardware.VMID, err)
+	}
+
+	f.mu.Lock()
+	m := f.machines[hardware.VMID]
+	if m == nil {
+		m = newVM(f, record{Hardware: hardware.clone()})
+		f.machines[hardware.VMID] = m
+	}
+	f.mu.Unlock()
+
+	if err := m.powerOn(hardware.clone(), false); err != nil {
+		return fmt.Errorf("switch on machine %d: %w", hardware.VMID, err)
+	}
+
+	return nil
+}
+
+// PowerOff cuts the power: every connection breaks, and what was not on a disk is lost. A machine that is off, or that
+// nobody knows, stays as it is.
+func (f *Fleet) PowerOff(vmid int) error {
+	m, err := f.machine(vmid)
+	if err != nil {
+		return nil
+	}
+
+	if err := m.powerOff(); err != nil {
+		return fmt.Errorf("switch off machine %d: %w", vmid, err)
+	}
+
+	return nil
+}
+
+// Shutdown presses the power button and waits until the machine is off. A machine that has not booted Talos does not
+// notice the button, so that the call ends with the context.
+func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
+	m, err := f.machine(vmid)
+	if err == nil {
+		err = m.pressPowerButton(ctx)
+	}
+
+	if err != nil {
+		return fmt.Errorf("shut down machine %d: %w", vmid, err)
+	}
+
+	return nil
+}
+
+// Destroy removes a machine with the contents of its disks. A machine that nobody knows is removed already.
+func (f *Fleet) Destroy(vmid int) error {
+	m, err := f.machine(vmid)
+	if err != nil {
+		return nil
+	}
+
+	errs := []error{m.powerOff()}
+
+	f.mu.Lock()
+	delete(f.machines, vmid)
+	f.mu.Unlock()
+
+	for _, disk := range m.facts().Disks {
+		errs = append(errs, f.erase(disk.ID))
+	}
+
+	if err := errors.Join(append(errs, f.store.removeMachine(vmid))...); err != nil {
+		return fmt.Errorf("destroy machine %d: %w", vmid, err)
+	}
+
+	return nil
+}
+
+// Close cuts the power of all machines, to be resumed by another fleet with the same state directory.
+func (f *Fleet) Close() error {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+
+	f.end()
+	f.lives.Wait()
+
+	if err := f.log.failure(); err != nil {
+		return fmt.Errorf("write the log of the Talos nodes: %w", err)
+	}
+
+	return nil
+}
+
+// spawn runs what Close has to wait for.
+func (f *Fleet) spawn(run func()) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if f.closed {
+		return ErrClosed
+	}
+
+	f.lives.Go(run)
+
+	return nil
+}
+
+// all are the machines by VMID.
+func (f *Fleet) all() []*vm {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	machines := make([]*vm, 0, len(f.machines))
+	for _, vmid := range slices.Sorted(maps.Keys(f.machines)) {
+		machines = append(machines, f.machines[vmid])
+	}
+
+	return machines
+}
+
+func (f *Fleet) machine(vmid int) (*vm, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	if m := f.machines[vmid]; m != nil {
+		return m, nil
+	}
+
+	return nil, ErrUnknownMachine
+}
+
+// systemDisk is the first disk of a machine that something is installed on, nil if there is none.
+func (f *Fleet) systemDisk(hardware Hardware) *disk {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return f.disks[d.ID] != nil })
+	if i < 0 {
+		return nil
+	}
+
+	return f.disks[hardware.Disks[i].ID]
+}
+
+// format makes a disk an installed one, whatever was on it before.
+func (f *Fleet) format(c contents) (*disk, error) {
+	formatted, err := newDisk(f.store, c)
+	if err == nil {
+		err = f.store.saveDisk(c)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.disks[c.ID] = formatted
+
+	return formatted, nil
+}
+
+// erase makes a disk blank.
+func (f *Fleet) erase(id string) error {
+	f.mu.Lock()
+	erased := f.disks[id]
+	delete(f.disks, id)
+	f.mu.Unlock()
+
+	if erased == nil {
+		return nil
+	}
+
+	return errors.Join(f.store.removeDisk(id), f.forgetEtcd(erased.read().Etcd))
+}
+
+// forgetEtcd drops an etcd cluster once the last of its data directories is gone.
+func (f *Fleet) forgetEtcd(data etcd.Data) error {
+	if data.Empty() {
+		return nil
+	}
+
+	f.mu.Lock()
+	for _, d := range f.disks {
+		if d.read().Etcd.Cluster == data.Cluster {
+			f.mu.Unlock()
+
+			return nil
+		}
+	}
+	f.mu.Unlock()
+
+	f.etcd.Forget(data.Cluster)
+
+	return f.saveEtcd()
+}
+
+// saveEtcd writes the memberships down after each change of them.
+func (f *Fleet) saveEtcd() error { return f.store.saveEtcd(f.etcd.Clusters()) }

@@ -1,0 +1,86 @@
+package talos
+
+import (
+	"context"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/apid"
+	"github.com/em-infra/em-infra/internal/lab/talos/transport"
+)
+
+// guard stands before every call of a node, in maintenance mode and after: it lets faults strike and writes the log.
+type guard struct {
+	vm        *vm
+	listeners *transport.Listeners
+}
+
+func (g *guard) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	return g.pass(stream.Context(), info.FullMethod, func() error { return handle(srv, stream) })
+}
+
+func (g *guard) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
+	err = g.pass(ctx, info.FullMethod, func() error {
+		answer, err = handle(ctx, request)
+
+		return err
+	})
+
+	return answer, err
+}
+
+// pass lets the call through, or what a fault makes of it. A call that goes on to another node is struck there.
+func (g *guard) pass(ctx context.Context, method string, handle func() error) error {
+	began := g.vm.fleet.config.Now()
+	passing := !apid.Forwarded(ctx) && apid.Target(ctx) != ""
+
+	if passing {
+		err := handle()
+		g.log(ctx, method, err, began)
+
+		return err
+	}
+
+	err := g.strike(ctx, Point{Name: method})
+	if err == nil {
+		err = handle()
+		if struck := g.strike(ctx, Point{Name: method, Done: true}); struck != nil {
+			err = struck
+		}
+	}
+
+	g.log(ctx, method, err, began)
+
+	return err
+}
+
+func (g *guard) strike(ctx context.Context, point Point) error {
+	point.VMID = g.vm.facts().VMID
+
+	switch effect := g.vm.fleet.config.Faults.At(point); {
+	case effect.Hang:
+		<-ctx.Done()
+
+		return status.FromContextError(ctx.Err()).Err()
+	case effect.Cut:
+		g.listeners.Cut(ctx)
+
+		return status.Error(codes.Unavailable, "the connection was cut")
+	default:
+		return effect.Err
+	}
+}
+
+func (g *guard) log(ctx context.Context, method string, err error, began time.Time) {
+	line := logLine{
+		VMID: g.vm.facts().VMID, Node: g.vm.address(), Method: method,
+		Target: apid.Target(ctx), Forwarded: apid.Forwarded(ctx),
+		Roles: authz.GetRoles(ctx).Strings(), Code: status.Code(err).String(),
+	}
+
+	g.vm.fleet.log.write(line, began)
+}

@@ -1,0 +1,127 @@
+package talos
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+)
+
+// Hardware is a virtual machine as the guest finds it when it starts.
+type Hardware struct {
+	// VMID is the machine's number on its host; it identifies the machine in the fleet.
+	VMID int `json:"vmid"`
+	// Name of the VM, which Talos does not see.
+	Name string `json:"name"`
+	// CPUs is the number of virtual CPUs.
+	CPUs int `json:"cpus"`
+	// MemoryMiB is the memory in MiB.
+	MemoryMiB int `json:"memoryMiB"`
+	// Disks in the order of their slots.
+	Disks []Disk `json:"disks"`
+	// NICs in the order of their slots.
+	NICs []NIC `json:"nics"`
+	// CloudInit is the configuration drive.
+	CloudInit CloudInit `json:"cloudInit"`
+	// ISO is the volume in the CD-ROM drive, "" for none.
+	ISO string `json:"iso"`
+	// PCI are the addresses of the devices that are passed through.
+	PCI []string `json:"pci"`
+}
+
+// Bus is the kind of controller that a disk hangs on. It decides the name under which Linux knows the disk.
+type Bus string
+
+// Buses of Proxmox VE; the empty Bus is SCSI.
+const (
+	BusSCSI   Bus = "scsi"
+	BusVirtIO Bus = "virtio"
+	BusSATA   Bus = "sata"
+	BusIDE    Bus = "ide"
+)
+
+// Disk is a virtual disk. Its contents belong to its ID: a disk with another ID is empty.
+type Disk struct {
+	ID    string `json:"id"`
+	Bus   Bus    `json:"bus"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// NIC is a network card.
+type NIC struct {
+	MAC net.HardwareAddr `json:"mac"`
+}
+
+// CloudInit is the content of the configuration drive, which Talos reads on its nocloud platform.
+type CloudInit struct {
+	// Addresses of the network cards, with their networks.
+	Addresses   []netip.Prefix `json:"addresses"`
+	Gateway     netip.Addr     `json:"gateway"`
+	Nameservers []netip.Addr   `json:"nameservers"`
+	Hostname    string         `json:"hostname"`
+}
+
+func (h Hardware) clone() Hardware {
+	h.Disks = slices.Clone(h.Disks)
+	h.NICs = slices.Clone(h.NICs)
+	h.PCI = slices.Clone(h.PCI)
+	h.CloudInit.Addresses = slices.Clone(h.CloudInit.Addresses)
+	h.CloudInit.Nameservers = slices.Clone(h.CloudInit.Nameservers)
+
+	return h
+}
+
+// validate names everything that keeps the machine from being emulated.
+func (h Hardware) validate() error {
+	var errs []error
+
+	if h.VMID <= 0 {
+		errs = append(errs, fmt.Errorf("VMID %d is not positive", h.VMID))
+	}
+
+	for i, disk := range h.Disks {
+		if disk.ID == "" {
+			errs = append(errs, fmt.Errorf("disk %d has no identity", i))
+		}
+	}
+
+	for _, address := range h.CloudInit.Addresses {
+		if address.Addr().Is4() && !address.Addr().IsLoopback() {
+			errs = append(errs, fmt.Errorf("address %s is outside 127.0.0.0/8: rebase the node network onto loopback", address))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+// device is a disk under the name that Linux gives it.
+type device struct {
+	Disk
+	name string // for example sda
+}
+
+func (d device) path() string { return "/dev/" + d.name }
+
+// devices names the disks as Linux does: sd for everything that speaks SCSI, vd for virtio, letters in slot order.
+func (h Hardware) devices() []device {
+	devices := make([]device, 0, len(h.Disks))
+	letters := map[string]byte{"sd": 'a', "vd": 'a'}
+
+	for _, disk := range h.Disks {
+		prefix := "sd"
+		if disk.Bus == BusVirtIO {
+			prefix = "vd"
+		}
+
+		devices = append(devices, device{Disk: disk, name: prefix + string(letters[prefix])})
+		letters[prefix]++
+	}
+
+	return devices
+}
+
+// addresses are those of the configuration drive that the emulation can listen on.
+func (h Hardware) addresses() []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool { return !p.Addr().Is4() })
+}

@@ -1,0 +1,54 @@
+package talos
+
+import (
+	"context"
+	"errors"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+)
+
+// maintenanceTask is the task by whose events Talos says that it enters and leaves maintenance mode.
+const maintenanceTask = "runningMaintenance"
+
+// maintain is maintenance mode: it waits until someone applies a configuration that is enough to go on with. A machine
+// without address waits for ever, since nobody can reach it.
+func (s *system) maintain(ctx context.Context) (config.Provider, error) {
+	service := &maintenanceServer{system: s, applied: make(chan config.Provider, 1)}
+
+	if err := errors.Join(
+		s.events.Publish("", &machine.TaskEvent{Action: machine.TaskEvent_START, Task: maintenanceTask}),
+		s.setMachineStage(runtime.MachineStageMaintenance, true),
+		s.openMaintenance(ctx, service),
+	); err != nil {
+		return nil, err
+	}
+
+	s.vm.setStage(StageMaintenance)
+
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case cfg := <-service.applied:
+			if cfg.CompleteForBoot() {
+				return cfg, s.leaveMaintenance(ctx)
+			}
+		}
+	}
+}
+
+func (s *system) leaveMaintenance(ctx context.Context) error {
+	if err := s.vm.step(ctx, StepLeaveMaintenance, 0); err != nil {
+		return err
+	}
+
+	s.vm.setStage(StageBooting)
+
+	return errors.Join(
+		s.closeFront(grace),
+		s.events.Publish("", &machine.TaskEvent{Action: machine.TaskEvent_STOP, Task: maintenanceTask}),
+		s.setMachineStage(runtime.MachineStageBooting, false),
+	)
+}

@@ -1,0 +1,179 @@
+package talos
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
+)
+
+// nodeNetwork is what a node is called and where it is reached.
+type nodeNetwork struct {
+	// addresses of the node; those that it listens on come first.
+	addresses []netip.Prefix
+	// listening is how many of the addresses are the node's own on the lab's network.
+	listening int
+	hostname  string
+	domain    string
+}
+
+// own are the addresses on which the node listens.
+func (n nodeNetwork) own() []netip.Prefix { return n.addresses[:n.listening] }
+
+func (n nodeNetwork) fqdn() string {
+	if n.domain == "" {
+		return n.hostname
+	}
+
+	return n.hostname + "." + n.domain
+}
+
+// ips are all addresses without their networks.
+func (n nodeNetwork) ips() []netip.Addr {
+	ips := make([]netip.Addr, 0, len(n.addresses))
+	for _, address := range n.addresses {
+		ips = append(ips, address.Addr())
+	}
+
+	return ips
+}
+
+// isLocal says whether a name or address that a client uses means this node.
+func (n nodeNetwork) isLocal(target string) bool {
+	return target == n.hostname || target == n.fqdn() ||
+		slices.ContainsFunc(n.addresses, func(a netip.Prefix) bool { return a.Addr().String() == target })
+}
+
+// networkOf is the network of a machine with this configuration, which is nil in maintenance mode. The addresses of the
+// configuration drive stay when the configuration adds others, since Talos merges the two layers.
+func networkOf(hardware Hardware, cfg config.Config, nodeID string) (nodeNetwork, error) {
+	own := hardware.addresses()
+	n := nodeNetwork{addresses: own, listening: len(own)}
+
+	if cfg != nil {
+		configured, err := staticAddresses(cfg)
+		if err != nil {
+			return nodeNetwork{}, err
+		}
+
+		for _, address := range configured {
+			if !slices.ContainsFunc(n.addresses, func(a netip.Prefix) bool { return a.Addr() == address.Addr() }) {
+				n.addresses = append(n.addresses, address)
+			}
+		}
+	}
+
+	var name network.HostnameSpecSpec
+	if fqdn := hostnameOf(hardware, cfg, nodeID); fqdn != "" {
+		if err := name.ParseFQDN(fqdn); err != nil {
+			return nodeNetwork{}, fmt.Errorf("hostname %q: %w", fqdn, err)
+		}
+	}
+
+	n.hostname, n.domain = name.Hostname, name.Domainname
+
+	return n, nil
+}
+
+// hostnameOf follows Talos' layers: machine configuration, then platform, then what Talos makes up
+// (controllers/network/hostname_config.go).
+func hostnameOf(hardware Hardware, cfg config.Config, nodeID string) string {
+	platform := hardware.CloudInit.Hostname
+	if cfg == nil || cfg.NetworkHostnameConfig() == nil {
+		return platform
+	}
+
+	wanted := cfg.NetworkHostnameConfig()
+
+	switch {
+	case wanted.Hostname() != "":
+		return wanted.Hostname()
+	case platform != "":
+		return platform
+	case wanted.AutoHostname() == nethelpers.AutoHostnameKindStable:
+		return stableHostname(nodeID)
+	case wanted.AutoHostname() == nethelpers.AutoHostnameKindAddr && len(hardware.addresses()) > 0:
+		return "talos-" + strings.ReplaceAll(hardware.addresses()[0].Addr().String(), ".", "-")
+	default:
+		return ""
+	}
+}
+
+// stableHostname is made from the node's identity, so that it survives reboots but not a reset.
+func stableHostname(nodeID string) string {
+	sum := sha256.Sum256([]byte(nodeID))
+	text := new(big.Int).SetBytes(sum[:8]).Text(36)
+	text = strings.Repeat("0", max(0, 7-len(text))) + text
+
+	return "talos-" + text[1:4] + "-" + text[4:7]
+}
+
+// staticAddresses are those that a machine configuration sets, in its old form and in its documents.
+func staticAddresses(cfg config.Config) ([]netip.Prefix, error) {
+	var texts []string
+
+	if cfg.Machine() != nil {
+		for _, device := range cfg.Machine().Network().Devices() {
+			texts = append(texts, device.Addresses()...)
+
+			for _, vlan := range device.Vlans() {
+				texts = append(texts, vlan.Addresses()...)
+			}
+		}
+	}
+
+	var addresses []netip.Prefix
+
+	for _, text := range texts {
+		address, err := netip.ParsePrefix(text)
+		if err != nil {
+			// Talos takes a bare address for one without a network
+			addr, bare := netip.ParseAddr(text)
+			if bare != nil {
+				return nil, fmt.Errorf("address %q of the machine configuration: %w", text, err)
+			}
+
+			address = netip.PrefixFrom(addr, addr.BitLen())
+		}
+
+		addresses = append(addresses, address)
+	}
+
+	for _, link := range cfg.NetworkCommonLinkConfigs() {
+		for _, address := range link.Addresses() {
+			addresses = append(addresses, address.Address())
+		}
+	}
+
+	return addresses, nil
+}
+
+// checkAddresses refuses a configuration that puts the machine at another address of its network than the one it
+// booted with. A real node would then be reached at both, or fight for an address that another has; in a rehearsal it
+// means that the two places where the address is written disagree. Addresses on other networks are let be.
+func checkAddresses(hardware Hardware, cfg config.Config) error {
+	configured, err := staticAddresses(cfg)
+	if err != nil {
+		return err
+	}
+
+	own := hardware.addresses()
+
+	for _, address := range configured {
+		onNetwork := slices.ContainsFunc(own, func(o netip.Prefix) bool { return o.Masked().Contains(address.Addr()) })
+		mine := slices.ContainsFunc(own, func(o netip.Prefix) bool { return o.Addr() == address.Addr() })
+
+		if onNetwork && !mine {
+			return fmt.Errorf("the machine configuration sets address %s, but the machine has %s from its configuration drive: make the two the same",
+				address.Addr(), own[0].Addr())
+		}
+	}
+
+	return nil
+}

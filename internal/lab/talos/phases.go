@@ -1,0 +1,139 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+)
+
+// phases are those of Talos' sequencer (v1alpha1_sequencer.go). What has nothing to do on an emulated machine is there
+// for its events only, by which clients follow a sequence.
+func phases(c command) []phase {
+	drain := phase{name: "drain", task: "cordonAndDrainNode"}
+	cleanup := phase{name: "cleanup", task: "stopAllPods", work: stopKubelet}
+	dbus := phase{name: "dbus", task: "stopDBus"}
+
+	switch c.sequence {
+	case sequenceReboot:
+		if c.force {
+			return []phase{{name: "reboot", task: "reboot"}}
+		}
+
+		return slices.Concat([]phase{cleanup, dbus}, stopAll(true), []phase{{name: "reboot", task: "reboot"}})
+	case sequenceShutdown:
+		begin := []phase{{name: "storeShutdown", task: "storeShutdownEmergency"}}
+		if !c.force {
+			begin = append(begin, drain)
+		}
+
+		return slices.Concat(begin, []phase{cleanup, dbus}, stopAll(false), []phase{{name: "shutdown", task: "shutdown"}})
+	case sequenceReset:
+		return resetPhases(c, drain, dbus)
+	case sequenceUpgrade:
+		return slices.Concat([]phase{drain, cleanup, dbus}, stopServices(), []phase{
+			{name: "upgrade", task: "upgrade", work: writeUpgrade},
+			{name: "meta", task: "reloadMeta"},
+			{name: "kexec", task: "kexecPrepare"},
+			{name: "stopEverything", task: "stopAllServices", work: stopEverything},
+			{name: "reboot", task: "reboot"},
+		})
+	case sequenceInstall: // runs by itself, in system.install
+		return nil
+	default:
+		return nil
+	}
+}
+
+func resetPhases(c command, drain, dbus phase) []phase {
+	var list []phase
+
+	if c.reset.graceful {
+		list = append(list, drain, phase{name: "cleanup", task: "removeAllPods", work: stopKubelet})
+	} else {
+		list = append(list, phase{name: "cleanup", task: "stopAllPods", work: stopKubelet})
+	}
+
+	list = append(list, dbus)
+
+	if c.reset.graceful && c.reset.controlPlane {
+		list = append(list, phase{name: "leave", task: "leaveEtcd", work: func(ctx context.Context, s *system, _ command) error {
+			return s.leaveEtcd(ctx)
+		}})
+	}
+
+	list = append(list, phase{name: "preReset", task: "sendResetSignal", work: withdrawAffiliate})
+	list = slices.Concat(list, stopAll(true), []phase{{name: "forceCleanup", task: "forceCleanup"}})
+	list = append(list, phase{name: "reset", task: "resetSystemDisk", work: wipe})
+
+	if c.reset.reboot {
+		return append(list, phase{name: "reboot", task: "reboot"})
+	}
+
+	return append(list, phase{name: "shutdown", task: "shutdown"})
+}
+
+// stopServices ends what needs the disk.
+func stopServices() []phase {
+	return []phase{
+		{name: "stopServices", task: "stopServicesForUpgrade", work: stopCRI},
+		{name: "umount", task: "unmountPodMounts"},
+		{name: "unmountBind", task: "unmountSystemDiskBindMounts"},
+		{name: "unmountSystem", task: "unmountEphemeralPartition"},
+		{name: "volumeFinalize", task: "teardownVolumeLifecycle"},
+	}
+}
+
+func stopAll(kexec bool) []phase {
+	list := stopServices()
+	if kexec {
+		list = append(list, phase{name: "kexec", task: "kexecPrepare"})
+	}
+
+	return append(list, phase{name: "stopEverything", task: "stopAllServices", work: stopEverything})
+}
+
+func stopKubelet(ctx context.Context, s *system, _ command) error {
+	if err := s.vm.step(ctx, StepStop, s.fleet.config.Durations.Stop); err != nil {
+		return err
+	}
+
+	return s.finish("kubelet")
+}
+
+func stopCRI(_ context.Context, s *system, _ command) error {
+	s.leaveTrust()
+
+	return errors.Join(s.stopEtcd(), s.finish("trustd", "cri"))
+}
+
+func stopEverything(_ context.Context, s *system, _ command) error {
+	return s.finish("auditd", "syslogd", "udevd", "containerd")
+}
+
+// finish stops services that the system has.
+func (s *system) finish(ids ...string) error {
+	var errs []error
+
+	for _, id := range ids {
+		if _, known := s.services.State(id); known {
+			errs = append(errs, s.services.Set(id, service.Finished, "Service finished successfully"))
+		}
+	}
+
+	return errors.Join(errs...)
+}
+
+func withdrawAffiliate(_ context.Context, s *system, _ command) error {
+	cfg := s.config()
+	if cfg == nil {
+		return nil
+	}
+
+	if key, ok := clusterKey(cfg); ok {
+		s.fleet.discovery.Withdraw(key, s.nodeID())
+	}
+
+	return nil
+}

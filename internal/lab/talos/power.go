@@ -1,0 +1,31 @@
+package talos
+
+import (
+	"context"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+)
+
+// Reboot restarts the node.
+func (m *machinedServer) Reboot(_ context.Context, in *machine.RebootRequest) (*machine.RebootResponse, error) {
+	actor, err := m.actor()
+	if err != nil {
+		return nil, err
+	}
+
+	m.system.request(command{sequence: sequenceReboot, actor: actor, force: in.GetMode() == machine.RebootRequest_FORCE})
+
+	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, nil
+}
+
+// Shutdown switches the node off.
+func (m *machinedServer) Shutdown(_ context.Context, in *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
+	actor, err := m.actor()
+	if err != nil {
+		return nil, err
+	}
+
+	m.system.request(command{sequence: sequenceShutdown, actor: actor, force: in.GetForce()})
+
+	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: actor}}}, nil
+}

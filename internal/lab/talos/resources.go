@@ -1,0 +1,211 @@
+package talos
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/resources/block"
+	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	timeres "github.com/siderolabs/talos/pkg/machinery/resources/time"
+	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+)
+
+// put creates or changes one resource of the system.
+func put[R resource.Resource](s *system, r R, set func(R)) error {
+	err := safe.StateModify(s.ctx, s.resources, r, func(r R) error {
+		set(r)
+
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("publish %s %s: %w", r.Metadata().Type(), r.Metadata().ID(), err)
+	}
+
+	return nil
+}
+
+// withdraw destroys a resource that may not exist.
+func withdraw(s *system, r resource.Resource) error {
+	if err := s.resources.Destroy(s.ctx, r.Metadata()); err != nil && !state.IsNotFoundError(err) {
+		return fmt.Errorf("withdraw %s %s: %w", r.Metadata().Type(), r.Metadata().ID(), err)
+	}
+
+	return nil
+}
+
+// publishMachine publishes what is known before any configuration: the build, the hardware and the configuration drive.
+func (s *system) publishMachine() error {
+	n, err := networkOf(s.hardware, nil, "")
+	if err != nil {
+		return err
+	}
+
+	return errors.Join(
+		put(s, runtime.NewVersion(), func(r *runtime.Version) { r.TypedSpec().Version = s.release.Version }),
+		s.publishExtensions(),
+		s.publishHardware(),
+		s.publishDisks(),
+		s.publishVolumes(),
+		s.publishNetwork(n),
+		put(s, timeres.NewStatus(), func(r *timeres.Status) { r.TypedSpec().Synced = true }),
+		s.setMachineStage(runtime.MachineStageBooting, false),
+	)
+}
+
+func (s *system) publishExtensions() error {
+	for _, extension := range s.release.Extensions {
+		r := runtime.NewExtensionStatus(runtime.NamespaceName, extension.Name)
+
+		if err := put(s, r, func(r *runtime.ExtensionStatus) {
+			r.TypedSpec().Metadata.Name = extension.Name
+			r.TypedSpec().Metadata.Version = extension.Version
+		}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (s *system) publishHardware() error {
+	info := hardware.NewSystemInformation(hardware.SystemInformationID)
+	memory := hardware.NewMemoryModuleInfo("0")
+	processor := hardware.NewProcessorInfo("0")
+
+	return errors.Join(
+		put(s, info, func(r *hardware.SystemInformation) {
+			r.TypedSpec().Manufacturer = "QEMU"
+			r.TypedSpec().ProductName = "Standard PC (Q35 + ICH9, 2009)"
+		}),
+		put(s, memory, func(r *hardware.MemoryModule) { r.TypedSpec().Size = uint32(s.hardware.MemoryMiB) }),
+		put(s, processor, func(r *hardware.Processor) {
+			r.TypedSpec().CoreCount = uint32(s.hardware.CPUs)
+			r.TypedSpec().CoreEnabled = uint32(s.hardware.CPUs)
+			r.TypedSpec().ThreadCount = uint32(s.hardware.CPUs)
+		}),
+		put(s, runtime.NewPlatformMetadataSpec(runtime.NamespaceName, runtime.PlatformMetadataID), func(r *runtime.PlatformMetadata) {
+			r.TypedSpec().Platform = platformName
+			r.TypedSpec().Hostname = s.hardware.CloudInit.Hostname
+		}),
+	)
+}
+
+// publishNetwork publishes names and addresses. Kubernetes' own addresses are never on an emulated node, so that the
+// list without them is the whole list and the list of only them stays empty.
+func (s *system) publishNetwork(n nodeNetwork) error {
+	var errs []error
+
+	lists := map[resource.ID][]netip.Prefix{
+		network.NodeAddressCurrentID:      n.addresses,
+		network.NodeAddressRoutedID:       n.addresses,
+		network.NodeAddressAccumulativeID: n.addresses,
+		network.FilteredNodeAddressID(network.NodeAddressCurrentID, k8s.NodeAddressFilterNoK8s):      n.addresses,
+		network.FilteredNodeAddressID(network.NodeAddressRoutedID, k8s.NodeAddressFilterNoK8s):       n.addresses,
+		network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, k8s.NodeAddressFilterNoK8s): n.addresses,
+		network.FilteredNodeAddressID(network.NodeAddressCurrentID, k8s.NodeAddressFilterOnlyK8s):    {},
+		network.FilteredNodeAddressID(network.NodeAddressRoutedID, k8s.NodeAddressFilterOnlyK8s):     {},
+	}
+	if len(n.addresses) > 0 {
+		lists[network.NodeAddressDefaultID] = n.addresses[:1]
+	}
+
+	for id, addresses := range lists { // order is of no matter: each entry is a resource of its own
+		errs = append(errs, put(s, network.NewNodeAddress(network.NamespaceName, id), func(r *network.NodeAddress) {
+			r.TypedSpec().Addresses = addresses
+		}))
+	}
+
+	if n.hostname != "" {
+		errs = append(errs, put(s, network.NewHostnameStatus(network.NamespaceName, network.HostnameID), func(r *network.HostnameStatus) {
+			r.TypedSpec().Hostname, r.TypedSpec().Domainname = n.hostname, n.domain
+		}))
+	}
+
+	return errors.Join(append(errs, put(s, network.NewStatus(network.NamespaceName, network.StatusID), func(r *network.Status) {
+		*r.TypedSpec() = network.StatusSpec{
+			AddressReady: len(n.addresses) > 0, ConnectivityReady: len(n.addresses) > 0,
+			HostnameReady: n.hostname != "", EtcFilesReady: true,
+		}
+	}))...)
+}
+
+// setMachineStage publishes how far the machine is, as resource and as event.
+func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet ...runtime.UnmetCondition) error {
+	s.mu.Lock()
+	s.status = runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{Ready: ready, UnmetConditions: unmet}}
+	status := s.status
+	s.mu.Unlock()
+
+	reported := &machine.MachineStatusEvent_MachineStatus{Ready: ready}
+	for _, condition := range unmet {
+		reported.UnmetConditions = append(reported.UnmetConditions, &machine.MachineStatusEvent_MachineStatus_UnmetCondition{
+			Name: condition.Name, Reason: condition.Reason,
+		})
+	}
+
+	return errors.Join(
+		put(s, runtime.NewMachineStatus(), func(r *runtime.MachineStatus) { *r.TypedSpec() = status }),
+		s.events.Publish("", &machine.MachineStatusEvent{
+			// the resource's stages and the event's have the same numbers (machinery resources/runtime)
+			Stage: machine.MachineStatusEvent_MachineStage(stage), Status: reported,
+		}),
+	)
+}
+
+// publishService follows Talos' rule that only services that run have a resource (controllers/v1alpha1/service.go).
+func (s *system) publishService(c service.Change) error {
+	r := v1alpha1.NewService(c.ID)
+	if c.State != service.Running {
+		return withdraw(s, r)
+	}
+
+	return put(s, r, func(r *v1alpha1.Service) {
+		*r.TypedSpec() = v1alpha1.ServiceSpec{Running: true, Healthy: c.Health.GetHealthy(), Unknown: c.Health == nil}
+	})
+}
+
+// publishDisks publishes the disks under the names that Linux gives them, and which of them is the system disk.
+func (s *system) publishDisks() error {
+	var errs []error
+
+	installed := s.installed()
+
+	for _, d := range s.hardware.devices() {
+		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, d.name), func(r *block.Disk) {
+			spec := r.TypedSpec()
+			spec.DevPath = d.path()
+			spec.SetSize(d.Bytes)
+			spec.IOSize, spec.SectorSize = 512, 512
+			spec.Model, spec.Transport = "QEMU HARDDISK", "virtio"
+			spec.SubSystem = "/sys/class/block"
+		}))
+
+		if installed == nil || installed.read().ID != d.ID {
+			continue
+		}
+
+		errs = append(errs, put(s, block.NewSystemDisk(block.NamespaceName, block.SystemDiskID), func(r *block.SystemDisk) {
+			r.TypedSpec().DiskID, r.TypedSpec().DevPath = d.name, d.path()
+		}))
+	}
+
+	if s.hardware.ISO != "" {
+		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, "sr0"), func(r *block.Disk) {
+			spec := r.TypedSpec()
+			spec.DevPath, spec.CDROM, spec.Readonly = "/dev/sr0", true, true
+			spec.Model, spec.Transport = "QEMU DVD-ROM", "ata"
+		}))
+	}
+
+	return errors.Join(errs...)
+}

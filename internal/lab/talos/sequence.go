@@ -1,0 +1,131 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/common"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+)
+
+// sequence is a sequence of Talos' sequencer by the name that its events carry.
+type sequence string
+
+const (
+	sequenceInstall  sequence = "install"
+	sequenceReboot   sequence = "reboot"
+	sequenceShutdown sequence = "shutdown"
+	sequenceReset    sequence = "reset"
+	sequenceUpgrade  sequence = "upgrade"
+)
+
+// command asks for a sequence.
+type command struct {
+	sequence sequence
+	// actor is the identifier that the answer to the causing call carried.
+	actor string
+	// force leaves out the graceful part: a reboot without stopping, a shutdown without draining.
+	force bool
+	// reset and upgrade say what the sequence of that name is to do.
+	reset   *resetOptions
+	upgrade *Release
+}
+
+// phase is a phase of a sequence with its only task, by the names that their events carry.
+type phase struct {
+	name string
+	task string
+	work func(ctx context.Context, s *system, c command) error
+}
+
+// execute runs a sequence with the events of Talos: one for the start and the end of the sequence, of each phase and of
+// each task. An error is a sequence that failed half way; the system stays up.
+func (s *system) execute(ctx context.Context, c command) (outcome, error) {
+	defer s.finished()
+
+	if err := errors.Join(
+		s.setMachineStage(stageOf(c.sequence), false),
+		s.publish(c, &machine.SequenceEvent{Sequence: string(c.sequence), Action: machine.SequenceEvent_START}),
+	); err != nil {
+		return outcomeReboot, err
+	}
+
+	s.vm.setStage(StageRebooting)
+
+	for _, p := range phases(c) {
+		if err := s.runPhase(ctx, p, c); err != nil {
+			err = fmt.Errorf("error running phase %s in %s sequence: %w", p.name, c.sequence, err)
+
+			return outcomeReboot, errors.Join(err, s.abandon(c, err))
+		}
+	}
+
+	return s.conclude(c)
+}
+
+// conclude publishes the last event of a sequence, which says how the machine goes down.
+func (s *system) conclude(c command) (outcome, error) {
+	next, last := outcomeReboot, int64(unix.LINUX_REBOOT_CMD_RESTART)
+	if c.sequence == sequenceShutdown || c.sequence == sequenceReset && !c.reset.reboot {
+		next, last = outcomeOff, unix.LINUX_REBOOT_CMD_POWER_OFF
+	}
+
+	return next, errors.Join(
+		s.publish(c, &machine.RestartEvent{Cmd: last}),
+		s.publish(c, &machine.SequenceEvent{Sequence: string(c.sequence), Action: machine.SequenceEvent_STOP}),
+	)
+}
+
+// abandon tells that a sequence has failed.
+func (s *system) abandon(c command, failure error) error {
+	s.vm.setStage(StageRunning)
+
+	return s.publish(c, &machine.SequenceEvent{
+		Sequence: string(c.sequence), Action: machine.SequenceEvent_NOOP,
+		Error: &common.Error{Code: common.Code_FATAL, Message: "sequence failed: " + failure.Error()},
+	})
+}
+
+func (s *system) runPhase(ctx context.Context, p phase, c command) error {
+	if err := errors.Join(
+		s.publish(c, &machine.PhaseEvent{Phase: p.name, Action: machine.PhaseEvent_START}),
+		s.publish(c, &machine.TaskEvent{Task: p.task, Action: machine.TaskEvent_START}),
+	); err != nil {
+		return err
+	}
+
+	var failure error
+	if p.work != nil {
+		failure = p.work(ctx, s, c)
+	}
+
+	return errors.Join(failure,
+		s.publish(c, &machine.TaskEvent{Task: p.task, Action: machine.TaskEvent_STOP}),
+		s.publish(c, &machine.PhaseEvent{Phase: p.name, Action: machine.PhaseEvent_STOP}),
+	)
+}
+
+func (s *system) publish(c command, payload proto.Message) error {
+	return s.events.Publish(c.actor, payload)
+}
+
+func stageOf(q sequence) runtime.MachineStage {
+	switch q {
+	case sequenceShutdown:
+		return runtime.MachineStageShuttingDown
+	case sequenceReset:
+		return runtime.MachineStageResetting
+	case sequenceUpgrade:
+		return runtime.MachineStageUpgrading
+	case sequenceInstall:
+		return runtime.MachineStageInstalling
+	case sequenceReboot:
+		return runtime.MachineStageRebooting
+	default:
+		return runtime.MachineStageUnknown
+	}
+}

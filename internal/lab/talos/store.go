@@ -1,0 +1,156 @@
+package talos
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
+
+// store keeps a fleet in files: one per machine, one per installed disk, one for the etcd memberships. Each is replaced
+// as a whole, so that a crash leaves the old or the new one.
+type store struct{ dir string }
+
+// record is what outlives the process of a machine.
+type record struct {
+	Hardware Hardware `json:"hardware"`
+	// On says that the machine is switched on.
+	On bool `json:"on"`
+	// BootID is the identifier of the current boot.
+	BootID string `json:"bootID"`
+}
+
+// Names below the directory of the store.
+const (
+	machineFolder = "machines"
+	diskFolder    = "disks"
+	etcdFile      = "etcd.json"
+	suffix        = ".json"
+)
+
+func openStore(dir string) (*store, error) {
+	if dir == "" {
+		return nil, errors.New("no state directory is given")
+	}
+
+	s := &store{dir: dir}
+
+	for _, folder := range []string{machineFolder, diskFolder} {
+		if err := os.MkdirAll(s.path(folder), 0o700); err != nil {
+			return nil, fmt.Errorf("create the state directory: %w", err)
+		}
+	}
+
+	return s, nil
+}
+
+func (s *store) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+func (s *store) machineFile(vmid int) string {
+	return s.path(machineFolder, strconv.Itoa(vmid)+suffix)
+}
+
+func (s *store) diskFile(id string) string { return s.path(diskFolder, url.QueryEscape(id)+suffix) }
+
+func (s *store) saveMachine(r record) error { return write(s.machineFile(r.Hardware.VMID), r) }
+
+func (s *store) saveDisk(c contents) error { return write(s.diskFile(c.ID), c) }
+
+func (s *store) saveEtcd(clusters []etcd.Cluster) error { return write(s.path(etcdFile), clusters) }
+
+func (s *store) removeMachine(vmid int) error { return remove(s.machineFile(vmid)) }
+
+func (s *store) removeDisk(id string) error { return remove(s.diskFile(id)) }
+
+func (s *store) machines() ([]record, error) { return readAll[record](s.path(machineFolder)) }
+
+func (s *store) disks() ([]contents, error) { return readAll[contents](s.path(diskFolder)) }
+
+func (s *store) etcd() ([]etcd.Cluster, error) {
+	clusters, err := read[[]etcd.Cluster](s.path(etcdFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+
+	return clusters, err
+}
+
+func write(path string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
+	}
+
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // its mode is 0600
+	if err != nil {
+		return fmt.Errorf("write the state: %w", err)
+	}
+
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+
+	if err != nil {
+		return fmt.Errorf("write the state: %w", errors.Join(err, os.Remove(file.Name())))
+	}
+
+	return nil
+}
+
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove from the state: %w", err)
+	}
+
+	return nil
+}
+
+func read[T any](path string) (T, error) {
+	var value T
+
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return value, fmt.Errorf("read the state: %w", err)
+	}
+
+	if err := json.Unmarshal(data, &value); err != nil {
+		return value, fmt.Errorf("read the state: %s: %w", path, err)
+	}
+
+	return value, nil
+}
+
+// readAll reads the files of a folder, by name. What an interrupted write left behind has another suffix.
+func readAll[T any](folder string) ([]T, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("read the state: %w", err)
+	}
+
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return !strings.HasSuffix(e.Name(), suffix)
+	})
+
+	all := make([]T, 0, len(entries))
+	for _, entry := range entries {
+		value, err := read[T](filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+
+		all = append(all, value)
+	}
+
+	return all, nil
+}

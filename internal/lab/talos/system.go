@@ -1,0 +1,262 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/event"
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+	"github.com/em-infra/em-infra/internal/lab/talos/transport"
+)
+
+// system is the Talos that runs on a machine from one boot to the next. It is safe for concurrent use.
+type system struct {
+	vm       *vm
+	fleet    *Fleet
+	hardware Hardware
+	release  Release
+	bootID   string
+	booted   time.Time
+
+	resources state.State
+	events    *event.Stream
+	services  *service.Table
+
+	ctx        context.Context // of everything that runs in the background
+	cancel     context.CancelFunc
+	background sync.WaitGroup
+
+	mu        sync.Mutex
+	disk      *disk // nil until Talos is installed
+	active    config.Provider
+	status    runtime.MachineStatusSpec
+	listeners *transport.Listeners
+	front     stoppable // what listens on the node's addresses, nil if nothing does
+	machined  *machinedServer
+	trusted   *authority // this node's trustd, nil while it does not run
+	etcd      etcdControl
+	rollback  context.CancelFunc // of a configuration that is only tried
+	pending   *command
+	interrupt context.CancelFunc
+}
+
+// stoppable is what can be stopped within a time, after which it breaks off.
+type stoppable interface {
+	Stop(grace time.Duration) error
+}
+
+// grace is how long calls may go on when the system goes down in order; it is not scaled, since the clients are real.
+const grace = time.Second
+
+func newSystem(ctx context.Context, m *vm, hardware Hardware, release Release, bootID string) (*system, error) {
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	now := m.fleet.config.Now
+
+	s := &system{
+		vm: m, fleet: m.fleet, hardware: hardware, release: release, bootID: bootID, booted: now(),
+		resources: m.fleet.schema.NewState(),
+		events:    event.NewStream(now),
+		ctx:       background,
+		cancel:    cancel,
+		disk:      m.fleet.systemDisk(hardware),
+	}
+	s.services = service.NewTable(now, s.serviceChanged)
+
+	if err := errors.Join(s.publishMachine(), s.startEarlyServices()); err != nil {
+		cancel()
+
+		return nil, err
+	}
+
+	return s, nil
+}
+
+// run is the life of the system: its work until something asks for a sequence, and then the sequence. When a sequence
+// fails, the system stays as the failure left it, as Talos does.
+func (s *system) run(ctx context.Context) (outcome, error) {
+	err := s.untilInterrupted(ctx, s.work)
+
+	for {
+		asked := s.take()
+
+		switch {
+		case ctx.Err() != nil:
+			return outcomeReboot, ctx.Err()
+		case asked == nil && err != nil:
+			return outcomeReboot, errors.Join(err, s.vm.pause(ctx))
+		case asked == nil:
+			return outcomeReboot, nil
+		}
+
+		next, failure := s.execute(ctx, *asked)
+		if failure == nil {
+			return next, nil
+		}
+
+		s.vm.note(StepFailure, failure, s.fleet.config.Now())
+
+		err = s.untilInterrupted(ctx, func(ctx context.Context) error {
+			<-ctx.Done()
+
+			return ctx.Err()
+		})
+	}
+}
+
+// work brings the machine from an empty disk, or from whatever is installed, to a node that runs. It ends early only
+// after an installation, which the reboot follows, or with an error.
+func (s *system) work(ctx context.Context) error {
+	if d := s.installed(); d != nil && d.read().Staged != nil {
+		return s.installStaged(ctx, d.read().Staged.clone())
+	}
+
+	cfg := s.installedConfig()
+
+	if cfg == nil {
+		var err error
+		if cfg, err = s.maintain(ctx); err != nil {
+			return err
+		}
+	}
+
+	if s.installed() == nil {
+		return s.install(ctx, cfg)
+	}
+
+	return s.serve(ctx, cfg)
+}
+
+// untilInterrupted runs the work until it ends by itself or request asks for something else.
+func (s *system) untilInterrupted(ctx context.Context, work func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	s.mu.Lock()
+	s.interrupt = cancel
+	waiting := s.pending != nil
+	s.mu.Unlock()
+
+	if waiting {
+		return nil
+	}
+
+	return work(ctx)
+}
+
+// request asks for a sequence; false says that one is under way already.
+func (s *system) request(c command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.pending != nil {
+		return false
+	}
+
+	s.pending = &c
+	if s.interrupt != nil {
+		s.interrupt()
+	}
+
+	return true
+}
+
+// take is the sequence that was asked for, nil if none was.
+func (s *system) take() *command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.pending
+}
+
+// finished makes room for the next request.
+func (s *system) finished() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.pending = nil
+}
+
+// stop ends the system. When the power was cut every connection breaks at once.
+func (s *system) stop(ctx context.Context) error {
+	patience := grace
+	if ctx.Err() != nil {
+		patience = 0
+	}
+
+	s.vanish()
+	s.events.End()
+	s.cancel()
+	s.leaveTrust()
+
+	s.mu.Lock()
+	front, machined := s.front, s.machined
+	s.front, s.machined = nil, nil
+	s.mu.Unlock()
+
+	var errs []error
+	if front != nil {
+		errs = append(errs, front.Stop(patience))
+	}
+
+	if machined != nil {
+		machined.stop()
+	}
+
+	s.background.Wait()
+
+	return errors.Join(errs...)
+}
+
+// installed is the system disk, nil on a machine that runs from the ISO and has none.
+func (s *system) installed() *disk {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.disk
+}
+
+func (s *system) installedConfig() config.Provider {
+	if d := s.installed(); d != nil {
+		return d.config()
+	}
+
+	return nil
+}
+
+// config is the active machine configuration, nil in maintenance mode.
+func (s *system) config() config.Provider {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.active
+}
+
+// serviceChanged publishes a change in the service table, as event and as resource.
+func (s *system) serviceChanged(c service.Change) error {
+	return errors.Join(
+		s.events.Publish("", &machine.ServiceStateEvent{Service: c.ID, Action: c.State, Message: c.Message, Health: c.Health}),
+		s.publishService(c),
+	)
+}
+
+// pause is Talos' wait before it reboots after a failure. It is never quite zero, lest a machine that fails at every
+// boot keeps the lab busy.
+func (m *vm) pause(ctx context.Context) error {
+	if err := m.fleet.config.Pace.Sleep(ctx, m.fleet.config.Durations.Failure); err != nil {
+		return err
+	}
+
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,102 @@
+// Package transport listens for the servers of an emulated node and can cut single connections, as a network would.
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+
+	"google.golang.org/grpc/peer"
+)
+
+// Listeners are the open listeners of one node. It is safe for concurrent use.
+type Listeners struct {
+	all []net.Listener
+
+	mu    sync.Mutex
+	conns map[ends]net.Conn
+}
+
+// ends are the two addresses that tell a connection from every other.
+type ends struct{ local, remote string }
+
+// Listen opens one listener on each address. When one address is taken none stays open.
+func Listen(ctx context.Context, addrs []netip.AddrPort) (*Listeners, error) {
+	l := &Listeners{conns: map[ends]net.Conn{}}
+
+	for _, addr := range addrs {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr.String())
+		if err != nil {
+			l.Close()
+
+			return nil, fmt.Errorf("listen on %s: %w", addr, err)
+		}
+
+		l.all = append(l.all, &tracking{Listener: listener, owner: l})
+	}
+
+	return l, nil
+}
+
+// All are the listeners, in the order of the addresses.
+func (l *Listeners) All() []net.Listener { return l.all }
+
+// Close closes the listeners, not the connections.
+func (l *Listeners) Close() {
+	for _, listener := range l.all {
+		_ = listener.Close() // a listener that was closed before is as good
+	}
+}
+
+// Cut closes the connection by which the call of this context came, with no answer and no notice.
+func (l *Listeners) Cut(ctx context.Context) {
+	p, ok := peer.FromContext(ctx)
+	if !ok || p.LocalAddr == nil {
+		return
+	}
+
+	l.mu.Lock()
+	conn := l.conns[ends{p.LocalAddr.String(), p.Addr.String()}]
+	l.mu.Unlock()
+
+	if conn != nil {
+		_ = conn.Close() // the peer sees the end of it either way
+	}
+}
+
+// tracking registers its connections with their owner for as long as they are open.
+type tracking struct {
+	net.Listener
+	owner *Listeners
+}
+
+func (t *tracking) Accept() (net.Conn, error) {
+	conn, err := t.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+
+	c := &tracked{Conn: conn, owner: t.owner, ends: ends{conn.LocalAddr().String(), conn.RemoteAddr().String()}}
+
+	t.owner.mu.Lock()
+	t.owner.conns[c.ends] = c
+	t.owner.mu.Unlock()
+
+	return c, nil
+}
+
+type tracked struct {
+	net.Conn
+	owner *Listeners
+	ends  ends
+}
+
+func (c *tracked) Close() error {
+	c.owner.mu.Lock()
+	delete(c.owner.conns, c.ends)
+	c.owner.mu.Unlock()
+
+	return c.Conn.Close()
+}

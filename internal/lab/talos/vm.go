@@ -1,0 +1,224 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// vm is one machine, on or off. It is safe for concurrent use.
+type vm struct {
+	fleet *Fleet
+
+	mu       sync.Mutex
+	hardware Hardware
+	on       bool // as it was written down; differs from life only in a fleet that is not resumed yet
+	bootID   string
+	stage    Stage
+	life     *life   // nil while the machine is off
+	system   *system // nil while no Talos runs on it
+}
+
+// life is the time from power-on to power-off.
+type life struct {
+	cut  context.CancelFunc
+	done chan struct{}
+}
+
+func newVM(f *Fleet, r record) *vm {
+	return &vm{fleet: f, hardware: r.Hardware, on: r.On, bootID: r.BootID, stage: StageOff}
+}
+
+func (m *vm) facts() Hardware {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.hardware
+}
+
+func (m *vm) resumable() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.on && m.life == nil
+}
+
+func (m *vm) powerOn(hardware Hardware, resume bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if m.life != nil {
+		return ErrPoweredOn
+	}
+
+	m.hardware, m.on, m.stage = hardware, true, StageBooting
+	if err := m.save(); err != nil {
+		return err
+	}
+
+	ctx, cut := context.WithCancel(m.fleet.ctx)
+	began := &life{cut: cut, done: make(chan struct{})}
+	m.life = began
+
+	return m.fleet.spawn(func() {
+		byItself := m.live(ctx, resume)
+		cut()
+
+		if byItself {
+			m.note(StepOff, m.switchedOff(began), m.fleet.config.Now())
+		}
+
+		close(began.done)
+
+		if byItself { // the host may switch the machine on again at once
+			m.fleet.config.OnPowerOff(hardware.VMID)
+		}
+	})
+}
+
+func (m *vm) powerOff() error {
+	m.mu.Lock()
+	running := m.life
+	m.mu.Unlock()
+
+	if running == nil {
+		return nil
+	}
+
+	running.cut()
+	<-running.done
+
+	return m.switchedOff(running)
+}
+
+// switchedOff records the end of a life; the first who does so wins.
+func (m *vm) switchedOff(ended *life) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	if m.life != ended {
+		return nil
+	}
+
+	m.life, m.on, m.stage = nil, false, StageOff
+
+	return m.save()
+}
+
+// save writes the machine down; m.mu is held.
+func (m *vm) save() error {
+	return m.fleet.store.saveMachine(record{Hardware: m.hardware, On: m.on, BootID: m.bootID})
+}
+
+func (m *vm) pressPowerButton(ctx context.Context) error {
+	m.mu.Lock()
+	running, system := m.life, m.system
+	m.mu.Unlock()
+
+	if running == nil {
+		return nil
+	}
+
+	if system != nil {
+		system.request(command{sequence: sequenceShutdown, force: true})
+	}
+
+	select {
+	case <-running.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// live is a machine's life: one boot after the other until the power is cut or Talos switches the machine off, in which
+// case it is true.
+func (m *vm) live(ctx context.Context, resume bool) (byItself bool) {
+	wait := m.fleet.config.Durations.Boot
+	if resume {
+		wait = 0
+	}
+
+	for {
+		next, err := m.boot(ctx, wait, resume)
+		if ctx.Err() != nil {
+			return false
+		}
+
+		if err != nil {
+			m.note(StepFailure, err, m.fleet.config.Now())
+		}
+
+		if next == outcomeOff {
+			return true
+		}
+
+		wait, resume = m.fleet.config.Durations.Reboot, false
+	}
+}
+
+func (m *vm) setStage(stage Stage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.stage = stage
+}
+
+// running is the system that runs on the machine, nil if none does.
+func (m *vm) running() *system {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	return m.system
+}
+
+func (m *vm) setSystem(s *system) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	m.system = s
+}
+
+// address by which the log names the machine; zero if it has none.
+func (m *vm) address() netip.Addr {
+	if addresses := m.facts().addresses(); len(addresses) > 0 {
+		return addresses[0].Addr()
+	}
+
+	return netip.Addr{}
+}
+
+// step takes the time of one step of the machine's life, and is where the step can go wrong.
+func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
+	began := m.fleet.config.Now()
+	err := m.fleet.config.Pace.Sleep(ctx, d)
+
+	if err == nil {
+		switch effect := m.fleet.config.Faults.At(Point{VMID: m.facts().VMID, Name: string(name)}); {
+		case effect.Hang:
+			m.note(name, errHangs, began)
+			<-ctx.Done()
+
+			return ctx.Err()
+		case effect.Err != nil:
+			err = effect.Err
+		}
+	}
+
+	m.note(name, err, began)
+
+	return err
+}
+
+var errHangs = errors.New("hangs, as a fault wants it")
+
+func (m *vm) note(step Step, err error, began time.Time) {
+	line := logLine{VMID: m.facts().VMID, Node: m.address(), Step: step}
+	if err != nil {
+		line.Error = err.Error()
+	}
+
+	m.fleet.log.write(line, began)
+}
