@@ -1,6 +1,10 @@
 package inventory
 
-import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
+import (
+	"net/netip"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
 
 // fault is what a rule says about a value.
 type fault = strictyaml.Fault
@@ -11,6 +15,8 @@ type checker struct {
 	inv                    *Inventory
 	clusterFile, nodesFile string
 	problems               Problems
+	// cidr and cidr6 are the nodes' networks as far as addresses can be held against them.
+	cidr, cidr6 netip.Prefix
 }
 
 // rules are all that is checked once the two files are decoded and complete.

@@ -34,6 +34,11 @@ func Load(dir string) (*Inventory, error) {
 	return parse(dir, cluster, nodes)
 }
 
+// Parse is Load for files that are in memory; dir is only the name of the folder in messages.
+func Parse(dir string, cluster, nodes []byte) (*Inventory, error) {
+	return parse(dir, file{name: filepath.Join(dir, ClusterFile), data: cluster}, file{name: filepath.Join(dir, NodesFile), data: nodes})
+}
+
 // file is one file of an inventory. It knows no more than its name when it is not there.
 type file struct {
 	name    string

@@ -15,6 +15,8 @@ type Patch string
 // UnmarshalYAML keeps a mapping as its text, and text as it is.
 func (p *Patch) UnmarshalYAML(node *yaml.Node) error {
 	switch {
+	case node.Kind == yaml.ScalarNode && node.Value == "" || node.Kind == yaml.MappingNode && len(node.Content) == 0:
+		return &strictyaml.Fault{What: "is empty", Do: "write a patch or remove the item"}
 	case node.Kind == yaml.MappingNode:
 		text, err := blockText(node)
 		*p = Patch(text)

@@ -22,8 +22,8 @@ func (c *checker) addresses() {
 	claim(cluster.Kubernetes.Endpoint.VIP, "the Kubernetes API (its vip)")
 	for i, node := range c.inv.Nodes {
 		path := nodePath(i)
-		c.address(node.Address, cluster.Network.CIDR, "cidr", path.Key("address"), taken)
-		c.address(node.Address6, cluster.Network.CIDR6, "cidr6", path.Key("address6"), taken)
+		c.address(node.Address, c.cidr, "cidr", path.Key("address"), taken)
+		c.address(node.Address6, c.cidr6, "cidr6", path.Key("address6"), taken)
 		c.dualStack(node, path)
 		for j, card := range node.Networks {
 			c.furtherAddress(card, path.Key("networks").Index(j).Key("address"), taken)
@@ -99,12 +99,12 @@ func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.
 
 // clusterSubnets are the networks that every node has a route to already.
 func (c *checker) clusterSubnets() []subnet {
-	cluster := c.inv.Cluster
-	list := []subnet{{name: "network.cidr", cidr: cluster.Network.CIDR}, {name: "network.cidr6", cidr: cluster.Network.CIDR6}}
-	for _, cidr := range cluster.Kubernetes.PodSubnets {
+	kubernetes := c.inv.Cluster.Kubernetes
+	list := []subnet{{name: "network.cidr", cidr: c.cidr}, {name: "network.cidr6", cidr: c.cidr6}}
+	for _, cidr := range kubernetes.PodSubnets {
 		list = append(list, subnet{name: "kubernetes.podSubnets", cidr: cidr})
 	}
-	for _, cidr := range cluster.Kubernetes.ServiceSubnets {
+	for _, cidr := range kubernetes.ServiceSubnets {
 		list = append(list, subnet{name: "kubernetes.serviceSubnets", cidr: cidr})
 	}
 	return list

@@ -22,14 +22,13 @@ func (c *checker) endpoint() {
 }
 
 func (c *checker) vip(vip netip.Addr) {
-	network := c.inv.Cluster.Network
-	if !vip.IsValid() || !network.CIDR.IsValid() {
+	if !vip.IsValid() || !c.cidr.IsValid() {
 		return
 	}
 	at := key("kubernetes", "endpoint", "vip")
-	if problem, wrong := outside(vip, network.CIDR, "network.cidr"); wrong {
+	if problem, wrong := outside(vip, c.cidr, "network.cidr"); wrong {
 		c.cluster(at, problem)
-	} else if vip == network.Gateway {
+	} else if vip == c.inv.Cluster.Network.Gateway {
 		c.cluster(at, fault{What: "is the gateway's address", Rule: "the control planes take it over", Got: vip.String(),
 			Do: "choose a free address"})
 	}

@@ -43,7 +43,7 @@ func (c *checker) gpus() {
 func (c *checker) gpuRole(node Node, path *strictyaml.Path) {
 	at := path.Key("gpus")
 	switch {
-	case node.Role == RoleGPUWorker && len(node.GPUs) == 0:
+	case node.Role == RoleGPUWorker && c.inv.nodesSource.Len(at) == 0:
 		c.node(at, fault{What: "has no GPU", Rule: "a gpu-worker has at least one", Do: "add one, or choose the role worker"})
 	case node.Role != RoleGPUWorker && node.Role != "" && len(node.GPUs) > 0:
 		c.node(at, fault{What: "has GPUs", Rule: "only a gpu-worker has", Got: string(node.Role), Do: "remove them, or choose the role gpu-worker"})
@@ -66,11 +66,11 @@ func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (w
 		c.node(at, fault{What: "has a mapping and " + given[0], Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
 			Do: "remove one or the other"})
 		return false
-	case !mapping && len(given) == 0:
+	case c.inv.nodesSource.Len(at) == 0:
 		c.node(at, fault{What: "names no device", Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
 			Do: "give a mapping"})
 		return false
-	case mapping:
+	case len(given) == 0:
 		return false
 	}
 	for _, fact := range facts {

@@ -16,11 +16,11 @@ const minIPv6MTU = 1280
 // network checks the nodes' own network.
 func (c *checker) network() {
 	network := c.inv.Cluster.Network
-	c.nodeSubnet(network.CIDR, key("network", "cidr"))
-	c.nodeSubnet(network.CIDR6, key("network", "cidr6"))
+	c.cidr = c.nodeSubnet(network.CIDR, key("network", "cidr"))
+	c.cidr6 = c.nodeSubnet(network.CIDR6, key("network", "cidr6"))
 	c.families()
-	c.gateway(network.Gateway, network.CIDR, "gateway", "cidr")
-	c.gateway(network.Gateway6, network.CIDR6, "gateway6", "cidr6")
+	c.gateway(network.Gateway, c.cidr, "gateway", "cidr")
+	c.gateway(network.Gateway6, c.cidr6, "gateway6", "cidr6")
 	c.nameservers()
 	c.timeServers()
 	if !c.carriesIPv6() || network.MTU == 0 || network.MTU >= minIPv6MTU {
@@ -32,15 +32,11 @@ func (c *checker) network() {
 
 // carriesIPv6 says whether the nodes have IPv6 addresses.
 func (c *checker) carriesIPv6() bool {
-	network := c.inv.Cluster.Network
-	return network.CIDR6.IsValid() || network.CIDR.IsValid() && network.CIDR.Addr().Is6()
+	return c.cidr6.IsValid() || c.cidr.IsValid() && c.cidr.Addr().Is6()
 }
 
 // carriesIPv4 says whether the nodes have IPv4 addresses.
-func (c *checker) carriesIPv4() bool {
-	cidr := c.inv.Cluster.Network.CIDR
-	return cidr.IsValid() && cidr.Addr().Is4()
-}
+func (c *checker) carriesIPv4() bool { return c.cidr.IsValid() && c.cidr.Addr().Is4() }
 
 // canonical notes a network that is written with an address inside it.
 func canonical(prefix netip.Prefix, at *strictyaml.Path, report report) {
@@ -50,11 +46,12 @@ func canonical(prefix netip.Prefix, at *strictyaml.Path, report report) {
 	}
 }
 
-// nodeSubnet checks a network that holds nodes: canonical, of unicast addresses, and with room for a few machines.
-func (c *checker) nodeSubnet(cidr netip.Prefix, at *strictyaml.Path) {
+// nodeSubnet checks a network that holds nodes: canonical, of unicast addresses, and with room for a few machines. It
+// returns the network when it can be used.
+func (c *checker) nodeSubnet(cidr netip.Prefix, at *strictyaml.Path) (usable netip.Prefix) {
 	canonical(cidr, at, c.cluster)
 	if !cidr.IsValid() {
-		return
+		return netip.Prefix{}
 	}
 	first, last := 8, cidr.Addr().BitLen()-2
 	addr := cidr.Addr()
@@ -65,7 +62,10 @@ func (c *checker) nodeSubnet(cidr netip.Prefix, at *strictyaml.Path) {
 	case addr.IsLoopback() || addr.IsMulticast() || addr.IsUnspecified() || addr.IsLinkLocalUnicast():
 		c.cluster(at, fault{What: "is no network for machines", Rule: "neither loopback, multicast, link-local nor unspecified",
 			Got: cidr.String(), Do: "choose one like 192.168.20.0/24 or fd00:20::/64"})
+	default:
+		return cidr.Masked()
 	}
+	return netip.Prefix{}
 }
 
 // families checks that cidr6 is the IPv6 half of a dual-stack cluster.
@@ -73,13 +73,15 @@ func (c *checker) families() {
 	network := c.inv.Cluster.Network
 	at := key("network", "cidr6")
 	switch {
-	case network.CIDR6.IsValid() && network.CIDR6.Addr().Is4():
+	case c.cidr6.IsValid() && c.cidr6.Addr().Is4():
 		c.cluster(at, fault{What: "is IPv4", Rule: "the IPv6 half of a dual-stack cluster", Got: network.CIDR6.String(),
 			Do: "write it as cidr"})
-	case network.CIDR6.IsValid() && network.CIDR.IsValid() && network.CIDR.Addr().Is6():
+		c.cidr6 = netip.Prefix{}
+	case c.cidr6.IsValid() && c.cidr.IsValid() && c.cidr.Addr().Is6():
 		c.cluster(at, fault{What: "is a second IPv6 network", Rule: "network.cidr is IPv6 already", Got: network.CIDR6.String(),
 			Do: "give the IPv4 network as cidr, or remove the key"})
-	case network.Gateway6.IsValid() && !network.CIDR6.IsValid() && !c.inv.clusterSource.Has(at):
+		c.cidr6 = netip.Prefix{}
+	case network.Gateway6.IsValid() && !c.inv.clusterSource.Has(at):
 		c.cluster(key("network", "gateway6"), fault{What: "has no network", Rule: "it is the gateway of network.cidr6",
 			Got: network.Gateway6.String(), Do: "give network.cidr6, or remove the key"})
 	}
@@ -97,7 +99,6 @@ func (c *checker) gateway(gateway netip.Addr, cidr netip.Prefix, name, network s
 
 // outside says what is wrong with the address of a machine in a network, if anything.
 func outside(addr netip.Addr, cidr netip.Prefix, name string) (problem fault, wrong bool) {
-	cidr = cidr.Masked()
 	first, last := hosts(cidr)
 	problem = fault{Rule: name + " is " + cidr.String(), Got: addr.String(),
 		Do: fmt.Sprintf("choose an address from %s to %s", first, last)}
@@ -139,12 +140,12 @@ func (c *checker) nameservers() {
 	seen := make(map[netip.Addr]bool, len(network.Nameservers))
 	for i, server := range network.Nameservers {
 		switch {
-		case !server.IsValid() || !network.CIDR.IsValid() || !c.inv.clusterSource.Has(at):
+		case !server.IsValid() || !c.cidr.IsValid() || !c.inv.clusterSource.Has(at):
 			continue
 		case server.IsUnspecified() || server.IsMulticast() || server.IsLoopback():
 			c.cluster(at.Index(i), fault{What: "is no server's address", Got: server.String(), Do: "choose another"})
 		case server.Is4() && !c.carriesIPv4() || server.Is6() && !c.carriesIPv6():
-			c.cluster(at.Index(i), fault{What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + network.CIDR.String(),
+			c.cluster(at.Index(i), fault{What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + c.cidr.String(),
 				Got: server.String(), Do: "choose one of the other family"})
 		case seen[server]:
 			c.cluster(at.Index(i), fault{What: "is given twice", Got: server.String(), Do: "remove one of them"})

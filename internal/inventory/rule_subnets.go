@@ -37,8 +37,7 @@ func (c *checker) subnets() {
 	for _, service := range services {
 		c.serviceSize(service)
 	}
-	network := c.inv.Cluster.Network
-	disjoint := []subnet{{"network.cidr", key("network", "cidr"), network.CIDR}, {"network.cidr6", key("network", "cidr6"), network.CIDR6}}
+	disjoint := []subnet{{"network.cidr", key("network", "cidr"), c.cidr}, {"network.cidr6", key("network", "cidr6"), c.cidr6}}
 	disjoint = append(append(disjoint, pods...), services...)
 	for i, later := range disjoint {
 		for _, earlier := range disjoint[:i] {
@@ -69,7 +68,7 @@ func (c *checker) subnetList(name string, cidrs []netip.Prefix) []subnet {
 		families[cidr.Addr().Is4()] = cidr.String()
 		list = append(list, subnet{fmt.Sprintf("kubernetes.%s[%d]", name, i), at.Index(i), cidr})
 	}
-	if !c.inv.Cluster.Network.CIDR.IsValid() || len(cidrs) == 0 {
+	if !c.cidr.IsValid() || c.cidr6.IsValid() != c.inv.clusterSource.Has(key("network", "cidr6")) || len(cidrs) == 0 {
 		return list
 	}
 	for _, family := range []struct {

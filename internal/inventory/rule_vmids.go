@@ -66,7 +66,7 @@ func (c *checker) host(node Node, path *strictyaml.Path) {
 		return
 	}
 	hostName.check(node.Host, at, c.node)
-	if node.Host == "" || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
+	if !hostName.form.MatchString(node.Host) || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
 		return
 	}
 	c.node(at, fault{What: "has no template", Rule: "each host has its own", Got: node.Host,

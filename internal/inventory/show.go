@@ -46,9 +46,13 @@ func marker(source *strictyaml.Document, defaults *[]string) func(*strictyaml.Pa
 
 // Summary is the inventory in one line.
 func (i *Inventory) Summary() string {
-	plainWorkers := len(i.Nodes.Workers()) - len(i.Nodes.GPUWorkers())
-	return fmt.Sprintf("%s is sound: %s, %s and %s on %s; Talos %s, Kubernetes %s", or(i.Dir, "."),
-		counted(len(i.Nodes.ControlPlanes()), "control plane"), counted(plainWorkers, "worker"),
-		counted(len(i.Nodes.GPUWorkers()), "GPU worker"), strings.Join(i.Nodes.Hosts(), ", "),
-		i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
+	parts := []string{counted(len(i.Nodes.ControlPlanes()), "control plane")}
+	if plain := len(i.Nodes.Workers()) - len(i.Nodes.GPUWorkers()); plain > 0 {
+		parts = append(parts, counted(plain, "worker"))
+	}
+	if gpus := len(i.Nodes.GPUWorkers()); gpus > 0 {
+		parts = append(parts, counted(gpus, "GPU worker"))
+	}
+	return fmt.Sprintf("%s is sound: %s on %s; Talos %s, Kubernetes %s", or(i.Dir, "the inventory"), strings.Join(parts, ", "),
+		strings.Join(i.Nodes.Hosts(), ", "), i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
 }

@@ -3,6 +3,7 @@ package strictyaml
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -23,13 +24,12 @@ type Document struct {
 // Parse reads the one document of a file. With a finding there is no document.
 func Parse(data []byte) (*Document, *Finding) {
 	if len(data) > MaxBytes {
-		return nil, &Finding{Fault: Fault{What: "is too large", Rule: "at most 1 MiB",
-			Got: strconv.Itoa(len(data)) + " bytes", Do: "remove what does not belong here"}}
+		return nil, &Finding{Fault: Fault{What: "is too large", Rule: fmt.Sprintf("at most %d bytes", MaxBytes),
+			Do: "remove what does not belong here"}}
 	}
 	if at := invalidUTF8(data); at >= 0 {
 		return nil, &Finding{Line: 1 + bytes.Count(data[:at], []byte("\n")), Fault: Fault{
-			What: "is not UTF-8", Rule: "text is UTF-8", Got: "byte 0x" + strconv.FormatUint(uint64(data[at]), 16),
-			Do: "save the file as UTF-8"}}
+			What: "is not UTF-8", Got: fmt.Sprintf("0x%x", data[at]), Do: "save the file as UTF-8"}}
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -44,7 +44,11 @@ func Parse(data []byte) (*Document, *Finding) {
 	} else if !errors.Is(err, io.EOF) {
 		return nil, syntaxFinding(err)
 	}
-	return &Document{root: first.Content[0]}, nil
+	root := first.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, &Finding{Line: root.Line, Column: root.Column, Fault: mistyped(root, yaml.MappingNode)}
+	}
+	return &Document{root: root}, nil
 }
 
 // invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.
@@ -63,11 +67,11 @@ func invalidUTF8(data []byte) int {
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 func syntaxFinding(err error) *Finding {
-	finding := &Finding{Line: 1, Fault: Fault{What: "is not YAML", Rule: err.Error(), Do: "mend the syntax here or just above"}}
+	finding := &Finding{Fault: Fault{What: "is not YAML", Rule: err.Error(), Do: "mend the syntax"}}
 	if parts := yamlError.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); parts != nil {
 		finding.Rule = parts[2]
 		if line, err := strconv.Atoi(parts[1]); err == nil {
-			finding.Line = line
+			finding.Line, finding.Do = line, "mend the syntax near this line"
 		}
 	}
 	return finding
@@ -88,28 +92,46 @@ func (d *Document) Position(path *Path) (line, column int) {
 	return node.Line, node.Column
 }
 
+// Len is the number of items in the list, or of keys in the mapping, that the document gives at the path.
+func (d *Document) Len(path *Path) int {
+	_, node, whole := d.walk(path)
+	switch {
+	case !whole:
+		return 0
+	case node.Kind == yaml.MappingNode:
+		return len(node.Content) / 2
+	default:
+		return len(node.Content)
+	}
+}
+
 // locate finds the key or the list item that a path ends in; without it, the innermost one before.
 func (d *Document) locate(path *Path) (found *yaml.Node, whole bool) {
+	found, _, whole = d.walk(path)
+	return found, whole
+}
+
+// walk follows a path as far as the document goes. It returns where the last step stands and the value there.
+func (d *Document) walk(path *Path) (found, value *yaml.Node, whole bool) {
 	if d == nil || d.root == nil {
-		return nil, false
+		return nil, nil, false
 	}
-	found, value := d.root, d.root
+	found, value = d.root, d.root
 	for _, step := range path.steps() {
-		value = resolved(value)
 		switch {
 		case step.index < 0 && value.Kind == yaml.MappingNode:
 			at := keyIndex(value, step.key)
 			if at < 0 {
-				return found, false
+				return found, value, false
 			}
-			found, value = value.Content[at], value.Content[at+1]
+			found, value = value.Content[at], resolved(value.Content[at+1])
 		case step.index >= 0 && value.Kind == yaml.SequenceNode && step.index < len(value.Content):
-			found, value = value.Content[step.index], value.Content[step.index]
+			found, value = value.Content[step.index], resolved(value.Content[step.index])
 		default:
-			return found, false
+			return found, value, false
 		}
 	}
-	return found, true
+	return found, value, true
 }
 
 // keyIndex is where a key stands in a mapping's content, or -1.
@@ -132,9 +154,6 @@ func resolved(node *yaml.Node) *yaml.Node {
 
 // Text is the single value that the document gives under a key.
 func (d *Document) Text(key string) (text string, given bool) {
-	if d.root.Kind != yaml.MappingNode {
-		return "", false
-	}
 	at := keyIndex(d.root, key)
 	if at < 0 || resolved(d.root.Content[at+1]).Kind != yaml.ScalarNode {
 		return "", false

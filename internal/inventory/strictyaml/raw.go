@@ -13,8 +13,13 @@ const maxDepth = 100
 // raw hands a value to a type that keeps it as YAML, checked and with its aliases written out.
 func (d *decoder) raw(node *yaml.Node, at *Path, into yaml.Unmarshaler) {
 	before := len(d.findings)
-	written := d.expanded(node, at, 0)
-	if len(d.findings) > before || written == nil {
+	copying := &copying{decoder: d}
+	written := copying.node(node, at, 0)
+	if copying.tooDeep {
+		d.refuse(node, at, Fault{What: "is nested too deeply", Rule: fmt.Sprintf("at most %d levels", maxDepth),
+			Do: "make it flatter"})
+	}
+	if len(d.findings) > before || d.borrowed > maxBorrowed {
 		return
 	}
 	var fault *Fault
@@ -25,28 +30,30 @@ func (d *decoder) raw(node *yaml.Node, at *Path, into yaml.Unmarshaler) {
 	}
 }
 
-// expanded is a copy of the node without aliases, anchors and comments, nil when there is too much of it. Repeated and merge keys are refused.
-func (d *decoder) expanded(node *yaml.Node, at *Path, depth int) *yaml.Node {
-	node, leave := d.enter(node, at)
+// copying makes a copy without aliases, anchors and comments. Repeated and merge keys are refused.
+type copying struct {
+	decoder *decoder
+	tooDeep bool
+}
+
+// node copies a value; the copy is nil when there is too much of it.
+func (c *copying) node(node *yaml.Node, at *Path, depth int) *yaml.Node {
+	node, leave := c.decoder.enter(node, at)
 	defer leave()
-	if node == nil {
-		return nil
-	}
-	if depth > maxDepth {
-		d.refuse(node, at, Fault{What: "is nested too deeply", Rule: fmt.Sprintf("at most %d levels", maxDepth),
-			Do: "make it flatter"})
+	c.tooDeep = c.tooDeep || depth > maxDepth
+	if node == nil || c.tooDeep {
 		return nil
 	}
 	written := &yaml.Node{Kind: node.Kind, Style: node.Style, Tag: node.Tag, Value: node.Value}
 	switch node.Kind {
 	case yaml.MappingNode:
-		for _, pair := range d.pairs(node, at) {
+		for _, pair := range c.decoder.pairs(node, at) {
 			name := &yaml.Node{Kind: yaml.ScalarNode, Style: pair.name.Style, Tag: pair.name.Tag, Value: pair.key}
-			written.Content = append(written.Content, name, d.expanded(pair.value, at.Key(pair.key), depth+1))
+			written.Content = append(written.Content, name, c.node(pair.value, at.Key(pair.key), depth+1))
 		}
 	case yaml.SequenceNode:
 		for i, item := range node.Content {
-			written.Content = append(written.Content, d.expanded(item, at.Index(i), depth+1))
+			written.Content = append(written.Content, c.node(item, at.Index(i), depth+1))
 		}
 	}
 	return written

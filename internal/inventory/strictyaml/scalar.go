@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -68,7 +69,7 @@ func decodeAddr(text string, target *netip.Addr) *Fault {
 		return &Fault{What: "has a zone", Rule: "an address is valid on every host", Got: text,
 			Do: "write " + addr.WithZone("").String()}
 	case addr.Is4In6():
-		return &Fault{What: "is an IPv4 address in IPv6 clothing", Got: text, Do: "write " + addr.Unmap().String()}
+		return &Fault{What: "is an IPv4 address written as IPv6", Got: text, Do: "write " + addr.Unmap().String()}
 	}
 	*target = addr
 	return nil
@@ -85,12 +86,11 @@ func decodePrefix(text string, target *netip.Prefix) *Fault {
 }
 
 func decodeInt(node *yaml.Node, into reflect.Value, limit limits) *Fault {
-	if node.ShortTag() != "!!int" || !wholeNumber.MatchString(node.Value) {
-		fault := &Fault{What: "is not a whole number", Got: node.Value, Do: "write digits only"}
-		if wholeNumber.MatchString(node.Value) {
-			fault.Do = "remove the quotes"
-		}
-		return fault
+	switch {
+	case !wholeNumber.MatchString(node.Value):
+		return &Fault{What: "is not a whole number", Got: node.Value, Do: "write digits only"}
+	case node.ShortTag() == "!!str":
+		return &Fault{What: "is text", Rule: "it is a whole number", Got: strconv.Quote(node.Value), Do: "remove the quotes"}
 	}
 	number, err := strconv.Atoi(node.Value)
 	if rule, ok := limit.admit(number); err != nil || !ok {
@@ -115,14 +115,19 @@ func (l limits) admit(number int) (rule string, ok bool) {
 }
 
 func decodeBool(node *yaml.Node, into reflect.Value) *Fault {
+	word := strings.ToLower(node.Value)
 	switch {
-	case node.ShortTag() == "!!bool" && node.Value == "true", node.ShortTag() == "!!bool" && node.Value == "false":
+	case node.ShortTag() == "!!bool" && (node.Value == "true" || node.Value == "false"):
 		into.SetBool(node.Value == "true")
 		return nil
-	case node.Value == "true", node.Value == "false":
-		return &Fault{What: "is text", Rule: "true or false", Got: strconv.Quote(node.Value), Do: "remove the quotes"}
+	case node.Value == "true" || node.Value == "false":
+		return &Fault{What: "is text", Rule: "it is true or false", Got: strconv.Quote(node.Value), Do: "remove the quotes"}
+	case word == "true" || word == "yes" || word == "on":
+		return &Fault{What: "is neither true nor false", Got: node.Value, Do: "did you mean true?"}
+	case word == "false" || word == "no" || word == "off":
+		return &Fault{What: "is neither true nor false", Got: node.Value, Do: "did you mean false?"}
 	}
-	return &Fault{What: "is neither true nor false", Got: node.Value, Do: "write true or false"}
+	return &Fault{What: "is neither true nor false", Got: node.Value, Do: "write one of the two"}
 }
 
 func decodeString(node *yaml.Node, into reflect.Value, limit limits) *Fault {
