@@ -53,6 +53,14 @@ func (i *Inventory) Summary() string {
 	if gpus := len(i.Nodes.GPUWorkers()); gpus > 0 {
 		parts = append(parts, counted(gpus, "GPU worker"))
 	}
-	return fmt.Sprintf("%s is sound: %s on %s; Talos %s, Kubernetes %s", or(i.Dir, "the inventory"), strings.Join(parts, ", "),
-		strings.Join(i.Nodes.Hosts(), ", "), i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
+	return fmt.Sprintf("%s is sound: %s on %s; Talos %s, Kubernetes %s", or(i.Dir, "the inventory"), enumerated(parts),
+		enumerated(i.Nodes.Hosts()), i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
+}
+
+// enumerated is a list as it stands in a sentence.
+func enumerated(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
