@@ -1,0 +1,91 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EKilledAfterTheMachineIsInTheState: the next up finishes the work.
+func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-killed-late")
+
+	r.mustRun(0, "lab", "start")
+	kill := r.start("up", "--lab", "--yes")
+	r.eventually("both machines are in the state", func() bool {
+		return r.stateHas("k3s-dev-control-1-vm") && r.stateHas("k3s-dev-worker-1-vm")
+	})
+	kill()
+
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, output, "the run before was killed: its lock is removed")
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "preview", "--lab", "--refresh")
+	require.Equal(t, 2, r.clones(), "each machine was cloned once")
+}
+
+// TestE2EKilledDuringTheClone: the state knows no more than that a creation was begun; up deletes what never ran and goes
+// on, and a plain engine fails with an error that can be looked up.
+func TestE2EKilledDuringTheClone(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-killed-early")
+
+	// Slow enough that a clone takes as long as on a real host.
+	r.mustRun(0, "lab", "start", "--time-scale", "1")
+	kill := r.start("up", "--lab", "--yes")
+	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
+	kill()
+	require.NotEmpty(t, r.pending(), "the state holds a pending create")
+
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, output, "was interrupted: what was left of it is deleted, it never ran")
+	r.secureAPIAnswers(r.nodes())
+	require.Empty(t, r.pending())
+	r.mustRun(0, "preview", "--lab", "--refresh")
+}
+
+// clones counts the clones that the host was asked for.
+func (r *rehearsal) clones() int {
+	r.t.Helper()
+	count := 0
+	for _, write := range writes(r.calls()) {
+		if strings.HasSuffix(write, "/clone") {
+			count++
+		}
+	}
+	return count
+}
+
+// state reads the rehearsal's state as it lies in its folder; it is empty before the first checkpoint.
+func (r *rehearsal) state() apitype.DeploymentV3 {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(r.dir(), "state", ".pulumi", "stacks", "em-infra", r.stack+".json"))
+	if os.IsNotExist(err) {
+		return apitype.DeploymentV3{}
+	}
+	require.NoError(r.t, err)
+	var file struct {
+		Checkpoint struct {
+			Latest apitype.DeploymentV3 `json:"latest"`
+		} `json:"checkpoint"`
+	}
+	if json.Unmarshal(text, &file) != nil {
+		return apitype.DeploymentV3{} // it is being written
+	}
+	return file.Checkpoint.Latest
+}
+
+func (r *rehearsal) stateHas(name string) bool {
+	return slices.ContainsFunc(r.state().Resources, func(resource apitype.ResourceV3) bool {
+		return resource.URN.Name() == name && resource.ID != ""
+	})
+}
+
+func (r *rehearsal) pending() []apitype.OperationV2 { return r.state().PendingOperations }

@@ -1,0 +1,121 @@
+package e2e_test
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// TestE2ELifeOfACluster is the life of k3s-dev: up, nothing to do, one worker more, gone.
+func TestE2ELifeOfACluster(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-life")
+
+	r.mustRun(0, "lab", "start")
+	before := r.hostFiles()
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, output, "k3s-dev is up")
+	nodes := r.nodes()
+	require.Len(t, nodes, 2)
+	r.secureAPIAnswers(nodes)
+	r.kubeconfigLeadsTo("k3s-dev")
+
+	r.mustRun(0, "preview", "--lab")
+	seen := len(r.calls())
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Empty(t, writes(r.calls()[seen:]), "a second up writes nothing")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+
+	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22}")
+	require.Contains(t, r.mustRun(2, "preview", "--lab"), "k3s-dev-worker-2-vm")
+	seen = len(r.calls())
+	r.mustRun(0, "up", "--lab", "--yes")
+	for _, write := range writes(r.calls()[seen:]) {
+		require.True(t, strings.Contains(write, "/qemu/104") || strings.HasSuffix(write, "/qemu/9000/clone"), "only the new worker is touched, not: %s", write)
+	}
+	r.secureAPIAnswers(r.nodes())
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	after := r.hostFiles()
+	require.Equal(t, before.VMs, after.VMs, "every machine is gone, the template too")
+	require.Len(t, after.ISOs, len(before.ISOs)+1, "the ISO is kept: a machine that names it would not start without it")
+	require.NoFileExists(t, filepath.Join(r.dir(), "kubeconfig"))
+}
+
+// nodes are the nodes of the talosconfig that up has written.
+func (r *rehearsal) nodes() []string {
+	r.t.Helper()
+	config, err := clientconfig.FromString(r.read(filepath.Join(r.dir(), "talosconfig")))
+	require.NoError(r.t, err)
+	return config.Contexts[config.Context].Nodes
+}
+
+// secureAPIAnswers asks each node for its version, through the endpoints of the talosconfig as talosctl does.
+func (r *rehearsal) secureAPIAnswers(nodes []string) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
+	defer cancel()
+	api, err := client.New(ctx, client.WithConfigFromFile(filepath.Join(r.dir(), "talosconfig")))
+	require.NoError(r.t, err)
+	defer api.Close()
+	for _, node := range nodes {
+		version, err := api.Version(client.WithNode(ctx, node))
+		require.NoError(r.t, err, node)
+		require.Equal(r.t, "v1.12.4", version.GetMessages()[0].GetVersion().GetTag(), node)
+	}
+}
+
+func (r *rehearsal) kubeconfigLeadsTo(cluster string) {
+	r.t.Helper()
+	config, err := clientcmd.LoadFromFile(filepath.Join(r.dir(), "kubeconfig"))
+	require.NoError(r.t, err)
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	require.Contains(r.t, config.Clusters, cluster)
+	vip := description.Network.Addr().As4()
+	vip[3] = 10
+	require.Equal(r.t, "https://"+netip.AddrFrom4(vip).String()+":6443", config.Clusters[cluster].Server)
+	info, err := os.Stat(filepath.Join(r.dir(), "kubeconfig"))
+	require.NoError(r.t, err)
+	require.Equal(r.t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// hostFiles are what the lab's host holds.
+type hostFiles struct{ VMs, ISOs []string }
+
+func (r *rehearsal) hostFiles() hostFiles {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
+	require.NoError(r.t, err)
+	node, err := api.Node(r.t.Context(), description.Host)
+	require.NoError(r.t, err)
+	machines, err := node.VirtualMachines(r.t.Context())
+	require.NoError(r.t, err)
+	local, err := node.Storage(r.t.Context(), "local")
+	require.NoError(r.t, err)
+	content, err := local.GetContent(r.t.Context())
+	require.NoError(r.t, err)
+
+	var files hostFiles
+	for _, machine := range machines {
+		files.VMs = append(files.VMs, machine.Name)
+	}
+	for _, volume := range content {
+		files.ISOs = append(files.ISOs, volume.Volid)
+	}
+	return files
+}
