@@ -1,0 +1,51 @@
+package inventory_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// FuzzParse: whatever the files hold, the answer is an inventory that prints and loads again, or a list of problems with
+// lines that exist; and it comes soon. The seeds are all fixtures.
+func FuzzParse(f *testing.F) {
+	for _, prefix := range []string{"valid", "invalid"} {
+		for _, dir := range fixtures(f, prefix) {
+			f.Add(seed(f, dir, inventory.ClusterFile), seed(f, dir, inventory.NodesFile))
+		}
+	}
+	f.Fuzz(func(t *testing.T, cluster, nodes []byte) {
+		start := time.Now()
+		inv, err := inventory.Parse("fuzz", cluster, nodes)
+		require.Less(t, time.Since(start), 10*time.Second)
+		if err == nil {
+			requireSame(t, inv, reloaded(t, inv))
+			return
+		}
+		require.Nil(t, inv)
+		var problems *inventory.Problems
+		require.True(t, errors.As(err, &problems), "not a list of problems: %v", err)
+		require.NotEmpty(t, *problems)
+		for _, problem := range *problems {
+			require.NotEmpty(t, problem.What)
+			require.NotEmpty(t, problem.Do)
+			require.GreaterOrEqual(t, problem.Line, 0)
+		}
+	})
+}
+
+// seed is a file of a fixture, nothing where it has none.
+func seed(t testing.TB, dir, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if !errors.Is(err, os.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return data
+}

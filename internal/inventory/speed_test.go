@@ -1,0 +1,94 @@
+package inventory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// largeCluster has a name for which no two of 10,000 derived MAC addresses are the same: with 24 bits that is luck.
+const largeCluster = `apiVersion: em-infra/v1alpha1
+kind: Cluster
+name: large-20
+kubernetes:
+  endpoint: {vip: 10.128.0.10}
+  podSubnets: [10.0.0.0/9]
+  serviceSubnets: [172.16.0.0/12]
+network: {cidr: 10.128.0.0/16, gateway: 10.128.0.1}
+proxmox: {host: vmhost, diskStorage: tank, template: {vmid: 9000}}
+`
+
+// largeNodes is nodes.yaml of three control planes and so many workers that there are count nodes.
+func largeNodes(count int) string {
+	var text strings.Builder
+	text.WriteString("apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n")
+	for i := range count {
+		role := "worker"
+		if i < 3 {
+			role = "control-plane"
+		}
+		fmt.Fprintf(&text, "  - {name: n-%d, role: %s, vmid: %d, address: 10.128.%d.%d}\n", i, role, 10000+i, 1+i/250, 1+i%250)
+	}
+	return text.String()
+}
+
+// BenchmarkParse is what validating costs, from the text of the files on. 1,000 nodes are to take 50 ms at most.
+func BenchmarkParse(b *testing.B) {
+	for _, count := range []int{10, 100, 1000, 10000} {
+		nodes := []byte(largeNodes(count))
+		b.Run(fmt.Sprintf("nodes=%d", count), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := inventory.Parse("large", []byte(largeCluster), nodes)
+				require.NoError(b, err)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*count), "µs/node")
+		})
+	}
+}
+
+// The cost is linear in the nodes: a node of 10,000 costs no more than four times a node of 1,000, whatever else the
+// machine is doing. The best of several runs counts.
+func TestCostIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	best := func(count int) time.Duration {
+		nodes := []byte(largeNodes(count))
+		least := time.Hour
+		for range 5 {
+			start := time.Now()
+			_, err := inventory.Parse("large", []byte(largeCluster), nodes)
+			require.NoError(t, err)
+			least = min(least, time.Since(start))
+		}
+		return least / time.Duration(count)
+	}
+	small, large := best(1000), best(10000)
+	require.Less(t, large, 4*small, "%s for each of 10,000 nodes, %s for each of 1,000", large, small)
+}
+
+// As many nodes as the file may hold, all wrong: the answer is a list that somebody can read, and comes soon.
+func TestProblemsAreLimited(t *testing.T) {
+	t.Parallel()
+	nodes := "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes: [" + strings.Repeat("{},", 10000) + "]\n"
+	_, err := inventory.Parse("large", []byte(largeCluster), []byte(nodes))
+	require.ErrorContains(t, err, "large/nodes.yaml: has more problems than are listed: mend these first\n")
+	require.ErrorContains(t, err, "\n1001 problems in 1 file; nothing was touched")
+	_, err = inventory.Parse("large", []byte(largeCluster), []byte(strings.Replace(nodes, "]", "{}]", 1)))
+	require.EqualError(t, err, "large/nodes.yaml:3: nodes: has too many items (at most 10000; got 10001): remove some\n"+
+		"1 problem in 1 file; nothing was touched")
+}
+
+// A file that is larger than any inventory is not even parsed.
+func TestTooLargeFile(t *testing.T) {
+	t.Parallel()
+	_, err := inventory.Parse("large", []byte(largeCluster), []byte(largeNodes(10)+strings.Repeat("#", 1<<20)))
+	require.EqualError(t, err, "large/nodes.yaml: is too large (at most 1048576 bytes): remove what does not belong here\n"+
+		"1 problem in 1 file; nothing was touched")
+}
