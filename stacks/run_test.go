@@ -1,0 +1,131 @@
+package stacks_test
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// engine answers every registration with its inputs and keeps what the stack exports.
+type engine struct {
+	mu        sync.Mutex
+	resources map[string]resource.PropertyMap
+	exports   map[string]pulumi.Input
+}
+
+func (e *engine) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.resources[args.Name] = args.Inputs
+	return args.Name + "-id", args.Inputs, nil
+}
+
+func (e *engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	return resource.PropertyMap{
+		"machineConfiguration": resource.NewStringProperty("machine configuration"),
+		"talosConfig":          resource.NewStringProperty("talosconfig"),
+	}, nil
+}
+
+func run(t *testing.T, config map[string]string) (*engine, error) {
+	t.Helper()
+	e := &engine{resources: map[string]resource.PropertyMap{}}
+	program := stacks.Program(stacks.Options{Root: ".."})
+	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
+		err := program(ctx)
+		e.exports = ctx.GetCurrentExportMap()
+		return err
+	}, pulumi.WithMocks("em-infra", "k3s-dev", e), func(info *pulumi.RunInfo) { info.Config = config })
+	return e, err
+}
+
+// reachable is a configuration with a token made up for the test.
+func reachable(further map[string]string) map[string]string {
+	config := map[string]string{
+		"em-infra:proxmoxEndpoint": "https://vmhost:8006",
+		"em-infra:proxmoxToken":    "em-infra@pve!test=made-up",
+	}
+	maps.Copy(config, further)
+	return config
+}
+
+func TestTheOutputsAreTheContract(t *testing.T) {
+	t.Parallel()
+
+	e, err := run(t, reachable(nil))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"kubeconfig", "kubernetesEndpoint", "outputContractVersion", "talosClusterName", "talosControlPlaneEndpoints",
+		"talosNodeAddresses", "talosVmIds", "talosconfig",
+	}, slices.Sorted(maps.Keys(e.exports)))
+	require.Equal(t, pulumi.String("1"), e.exports["outputContractVersion"])
+	require.Equal(t, pulumi.String("k3s-dev"), e.exports["talosClusterName"])
+	require.Equal(t, pulumi.StringArray{pulumi.String("192.168.20.11")}, e.exports["talosControlPlaneEndpoints"])
+	require.Equal(t, pulumi.StringMap{"k3s-dev-control-1": pulumi.String("192.168.20.11"), "k3s-dev-worker-1": pulumi.String("192.168.20.21")}, e.exports["talosNodeAddresses"])
+	require.Equal(t, pulumi.IntMap{"k3s-dev-control-1": pulumi.Int(101), "k3s-dev-worker-1": pulumi.Int(102)}, e.exports["talosVmIds"])
+	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.exports["kubernetesEndpoint"])
+}
+
+func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
+	t.Parallel()
+
+	real, err := run(t, reachable(nil))
+	require.NoError(t, err)
+	rehearsed, err := run(t, reachable(map[string]string{"em-infra:labNetwork": "127.20.20.0/24"}))
+	require.NoError(t, err)
+
+	require.Equal(t, pulumi.String("https://127.20.20.10:6443"), rehearsed.exports["kubernetesEndpoint"])
+	require.Equal(t, slices.Sorted(maps.Keys(real.resources)), slices.Sorted(maps.Keys(rehearsed.resources)))
+	for name, inputs := range real.resources {
+		if !inputs.DeepEquals(rehearsed.resources[name]) {
+			require.Contains(t, []string{
+				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
+				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-ready",
+				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-ready",
+			}, name)
+		}
+	}
+	vm := rehearsed.resources["k3s-dev-worker-1-vm"]
+	require.Equal(t, real.resources["k3s-dev-worker-1-vm"]["networkDevices"], vm["networkDevices"], "the MAC stays")
+}
+
+func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name   string
+		config map[string]string
+		err    string
+	}{
+		{
+			name: "nothing is set",
+			err: "config em-infra:proxmoxEndpoint is not set: run `pulumi config set --stack k3s-dev em-infra:proxmoxEndpoint https://HOST:8006`\n" +
+				"config em-infra:proxmoxToken is not set: run `pulumi config set --stack k3s-dev em-infra:proxmoxToken --secret 'USER@REALM!NAME=SECRET'`",
+		},
+		{
+			name:   "factory is no URL",
+			config: reachable(map[string]string{"em-infra:imageFactoryUrl": "factory.talos.dev"}),
+			err:    "config em-infra:imageFactoryUrl: \"factory.talos.dev\" is no http or https URL: run `pulumi config set --stack k3s-dev em-infra:imageFactoryUrl https://factory.talos.dev`",
+		},
+		{
+			name:   "lab network is no prefix",
+			config: reachable(map[string]string{"em-infra:labNetwork": "127.20.20.0"}),
+			err:    "config em-infra:labNetwork: netip.ParsePrefix(\"127.20.20.0\"): no '/': run `pulumi config set --stack k3s-dev em-infra:labNetwork 127.20.20.0/24`",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			e, err := run(t, test.config)
+			require.EqualError(t, err, "1 error occurred:\n\t* "+test.err+"\n\n") // the SDK's own frame
+			require.Empty(t, e.resources, "nothing is registered before the configuration is sound")
+		})
+	}
+}
