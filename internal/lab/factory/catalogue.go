@@ -1,0 +1,92 @@
+package factory
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/siderolabs/image-factory/pkg/client"
+)
+
+// releases are the stable Talos releases: for each minor version the number of its last patch (tags of
+// github.com/siderolabs/talos).
+var releases = []struct{ minor, lastPatch int }{{9, 6}, {10, 9}, {11, 6}, {12, 11}, {13, 9}}
+
+// versions lists the releases, oldest first.
+func versions() []string {
+	var all []string
+
+	for _, r := range releases {
+		for patch := range r.lastPatch + 1 {
+			all = append(all, fmt.Sprintf("v1.%d.%d", r.minor, patch))
+		}
+	}
+
+	return all
+}
+
+// officialExtensions are the names of the official system extensions of Talos 1.12 (Makefile of
+// github.com/siderolabs/extensions, tag v1.12.4). The lab offers them for every release.
+var officialExtensions = []string{
+	"amazon-ena", "amd-ucode", "amdgpu", "binfmt-misc", "bird2", "bnx2-bnx2x", "btrfs", "chelsio-drivers",
+	"chelsio-firmware", "cloudflared", "crun", "ctr", "drbd", "dvb-cx23885", "dvb-m88ds3103",
+	"ecr-credential-provider", "fuse3", "gasket-driver", "glibc", "gpio-pinctrl", "gvisor", "gvisor-debug", "hailort",
+	"hello-world-service", "i915", "intel-ice-firmware", "intel-ucode", "iscsi-tools", "kata-containers", "lldpd",
+	"mdadm", "mei", "mellanox-mstflint", "metal-agent", "multipath-tools", "nebula", "netbird", "newt", "nfs-utils",
+	"nfsd", "nfsrahead", "nonfree-kmod-nvidia-lts", "nonfree-kmod-nvidia-production", "nut-client",
+	"nvidia-container-toolkit-lts", "nvidia-container-toolkit-production", "nvidia-fabricmanager-lts",
+	"nvidia-fabricmanager-production", "nvidia-gdrdrv-device", "nvidia-open-gpu-kernel-modules-lts",
+	"nvidia-open-gpu-kernel-modules-production", "nvme-cli", "panfrost", "qemu-guest-agent", "qlogic-firmware",
+	"realtek-firmware", "revpi-firmware", "soci-snapshotter", "spin", "stargz-snapshotter", "tailscale", "tenstorrent",
+	"thunderbolt", "trident-iscsi-tools", "uinput", "usb-audio-drivers", "usb-modem-drivers", "util-linux-tools",
+	"v4l-uvc-drivers", "vc4", "vmtoolsd-guest-agent", "wasmedge", "xdma-driver", "xe", "xen-guest-agent", "youki",
+	"zerotier", "zfs",
+}
+
+// renamed are former names that the factory still takes (internal/profile/profile.go, extensionNameAlias).
+var renamed = map[string]string{
+	"v4l-uvc":                        "v4l-uvc-drivers",
+	"usb-modem":                      "usb-modem-drivers",
+	"gasket":                         "gasket-driver",
+	"talos-vmtoolsd":                 "vmtoolsd-guest-agent",
+	"xe-guest-utilities":             "xen-guest-agent",
+	"nvidia-container-toolkit":       "nvidia-container-toolkit-lts",
+	"nvidia-open-gpu-kernel-modules": "nvidia-open-gpu-kernel-modules-lts",
+	"nonfree-kmod-nvidia":            "nonfree-kmod-nvidia-lts",
+	"nvidia-fabricmanager":           "nvidia-fabricmanager-lts",
+	"i915-ucode":                     "i915",
+	"amdgpu-firmware":                "amdgpu",
+}
+
+const owner = "siderolabs/"
+
+// available tells whether an extension of that name, owner included, can be built into an image.
+func available(name string) bool {
+	if len(name) <= len(owner) || name[:len(owner)] != owner {
+		return false
+	}
+
+	bare := name[len(owner):]
+	if now, ok := renamed[bare]; ok {
+		bare = now
+	}
+
+	return slices.Contains(officialExtensions, bare)
+}
+
+// extensions lists the official extensions of a release. Their own versions and digests are made up.
+func extensions(version string) []client.ExtensionInfo {
+	list := make([]client.ExtensionInfo, len(officialExtensions))
+
+	for i, name := range officialExtensions {
+		ref := "ghcr.io/" + owner + name + ":" + version
+		sum := sha256.Sum256([]byte(ref))
+		list[i] = client.ExtensionInfo{
+			Name: owner + name, Ref: ref, Digest: "sha256:" + hex.EncodeToString(sum[:]), Author: "Sidero Labs",
+			Description: "Emulated entry of the extension " + name + ".",
+		}
+	}
+
+	return list
+}

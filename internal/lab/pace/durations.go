@@ -1,0 +1,57 @@
+package pace
+
+import "time"
+
+// The assumed durations of a Proxmox VE host at scale 1: a small server (4 cores, ZFS mirror on SATA SSDs, gigabit
+// uplink), lightly loaded. They are estimates, not measurements; what matters is their order and their proportion,
+// since those decide which operations overlap and which polls find a task still running.
+const (
+	// ConfigWrite is one write of a VM's configuration into the cluster file system.
+	ConfigWrite = 100 * time.Millisecond
+	// VolumeAllocate is the making of one blank volume, during which its storage is locked.
+	VolumeAllocate = 200 * time.Millisecond
+	// VMCreate is the worker of a new VM with one blank disk: a zvol and a configuration.
+	VMCreate = 2 * time.Second
+	// VMClone is the worker of a full clone of a blank disk. Data costs VMCopyPerGiB on top.
+	VMClone = 4 * time.Second
+	// VMCopyPerGiB is the copying of one GiB that has really been written (about 200 MiB/s within one mirror).
+	VMCopyPerGiB = 5 * time.Second
+	// VMStart is the worker of a start: regenerating the cloud-init drive and QEMU coming up.
+	VMStart = 2 * time.Second
+	// VMShutdown is what a Talos node takes from the ACPI power button to being off.
+	VMShutdown = 10 * time.Second
+	// VMStop is QEMU being told to quit.
+	VMStop = time.Second
+	// VMDelete is the worker of a removal: freeing the volumes.
+	VMDelete = 2 * time.Second
+	// VMResize is the growing of one volume.
+	VMResize = time.Second
+	// VMMigrate is the worker of an offline migration whose volumes are on shared storage.
+	VMMigrate = 3 * time.Second
+	// VolumeRemove is the removal of one volume, such as an ISO file.
+	VolumeRemove = 500 * time.Millisecond
+	// ISODownload is the download of a Talos ISO, about 300 MB.
+	ISODownload = 12 * time.Second
+	// URLProbe is the HEAD request that asks for a download's size.
+	URLProbe = 300 * time.Millisecond
+	// NetworkReload is ifreload on a host with a handful of bridges.
+	NetworkReload = 2500 * time.Millisecond
+	// HostReboot is a host from power-on until its API answers.
+	HostReboot = 90 * time.Second
+)
+
+// Time limits that Proxmox VE itself sets.
+const (
+	// ConfigLockTimeout is how long a request waits for the lock of a VM's configuration
+	// (pve-guest-common AbstractConfig.pm, lock_config).
+	ConfigLockTimeout = 10 * time.Second
+	// WorkerLockTimeout is how long a create or clone worker waits for it (qemu-server API2/Qemu.pm, clone_vm).
+	WorkerLockTimeout = time.Second
+	// StorageLockTimeout is how long an allocation waits for its storage (pve-storage Storage/Plugin.pm,
+	// cluster_lock_storage).
+	StorageLockTimeout = 10 * time.Second
+	// ShutdownTimeout is how long a shutdown without a limit of its own waits (qemu-server QemuServer.pm, _do_vm_stop).
+	ShutdownTimeout = 60 * time.Second
+	// LoginDelay holds back every answer that refuses a login (pve-http-server AnyEvent.pm).
+	LoginDelay = 3 * time.Second
+)

@@ -1,0 +1,250 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Permissions are the privileges that an identity has on a path; the value tells whether they reach further down.
+type Permissions map[string]bool
+
+// Refusal says which privileges were missing on which path. It wraps ErrPermission.
+type Refusal struct {
+	// Detail stands in brackets behind the refusal, as "/vms/101, VM.Allocate"; it may be empty.
+	Detail string
+}
+
+// Error is Proxmox VE's own sentence.
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return ErrPermission.Error()
+	}
+
+	return fmt.Sprintf("%s (%s)", ErrPermission.Error(), r.Detail)
+}
+
+// Unwrap makes every refusal an ErrPermission.
+func (r *Refusal) Unwrap() error { return ErrPermission }
+
+// Permissions computes what an identity may do on a path (pve-access-control RPCEnvironment.pm, permissions): roles
+// along the path, roles through a pool, and for a separated token only what its user has too.
+func (d *Database) Permissions(identity, path string) Permissions {
+	if identity == Root {
+		return d.privilegesOf(map[string]bool{RoleAdministrator: true})
+	}
+
+	owner := Owner(identity)
+	if owner == identity {
+		return d.ownPermissions(identity, path)
+	}
+
+	token := d.token(identity)
+	if token == nil {
+		return Permissions{}
+	}
+
+	user := d.Permissions(owner, path)
+	if !token.Separated {
+		return user
+	}
+
+	own := d.ownPermissions(identity, path)
+	for name, propagated := range own {
+		userPropagated, has := user[name]
+		if !has {
+			delete(own, name)
+			continue
+		}
+
+		own[name] = propagated && userPropagated
+	}
+
+	return own
+}
+
+func (d *Database) ownPermissions(identity, path string) Permissions {
+	roles := d.rolesOn(identity, path)
+	pooled := d.poolRoles(identity, path)
+
+	_, denied := roles[RoleNoAccess]
+	_, deniedByPool := pooled[RoleNoAccess]
+
+	switch {
+	case denied:
+	case deniedByPool:
+		roles = map[string]bool{RoleNoAccess: false}
+	default:
+		for role := range pooled {
+			if _, has := roles[role]; !has {
+				roles[role] = false
+			}
+		}
+	}
+
+	return d.privilegesOf(roles)
+}
+
+// rolesOn walks down the path: at each step the entries of the token or user, else those of its groups, replace what
+// was inherited (AccessControl.pm, roles).
+func (d *Database) rolesOn(identity, path string) map[string]bool {
+	roles := map[string]bool{}
+
+	for _, step := range steps(path) {
+		if here := d.rolesAt(identity, step, step == path); len(here) > 0 {
+			roles = here
+		}
+	}
+
+	if propagated, denied := roles[RoleNoAccess]; denied {
+		return map[string]bool{RoleNoAccess: propagated}
+	}
+
+	return roles
+}
+
+func (d *Database) rolesAt(identity, path string, final bool) map[string]bool {
+	collect := func(matches func(Grant) bool) map[string]bool {
+		roles := map[string]bool{}
+
+		for _, g := range d.Grants {
+			if g.Path == path && (final || g.Propagate) && matches(g) {
+				roles[g.Role] = g.Propagate
+			}
+		}
+
+		return roles
+	}
+
+	own := collect(func(g Grant) bool {
+		return g.Subject == identity && (g.Kind == KindToken || g.Kind == KindUser)
+	})
+	if len(own) > 0 {
+		return own
+	}
+
+	user, ok := d.Users[identity]
+	if !ok {
+		return nil
+	}
+
+	return collect(func(g Grant) bool { return g.Kind == KindGroup && slices.Contains(user.Groups, g.Subject) })
+}
+
+// steps are the prefixes of a path, from "/" down to the path itself.
+func steps(path string) []string {
+	all := []string{"/"}
+
+	for i := 1; i < len(path); i++ {
+		if path[i] == '/' {
+			all = append(all, path[:i])
+		}
+	}
+
+	if path != "/" {
+		all = append(all, path)
+	}
+
+	return all
+}
+
+// poolRoles are the roles that the pools give on exactly this VM or storage.
+func (d *Database) poolRoles(identity, path string) map[string]bool {
+	roles := map[string]bool{}
+
+	for name, pool := range d.Pools {
+		if !pool.holds(path) {
+			continue
+		}
+
+		for role := range d.rolesOn(identity, "/pool/"+name) {
+			roles[role] = true
+		}
+	}
+
+	return roles
+}
+
+func (p *Pool) holds(path string) bool {
+	if storage, ok := strings.CutPrefix(path, "/storage/"); ok {
+		return slices.Contains(p.Storages, storage)
+	}
+
+	return slices.ContainsFunc(p.VMs, func(vmid int) bool { return path == fmt.Sprintf("/vms/%d", vmid) })
+}
+
+func (d *Database) privilegesOf(roles map[string]bool) Permissions {
+	permissions := Permissions{}
+
+	for name, propagated := range roles {
+		role, ok := d.Roles[name]
+		if !ok {
+			continue
+		}
+
+		for _, privilege := range role.Privileges {
+			permissions[privilege] = permissions[privilege] || propagated
+		}
+	}
+
+	return permissions
+}
+
+// Check demands every privilege on a path, or with any at least one. Its error is a *Refusal.
+func (d *Database) Check(identity, path string, any bool, privileges ...string) error {
+	permissions := d.Permissions(identity, path)
+	has := func(name string) bool {
+		_, ok := permissions[name]
+		return ok
+	}
+
+	if any {
+		if slices.ContainsFunc(privileges, has) {
+			return nil
+		}
+
+		return &Refusal{Detail: path + ", " + strings.Join(privileges, "|")}
+	}
+
+	for _, name := range privileges {
+		if !has(name) {
+			return &Refusal{Detail: path + ", " + name}
+		}
+	}
+
+	return nil
+}
+
+// Allowed is Check for callers that only want to know.
+func (d *Database) Allowed(identity, path string, privileges ...string) bool {
+	return d.Check(identity, path, false, privileges...) == nil
+}
+
+// CheckVM demands privileges on a VM, which its pool or the pool that it is about to join may grant as well
+// (RPCEnvironment.pm, check_vm_perm).
+func (d *Database) CheckVM(identity string, vmid int, pool string, any bool, privileges ...string) error {
+	if pool != "" && d.Check(identity, "/pool/"+pool, any, privileges...) == nil {
+		return nil
+	}
+
+	return d.Check(identity, fmt.Sprintf("/vms/%d", vmid), any, privileges...)
+}
+
+// CheckModify demands the right to change the access control of a path (RPCEnvironment.pm, check_perm_modify).
+func (d *Database) CheckModify(identity, path string) error {
+	if path == "" {
+		return d.Check(identity, "/access", false, "Permissions.Modify")
+	}
+
+	sufficient := []string{"Permissions.Modify"}
+
+	for prefix, privilege := range map[string]string{
+		"/storage/": "Datastore.Allocate", "/vms/": "VM.Allocate", "/pool/": "Pool.Allocate",
+	} {
+		if rest, ok := strings.CutPrefix(path, prefix); ok && rest != "" {
+			sufficient = append(sufficient, privilege)
+		}
+	}
+
+	return d.Check(identity, path, true, sufficient...)
+}

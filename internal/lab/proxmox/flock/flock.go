@@ -1,0 +1,79 @@
+// Package flock emulates the file locks of a Proxmox VE host: shared or exclusive, waited for no longer than a limit.
+package flock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// everyone is the weight of an exclusive lock: as many shared ones could stand beside each other.
+const everyone = 1 << 30
+
+// Locks are the lock files of one host. The zero value is ready for use.
+type Locks struct {
+	mu    sync.Mutex
+	files map[string]*semaphore.Weighted
+}
+
+// TimeoutError says that a lock was not had in time, in Proxmox VE's words.
+type TimeoutError struct {
+	// Text is the complete sentence.
+	Text string
+}
+
+func (e *TimeoutError) Error() string { return e.Text }
+
+// ConfigFile is the lock file of a VM's configuration.
+func ConfigFile(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
+
+// TimeoutText is the sentence that a file lock fails with (pve-common Tools.pm, lock_file_full).
+func TimeoutText(file string) string { return fmt.Sprintf("can't lock file '%s' - got timeout", file) }
+
+// Exclusive takes a lock for its holder alone and returns what releases it. It fails with a *TimeoutError when the
+// limit passes, and with the context's error when that ends.
+func (l *Locks) Exclusive(ctx context.Context, file string, limit time.Duration) (func(), error) {
+	return l.acquire(ctx, file, limit, everyone)
+}
+
+// Shared takes a lock that other shared holders may have too.
+func (l *Locks) Shared(ctx context.Context, file string, limit time.Duration) (func(), error) {
+	return l.acquire(ctx, file, limit, 1)
+}
+
+func (l *Locks) acquire(ctx context.Context, file string, limit time.Duration, weight int64) (func(), error) {
+	lock := l.file(file)
+
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+
+	if err := lock.Acquire(limited, weight); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+
+		return nil, &TimeoutError{Text: TimeoutText(file)}
+	}
+
+	return sync.OnceFunc(func() { lock.Release(weight) }), nil
+}
+
+func (l *Locks) file(name string) *semaphore.Weighted {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if l.files == nil {
+		l.files = map[string]*semaphore.Weighted{}
+	}
+
+	lock, ok := l.files[name]
+	if !ok {
+		lock = semaphore.NewWeighted(everyone)
+		l.files[name] = lock
+	}
+
+	return lock
+}

@@ -1,0 +1,81 @@
+package proxmox
+
+import (
+	"context"
+	"net"
+	"net/netip"
+)
+
+// Machines is what runs inside the VMs. The server calls it when a VM's power changes; its methods must be safe for
+// concurrent use, and are never called twice at once for the same VM.
+type Machines interface {
+	// PowerOn boots a machine and returns once it has power, not when it has booted. The context ends with the call.
+	PowerOn(ctx context.Context, m Machine) error
+	// PowerOff cuts the power at once.
+	PowerOff(vmid int)
+	// Shutdown presses the power button and returns when the machine is off. A machine that does not react keeps it
+	// waiting until the context ends; its error is then returned.
+	Shutdown(ctx context.Context, vmid int) error
+	// Destroy forgets a machine and everything on its disks.
+	Destroy(vmid int)
+}
+
+// Machine is the hardware that a VM shows its guest, and what the cloud-init drive says.
+type Machine struct {
+	VMID int
+	Name string
+	// Host is the node that it runs on.
+	Host      string
+	CPUs      int
+	MemoryMiB int
+	// Disks are in the order of the bus and slot; CD-ROMs and EFI variables are none.
+	Disks []Disk
+	NICs  []NIC
+	// CloudInit is nil without a cloud-init drive.
+	CloudInit *CloudInit
+	// ISO is the volume in the CD-ROM drive, or "".
+	ISO string
+	// PCI are the addresses of the host's devices that are passed through.
+	PCI []string
+	// BootsFrom are the devices of the boot order, such as "scsi0" and "ide3".
+	BootsFrom []string
+}
+
+// Disk is a disk of a machine.
+type Disk struct {
+	// Slot is where it is plugged in, such as "scsi0".
+	Slot string
+	// ID tells this disk from every other; a recreated VM has new ones, a grown or moved disk keeps its own.
+	ID    string
+	Bytes uint64
+}
+
+// NIC is a network card of a machine.
+type NIC struct {
+	MAC    net.HardwareAddr
+	Bridge string
+}
+
+// CloudInit is what the cloud-init drive configures.
+type CloudInit struct {
+	Hostname    string
+	Nameservers []netip.Addr
+	// NICs has one entry per network card; one without static addresses is empty.
+	NICs []CloudInitNIC
+}
+
+// CloudInitNIC is the addressing of one card.
+type CloudInitNIC struct {
+	Addresses []netip.Prefix
+	Gateways  []netip.Addr
+}
+
+// noMachines lets VMs run without anything inside; pressing the power button turns them off.
+type noMachines struct{}
+
+func (noMachines) PowerOn(context.Context, Machine) error { return nil }
+func (noMachines) PowerOff(int)                           {}
+func (noMachines) Shutdown(context.Context, int) error    { return nil }
+func (noMachines) Destroy(int)                            {}
+
+var _ Machines = noMachines{}

@@ -1,0 +1,215 @@
+package proxmox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+)
+
+// saved is the state file.
+type saved struct {
+	Format  int            `json:"format"`
+	Release schema.Release `json:"release"`
+	State   *state         `json:"state"`
+	// Tasks are oldest first.
+	Tasks []task.Record `json:"tasks"`
+}
+
+const stateFormat = 1
+
+// load fills in the state: from the state file where there is one, else that of a fresh host.
+func (s *Server) load() error {
+	fresh, err := newState(s.config)
+	if err != nil {
+		return err
+	}
+
+	s.state = fresh
+
+	if s.config.StateFile == "" {
+		return nil
+	}
+
+	raw, err := os.ReadFile(s.config.StateFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+
+	if err != nil {
+		return fmt.Errorf("read the host's state: %w", err)
+	}
+
+	var file saved
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return fmt.Errorf("read the host's state from %s: %w: remove the file for a new host", s.config.StateFile, err)
+	}
+
+	if file.Format != stateFormat || file.Release != s.config.Release {
+		return fmt.Errorf("%s is the state of another host (format %d, proxmox ve %s): remove the file for a new host",
+			s.config.StateFile, file.Format, file.Release)
+	}
+
+	s.restore(file, fresh)
+
+	return nil
+}
+
+// restore brings the host back as after a power cut: no VM runs, workers that did are gone, and what the
+// configuration adds to the old host is there too.
+func (s *Server) restore(file saved, fresh *state) {
+	old := file.State
+	old.Access.SetRelease(s.config.Release)
+
+	for name, st := range fresh.Storages {
+		if known, ok := old.Storages[name]; !ok {
+			old.Storages[name] = st
+		} else {
+			known.Adopt(st)
+		}
+	}
+
+	for node, n := range fresh.Networks {
+		if _, ok := old.Networks[node]; !ok {
+			old.Networks[node] = n
+		}
+	}
+
+	for name, user := range fresh.Access.Users {
+		if _, ok := old.Access.Users[name]; !ok {
+			old.Access.Users[name] = user
+		}
+
+		for id, token := range user.Tokens {
+			old.Access.Users[name].Tokens[id] = token
+		}
+	}
+
+	for name, role := range fresh.Access.Roles {
+		old.Access.Roles[name] = role
+	}
+
+	for _, grant := range fresh.Access.Grants {
+		old.Access.AddGrant(grant)
+	}
+
+	for _, m := range old.VMs {
+		m.Running, m.PID, m.PCI = false, 0, nil
+	}
+
+	s.state = old
+	s.tasks.Restore(file.Tasks)
+}
+
+// snapshot is the host as it is now.
+func (s *Server) snapshot() ([]byte, error) {
+	tasks := s.tasks.All()
+	slices.Reverse(tasks)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Tasks: tasks})
+	if err != nil {
+		return nil, fmt.Errorf("write the host's state: %w", err)
+	}
+
+	return raw, nil
+}
+
+// saver writes the state file a moment after something changed, so that a killed lab loses next to nothing.
+type saver struct {
+	server *Server
+	dirty  chan struct{}
+	stopc  chan struct{}
+	done   chan error
+}
+
+// restDelay collects the changes of a burst into one writing.
+const restDelay = 100 * time.Millisecond
+
+func (v *saver) start(s *Server) {
+	v.server = s
+	v.dirty = make(chan struct{}, 1)
+	v.stopc = make(chan struct{})
+	v.done = make(chan error, 1)
+
+	go v.run()
+}
+
+func (v *saver) run() {
+	for {
+		select {
+		case <-v.stopc:
+			v.done <- v.save()
+			return
+		case <-v.dirty:
+		}
+
+		select {
+		case <-v.stopc:
+			v.done <- v.save()
+			return
+		case <-time.After(restDelay):
+		}
+
+		if err := v.save(); err != nil {
+			v.server.journal.note("state not saved", err)
+		}
+	}
+}
+
+// stop saves a last time. A second stop does nothing.
+func (v *saver) stop() error {
+	select {
+	case <-v.stopc:
+		return nil
+	default:
+		close(v.stopc)
+		return <-v.done
+	}
+}
+
+// save replaces the state file as a whole. It holds hashes of secrets and is for the owner alone.
+func (v *saver) save() error {
+	file := v.server.config.StateFile
+	if file == "" {
+		return nil
+	}
+
+	raw, err := v.server.snapshot()
+	if err != nil {
+		return err
+	}
+
+	temporary, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return fmt.Errorf("write the host's state: %w", err)
+	}
+
+	_, err = temporary.Write(raw)
+	if err = errors.Join(err, temporary.Close()); err == nil {
+		err = os.Rename(temporary.Name(), file)
+	}
+
+	if err != nil {
+		return fmt.Errorf("write the host's state: %w", errors.Join(err, os.Remove(temporary.Name())))
+	}
+
+	return nil
+}
+
+// changed asks for a saving soon.
+func (s *Server) changed() {
+	select {
+	case s.saver.dirty <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,159 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// call is one request on its way through the server.
+type call struct {
+	ctx context.Context
+	// identity is the caller: root@pam, USER@REALM or USER@REALM!TOKEN.
+	identity string
+	// params are verified once the handler sees them.
+	params schema.Params
+	// node and vmid are those of the path, where it has them.
+	node string
+	vmid int
+	// total is set by handlers that show part of a list.
+	total *int
+	// upload is the size of the file in a multipart body, whose fields are among the params.
+	upload uint64
+}
+
+// apiPath splits what of the URL belongs to the API, and whether it asks for JSON (AnyEvent.pm, split_abs_uri).
+var apiPath = regexp.MustCompile(`^/api2/+([a-z][a-z0-9]+)(/.*)?$`)
+
+func relativePath(u *url.URL) (string, error) {
+	if !strings.HasPrefix(u.Path, "/api2") {
+		return "", &statusError{
+			status: http.StatusInternalServerError, message: fmt.Sprintf("no such file '%s'", u.Path), plain: true,
+		}
+	}
+
+	match := apiPath.FindStringSubmatch(u.Path)
+	if match == nil {
+		return "", &statusError{status: http.StatusNotImplemented, message: "no such uri", plain: true}
+	}
+
+	path := match[2]
+	if path == "" {
+		path = "/"
+	}
+
+	if match[1] != "json" {
+		message := fmt.Sprintf("no formatter for uri %s, %s", path, match[1])
+		return "", &statusError{status: http.StatusNotImplemented, message: message, plain: true}
+	}
+
+	return path, nil
+}
+
+// mostPosted bounds a request's body (AnyEvent.pm, limit_max_post).
+const mostPosted = 512 * 1024
+
+// readParams collects the parameters of the query and of a form or JSON body (AnyEvent.pm, extract_params).
+func readParams(r *http.Request) (schema.Params, error) {
+	params := schema.Params{}
+	hasBody := r.Method == http.MethodPost || r.Method == http.MethodPut
+
+	switch {
+	case len(r.TransferEncoding) > 0:
+		return nil, &statusError{
+			status: http.StatusNotImplemented, message: "chunked transfer encoding not supported", plain: true,
+		}
+	case r.ContentLength > 0 && !hasBody:
+		message := fmt.Sprintf("Unexpected content for method '%s'", r.Method)
+		return nil, &statusError{status: http.StatusNotImplemented, message: message, plain: true}
+	case r.ContentLength > mostPosted:
+		return nil, &statusError{status: http.StatusNotImplemented, message: "for data too large", plain: true}
+	case r.ContentLength > 0:
+		read, err := readBody(r)
+		if err != nil {
+			return nil, err
+		}
+
+		params = read
+	}
+
+	for name, value := range schema.DecodeForm(r.URL.RawQuery) {
+		params[name] = value
+	}
+
+	delete(params, "_dc")
+
+	return params, nil
+}
+
+const (
+	statusUnknownContent = 506
+	formType             = "application/x-www-form-urlencoded"
+	jsonType             = "application/json"
+)
+
+func readBody(r *http.Request) (schema.Params, error) {
+	header := r.Header.Get("Content-Type")
+
+	kind, _, err := mime.ParseMediaType(header)
+	if header != "" && (err != nil || kind != formType && kind != jsonType) {
+		message := fmt.Sprintf("upload 'Content-Type '%s' not implemented", header)
+		return nil, &statusError{status: statusUnknownContent, message: message, plain: true}
+	}
+
+	raw, err := io.ReadAll(io.LimitReader(r.Body, mostPosted))
+	if err != nil {
+		return nil, fmt.Errorf("read the request: %w", err)
+	}
+
+	if kind == jsonType {
+		return schema.DecodeJSON(raw)
+	}
+
+	return schema.DecodeForm(string(raw)), nil
+}
+
+// mergePath adds the parameters of the path. The same parameter may stand elsewhere only with the same value.
+func mergePath(params schema.Params, fromPath map[string]string) (schema.Params, error) {
+	merged := schema.Params{}
+
+	for name, value := range fromPath {
+		merged[name] = schema.Scalar(value)
+	}
+
+	problems := map[string]string{}
+
+	for name, value := range params {
+		if own, ok := fromPath[name]; ok && (len(value.Items) != 1 || value.Items[0] != own) {
+			problems[name] = "duplicate parameter (already defined in URI) with conflicting values!"
+		}
+
+		merged[name] = value
+	}
+
+	if len(problems) > 0 {
+		return nil, &schema.ParamError{Errors: problems}
+	}
+
+	return merged, nil
+}
+
+// locate fills in the node and the VM that the path names.
+func (c *call) locate(fromPath map[string]string) {
+	c.node = fromPath["node"]
+
+	if vmid, err := strconv.Atoi(fromPath["vmid"]); err == nil {
+		c.vmid = vmid
+	}
+}
+
+var errClosed = errors.New("the host is going down")

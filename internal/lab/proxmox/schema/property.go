@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Flag is a Perl boolean in JSON: 0, 1 or absent.
+type Flag bool
+
+// UnmarshalJSON accepts 0, 1, "0", "1", true and false.
+func (f *Flag) UnmarshalJSON(raw []byte) error {
+	switch s := strings.Trim(string(raw), `"`); s {
+	case "1", "true":
+		*f = true
+	case "0", "false", "", "null":
+		*f = false
+	default:
+		return fmt.Errorf("%s is no flag", raw)
+	}
+
+	return nil
+}
+
+// Number is a limit: Proxmox VE writes some as strings.
+type Number float64
+
+// UnmarshalJSON accepts a number and a string that holds one.
+func (n *Number) UnmarshalJSON(raw []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil {
+		return fmt.Errorf("%s is no number: %w", raw, err)
+	}
+
+	*n = Number(f)
+
+	return nil
+}
+
+// String writes the limit without an exponent, as Perl does.
+func (n Number) String() string { return strconv.FormatFloat(float64(n), 'f', -1, 64) }
+
+// Type is the declared type of a value.
+type Type string
+
+// The types that the description uses.
+const (
+	String  Type = "string"
+	Integer Type = "integer"
+	NumberT Type = "number"
+	Boolean Type = "boolean"
+	Array   Type = "array"
+	Object  Type = "object"
+	Null    Type = "null"
+)
+
+// Property describes one parameter or returned value.
+type Property struct {
+	Type       Type                 `json:"type"`
+	Optional   Flag                 `json:"optional"`
+	Format     Format               `json:"format"`
+	Enum       []string             `json:"enum"`
+	Pattern    string               `json:"pattern"`
+	Minimum    *Number              `json:"minimum"`
+	Maximum    *Number              `json:"maximum"`
+	MinLength  *int                 `json:"minLength"`
+	MaxLength  *int                 `json:"maxLength"`
+	Requires   string               `json:"requires"`
+	Default    json.RawMessage      `json:"default"`
+	Items      *Property            `json:"items"`
+	Properties map[string]*Property `json:"properties"`
+
+	pattern *regexp.Regexp
+}
+
+// Format is either the name of a registered format or a property string's own fields.
+type Format struct {
+	Name   string
+	Fields map[string]*Property
+}
+
+// UnmarshalJSON accepts a name and an object of fields.
+func (f *Format) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &f.Name)
+	}
+
+	return json.Unmarshal(raw, &f.Fields)
+}
+
+func (p *Property) compile() error {
+	if p.Pattern != "" {
+		re, err := compilePattern(p.Pattern)
+		if err != nil {
+			return err
+		}
+
+		p.pattern = re
+	}
+
+	if p.Items != nil {
+		if err := p.Items.compile(); err != nil {
+			return err
+		}
+	}
+
+	for _, fields := range []map[string]*Property{p.Format.Fields, p.Properties} {
+		for _, name := range slices.Sorted(maps.Keys(fields)) {
+			if err := fields[name].compile(); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+
+	return nil
+}
+
+// indexed are the parameters that exist with an index, and how many of each there are (qemu-server: QemuServer.pm,
+// QemuServer/Drive.pm, QemuServer/PCI.pm, QemuServer/USB.pm, QemuServer/Memory.pm, QemuServer/Virtiofs.pm).
+func indexed(name string) int {
+	switch name {
+	case "ide", "serial":
+		return 4
+	case "sata":
+		return 6
+	case "scsi":
+		return 31
+	case "virtio", "hostpci":
+		return 16
+	case "net", "ipconfig":
+		return 32
+	case "usb":
+		return 14
+	case "numa":
+		return 8
+	case "parallel":
+		return 3
+	case "virtiofs":
+		return 10
+	case "unused":
+		return 256
+	default:
+		return 0
+	}
+}
+
+// Lookup finds the property of a name in a set that may declare indexed names such as "net[n]".
+func Lookup(set map[string]*Property, name string) (*Property, bool) {
+	if p, ok := set[name]; ok && !strings.HasSuffix(name, "[n]") {
+		return p, true
+	}
+
+	base := strings.TrimRight(name, "0123456789")
+
+	index, err := strconv.Atoi(name[len(base):])
+	if err != nil || index >= indexed(base) || strconv.Itoa(index) != name[len(base):] {
+		return nil, false
+	}
+
+	p, ok := set[base+"[n]"]
+
+	return p, ok
+}

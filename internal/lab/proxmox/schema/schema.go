@@ -1,0 +1,131 @@
+// Package schema knows the declared interface of the Proxmox VE methods that the lab serves: their parameters,
+// permissions and returns, for each emulated release. It verifies requests in Proxmox VE's own words.
+package schema
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Set PVE_API_84 and PVE_API_91 to the complete API descriptions, one JSON array of methods each.
+//
+//go:generate go run ./trim -out . 8.4=$PVE_API_84 9.1=$PVE_API_91
+
+// The embedded files are Proxmox VE's own API description (apidata.js of pve-docs), cut down to the methods served.
+//
+//go:embed pve-8.4.json pve-9.1.json
+var files embed.FS
+
+// Release is a Proxmox VE release that can be emulated.
+type Release string
+
+// The releases that the lab knows.
+const (
+	Release84 Release = "8.4"
+	Release91 Release = "9.1"
+)
+
+// Releases lists the known releases, oldest first.
+func Releases() []Release { return []Release{Release84, Release91} }
+
+// Method is one method of the API as its release declares it.
+type Method struct {
+	Verb        string               `json:"method"`
+	Path        string               `json:"path"`
+	Parameters  map[string]*Property `json:"parameters"`
+	Permissions Rule                 `json:"permissions"`
+	// AllowToken is false for the few methods that want a password behind the session.
+	AllowToken *Flag     `json:"allowtoken,omitempty"`
+	Returns    *Property `json:"returns"`
+}
+
+// TokenAllowed tells whether an API token may call the method.
+func (m *Method) TokenAllowed() bool { return m.AllowToken == nil || bool(*m.AllowToken) }
+
+// Schema holds the methods of one release.
+type Schema struct {
+	release Release
+	methods map[string]*Method
+}
+
+// Load reads the embedded description of a release and compiles its patterns.
+func Load(release Release) (*Schema, error) {
+	raw, err := files.ReadFile("pve-" + string(release) + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("proxmox ve %s is not emulated: choose one of %s", release, joined(Releases()))
+	}
+
+	var methods []*Method
+	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&methods); err != nil {
+		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
+	}
+
+	s := &Schema{release: release, methods: make(map[string]*Method, len(methods))}
+
+	for _, m := range methods {
+		if err := m.compile(); err != nil {
+			return nil, fmt.Errorf("proxmox ve %s: %s %s: %w", release, m.Verb, m.Path, err)
+		}
+
+		s.methods[key(m.Verb, m.Path)] = m
+	}
+
+	return s, nil
+}
+
+// Release is the release that the schema describes.
+func (s *Schema) Release() Release { return s.release }
+
+// Method returns the method of a verb and a path template such as "/nodes/{node}/qemu".
+func (s *Schema) Method(verb, path string) (*Method, bool) {
+	m, ok := s.methods[key(verb, path)]
+	return m, ok
+}
+
+func key(verb, path string) string { return verb + " " + path }
+
+func joined(releases []Release) string {
+	names := make([]string, len(releases))
+	for i, r := range releases {
+		names[i] = string(r)
+	}
+
+	return strings.Join(names, ", ")
+}
+
+func (m *Method) compile() error {
+	// The cdrom parameter names the format of the IDE drives, which stands beside it.
+	if cdrom, ok := m.Parameters["cdrom"]; ok && cdrom.Format.Name == "pve-qm-ide" && m.Parameters["ide[n]"] != nil {
+		cdrom.Format = m.Parameters["ide[n]"].Format
+	}
+
+	for name, p := range m.Parameters {
+		if err := p.compile(); err != nil {
+			return fmt.Errorf("parameter %s: %w", name, err)
+		}
+	}
+
+	if m.Returns == nil {
+		return nil
+	}
+
+	return m.Returns.compile()
+}
+
+// Perl spells "with the flags of here" as (?^:...), which Go writes without the caret.
+var perlDefaultFlags = regexp.MustCompile(`\(\?\^[a-z]*:`)
+
+// compilePattern anchors a pattern as PVE::JSONSchema::check_prop does: without a group around it, so that an
+// alternative is anchored at one end only.
+func compilePattern(pattern string) (*regexp.Regexp, error) {
+	return regexp.Compile("^" + perlDefaultFlags.ReplaceAllString(pattern, "(?:") + "$")
+}
+
+// mustCompilePattern is compilePattern for the patterns written in this package.
+func mustCompilePattern(pattern string) *regexp.Regexp {
+	return regexp.MustCompile("^" + pattern + "$")
+}

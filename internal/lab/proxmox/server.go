@@ -1,0 +1,244 @@
+// Package proxmox emulates the API of Proxmox VE for a host, or a cluster of hosts, that exists in memory only: what a
+// provider sees of it over HTTPS, with tasks that take time, locks, permissions and a storage that fills up.
+//
+// Facts come from the sources of Proxmox VE 8.4 (qemu-server 8.4, pve-manager 8.4, pve-storage 8.3,
+// pve-access-control 8.2, pve-http-server, pve-common 8.3) and 9.1; comments name the file.
+package proxmox
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+)
+
+// Server is an emulated host or cluster. It is an http.Handler for HTTP/1.1.
+type Server struct {
+	config  Config
+	schema  *schema.Schema
+	router  *router
+	journal *journal
+	locks   flock.Locks
+	tasks   *task.List
+	// booted is when the host came up.
+	booted time.Time
+
+	// mu guards the state, which handlers and workers change. It is never held while something takes time.
+	mu    sync.Mutex
+	state *state
+
+	workers workers
+	saver   saver
+}
+
+// NewServer builds the host that the configuration describes, or restores it from its state file. Mistakes in the
+// configuration wrap ErrConfig and are all reported at once.
+func NewServer(config Config) (*Server, error) {
+	config = config.withDefaults()
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+
+	described, err := schema.Load(config.Release)
+	if err != nil {
+		return nil, err
+	}
+
+	rows := routes()
+	for _, r := range rows {
+		if _, ok := described.Method(r.Verb, r.Path); !ok && r.known(config.Release) {
+			return nil, fmt.Errorf("%s %s is not in the embedded description of proxmox ve %s: run go generate",
+				r.Verb, r.Path, config.Release)
+		}
+	}
+
+	s := &Server{
+		config: config, schema: described, router: newRouter(rows), journal: newJournal(config.Log),
+		tasks: task.NewList(config.Now), booted: config.Now(),
+	}
+	s.workers.start()
+
+	if err := s.load(); err != nil {
+		return nil, err
+	}
+
+	s.saver.start(s)
+
+	return s, nil
+}
+
+// Serve answers on a listener with a certificate until the listener is closed or Close is called.
+func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error {
+	server := &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		// Failures are answered by taking over the connection; TLS handshakes that fail are the caller's to notice.
+		ErrorLog: log.New(discard{}, "", 0),
+		// An empty map keeps HTTP/2 off, which Proxmox VE does not speak.
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
+		TLSConfig: &tls.Config{
+			Certificates: []tls.Certificate{certificate},
+			MinVersion:   tls.VersionTLS12,
+			NextProtos:   []string{"http/1.1"},
+		},
+	}
+
+	s.workers.onClose(func() { server.Close() })
+
+	err := server.ServeTLS(listener, "", "")
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+
+	return err
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// Close takes the host down as a power cut does: what was running is written down as it is, workers end without
+// finishing. It returns the error of the last writing of the state file.
+func (s *Server) Close() error {
+	err := s.saver.stop()
+	s.workers.stop()
+
+	return err
+}
+
+// ServeHTTP answers one request and writes it into the call log.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	entry := Call{Time: s.config.Now(), Verb: r.Method, Path: r.URL.Path}
+
+	a := s.answer(r, &entry)
+
+	if a.delay > 0 {
+		// A client that gives up ends the wait, and then nobody reads the answer.
+		_ = s.config.Pace.Sleep(r.Context(), a.delay)
+	}
+
+	entry.Status, entry.Message = a.status, strings.TrimSpace(a.message)
+	entry.Duration = time.Since(started)
+	s.journal.write(entry)
+
+	if err := a.write(w, s.config.Now()); err != nil {
+		s.journal.undelivered(entry, err)
+	}
+}
+
+// answer is the way of a request through the server, in the order of Proxmox VE: who asks, what for, may they, is it
+// well formed, and only then the work (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler).
+func (s *Server) answer(r *http.Request, entry *Call) *answer {
+	path, err := relativePath(r.URL)
+	if err != nil {
+		return failure(err)
+	}
+
+	entry.Path = path
+
+	identity, err := s.authenticate(r, path)
+	if err != nil {
+		return &answer{
+			status: http.StatusUnauthorized, message: err.Error(), plain: true, delay: pace.LoginDelay,
+		}
+	}
+
+	entry.Identity = identity
+
+	params, upload, err := s.readRequest(r, path)
+	if err != nil {
+		return failure(err)
+	}
+
+	found, fromPath := s.router.find(r.Method, path)
+	if found == nil || !found.known(s.config.Release) {
+		entry.Unknown = true
+		message := fmt.Sprintf("Method '%s %s' not implemented", r.Method, path)
+
+		return &answer{status: http.StatusNotImplemented, message: message}
+	}
+
+	entry.Endpoint = found.Path
+	c := &call{ctx: r.Context(), identity: identity, upload: upload}
+	c.locate(fromPath)
+	entry.Node, entry.VMID = c.node, c.vmid
+
+	data, err := s.serve(c, found, params, fromPath, entry)
+	if err != nil {
+		return failure(err)
+	}
+
+	return &answer{status: http.StatusOK, data: data, total: c.total}
+}
+
+// serve checks a request that has found its method, and does it.
+func (s *Server) serve(c *call, r *row, params schema.Params, fromPath map[string]string, entry *Call) (any, error) {
+	method, _ := s.schema.Method(r.Verb, r.Path)
+
+	merged, err := mergePath(params, fromPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.config.Faults.Call(c.ctx, *entry); err != nil {
+		entry.Fault = true
+		return nil, err
+	}
+
+	if strings.Contains(c.identity, "!") && !method.TokenAllowed() {
+		detail := fmt.Sprintf("URI '%s' not available with API token, need proper ticket.\n", entry.Path)
+		return nil, &access.Refusal{Detail: detail}
+	}
+
+	if err := s.permit(method.Permissions, c.identity, merged); err != nil {
+		return nil, err
+	}
+
+	if err := s.reach(c.node); err != nil {
+		return nil, err
+	}
+
+	if c.params, err = method.Verify(merged); err != nil {
+		return nil, err
+	}
+
+	return r.serve(s, c)
+}
+
+func (s *Server) permit(rule schema.Rule, identity string, params schema.Params) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return s.state.Access.Evaluate(rule, identity, params)
+}
+
+// reach fails for a node that the cluster does not have: the request would be passed on to it, and its name does not
+// resolve (pve-cluster Cluster.pm, remote_node_ip).
+func (s *Server) reach(node string) error {
+	if node == "" || node == "localhost" {
+		return nil
+	}
+
+	if _, ok := s.host(node); ok {
+		return nil
+	}
+
+	return fmt.Errorf("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known",
+		node, node)
+}
+
+// wait spends an assumed duration of the host.
+func (s *Server) wait(ctx context.Context, d time.Duration) error { return s.config.Pace.Sleep(ctx, d) }

@@ -1,0 +1,266 @@
+package storage
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Request asks for a new volume.
+type Request struct {
+	Node string
+	VMID int
+	// Format is the image format, or "" for the storage's own.
+	Format string
+	// Name is a fixed name such as "vm-101-cloudinit", without extension, or "" for the next free disk name.
+	Name     string
+	Bytes    uint64
+	Identity string
+	Created  int64
+}
+
+// DefaultFormat is the format of an image whose format nobody names.
+func (t Type) DefaultFormat() string { return "raw" }
+
+// Allocate makes a blank volume. It fails in Proxmox VE's words when the format is not supported, the name is taken
+// or the room does not suffice.
+func (s *Storage) Allocate(r Request) (*Volume, error) {
+	p, err := s.pool(r.Node)
+	if err != nil {
+		return nil, err
+	}
+
+	if r.Format == "" {
+		r.Format = s.Type.DefaultFormat()
+	}
+
+	if !s.Type.FileBased() && r.Format != "raw" {
+		return nil, fmt.Errorf("unsupported format '%s'", r.Format)
+	}
+
+	name := r.Name
+	if name == "" {
+		name = s.nextName(p, r.VMID, r.Format)
+	}
+
+	v := &Volume{
+		ID: s.volumeID(r.VMID, name, r.Format), VMID: r.VMID, Content: Images, Format: r.Format,
+		Size: r.Bytes, Identity: r.Identity, Created: r.Created,
+	}
+
+	if _, taken := p.Volumes[v.ID]; taken {
+		return nil, fmt.Errorf("disk image '%s' already exists", s.FilePath(v))
+	}
+
+	if err := s.checkRoom(p, v, r.Bytes); err != nil {
+		return nil, err
+	}
+
+	p.Volumes[v.ID] = v
+
+	return v, nil
+}
+
+func (s *Storage) checkRoom(p *pool, v *Volume, bytes uint64) error {
+	if s.Type.thin() || bytes <= p.Total-min(p.used(s.Type), p.Total) {
+		return nil
+	}
+
+	return fmt.Errorf("zfs error: cannot create '%s/%s': out of space", s.ID, path.Base(v.ID))
+}
+
+func (s *Storage) volumeID(vmid int, name, format string) string {
+	if s.Type.FileBased() {
+		return fmt.Sprintf("%s:%d/%s.%s", s.ID, vmid, name, format)
+	}
+
+	return s.ID + ":" + name
+}
+
+var diskNumber = regexp.MustCompile(`(?:vm|base)-(\d+)-disk-(\d+)(?:\.\w+)?$`)
+
+// nextName finds the lowest free disk number (pve-storage Plugin.pm, get_next_vm_diskname).
+func (s *Storage) nextName(p *pool, vmid int, format string) string {
+	taken := map[int]bool{}
+
+	for id := range p.Volumes {
+		match := diskNumber.FindStringSubmatch(id)
+		if match == nil || match[1] != strconv.Itoa(vmid) ||
+			s.Type.FileBased() && !strings.HasSuffix(id, "."+format) {
+			continue
+		}
+
+		if n, err := strconv.Atoi(match[2]); err == nil {
+			taken[n] = true
+		}
+	}
+
+	n := 0
+	for taken[n] {
+		n++
+	}
+
+	return fmt.Sprintf("vm-%d-disk-%d", vmid, n)
+}
+
+// Copy makes a full copy of a volume, possibly of another storage.
+func (s *Storage) Copy(source *Volume, r Request) (*Volume, error) {
+	r.Bytes = source.Size
+
+	v, err := s.Allocate(r)
+	if err != nil {
+		return nil, err
+	}
+
+	v.Used = source.Used
+
+	return v, nil
+}
+
+// Link makes a linked clone of a base volume of this storage.
+func (s *Storage) Link(source *Volume, r Request) (*Volume, error) {
+	p, err := s.pool(r.Node)
+	if err != nil {
+		return nil, err
+	}
+
+	if !source.Base() {
+		return nil, fmt.Errorf("clone_image only works on base images")
+	}
+
+	name := s.nextName(p, r.VMID, source.Format)
+	base := source.ID[strings.Index(source.ID, ":")+1:]
+	own := s.volumeID(r.VMID, name, source.Format)
+
+	v := &Volume{
+		ID: s.ID + ":" + base + "/" + own[strings.Index(own, ":")+1:], VMID: r.VMID, Content: Images,
+		Format: source.Format, Size: source.Size, Parent: source.ID, Identity: r.Identity, Created: r.Created,
+	}
+	p.Volumes[v.ID] = v
+
+	return v, nil
+}
+
+// MakeBase turns a volume into the base volume of a template and returns its new ID.
+func (s *Storage) MakeBase(node, id string) (string, error) {
+	p, err := s.pool(node)
+	if err != nil {
+		return "", err
+	}
+
+	v, ok := p.Volumes[id]
+	if !ok {
+		return "", fmt.Errorf("volume '%s' does not exist", id)
+	}
+
+	if v.Base() {
+		return id, nil
+	}
+
+	dir, name := path.Split(id[strings.Index(id, ":")+1:])
+
+	delete(p.Volumes, id)
+	v.ID = s.ID + ":" + dir + strings.Replace(name, "vm-", "base-", 1)
+	p.Volumes[v.ID] = v
+
+	return v.ID, nil
+}
+
+// Free removes a volume, and is content when there is none. A base volume that linked clones use stays.
+func (s *Storage) Free(node, id string) error {
+	p, err := s.pool(node)
+	if err != nil {
+		return err
+	}
+
+	for _, other := range p.Volumes {
+		if other.Parent == id {
+			return fmt.Errorf("base volume '%s' is still in use by linked clones", id[strings.Index(id, ":")+1:])
+		}
+	}
+
+	delete(p.Volumes, id)
+
+	return nil
+}
+
+// Resize grows a volume.
+func (s *Storage) Resize(node, id string, bytes uint64) error {
+	p, err := s.pool(node)
+	if err != nil {
+		return err
+	}
+
+	v, ok := p.Volumes[id]
+	if !ok {
+		return fmt.Errorf("volume '%s' does not exist", id)
+	}
+
+	if err := s.checkRoom(p, v, bytes-v.Size); err != nil {
+		return err
+	}
+
+	v.Size = bytes
+
+	return nil
+}
+
+// PutISO stores an ISO file that has arrived. It fails when the room does not suffice.
+func (s *Storage) PutISO(node, name string, bytes uint64, identity string, created int64) (*Volume, error) {
+	p, err := s.pool(node)
+	if err != nil {
+		return nil, err
+	}
+
+	if bytes > p.Total-min(p.used(s.Type), p.Total) {
+		return nil, fmt.Errorf("write error: No space left on device")
+	}
+
+	v := &Volume{
+		ID: s.ID + ":iso/" + name, Content: ISO, Format: "iso", Size: bytes, Used: bytes,
+		Identity: identity, Created: created,
+	}
+	p.Volumes[v.ID] = v
+
+	return v, nil
+}
+
+// Owned lists the images of a VM on a node.
+func (s *Storage) Owned(node string, vmid int) []*Volume {
+	volumes, err := s.Volumes(node)
+	if err != nil {
+		return nil
+	}
+
+	return slices.DeleteFunc(volumes, func(v *Volume) bool { return v.Content != Images || v.VMID != vmid })
+}
+
+// MoveNode hands a VM's local volume over to another node's pool, as an offline migration does.
+func (s *Storage) MoveNode(from, to, id string) error {
+	source, err := s.pool(from)
+	if err != nil {
+		return err
+	}
+
+	target, err := s.pool(to)
+	if err != nil {
+		return err
+	}
+
+	v, ok := source.Volumes[id]
+	if !ok {
+		return fmt.Errorf("volume '%s' does not exist", id)
+	}
+
+	if err := s.checkRoom(target, v, v.Size); err != nil && source != target {
+		return err
+	}
+
+	delete(source.Volumes, id)
+	target.Volumes[id] = v
+
+	return nil
+}

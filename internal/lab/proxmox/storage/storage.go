@@ -1,0 +1,221 @@
+// Package storage keeps the volumes of an emulated host: their names, owners and sizes, and how much room is left.
+// The bytes themselves are nowhere kept.
+package storage
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Type is a storage plugin of Proxmox VE.
+type Type string
+
+// The plugins that the lab emulates.
+const (
+	Dir     Type = "dir"
+	NFS     Type = "nfs"
+	ZFSPool Type = "zfspool"
+	LVMThin Type = "lvmthin"
+	RBD     Type = "rbd"
+)
+
+// Content types.
+const (
+	Images = "images"
+	ISO    = "iso"
+)
+
+// Known tells whether the lab emulates the plugin.
+func (t Type) Known() bool { return slices.Contains([]Type{Dir, NFS, ZFSPool, LVMThin, RBD}, t) }
+
+// FileBased tells whether volumes are files, which have an extension and may be ISO images.
+func (t Type) FileBased() bool { return t == Dir || t == NFS }
+
+// thin tells whether a volume takes room only as it fills. A zvol reserves its size unless the storage is declared
+// sparse (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
+func (t Type) thin() bool { return t != ZFSPool }
+
+// Definition is a storage as storage.cfg declares it.
+type Definition struct {
+	ID      string   `json:"id"`
+	Type    Type     `json:"type"`
+	Content []string `json:"content"`
+	Shared  bool     `json:"shared"`
+	// Nodes are those that have the storage; none means all.
+	Nodes []string `json:"nodes,omitempty"`
+	// Path is the folder of a file-based storage.
+	Path string `json:"path,omitempty"`
+}
+
+// Holds tells whether a content type may be put there.
+func (d *Definition) Holds(content string) bool { return slices.Contains(d.Content, content) }
+
+// OnNode tells whether a node has the storage.
+func (d *Definition) OnNode(node string) bool {
+	return len(d.Nodes) == 0 || slices.Contains(d.Nodes, node)
+}
+
+// ContentList writes the content types as Proxmox VE lists them.
+func (d *Definition) ContentList() string {
+	sorted := slices.Clone(d.Content)
+	slices.Sort(sorted)
+
+	return strings.Join(sorted, ",")
+}
+
+// Volume is one image or file.
+type Volume struct {
+	// ID is the complete volume ID, "local-zfs:vm-101-disk-0".
+	ID string `json:"id"`
+	// VMID is the owner, or 0 for an ISO file.
+	VMID    int    `json:"vmid,omitempty"`
+	Content string `json:"content"`
+	Format  string `json:"format"`
+	// Size is the virtual size in bytes, Used what has been written.
+	Size uint64 `json:"size"`
+	Used uint64 `json:"used"`
+	// Parent is the base volume of a linked clone.
+	Parent string `json:"parent,omitempty"`
+	// Identity tells this volume from any other that ever had its name.
+	Identity string `json:"identity"`
+	// Created is in seconds since 1970.
+	Created int64 `json:"created"`
+}
+
+// Base tells whether the volume belongs to a template and is read-only.
+func (v *Volume) Base() bool {
+	name := path.Base(v.ID[strings.Index(v.ID, ":")+1:])
+	return strings.HasPrefix(name, "base-")
+}
+
+// pool is the room of a storage: one for a shared storage, one on each node for a local one.
+type pool struct {
+	Total    uint64             `json:"total"`
+	Reserved uint64             `json:"reserved"`
+	Volumes  map[string]*Volume `json:"volumes"`
+}
+
+func (p *pool) used(t Type) uint64 {
+	used := p.Reserved
+
+	for _, v := range p.Volumes {
+		if t.thin() || v.Parent != "" || v.Content != Images {
+			used += v.Used
+		} else {
+			used += v.Size
+		}
+	}
+
+	return used
+}
+
+// Storage is a storage with its volumes. It is not safe for concurrent use.
+type Storage struct {
+	Definition
+	Pools map[string]*pool `json:"pools"`
+}
+
+// New returns an empty storage.
+func New(d Definition) *Storage { return &Storage{Definition: d, Pools: map[string]*pool{}} }
+
+// AddRoom gives the storage room on a node: total bytes, of which reserved are used by what the lab knows nothing of.
+// A shared storage has one room whatever the node.
+func (s *Storage) AddRoom(node string, total, reserved uint64) {
+	s.Pools[s.poolName(node)] = &pool{Total: total, Reserved: reserved, Volumes: map[string]*Volume{}}
+}
+
+func (s *Storage) poolName(node string) string {
+	if s.Shared {
+		return ""
+	}
+
+	return node
+}
+
+func (s *Storage) pool(node string) (*pool, error) {
+	p, ok := s.Pools[s.poolName(node)]
+	if !ok || !s.OnNode(node) {
+		return nil, fmt.Errorf("storage '%s' is not available on node '%s'", s.ID, node)
+	}
+
+	return p, nil
+}
+
+// Room is how full a storage is, in bytes.
+type Room struct {
+	Total, Used, Available uint64
+}
+
+// Room reports the room on a node.
+func (s *Storage) Room(node string) (Room, error) {
+	p, err := s.pool(node)
+	if err != nil {
+		return Room{}, err
+	}
+
+	used := min(p.used(s.Type), p.Total)
+
+	return Room{Total: p.Total, Used: used, Available: p.Total - used}, nil
+}
+
+// Volumes lists the volumes on a node by ID.
+func (s *Storage) Volumes(node string) ([]*Volume, error) {
+	p, err := s.pool(node)
+	if err != nil {
+		return nil, err
+	}
+
+	volumes := make([]*Volume, 0, len(p.Volumes))
+	for _, v := range p.Volumes {
+		volumes = append(volumes, v)
+	}
+
+	slices.SortFunc(volumes, func(a, b *Volume) int { return strings.Compare(a.ID, b.ID) })
+
+	return volumes, nil
+}
+
+// Find returns a volume of a node.
+func (s *Storage) Find(node, id string) (*Volume, bool) {
+	p, err := s.pool(node)
+	if err != nil {
+		return nil, false
+	}
+
+	v, ok := p.Volumes[id]
+
+	return v, ok
+}
+
+// FilePath is where a volume lies on the node.
+func (s *Storage) FilePath(v *Volume) string {
+	name := v.ID[strings.Index(v.ID, ":")+1:]
+
+	switch {
+	case v.Content == ISO:
+		return path.Join(s.Path, "template", name)
+	case s.Type.FileBased():
+		return path.Join(s.Path, "images", name)
+	case s.Type == ZFSPool:
+		return path.Join("/dev/zvol", s.ID, path.Base(name))
+	default:
+		return path.Join("/dev", s.ID, path.Base(name))
+	}
+}
+
+// Adopt takes over the rooms and nodes of the same storage as it is configured now; volumes stay.
+func (s *Storage) Adopt(configured *Storage) {
+	s.Content, s.Path, s.Nodes = configured.Content, configured.Path, configured.Nodes
+
+	for name, p := range configured.Pools {
+		known, ok := s.Pools[name]
+		if !ok {
+			s.Pools[name] = p
+			continue
+		}
+
+		known.Total, known.Reserved = p.Total, p.Reserved
+	}
+}

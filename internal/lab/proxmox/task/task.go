@@ -1,0 +1,195 @@
+// Package task emulates Proxmox VE's workers: each has a UPID, a log and an exit status.
+package task
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// StatusOK is the exit status of a task that did its work.
+const StatusOK = "OK"
+
+// unexpected is what Proxmox VE reads from the log of a worker that was killed (pve-common Tools.pm, upid_read_status).
+const unexpected = "unexpected status"
+
+// Record is a task as it is kept.
+type Record struct {
+	UPID string `json:"upid"`
+	Node string `json:"node"`
+	Type string `json:"type"`
+	// ID is what the task works on, mostly a VMID.
+	ID    string   `json:"id"`
+	User  string   `json:"user"`
+	PID   int      `json:"pid"`
+	Start int64    `json:"starttime"`
+	End   int64    `json:"endtime,omitempty"`
+	Exit  string   `json:"exitstatus,omitempty"`
+	Log   []string `json:"log,omitempty"`
+	// PStart is the worker's start in clock ticks since the host booted.
+	PStart int64 `json:"pstart"`
+}
+
+// Running tells whether the worker is still at it.
+func (r *Record) Running() bool { return r.Exit == "" }
+
+// List keeps the tasks of all nodes. It is safe for concurrent use.
+type List struct {
+	mu    sync.Mutex
+	tasks map[string]*Record
+	order []string
+	pid   int
+	boot  time.Time
+	now   func() time.Time
+}
+
+// mostKept bounds the memory of a lab that runs for days.
+const mostKept = 2000
+
+// NewList returns an empty list; now is the host's clock.
+func NewList(now func() time.Time) *List {
+	const firstPID = 1200
+	return &List{tasks: map[string]*Record{}, pid: firstPID, boot: now(), now: now}
+}
+
+// NextPID hands out a process ID, for workers and for virtual machines.
+func (l *List) NextPID() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return l.nextPID()
+}
+
+func (l *List) nextPID() int {
+	l.pid++
+	return l.pid
+}
+
+// Add registers a worker that is about to run.
+func (l *List) Add(node, kind, id, user string) Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	const ticksPerSecond = 100
+
+	r := &Record{
+		Node: node, Type: kind, ID: id, User: user, PID: l.nextPID(), Start: l.now().Unix(),
+		PStart: int64(l.now().Sub(l.boot).Seconds()*ticksPerSecond) + 1,
+	}
+	// pve-common Tools.pm, upid_encode.
+	r.UPID = fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:", node, r.PID, r.PStart, r.Start, kind, id, user)
+
+	l.tasks[r.UPID] = r
+	l.order = append(l.order, r.UPID)
+	l.forgetOldest()
+
+	return *r
+}
+
+func (l *List) forgetOldest() {
+	if len(l.order) <= mostKept {
+		return
+	}
+
+	for i, upid := range l.order {
+		if !l.tasks[upid].Running() {
+			delete(l.tasks, upid)
+			l.order = slices.Delete(l.order, i, i+1)
+
+			return
+		}
+	}
+}
+
+// Print appends to the log of a task, line by line.
+func (l *List) Print(upid, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if r, ok := l.tasks[upid]; ok {
+		r.Log = append(r.Log, strings.Split(strings.TrimRight(text, "\n"), "\n")...)
+	}
+}
+
+// Finish ends a task with the error of its work, or StatusOK (pve-common RESTEnvironment.pm, fork_worker).
+func (l *List) Finish(upid string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	r, ok := l.tasks[upid]
+	if !ok || !r.Running() {
+		return
+	}
+
+	r.End = l.now().Unix()
+
+	if err == nil {
+		r.Exit = StatusOK
+		r.Log = append(r.Log, "TASK OK")
+
+		return
+	}
+
+	r.Exit = strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", " ")
+	r.Log = append(r.Log, "TASK ERROR: "+r.Exit)
+}
+
+// Find returns a copy of a task.
+func (l *List) Find(upid string) (Record, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	r, ok := l.tasks[upid]
+	if !ok {
+		return Record{}, false
+	}
+
+	return copyOf(r), true
+}
+
+// All returns copies of all tasks, newest first.
+func (l *List) All() []Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	all := make([]Record, 0, len(l.order))
+	for _, upid := range slices.Backward(l.order) {
+		all = append(all, copyOf(l.tasks[upid]))
+	}
+
+	return all
+}
+
+func copyOf(r *Record) Record {
+	c := *r
+	c.Log = slices.Clone(r.Log)
+
+	return c
+}
+
+// Restore fills the list with tasks of an earlier life of the host, oldest first. Those that were running then have
+// been killed.
+func (l *List) Restore(records []Record) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	for _, r := range records {
+		if r.Running() {
+			r.Exit, r.End = unexpected, l.now().Unix()
+		}
+
+		l.pid = max(l.pid, r.PID)
+		l.tasks[r.UPID] = &r
+		l.order = append(l.order, r.UPID)
+	}
+}
+
+// upidForm is that of pve-common Tools.pm, upid_decode.
+var upidForm = regexp.MustCompile(
+	`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:[0-9A-Fa-f]{8}:[^:\s/]+:[^:\s/]*:[^:\s/]+:$`)
+
+// ValidUPID tells whether a text is the form of a UPID.
+func ValidUPID(text string) bool { return upidForm.MatchString(text) }

@@ -1,0 +1,63 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// mostField bounds a field of an upload that is not the file.
+const mostField = 64 * 1024
+
+// readUpload reads a multipart body: its fields are parameters, and of the file only name and size are kept
+// (AnyEvent.pm, file_upload_multipart).
+func readUpload(r *http.Request) (schema.Params, uint64, error) {
+	if r.ContentLength <= 0 {
+		return nil, 0, &statusError{
+			status: http.StatusNotImplemented, message: "upload without content length header not supported", plain: true,
+		}
+	}
+
+	reader, err := r.MultipartReader()
+	if err != nil {
+		message := fmt.Sprintf("upload 'Content-Type '%s' not implemented", r.Header.Get("Content-Type"))
+		return nil, 0, &statusError{status: statusUnknownContent, message: message, plain: true}
+	}
+
+	params := schema.Params{}
+
+	var size uint64
+
+	for {
+		part, err := reader.NextPart()
+		if errors.Is(err, io.EOF) {
+			return params, size, nil
+		}
+
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the upload: %w", err)
+		}
+
+		if part.FileName() != "" {
+			written, err := io.Copy(io.Discard, part)
+			if err != nil {
+				return nil, 0, fmt.Errorf("read the upload: %w", err)
+			}
+
+			size = uint64(written)
+			params["filename"] = schema.Scalar(part.FileName())
+
+			continue
+		}
+
+		value, err := io.ReadAll(io.LimitReader(part, mostField))
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the upload: %w", err)
+		}
+
+		params[part.FormName()] = schema.Scalar(string(value))
+	}
+}

@@ -1,0 +1,428 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// cloning is a request to clone a VM.
+type cloning struct {
+	call    *call
+	newID   int
+	target  string
+	storage string
+	format  string
+	pool    string
+	running bool
+}
+
+// clonePlan is what the checks find out: the new configuration without its disks, and the disks to copy.
+type clonePlan struct {
+	conf   *vmconfig.Config
+	drives []*vmconfig.Drive
+	full   bool
+}
+
+// cloneVM answers POST /nodes/{node}/qemu/{vmid}/clone (API2/Qemu.pm, clone_vm).
+func (s *Server) cloneVM(c *call) (any, error) {
+	if c.params.Has("snapname") {
+		return nil, fmt.Errorf("snapshot '%s' does not exist", c.params.Get("snapname"))
+	}
+
+	r := &cloning{
+		call: c, newID: c.params.Int("newid", 0), target: c.params.Get("target"), storage: c.params.Get("storage"),
+		format: c.params.Get("format"), pool: c.params.Get("pool"),
+	}
+	if r.target == c.node || r.target == "localhost" {
+		r.target = ""
+	}
+
+	s.mu.Lock()
+	if source, err := s.state.find(c.node, c.vmid); err == nil {
+		r.running = source.Running
+	}
+	s.mu.Unlock()
+
+	if _, err := s.planClone(r); err != nil {
+		return nil, err
+	}
+
+	return s.fork(c.node, "qmclone", strconv.Itoa(c.vmid), c.identity, r.newID, func(w *worker) error {
+		return s.clone(w, r)
+	})
+}
+
+// planClone makes the checks that are made when the request arrives and again when the worker has its locks.
+func (s *Server) planClone(r *cloning) (*clonePlan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if err := s.checkCloneTarget(r); err != nil {
+		return nil, err
+	}
+
+	source, err := s.state.find(r.call.node, r.call.vmid)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkLock(source); err != nil {
+		return nil, err
+	}
+
+	plan := &clonePlan{full: r.call.params.Bool("full", !source.Config.Template())}
+
+	switch {
+	case source.Running != r.running:
+		return nil, errors.New("unexpected state change")
+	case r.storage != "" && !plan.full:
+		return nil, errors.New("parameter 'storage' not allowed for linked clones")
+	case r.format != "" && !plan.full:
+		return nil, errors.New("parameter 'format' not allowed for linked clones")
+	}
+
+	drives, err := s.drives(source.Config)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkCloneAccess(r, source, drives); err != nil {
+		return nil, err
+	}
+
+	if other, ok := s.state.VMs[r.newID]; ok && other.Node == r.call.node {
+		return nil, fmt.Errorf("unable to create VM %d: config file already exists", r.newID)
+	}
+
+	return plan, s.fillClone(r, source, drives, plan)
+}
+
+func (s *Server) checkCloneTarget(r *cloning) error {
+	if _, ok := s.state.Access.Pools[r.pool]; r.pool != "" && !ok {
+		return &access.Refusal{Detail: fmt.Sprintf("pool '%s' does not exist", r.pool)}
+	}
+
+	if _, ok := s.host(r.target); r.target != "" && !ok {
+		return fmt.Errorf("no such cluster node '%s'", r.target)
+	}
+
+	if r.storage == "" {
+		return nil
+	}
+
+	st, err := s.state.storage(r.storage, r.call.node)
+	if err != nil {
+		return err
+	}
+
+	if !st.Holds(storage.Images) {
+		return schema.BadParam("storage", "storage '%s' does not support vm images", r.storage)
+	}
+
+	if r.target == "" {
+		return nil
+	}
+
+	if _, err := s.state.storage(r.storage, r.target); err != nil {
+		return err
+	}
+
+	if !st.Shared {
+		return fmt.Errorf("can't clone to non-shared storage '%s'", r.storage)
+	}
+
+	return nil
+}
+
+// checkCloneAccess demands the room, the devices and the bridges (API2/Qemu.pm, check_storage_access_clone).
+func (s *Server) checkCloneAccess(r *cloning, source *vm, drives []*vmconfig.Drive) error {
+	shared := true
+
+	for _, drive := range drives {
+		id := drive.Storage()
+		if id == "" {
+			continue
+		}
+
+		st, err := s.state.storage(id, r.call.node)
+		if err != nil {
+			return err
+		}
+
+		shared = shared && st.Shared
+
+		if drive.CDROM() {
+			continue
+		}
+
+		if r.storage != "" {
+			id = r.storage
+		}
+
+		if err := s.state.Access.Check(r.call.identity, "/storage/"+id, false, "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	}
+
+	for _, key := range source.Config.Keys() {
+		if !hostpciKey.MatchString(key) && !usbKey.MatchString(key) {
+			continue
+		}
+
+		if err := s.checkDevice(r.call.identity, r.newID, r.pool, key, source.Config.Get(key)); err != nil {
+			return err
+		}
+	}
+
+	if err := s.checkBridges(r.call.identity, source.Config.Values); err != nil {
+		return err
+	}
+
+	if r.target != "" && !shared {
+		return fmt.Errorf("can't clone VM to node '%s' (VM uses local storage)", r.target)
+	}
+
+	return nil
+}
+
+// fillClone copies the settings: new MAC addresses, new UUIDs, no template, and of the drives only CD-ROMs.
+func (s *Server) fillClone(r *cloning, source *vm, drives []*vmconfig.Drive, plan *clonePlan) error {
+	conf := vmconfig.New()
+	maps.Copy(conf.Values, source.Config.Values)
+
+	for _, key := range conf.Keys() {
+		if unusedKey.MatchString(key) || key == "template" {
+			conf.Delete(key)
+		}
+	}
+
+	for _, drive := range drives {
+		if drive.CDROM() && !drive.CloudInit() {
+			continue
+		}
+
+		if err := s.checkCopy(r, drive, plan.full); err != nil {
+			return err
+		}
+
+		plan.drives = append(plan.drives, drive)
+		conf.Delete(drive.Key)
+	}
+
+	conf.Set("lock", "clone")
+	conf.Set("name", "Copy-of-VM-"+source.name())
+
+	for _, key := range []string{"name", "description"} {
+		if value := r.call.params.Get(key); value != "" {
+			conf.Set(key, value)
+		}
+	}
+
+	plan.conf = conf
+
+	return nil
+}
+
+// checkCopy fails for volumes that cannot be copied that way.
+func (s *Server) checkCopy(r *cloning, drive *vmconfig.Drive, full bool) error {
+	st, err := s.state.storage(drive.Storage(), r.call.node)
+	if err != nil {
+		return err
+	}
+
+	v, ok := st.Find(r.call.node, drive.Volume())
+	if !ok {
+		return fmt.Errorf("volume '%s' does not exist", drive.Volume())
+	}
+
+	if !full && !drive.CloudInit() && !v.Base() {
+		return fmt.Errorf("Linked clone feature is not supported for '%s' (%s)", drive.Volume(), drive.Key)
+	}
+
+	return nil
+}
+
+// name is the VM's name, or what is shown in its place.
+func (m *vm) name() string {
+	if name := m.Config.Get("name"); name != "" {
+		return name
+	}
+
+	return strconv.Itoa(m.ID)
+}
+
+// clone is the worker: shared lock on the source, exclusive lock on the new VM, then the copying.
+func (s *Server) clone(w *worker, r *cloning) error {
+	limit := s.config.Pace.Timeout(pace.WorkerLockTimeout)
+
+	if err := s.config.Faults.Step(w.ctx, w.info, StepLock); err != nil {
+		return err
+	}
+
+	lockSource := s.locks.Shared
+	if r.running {
+		lockSource = s.locks.Exclusive
+	}
+
+	releaseSource, err := lockSource(w.ctx, flock.ConfigFile(r.call.vmid), limit)
+	if err != nil {
+		return err
+	}
+	defer releaseSource()
+
+	releaseNew, err := s.locks.Exclusive(w.ctx, flock.ConfigFile(r.newID), limit)
+	if err != nil {
+		return err
+	}
+	defer releaseNew()
+
+	plan, err := s.planClone(r)
+	if err != nil {
+		return err
+	}
+
+	if err := s.beginClone(r, plan); err != nil {
+		return err
+	}
+
+	return s.copyDisks(w, r, plan)
+}
+
+// beginClone makes the new configuration appear, with nothing but its lock.
+func (s *Server) beginClone(r *cloning, plan *clonePlan) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if other, ok := s.state.VMs[r.newID]; ok {
+		return fmt.Errorf("unable to create VM %d: config file already exists on node '%s'", r.newID, other.Node)
+	}
+
+	if err := s.renew(plan.conf, r.newID); err != nil {
+		return err
+	}
+
+	locked := vmconfig.New()
+	locked.Set("lock", "clone")
+	s.state.VMs[r.newID] = &vm{ID: r.newID, Node: r.call.node, Config: locked}
+	s.changed()
+
+	return nil
+}
+
+// renew gives a copied configuration its own identity.
+func (s *Server) renew(conf *vmconfig.Config, vmid int) error {
+	for _, key := range conf.NetworkKeys() {
+		card, err := vmconfig.ParseCard(conf.Get(key), s.fields(key))
+		if err != nil {
+			return fmt.Errorf("unable to parse network device '%s'", key)
+		}
+
+		if err := card.GenerateMAC(s.random(fmt.Sprintf("vm %d %s", vmid, key))); err != nil {
+			return err
+		}
+
+		conf.Set(key, card.String())
+	}
+
+	id, err := s.uuid(vmid, "smbios")
+	if err != nil {
+		return err
+	}
+
+	smbios, err := schema.ParseProperties(s.fields("smbios1"), conf.Get("smbios1"))
+	if err != nil {
+		return err
+	}
+
+	smbios["uuid"] = id
+	conf.Set("smbios1", schema.PrintProperties(s.fields("smbios1"), smbios))
+
+	if !conf.Has("vmgenid") {
+		return nil
+	}
+
+	if id, err = s.uuid(vmid, "vmgenid"); err == nil {
+		conf.Set("vmgenid", id)
+	}
+
+	return err
+}
+
+// copyDisks copies one disk after the other and writes the configuration after each. What fails is undone.
+func (s *Server) copyDisks(w *worker, r *cloning, plan *clonePlan) error {
+	copier := &diskCopier{
+		maker: diskMaker{s: s, node: r.call.node, vmid: r.newID, conf: plan.conf, print: w.print},
+		w:     w, storage: r.storage, format: r.format, full: plan.full,
+	}
+
+	err := s.config.Faults.Step(w.ctx, w.info, StepCopy)
+
+	slices.SortFunc(plan.drives, func(a, b *vmconfig.Drive) int { return strings.Compare(a.Key, b.Key) })
+
+	for _, drive := range plan.drives {
+		if err != nil {
+			break
+		}
+
+		if err = copier.copy(drive); err == nil {
+			plan.conf.Set(drive.Key, drive.String())
+			s.publish(r.newID, plan.conf)
+		}
+	}
+
+	if err == nil && len(plan.drives) == 0 {
+		err = s.wait(w.ctx, pace.VMClone)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.changed()
+
+	if err != nil {
+		copier.maker.undo()
+		delete(s.state.VMs, r.newID)
+
+		return fmt.Errorf("clone failed: %w", err)
+	}
+
+	plan.conf.Delete("lock")
+	s.finishClone(w, r, plan)
+
+	return nil
+}
+
+// publish shows the configuration as far as it is.
+func (s *Server) publish(vmid int, conf *vmconfig.Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.state.VMs[vmid].Config = conf.Clone()
+	s.changed()
+}
+
+func (s *Server) finishClone(w *worker, r *cloning, plan *clonePlan) {
+	m := s.state.VMs[r.newID]
+	m.Config = plan.conf
+
+	if lag := s.config.Faults.Lag(w.info, EffectUnlock); lag > 0 {
+		m.LockUntil = s.config.Now().Add(max(s.config.Pace.Scaled(lag), time.Nanosecond))
+	}
+
+	if r.target != "" {
+		m.Node = r.target
+	}
+
+	s.state.Access.JoinPool(r.newID, r.pool)
+}

@@ -1,0 +1,277 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// creation is a new VM on its way.
+type creation struct {
+	call    *call
+	pool    string
+	storage string
+	start   bool
+	conf    *vmconfig.Config
+	drives  []*vmconfig.Drive
+}
+
+// qemuVersion is the emulator that the release comes with, as the "meta" setting records it.
+func (s *Server) qemuVersion() string {
+	if s.config.Release == schema.Release84 {
+		return "9.2.0"
+	}
+
+	return "10.1.2"
+}
+
+// createVM answers POST /nodes/{node}/qemu (API2/Qemu.pm, create_vm).
+func (s *Server) createVM(c *call) (any, error) {
+	if c.params.Has("archive") {
+		return nil, errors.New("restoring backups is not emulated")
+	}
+
+	creation, err := s.planCreation(c)
+	if err != nil {
+		return nil, err
+	}
+
+	vmid := creation.call.params.Int("vmid", 0)
+	if err := s.reserve(c, vmid); err != nil {
+		return nil, fmt.Errorf("unable to create VM %d - %w", vmid, err)
+	}
+
+	return s.fork(c.node, "qmcreate", strconv.Itoa(vmid), c.identity, vmid, func(w *worker) error {
+		return s.create(w, creation, vmid)
+	})
+}
+
+// planCreation makes every check that Proxmox VE makes before it starts a worker.
+func (s *Server) planCreation(c *call) (*creation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	p := &creation{
+		call: c, pool: c.params.Get("pool"), storage: c.params.Get("storage"), start: c.params.Bool("start", false),
+	}
+	vmid := c.params.Int("vmid", 0)
+	settings := resolveCDROM(c.params.Without(
+		"node", "vmid", "pool", "storage", "start", "archive", "force", "unique", "bwlimit", "live-restore",
+		"import-working-storage", "ha-managed"))
+
+	if err := s.checkCreate(p, vmid); err != nil {
+		return nil, err
+	}
+
+	drives, err := s.checkDrives(settings)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, drive := range drives {
+		if err := s.checkDriveStorage(c.identity, c.node, vmid, drive, p.storage); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := s.checkSettings(c.identity, vmid, p.pool, settings.Names()); err != nil {
+		return nil, err
+	}
+
+	for _, name := range settings.Names() {
+		if err := s.checkDevice(c.identity, vmid, p.pool, name, settings.Get(name)); err != nil {
+			return nil, err
+		}
+	}
+
+	p.drives = drives
+	p.conf, err = s.newConfig(c, vmid, settings)
+
+	return p, err
+}
+
+func (s *Server) checkCreate(p *creation, vmid int) error {
+	db, identity := s.state.Access, p.call.identity
+
+	if _, ok := db.Pools[p.pool]; p.pool != "" && !ok {
+		return &access.Refusal{Detail: fmt.Sprintf("pool '%s' does not exist", p.pool)}
+	}
+
+	if p.storage != "" {
+		if err := db.Check(identity, "/storage/"+p.storage, false, "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	}
+
+	if db.CheckVM(identity, vmid, p.pool, false, "VM.Allocate") != nil {
+		return &access.Refusal{}
+	}
+
+	return nil
+}
+
+// resolveCDROM replaces the old name of the CD-ROM drive (API2/Qemu.pm, resolve_cdrom_alias).
+func resolveCDROM(params schema.Params) schema.Params {
+	value := params.Get("cdrom")
+	if value == "" {
+		return params
+	}
+
+	resolved := params.Without("cdrom")
+	resolved["ide2"] = schema.Scalar(value + ",media=cdrom")
+
+	return resolved
+}
+
+// newConfig writes the settings in normal form, drives aside.
+func (s *Server) newConfig(c *call, vmid int, settings schema.Params) (*vmconfig.Config, error) {
+	conf := vmconfig.New()
+
+	for _, name := range settings.Names() {
+		value := settings.Get(name)
+
+		switch {
+		case vmconfig.IsDrive(name), value == "":
+			continue
+		case vmconfig.IsNetwork(name):
+			card, err := s.parseCard(vmid, name, value)
+			if err != nil {
+				return nil, err
+			}
+
+			value = card.String()
+		case name == "tags":
+			value = vmconfig.UniqueTags(value)
+		}
+
+		conf.Set(name, value)
+	}
+
+	return conf, s.checkBridges(c.identity, conf.Values)
+}
+
+// reserve takes the VMID: from now on the configuration exists and is locked for its creation
+// (pve-guest-common AbstractConfig.pm, create_and_lock_config).
+func (s *Server) reserve(c *call, vmid int) error {
+	release, err := s.locks.Exclusive(c.ctx, flock.ConfigFile(vmid), s.config.Pace.Timeout(pace.ConfigLockTimeout/2))
+	if err != nil {
+		return err
+	}
+	defer release()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if other, ok := s.state.VMs[vmid]; ok {
+		return fmt.Errorf("VM %d already exists on node '%s'", vmid, other.Node)
+	}
+
+	conf := vmconfig.New()
+	conf.Set("lock", "create")
+	s.state.VMs[vmid] = &vm{ID: vmid, Node: c.node, Config: conf}
+	s.changed()
+
+	return nil
+}
+
+// create is the worker: it makes the disks and writes the configuration. A VM that could not be made leaves nothing.
+func (s *Server) create(w *worker, p *creation, vmid int) error {
+	release, err := s.locks.Exclusive(w.ctx, flock.ConfigFile(vmid), s.config.Pace.Timeout(pace.WorkerLockTimeout))
+	if err == nil {
+		err = s.build(w, p, vmid)
+
+		release()
+	}
+
+	if err != nil {
+		s.mu.Lock()
+		delete(s.state.VMs, vmid)
+		s.mu.Unlock()
+
+		return fmt.Errorf("unable to create VM %d - %w", vmid, err)
+	}
+
+	if p.start {
+		return s.startVM(w, vmid, p.call.node)
+	}
+
+	return nil
+}
+
+func (s *Server) build(w *worker, p *creation, vmid int) error {
+	maker := &diskMaker{
+		s: s, node: p.call.node, vmid: vmid, template: p.conf.Template(), conf: p.conf, fallback: p.storage,
+		print: w.print,
+	}
+
+	err := s.config.Faults.Step(w.ctx, w.info, StepAllocate)
+
+	for _, drive := range p.drives {
+		if err != nil {
+			break
+		}
+
+		if err = maker.make(w.ctx, drive); err == nil {
+			p.conf.Set(drive.Key, drive.String())
+		}
+	}
+
+	if err == nil {
+		err = s.wait(w.ctx, pace.VMCreate)
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if err == nil {
+		err = s.complete(p.conf, vmid)
+	}
+
+	if err != nil {
+		maker.undo()
+		return err
+	}
+
+	s.state.VMs[vmid].Config = p.conf
+	s.state.Access.JoinPool(vmid, p.pool)
+	s.changed()
+
+	return nil
+}
+
+// complete fills in what Proxmox VE decides for a new VM.
+func (s *Server) complete(conf *vmconfig.Config, vmid int) error {
+	conf.Set("meta", fmt.Sprintf("creation-qemu=%s,ctime=%d", s.qemuVersion(), s.config.Now().Unix()))
+
+	if !conf.Has("boot") {
+		if boot := conf.DefaultBoot(); boot != "" {
+			conf.Set("boot", boot)
+		}
+	}
+
+	if !conf.Has("smbios1") {
+		id, err := s.uuid(vmid, "smbios")
+		if err != nil {
+			return err
+		}
+
+		conf.Set("smbios1", "uuid="+id)
+	}
+
+	if generation := conf.Get("vmgenid"); generation == "" || generation == "1" {
+		id, err := s.uuid(vmid, "vmgenid")
+		if err != nil {
+			return err
+		}
+
+		conf.Set("vmgenid", id)
+	}
+
+	return nil
+}

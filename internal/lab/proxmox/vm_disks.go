@@ -1,0 +1,290 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// Sizes of disks that have a fixed one (qemu-server QemuServer/Drive.pm, QemuServer/Cloudinit.pm, OVMF.pm).
+const (
+	cloudInitBytes = 4 << 20
+	tpmBytes       = 4 << 20
+	efiBytes       = 528 << 10
+	efiSmallBytes  = 128 << 10
+)
+
+// diskMaker makes the disks that a request asks for, and frees them again if a later one fails.
+type diskMaker struct {
+	s        *Server
+	node     string
+	vmid     int
+	template bool
+	// conf is the configuration that the disks are for, fallback the storage of a request that names none.
+	conf     *vmconfig.Config
+	fallback string
+	made     []*storage.Volume
+	// print logs what was made.
+	print func(format string, args ...any)
+}
+
+// make turns the request for one drive into the drive as the configuration has it (API2/Qemu.pm, create_disks). The
+// storage is locked while a volume is allocated; the server's state must not be locked by the caller.
+func (m *diskMaker) make(ctx context.Context, drive *vmconfig.Drive) error {
+	target, size, blank := drive.NewDisk()
+	blank = blank && !drive.CDROM()
+	cloudInit := strings.HasSuffix(drive.Volume(), ":cloudinit")
+
+	if blank && target == "" {
+		target = m.fallback
+	}
+
+	if cloudInit {
+		target = drive.Storage()
+	}
+
+	if blank || cloudInit {
+		release, err := m.s.lockStorage(ctx, m.node, target)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+
+	m.s.mu.Lock()
+	defer m.s.mu.Unlock()
+
+	switch {
+	case drive.Volume() == "none" || drive.Volume() == "cdrom":
+		delete(drive.Options, "size")
+		return nil
+	case cloudInit:
+		return m.makeCloudInit(drive)
+	case blank:
+		return m.makeDisk(drive, target, size)
+	default:
+		return m.attach(drive)
+	}
+}
+
+func (m *diskMaker) makeCloudInit(drive *vmconfig.Drive) error {
+	for _, key := range m.conf.DriveKeys() {
+		if other, err := m.s.parseDrive(key, m.conf.Get(key)); err == nil && key != drive.Key && other.CloudInit() {
+			return fmt.Errorf("%s - cloud-init drive is already attached at '%s'", drive.Key, key)
+		}
+	}
+
+	format := drive.Options["format"]
+
+	st, err := m.s.state.storage(drive.Storage(), m.node)
+	if err != nil {
+		return err
+	}
+
+	if format == "" && st.Type.FileBased() {
+		format = "qcow2"
+	}
+
+	name := fmt.Sprintf("vm-%d-cloudinit", m.vmid)
+
+	v, err := m.allocate(st, storage.Request{Format: format, Name: name, Bytes: cloudInitBytes})
+	if err != nil {
+		return err
+	}
+
+	drive.Options["media"] = "cdrom"
+	m.settle(drive, v)
+	delete(drive.Options, "size")
+
+	return nil
+}
+
+func (m *diskMaker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
+	if drive.Options["import-from"] != "" {
+		return fmt.Errorf("cannot import from '%s' - importing disk images is not emulated", drive.Options["import-from"])
+	}
+
+	st, err := m.s.state.storage(target, m.node)
+	if err != nil {
+		return err
+	}
+
+	size, ok := schema.ParseSize(gib + "G")
+	if !ok {
+		return schema.BadParam(drive.Key, "unable to parse drive options")
+	}
+
+	format := drive.Options["format"]
+
+	switch {
+	case drive.Key == "efidisk0" && drive.Options["efitype"] == "4m":
+		size = efiBytes
+	case drive.Key == "efidisk0":
+		size = efiSmallBytes
+	case drive.Key == "tpmstate0":
+		size, format = tpmBytes, "raw"
+	}
+
+	v, err := m.allocate(st, storage.Request{Format: format, Bytes: size})
+	if err != nil {
+		return err
+	}
+
+	if m.template {
+		if _, err := st.MakeBase(m.node, v.ID); err != nil {
+			return err
+		}
+	}
+
+	m.settle(drive, v)
+	m.print("%s: successfully created disk '%s'", drive.Key, drive)
+
+	return nil
+}
+
+func (m *diskMaker) allocate(st *storage.Storage, r storage.Request) (*storage.Volume, error) {
+	identity, err := m.s.uuid(m.vmid, "disk")
+	if err != nil {
+		return nil, err
+	}
+
+	r.Node, r.VMID, r.Identity, r.Created = m.node, m.vmid, identity, m.s.config.Now().Unix()
+
+	v, err := st.Allocate(r)
+	if err != nil {
+		return nil, err
+	}
+
+	m.made = append(m.made, v)
+
+	return v, nil
+}
+
+// settle records the volume in the drive.
+func (m *diskMaker) settle(drive *vmconfig.Drive, v *storage.Volume) {
+	drive.Options["file"] = v.ID
+	drive.SetSize(v.Size)
+	delete(drive.Options, "format")
+}
+
+// attach uses a volume that exists.
+func (m *diskMaker) attach(drive *vmconfig.Drive) error {
+	volume := drive.Volume()
+
+	st, err := m.s.state.storage(drive.Storage(), m.node)
+	if err != nil {
+		return err
+	}
+
+	v, ok := st.Find(m.node, volume)
+	if !ok {
+		return missingVolume(volume)
+	}
+
+	if format := drive.Options["format"]; format != "" && format != v.Format && v.Content == storage.Images {
+		return fmt.Errorf("drive '%s' - volume '%s' - 'format=%s' option different from storage format '%s'",
+			drive.Key, volume, format, v.Format)
+	}
+
+	drive.SetSize(v.Size)
+
+	return nil
+}
+
+// undo frees what was made.
+func (m *diskMaker) undo() {
+	for _, v := range m.made {
+		m.s.freeVolume(m.node, v.ID)
+	}
+}
+
+// freeVolume removes a volume; what cannot be removed stays, as on a real host, which only warns.
+func (s *Server) freeVolume(node, id string) {
+	storageID, _, _ := strings.Cut(id, ":")
+
+	st, err := s.state.storage(storageID, node)
+	if err == nil {
+		err = st.Free(node, id)
+	}
+
+	if err != nil {
+		s.journal.note("volume not freed", err)
+	}
+}
+
+var isoExtension = regexp.MustCompile(`(?i)\.(?:iso|img)$`)
+
+// checkDrives verifies the drives among the parameters and brings them into form (API2/Qemu.pm, check_drive_param).
+func (s *Server) checkDrives(params schema.Params) ([]*vmconfig.Drive, error) {
+	var drives []*vmconfig.Drive
+
+	for _, key := range params.Names() {
+		if !vmconfig.IsDrive(key) || params.Get(key) == "" {
+			continue
+		}
+
+		drive, err := s.parseDrive(key, params.Get(key))
+		if err != nil {
+			return nil, err
+		}
+
+		if strings.Contains(drive.Volume(), ":iso/") && isoExtension.MatchString(drive.Volume()) && !drive.CDROM() {
+			return nil, schema.BadParam(key, "explicit 'media=cdrom' is required for iso images")
+		}
+
+		if drive.CDROM() && drive.Options["format"] != "" {
+			return nil, schema.BadParam(key, "unable to parse drive options")
+		}
+
+		drives = append(drives, drive)
+	}
+
+	return drives, nil
+}
+
+// lockStorage takes the lock under which volumes of a storage are allocated, and spends the time of an allocation.
+func (s *Server) lockStorage(ctx context.Context, node, id string) (func(), error) {
+	s.mu.Lock()
+	st, err := s.state.storage(id, node)
+	s.mu.Unlock()
+
+	if err != nil {
+		return nil, err
+	}
+
+	// Local storages are locked by a file of the node, shared ones in the cluster file system (pve-storage
+	// Storage/Plugin.pm, cluster_lock_storage; pve-cluster Cluster.pm, cfs_lock).
+	name := "/var/lock/pve-manager/pve-storage-" + id
+	file, text := node+name, flock.TimeoutText(name)
+
+	if st.Shared {
+		file = "/etc/pve/priv/lock/storage-" + id
+		text = fmt.Sprintf("cfs-lock 'storage-%s' error: got lock request timeout", id)
+	}
+
+	release, err := s.locks.Exclusive(ctx, file, s.config.Pace.Timeout(pace.StorageLockTimeout))
+
+	var late *flock.TimeoutError
+	if errors.As(err, &late) {
+		return nil, &flock.TimeoutError{Text: text}
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.wait(ctx, pace.VolumeAllocate); err != nil {
+		release()
+		return nil, err
+	}
+
+	return release, nil
+}

@@ -1,0 +1,76 @@
+package proxmox
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// createPath is the method whose parameters describe all settings of a VM.
+const createPath = "/nodes/{node}/qemu"
+
+// fields returns the property string's fields of a VM setting.
+func (s *Server) fields(key string) map[string]*schema.Property {
+	method, ok := s.schema.Method("POST", createPath)
+	if !ok {
+		return nil
+	}
+
+	p, ok := schema.Lookup(method.Parameters, key)
+	if !ok {
+		return nil
+	}
+
+	return p.Fields()
+}
+
+// parseDrive reads a drive; its error is about the parameter of that name.
+func (s *Server) parseDrive(key, text string) (*vmconfig.Drive, error) {
+	drive, err := vmconfig.ParseDrive(key, text, s.fields(key))
+	if err != nil {
+		return nil, schema.BadParam(key, "unable to parse drive options")
+	}
+
+	return drive, nil
+}
+
+// drives reads all drives of a configuration, in Proxmox VE's order.
+func (s *Server) drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
+	var drives []*vmconfig.Drive
+
+	for _, key := range c.DriveKeys() {
+		drive, err := vmconfig.ParseDrive(key, c.Get(key), s.fields(key))
+		if err != nil {
+			return nil, fmt.Errorf("unable to parse drive options for '%s'", key)
+		}
+
+		drives = append(drives, drive)
+	}
+
+	return drives, nil
+}
+
+// parseCard reads a network card and gives it an address if it has none.
+func (s *Server) parseCard(vmid int, key, text string) (*vmconfig.Card, error) {
+	card, err := vmconfig.ParseCard(text, s.fields(key))
+	if err != nil {
+		return nil, schema.BadParam(key, "invalid format - %s", err)
+	}
+
+	if card.Options["macaddr"] == "" {
+		if err := card.GenerateMAC(s.random(fmt.Sprintf("vm %d %s", vmid, key))); err != nil {
+			return nil, err
+		}
+	}
+
+	card.Options["macaddr"] = strings.ToUpper(card.Options["macaddr"])
+
+	return card, nil
+}
+
+// uuid draws a UUID for a VM.
+func (s *Server) uuid(vmid int, what string) (string, error) {
+	return vmconfig.NewUUID(s.random(fmt.Sprintf("vm %d %s", vmid, what)))
+}

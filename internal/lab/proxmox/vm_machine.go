@@ -1,0 +1,162 @@
+package proxmox
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+func badRootOption(name string) error {
+	return schema.BadParam(name, "Only root may use this option.")
+}
+
+// machine puts the hardware together that QEMU would show the guest (QemuServer.pm, config_to_command).
+func (s *Server) machine(m *vm) (Machine, error) {
+	machine := Machine{
+		VMID: m.ID, Name: m.Config.Get("name"), Host: m.Node, CPUs: m.Config.CPUs(),
+		MemoryMiB: m.Config.MemoryMiB(), BootsFrom: m.Config.BootOrder(),
+	}
+
+	if err := s.addDrives(m, &machine); err != nil {
+		return Machine{}, err
+	}
+
+	if err := s.addCards(m, &machine); err != nil {
+		return Machine{}, err
+	}
+
+	if err := s.addCloudInit(m, &machine); err != nil {
+		return Machine{}, err
+	}
+
+	return machine, s.addDevices(m, &machine)
+}
+
+func (s *Server) addDrives(m *vm, machine *Machine) error {
+	drives, err := s.drives(m.Config)
+	if err != nil {
+		return err
+	}
+
+	for _, drive := range drives {
+		if drive.Storage() == "" {
+			continue
+		}
+
+		st, err := s.state.storage(drive.Storage(), m.Node)
+		if err != nil {
+			return err
+		}
+
+		v, ok := st.Find(m.Node, drive.Volume())
+		if !ok {
+			return missingVolume(drive.Volume())
+		}
+
+		switch {
+		case v.Content == storage.ISO:
+			machine.ISO = v.ID
+		case !drive.CDROM() && drive.Key != "efidisk0" && drive.Key != "tpmstate0":
+			machine.Disks = append(machine.Disks, Disk{Slot: drive.Key, ID: v.Identity, Bytes: v.Size})
+		}
+	}
+
+	return nil
+}
+
+func (s *Server) addCards(m *vm, machine *Machine) error {
+	for _, key := range m.Config.NetworkKeys() {
+		card, err := vmconfig.ParseCard(m.Config.Get(key), s.fields(key))
+		if err != nil {
+			return fmt.Errorf("unable to parse network device '%s'", key)
+		}
+
+		mac, err := card.MAC()
+		if err != nil {
+			return fmt.Errorf("unable to parse network device '%s'", key)
+		}
+
+		if bridge := card.Bridge(); bridge != "" && !s.state.Networks[m.Node].Active[bridge].isBridge() {
+			return fmt.Errorf("bridge '%s' does not exist", bridge)
+		}
+
+		machine.NICs = append(machine.NICs, NIC{MAC: mac, Bridge: card.Bridge()})
+	}
+
+	return nil
+}
+
+func (s *Server) addCloudInit(m *vm, machine *Machine) error {
+	if !m.Config.HasCloudInit() {
+		return nil
+	}
+
+	read, err := m.Config.CloudInit()
+	if err != nil {
+		return err
+	}
+
+	ci := &CloudInit{Hostname: read.Hostname, Nameservers: read.Nameservers}
+	for _, card := range read.Cards {
+		ci.NICs = append(ci.NICs, CloudInitNIC(card))
+	}
+
+	machine.CloudInit = ci
+
+	return nil
+}
+
+// addDevices resolves the PCI devices that are passed through.
+func (s *Server) addDevices(m *vm, machine *Machine) error {
+	for _, key := range m.Config.Keys() {
+		if !hostpciKey.MatchString(key) {
+			continue
+		}
+
+		device, err := schema.ParseProperties(s.fields(key), m.Config.Get(key))
+		if err != nil {
+			return fmt.Errorf("unable to parse '%s'", key)
+		}
+
+		addresses, err := s.resolvePCI(m, device)
+		if err != nil {
+			return err
+		}
+
+		machine.PCI = append(machine.PCI, addresses...)
+	}
+
+	return nil
+}
+
+// claim takes the memory and the devices of the host for a machine that is about to start.
+func (s *Server) claim(w *worker, m *vm, machine Machine) error {
+	host, _ := s.host(m.Node)
+	used := 0
+
+	for _, other := range s.state.sorted() {
+		if other.ID == m.ID || other.Node != m.Node {
+			continue
+		}
+
+		used += other.Memory
+
+		for _, address := range other.PCI {
+			if slices.Contains(machine.PCI, address) {
+				return fmt.Errorf("PCI device '%s' already in use by VMID '%d'", address, other.ID)
+			}
+		}
+	}
+
+	if used+machine.MemoryMiB > host.MemoryMiB {
+		w.print("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
+		return errQEMU
+	}
+
+	m.Memory, m.PCI = machine.MemoryMiB, machine.PCI
+
+	return nil
+}

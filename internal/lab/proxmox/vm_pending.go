@@ -1,0 +1,233 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// applyDrives makes the new drives one by one, and records them.
+func (s *Server) applyDrives(ctx context.Context, u *update, print func(string, ...any)) error {
+	for _, drive := range u.drives {
+		maker, err := s.prepareDrive(u, drive, print)
+		if err != nil {
+			return err
+		}
+
+		if err := maker.make(ctx, drive); err != nil {
+			return err
+		}
+
+		if err := s.locked(func() error { return s.recordDrive(u, drive) }); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+func (s *Server) prepareDrive(u *update, drive *vmconfig.Drive, print func(string, ...any)) (*diskMaker, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	m, err := s.state.find(u.call.node, u.call.vmid)
+	if err != nil {
+		return nil, err
+	}
+
+	if current := m.Config.Get(drive.Key); current != "" {
+		old, err := s.parseDrive(drive.Key, current)
+		if err != nil {
+			return nil, err
+		}
+
+		if err := s.checkDrive(u.call.identity, m.ID, old); err != nil {
+			return nil, err
+		}
+
+		if drive.Key == "tpmstate0" && old.Options["version"] != drive.Options["version"] {
+			return nil, fmt.Errorf("cannot change TPM state version after creation")
+		}
+	}
+
+	if err := s.checkDrive(u.call.identity, m.ID, drive); err != nil {
+		return nil, err
+	}
+
+	return &diskMaker{
+		s: s, node: m.Node, vmid: m.ID, template: m.Config.Template(), conf: m.Config.WithPending(), print: print,
+	}, nil
+}
+
+func (s *Server) recordDrive(u *update, drive *vmconfig.Drive) error {
+	m, err := s.state.find(u.call.node, u.call.vmid)
+	if err != nil {
+		return err
+	}
+
+	if old, ok := m.Config.Pending[drive.Key]; ok {
+		s.retire(m, drive.Key, old)
+	}
+
+	m.Config.SetPending(drive.Key, drive.String())
+
+	// A new CD-ROM becomes bootable where an order is set.
+	if order := m.Config.WithPending().BootOrder(); len(order) > 0 && drive.CDROM() && !drive.CloudInit() &&
+		!slices.Contains(order, drive.Key) {
+		m.Config.SetPending("boot", vmconfig.PrintBoot(append(order, drive.Key)))
+	}
+
+	return nil
+}
+
+// retire does with a drive that is replaced or taken out what Proxmox VE does: the cloud-init drive is freed, a disk
+// becomes unused (QemuServer.pm, vmconfig_register_unused_drive).
+func (s *Server) retire(m *vm, key, text string) {
+	drive, err := s.parseDrive(key, text)
+	if err != nil {
+		return
+	}
+
+	switch {
+	case drive.CloudInit():
+		s.freeVolume(m.Node, drive.Volume())
+	case !drive.CDROM() && s.owns(m, drive.Volume()):
+		m.addUnused(drive.Volume())
+	}
+}
+
+// owns tells whether a volume exists and belongs to the VM.
+func (s *Server) owns(m *vm, volume string) bool {
+	id, _, _ := strings.Cut(volume, ":")
+
+	st, err := s.state.storage(id, m.Node)
+	if err != nil {
+		return false
+	}
+
+	v, ok := st.Find(m.Node, volume)
+
+	return ok && v.VMID == m.ID
+}
+
+func (m *vm) addUnused(volume string) {
+	for i := range 256 {
+		key := fmt.Sprintf("unused%d", i)
+
+		switch m.Config.Get(key) {
+		case volume:
+			return
+		case "":
+			m.Config.Set(key, volume)
+			return
+		}
+	}
+}
+
+// applyPending makes all pending changes of a VM that does not run (QemuServer.pm, vmconfig_apply_pending).
+func (s *Server) applyPending(m *vm) error {
+	for _, key := range slices.Clone(m.Config.Deleted) {
+		s.takeOut(m, key)
+	}
+
+	for _, key := range sortedNames(m.Config.Pending) {
+		s.putIn(m, key)
+	}
+
+	m.Config.Pending, m.Config.Deleted = nil, nil
+	s.changed()
+
+	return nil
+}
+
+func (s *Server) takeOut(m *vm, key string) {
+	if vmconfig.IsDrive(key) {
+		s.retire(m, key, m.Config.Get(key))
+	}
+
+	m.Config.Delete(key)
+	m.Config.Deleted = slices.DeleteFunc(m.Config.Deleted, func(k string) bool { return k == key })
+}
+
+func (s *Server) putIn(m *vm, key string) {
+	value := m.Config.Pending[key]
+
+	if old := m.Config.Get(key); vmconfig.IsDrive(key) && old != "" && volumeOf(old) != volumeOf(value) {
+		s.retire(m, key, old)
+	}
+
+	m.Config.Set(key, value)
+	delete(m.Config.Pending, key)
+}
+
+func volumeOf(drive string) string {
+	volume, _, _ := strings.Cut(drive, ",")
+	return volume
+}
+
+// fastPlug are the settings that do not touch a running machine (QemuServer.pm, fast_plug_option).
+var fastPlug = append([]string{
+	"description", "hookscript", "lock", "migrate_downtime", "migrate_speed", "name", "onboot", "protection", "shares",
+	"startup", "tags", "vmstatestorage",
+}, cloudInitSettings...)
+
+var hotDrive = regexp.MustCompile(`^(?:scsi|virtio)\d+$`)
+
+// hotplug makes those pending changes that a running machine can take; the others wait for its next start
+// (QemuServer.pm, vmconfig_hotplug_pending). The default hotplug features are network, disk and usb.
+func (s *Server) hotplug(m *vm) error {
+	features := m.Config.Get("hotplug")
+	if features == "" || features == "1" {
+		features = "network,disk,usb"
+	}
+
+	can := func(key string) bool {
+		switch {
+		case slices.Contains(fastPlug, key), ipconfigKey.MatchString(key), key == "cpuunits", key == "cpulimit":
+			return true
+		case vmconfig.IsNetwork(key):
+			return strings.Contains(features, "network")
+		case hotDrive.MatchString(key):
+			return strings.Contains(features, "disk")
+		case key == "tablet":
+			return strings.Contains(features, "usb")
+		default:
+			return false
+		}
+	}
+
+	for _, key := range slices.Clone(m.Config.Deleted) {
+		if can(key) {
+			s.takeOut(m, key)
+		}
+	}
+
+	for _, key := range sortedNames(m.Config.Pending) {
+		// Changing the medium of a CD-ROM needs no hotplug (QemuServer.pm, vmconfig_update_disk).
+		if can(key) || s.changesMedium(m, key) {
+			s.putIn(m, key)
+		}
+	}
+
+	return nil
+}
+
+func (s *Server) changesMedium(m *vm, key string) bool {
+	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
+		return false
+	}
+
+	before, err := schema.ParseProperties(s.fields(key), m.Config.Get(key))
+	if err != nil {
+		return false
+	}
+
+	after, err := schema.ParseProperties(s.fields(key), m.Config.Pending[key])
+
+	return err == nil && before["media"] == "cdrom" && after["media"] == "cdrom"
+}

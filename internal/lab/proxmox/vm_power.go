@@ -1,0 +1,331 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+)
+
+// startTask answers POST …/status/start (API2/Qemu.pm, vm_start). What is wrong with the VM shows in the task.
+func (s *Server) startTask(c *call) (any, error) {
+	return s.fork(c.node, "qmstart", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
+		return s.startVM(w, c.vmid, c.node)
+	})
+}
+
+// startVM boots a VM under its configuration's lock (QemuServer.pm, vm_start).
+func (s *Server) startVM(w *worker, vmid int, node string) error {
+	if err := s.config.Faults.Step(w.ctx, w.info, StepLock); err != nil {
+		return err
+	}
+
+	return s.withConfigLock(w.ctx, vmid, func() error {
+		err := s.locked(func() error {
+			m, err := s.state.find(node, vmid)
+			if err != nil {
+				return err
+			}
+
+			return s.checkStart(m)
+		})
+		if err != nil {
+			return err
+		}
+
+		return s.boot(w, vmid, node)
+	})
+}
+
+func (s *Server) checkStart(m *vm) error {
+	if m.Config.Template() {
+		return errors.New("you can't start a vm if it's a template")
+	}
+
+	if err := s.checkLock(m); err != nil {
+		return err
+	}
+
+	if m.Running {
+		return fmt.Errorf("VM %d already running", m.ID)
+	}
+
+	return s.applyPending(m)
+}
+
+// boot starts QEMU: the hardware is put together, the host must have the room, then the machine gets power.
+func (s *Server) boot(w *worker, vmid int, node string) error {
+	var machine Machine
+
+	err := s.locked(func() error {
+		m, err := s.state.find(node, vmid)
+		if err != nil {
+			return err
+		}
+
+		if machine, err = s.machine(m); err != nil {
+			return err
+		}
+
+		return s.claim(w, m, machine)
+	})
+	if err == nil {
+		err = s.config.Faults.Step(w.ctx, w.info, StepStart)
+	}
+
+	if err == nil {
+		w.print("generating cloud-init ISO")
+		err = s.wait(w.ctx, pace.VMStart)
+	}
+
+	if err == nil {
+		err = s.powerOn(w, machine)
+	}
+
+	return s.locked(func() error { return s.running(w, vmid, node, err) })
+}
+
+// errQEMU is how a start ends when the emulator does not come up; why stands in the task's log.
+var errQEMU = errors.New("start failed: QEMU exited with code 1")
+
+func (s *Server) powerOn(w *worker, machine Machine) error {
+	if err := s.config.Machines.PowerOn(w.ctx, machine); err != nil {
+		w.print("kvm: %s", err)
+		return errQEMU
+	}
+
+	return nil
+}
+
+// running records what became of a start.
+func (s *Server) running(w *worker, vmid int, node string, err error) error {
+	m, missing := s.state.find(node, vmid)
+	if missing != nil {
+		return missing
+	}
+
+	if err != nil {
+		m.PCI, m.Memory = nil, 0
+		return err
+	}
+
+	now := s.config.Now()
+	m.Running, m.PID, m.Since, m.Reboot = true, s.tasks.NextPID(), now, false
+
+	if lag := s.config.Faults.Lag(w.info, EffectStatus); lag > 0 {
+		m.Shown = now.Add(max(s.config.Pace.Scaled(lag), time.Nanosecond))
+	}
+
+	s.changed()
+
+	return nil
+}
+
+// stopTask answers POST …/status/stop.
+func (s *Server) stopTask(c *call) (any, error) {
+	if err := s.rootOnly(c, "skiplock", "keepActive", "migratedfrom"); err != nil {
+		return nil, err
+	}
+
+	return s.fork(c.node, "qmstop", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
+		if c.params.Bool("overrule-shutdown", false) {
+			s.overrule(w, c.node, c.vmid)
+		}
+
+		return s.withConfigLock(w.ctx, c.vmid, func() error { return s.halt(w, c, haltAtOnce) })
+	})
+}
+
+// overrule ends the shutdowns that wait for a VM.
+func (s *Server) overrule(w *worker, node string, vmid int) {
+	for _, t := range s.tasks.All() {
+		if t.Running() && t.Type == "qmshutdown" && t.Node == node && t.ID == strconv.Itoa(vmid) {
+			w.print("overruled qmshutdown tasks: %s", t.UPID)
+			s.interrupt(t.UPID)
+		}
+	}
+}
+
+// rootOnly refuses options that only root may use.
+func (s *Server) rootOnly(c *call, names ...string) error {
+	for _, name := range names {
+		if c.params.Has(name) && c.params.Get(name) != "0" && c.identity != access.Root {
+			return badRootOption(name)
+		}
+	}
+
+	return nil
+}
+
+// shutdownTask answers POST …/status/shutdown.
+func (s *Server) shutdownTask(c *call) (any, error) {
+	if err := s.rootOnly(c, "skiplock", "keepActive"); err != nil {
+		return nil, err
+	}
+
+	kind := haltGracefully
+	if c.params.Bool("forceStop", false) {
+		kind = haltInTheEnd
+	}
+
+	return s.fork(c.node, "qmshutdown", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
+		return s.withConfigLock(w.ctx, c.vmid, func() error { return s.halt(w, c, kind) })
+	})
+}
+
+// rebootTask answers POST …/status/reboot: the machine is shut down, and started again as soon as it is off.
+func (s *Server) rebootTask(c *call) (any, error) {
+	err := s.locked(func() error {
+		m, err := s.state.find(c.node, c.vmid)
+		if err != nil {
+			return err
+		}
+
+		if !m.Running {
+			return fmt.Errorf("VM %d not running", c.vmid)
+		}
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return s.fork(c.node, "qmreboot", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
+		return s.withConfigLock(w.ctx, c.vmid, func() error {
+			s.requestReboot(c, true)
+
+			err := s.halt(w, c, haltGracefully)
+			if err != nil {
+				s.requestReboot(c, false)
+			}
+
+			return err
+		})
+	})
+}
+
+func (s *Server) requestReboot(c *call, on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if m, err := s.state.find(c.node, c.vmid); err == nil {
+		m.Reboot = on
+	}
+}
+
+// haltKind says how a machine is brought down.
+type haltKind int
+
+const (
+	// haltAtOnce cuts the power.
+	haltAtOnce haltKind = iota
+	// haltGracefully presses the power button and fails when that does not help.
+	haltGracefully
+	// haltInTheEnd presses it and cuts the power when that does not help.
+	haltInTheEnd
+)
+
+// halt brings a machine down (QemuServer.pm, _do_vm_stop). The configuration's lock is held.
+func (s *Server) halt(w *worker, c *call, kind haltKind) error {
+	var running bool
+
+	err := s.locked(func() error {
+		m, err := s.state.find(c.node, c.vmid)
+		if err != nil {
+			return err
+		}
+
+		running = m.Running
+		if !running {
+			return nil
+		}
+
+		return s.checkLock(m)
+	})
+	if err != nil || !running {
+		return err
+	}
+
+	if kind == haltAtOnce {
+		return s.cutPower(w, c.vmid)
+	}
+
+	limit := pace.ShutdownTimeout
+	if c.params.Has("timeout") {
+		limit = time.Duration(c.params.Int("timeout", 0)) * time.Second
+	}
+
+	err = s.pressButton(w.ctx, c.vmid, limit)
+
+	switch {
+	case err == nil:
+		s.off(c.vmid)
+		return nil
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case kind == haltInTheEnd:
+		w.print("VM still running - terminating now with SIGTERM")
+		return s.cutPower(w, c.vmid)
+	default:
+		return errors.New("VM quit/powerdown failed - got timeout")
+	}
+}
+
+func (s *Server) pressButton(ctx context.Context, vmid int, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, s.config.Pace.Timeout(limit))
+	defer cancel()
+
+	if err := s.wait(limited, pace.VMShutdown); err != nil {
+		return err
+	}
+
+	return s.config.Machines.Shutdown(limited, vmid)
+}
+
+func (s *Server) cutPower(w *worker, vmid int) error {
+	if err := s.wait(w.ctx, pace.VMStop); err != nil {
+		return err
+	}
+
+	s.config.Machines.PowerOff(vmid)
+	s.off(vmid)
+
+	return nil
+}
+
+// off records that a machine has no power any more. One that was asked to reboot starts again, as a task of root's
+// (qemu-server CLI/qm.pm, cleanup; qmeventd calls it).
+func (s *Server) off(vmid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	m, ok := s.state.VMs[vmid]
+	if !ok || !m.Running {
+		return
+	}
+
+	again := m.Reboot
+	m.Running, m.PID, m.PCI, m.Memory, m.Reboot = false, 0, nil, 0, false
+	s.changed()
+
+	if !again {
+		return
+	}
+
+	node := m.Node
+
+	_, err := s.fork(node, "qmstart", strconv.Itoa(vmid), access.Root, vmid, func(w *worker) error {
+		return s.startVM(w, vmid, node)
+	})
+	if err != nil {
+		s.journal.note("reboot not finished", err)
+	}
+}
+
+// GuestPoweredOff tells the host that a machine has turned itself off.
+func (s *Server) GuestPoweredOff(vmid int) { s.off(vmid) }

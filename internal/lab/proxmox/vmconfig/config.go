@@ -1,0 +1,202 @@
+// Package vmconfig holds the configuration of an emulated VM in Proxmox VE's normal form: one line of text per
+// setting, disks and network cards as property strings.
+package vmconfig
+
+import (
+	"crypto/sha1" //nolint:gosec // Proxmox VE's digest is a SHA-1 of the file; it protects nothing.
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// Config is a VM's settings by name. Pending holds changes that wait for the VM's next start.
+type Config struct {
+	Values  map[string]string `json:"values"`
+	Pending map[string]string `json:"pending,omitempty"`
+	// Deleted are settings that disappear at the next start.
+	Deleted []string `json:"deleted,omitempty"`
+}
+
+// New returns a configuration without settings.
+func New() *Config { return &Config{Values: map[string]string{}} }
+
+// Clone returns an independent copy.
+func (c *Config) Clone() *Config {
+	return &Config{Values: maps.Clone(c.Values), Pending: maps.Clone(c.Pending), Deleted: slices.Clone(c.Deleted)}
+}
+
+// Get returns a current setting, or "".
+func (c *Config) Get(key string) string { return c.Values[key] }
+
+// Has tells whether a setting is made.
+func (c *Config) Has(key string) bool {
+	_, ok := c.Values[key]
+	return ok
+}
+
+// Set makes a current setting.
+func (c *Config) Set(key, value string) { c.Values[key] = value }
+
+// Delete removes a current setting.
+func (c *Config) Delete(key string) { delete(c.Values, key) }
+
+// Keys lists the current settings, sorted.
+func (c *Config) Keys() []string { return slices.Sorted(maps.Keys(c.Values)) }
+
+// Int returns a numeric setting.
+func (c *Config) Int(key string, otherwise int) int {
+	n, err := strconv.Atoi(c.Values[key])
+	if err != nil {
+		return otherwise
+	}
+
+	return n
+}
+
+// Flag returns a setting that is 0 or 1.
+func (c *Config) Flag(key string) bool { return c.Values[key] == "1" }
+
+// Template tells whether the VM is a template.
+func (c *Config) Template() bool { return c.Flag("template") }
+
+// Lock is the operation that holds the configuration, such as "clone", or "".
+func (c *Config) Lock() string { return c.Values["lock"] }
+
+// MemoryMiB is the memory that a start would give the VM (qemu-server QemuServer/Memory.pm; 512 by default).
+func (c *Config) MemoryMiB() int {
+	const least = 512
+
+	text := strings.TrimPrefix(c.Values["memory"], "current=")
+
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return least
+	}
+
+	return n
+}
+
+// CPUs is the number of virtual processors.
+func (c *Config) CPUs() int {
+	if n := c.Int("vcpus", 0); n > 0 {
+		return n
+	}
+
+	return c.Int("sockets", 1) * c.Int("cores", 1)
+}
+
+// SetPending records a change for the next start.
+func (c *Config) SetPending(key, value string) {
+	if c.Pending == nil {
+		c.Pending = map[string]string{}
+	}
+
+	c.Pending[key] = value
+	c.Deleted = slices.DeleteFunc(c.Deleted, func(k string) bool { return k == key })
+}
+
+// DeletePending records a removal for the next start.
+func (c *Config) DeletePending(key string) {
+	delete(c.Pending, key)
+
+	if c.Has(key) && !slices.Contains(c.Deleted, key) {
+		c.Deleted = append(c.Deleted, key)
+		slices.Sort(c.Deleted)
+	}
+}
+
+// HasPending tells whether a start would change anything.
+func (c *Config) HasPending() bool { return len(c.Pending) > 0 || len(c.Deleted) > 0 }
+
+// CleanupPending drops pending changes that change nothing.
+func (c *Config) CleanupPending() {
+	maps.DeleteFunc(c.Pending, func(key, value string) bool {
+		current, ok := c.Values[key]
+		return ok && current == value
+	})
+	c.Deleted = slices.DeleteFunc(c.Deleted, func(key string) bool { return !c.Has(key) })
+}
+
+// WithPending returns the configuration as the next start would see it.
+func (c *Config) WithPending() *Config {
+	next := c.Clone()
+
+	for _, key := range next.Deleted {
+		next.Delete(key)
+	}
+
+	maps.Copy(next.Values, next.Pending)
+	next.Pending, next.Deleted = nil, nil
+
+	return next
+}
+
+// Digest is the SHA-1 of the configuration file that Proxmox VE would write.
+func (c *Config) Digest() string {
+	sum := sha1.Sum([]byte(c.File())) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}
+
+// File writes the configuration as /etc/pve/qemu-server/ID.conf has it (qemu-server QemuServer.pm, write_vm_config).
+func (c *Config) File() string {
+	var text strings.Builder
+
+	for line := range strings.Lines(c.Values["description"]) {
+		text.WriteString("#" + url.PathEscape(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+
+	writeSection(&text, c.Values)
+
+	if c.HasPending() {
+		text.WriteString("\n[PENDING]\n")
+
+		if len(c.Deleted) > 0 {
+			fmt.Fprintf(&text, "delete: %s\n", strings.Join(c.Deleted, ","))
+		}
+
+		writeSection(&text, c.Pending)
+	}
+
+	return text.String()
+}
+
+func writeSection(text *strings.Builder, values map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if key != "description" {
+			fmt.Fprintf(text, "%s: %s\n", key, values[key])
+		}
+	}
+}
+
+// Typed returns the settings as JSON shows them: numbers for what the release declares an integer or a flag, strings
+// for everything else, "memory" included (QemuServer.pm, check_type).
+func (c *Config) Typed(returns *schema.Property) map[string]any {
+	typed := make(map[string]any, len(c.Values)+1)
+
+	for key, value := range c.Values {
+		typed[key] = value
+
+		p, declared := schema.Lookup(returns.Properties, key)
+		if !declared || p.Type != schema.Integer && p.Type != schema.Boolean {
+			continue
+		}
+
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			typed[key] = n
+		}
+	}
+
+	if c.Has("cipassword") {
+		typed["cipassword"] = "**********"
+	}
+
+	typed["digest"] = c.Digest()
+
+	return typed
+}
