@@ -6,8 +6,8 @@ import "net/netip"
 type Cluster struct {
 	// Header names the format of the file.
 	Header `yaml:",inline"`
-	// Name of the cluster: a DNS-1123 label, used for the kubeconfig context, the discovery and as prefix of what is
-	// made for it. Required. A change makes another cluster.
+	// Name of the cluster: a DNS-1123 label. It is the name of the kubeconfig's context and stands in front of what is made
+	// for the cluster. Required. A change makes another cluster.
 	Name string `yaml:"name" required:"true"`
 	// Protect forbids the deletion of everything in the stack until it is false again. Default: false.
 	Protect bool `yaml:"protect"`
@@ -30,11 +30,12 @@ type Talos struct {
 	Version Version `yaml:"version" default:"v1.12.4"`
 	// Contract is the version whose machine-config format and defaults the cluster was born with, e.g. v1.12.
 	// Default: major.minor of version. A change is refused once the cluster exists: it would change the keys that
-	// its data is encrypted with (F1).
+	// its data is encrypted with.
 	Contract Contract `yaml:"contract"`
 	// Schematic is what the Image Factory builds into the image.
 	Schematic Schematic `yaml:"schematic"`
-	// Patches are raw Talos machine-config patches for all nodes, applied after those that em-infra makes.
+	// Patches are strategic merge patches of the Talos configuration for all nodes, applied after what em-infra makes.
+	// Default: none.
 	Patches []Patch `yaml:"patches" max:"100"`
 }
 
@@ -56,7 +57,7 @@ type Kubernetes struct {
 	PodSubnets []netip.Prefix `yaml:"podSubnets" default:"[10.244.0.0/16]" min:"1" max:"2"`
 	// ServiceSubnets are the services' networks, one for each IP family. Default: 10.96.0.0/12.
 	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets" default:"[10.96.0.0/12]" min:"1" max:"2"`
-	// CNI is the network plugin: flannel, cilium or none. Default: flannel.
+	// CNI is the network plugin; flannel is installed by Talos, cilium as an addon, none by you. Default: flannel.
 	CNI CNI `yaml:"cni" default:"flannel"`
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool `yaml:"allowSchedulingOnControlPlanes"`
@@ -64,9 +65,10 @@ type Kubernetes struct {
 
 // Endpoint is the address of the Kubernetes API: a virtual address that the control planes share, or a DNS name.
 type Endpoint struct {
-	// VIP is a free address of the nodes' network that the control planes share. Exactly one of vip and host is given.
+	// VIP is a free address in network.cidr that the control planes share. Exactly one of vip and host is given.
 	VIP netip.Addr `yaml:"vip"`
-	// Host is a DNS name that resolves to the control planes. Exactly one of vip and host is given.
+	// Host is a DNS name that resolves to the control planes, or the address of a control plane or of a load balancer.
+	// Exactly one of vip and host is given.
 	Host string `yaml:"host"`
 	// Port of the API server. Default: 6443.
 	Port int `yaml:"port" default:"6443" min:"1" max:"65535"`
@@ -74,15 +76,15 @@ type Endpoint struct {
 
 // Network is the nodes' own network.
 type Network struct {
-	// CIDR that holds every node's address, e.g. 192.168.20.0/24. Required.
+	// CIDR that holds every node's address, IPv4 or IPv6, e.g. 192.168.20.0/24. Required.
 	CIDR netip.Prefix `yaml:"cidr" required:"true"`
-	// CIDR6 holds every node's IPv6 address in a dual-stack cluster, e.g. fd00:20::/64. Default: none.
+	// CIDR6 holds every node's second, IPv6 address in a dual-stack cluster, e.g. fd00:20::/64. Default: none.
 	CIDR6 netip.Prefix `yaml:"cidr6"`
-	// Gateway is the default route. Required.
+	// Gateway is the default route: an address in cidr, or a link-local IPv6 one. Required.
 	Gateway netip.Addr `yaml:"gateway" required:"true"`
-	// Gateway6 is the default route of IPv6. Default: none.
+	// Gateway6 is the default route of IPv6: an address in cidr6, or a link-local one. Default: none.
 	Gateway6 netip.Addr `yaml:"gateway6"`
-	// Nameservers answer the nodes' DNS queries. Default: the gateway.
+	// Nameservers answer the nodes' DNS queries. Default: the gateway, unless it is link-local.
 	Nameservers []netip.Addr `yaml:"nameservers" min:"1" max:"3"`
 	// TimeServers give the nodes the time. Default: time.cloudflare.com.
 	TimeServers []string `yaml:"timeServers" default:"[time.cloudflare.com]" min:"1" max:"10"`
@@ -90,7 +92,7 @@ type Network struct {
 	Addressing Addressing `yaml:"addressing" default:"nocloud"`
 	// Bridge of Proxmox VE that the nodes are attached to. Default: vmbr0.
 	Bridge string `yaml:"bridge" default:"vmbr0"`
-	// VLAN tag, 1 to 4094. Default: 0, untagged.
+	// VLAN tag of the nodes' cards. Default: none, untagged.
 	VLAN int `yaml:"vlan" min:"1" max:"4094"`
 	// MTU in bytes. Default: 1500.
 	MTU int `yaml:"mtu" default:"1500" min:"576" max:"65520"`
@@ -114,11 +116,11 @@ type Proxmox struct {
 
 // Template is the virtual machine that the nodes are cloned from.
 type Template struct {
-	// VMID of the template on proxmox.host, 100 to 999999999. Required. It stays what it is across Talos versions.
+	// VMID of the template on proxmox.host. It stays what it is across Talos versions. Required.
 	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
-	// Name of the template. Default: talos-<talos.version>-base.
+	// Name of the template on every host. Default: talos-VERSION-base.
 	Name string `yaml:"name"`
-	// PerHost gives the template's VMID on each further host. Required for every host that a node names.
+	// PerHost gives the template's VMID on each further host that a node names. Default: none.
 	PerHost map[string]int `yaml:"perHost" max:"100"`
 }
 
@@ -132,12 +134,15 @@ type Defaults struct {
 	GPUWorker Size `yaml:"gpu-worker" default:"{cores: 8, memoryMiB: 32768, diskGiB: 256}"`
 }
 
-// Size is what a machine is given.
+// Size is what a machine is given, in the defaults of a role or for one node.
 type Size struct {
-	// Cores of each socket.
-	Cores int `yaml:"cores" min:"1" max:"128"`
-	// MemoryMiB is the memory in MiB.
-	MemoryMiB int `yaml:"memoryMiB" min:"1"`
-	// DiskGiB is the size of the system disk in GiB.
+	// The bounds of cores and memory, like those of a node\'s sockets and disks, are the provider\'s (proxmoxtf/resource/vm
+	// in bpg/terraform-provider-proxmox).
+
+	// Cores of each socket. A change reboots the node. Default: that of the role.
+	Cores int `yaml:"cores" min:"1" max:"2304"`
+	// MemoryMiB is the memory in MiB. A change reboots the node. Default: that of the role.
+	MemoryMiB int `yaml:"memoryMiB" min:"1" max:"268435456"`
+	// DiskGiB is the size of the system disk in GiB. It can only grow. Default: that of the role.
 	DiskGiB int `yaml:"diskGiB" min:"1"`
 }

@@ -24,9 +24,9 @@ type Inventory struct {
 
 // Header names the format of a file.
 type Header struct {
-	// APIVersion is em-infra/v1alpha1. Required.
+	// APIVersion of the format: em-infra/v1alpha1. Required.
 	APIVersion string `yaml:"apiVersion" required:"true"`
-	// Kind is Cluster in cluster.yaml and Nodes in nodes.yaml. Required.
+	// Kind of the file: Cluster in cluster.yaml, Nodes in nodes.yaml. Required.
 	Kind string `yaml:"kind" required:"true"`
 }
 

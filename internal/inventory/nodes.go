@@ -2,11 +2,11 @@ package inventory
 
 import "net/netip"
 
-// NodeList is nodes.yaml.
+// NodeList is nodes.yaml: the machines of the cluster.
 type NodeList struct {
 	// Header names the format of the file.
 	Header `yaml:",inline"`
-	// Nodes of the cluster. The first control plane in this order is the one that is bootstrapped.
+	// Nodes of the cluster. Required. The first control plane in this order is the one that is bootstrapped.
 	Nodes Nodes `yaml:"nodes" required:"true" min:"1" max:"10000"`
 }
 
@@ -15,24 +15,24 @@ type Nodes []Node
 
 // Node is one machine.
 type Node struct {
-	// Name of the machine in Proxmox VE and its hostname: a DNS-1123 label, unique. Required.
+	// Name of the machine in Proxmox VE, its hostname and the name of the Kubernetes node: a DNS-1123 label, unique.
+	// Required. A change makes another node.
 	Name string `yaml:"name" required:"true"`
-	// Role is control-plane, worker or gpu-worker. Required.
+	// Role of the node in the cluster. Required.
 	Role Role `yaml:"role" required:"true"`
-	// VMID, 100 to 999999999, unique. Required.
+	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change makes another machine.
 	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
 	// Address in network.cidr. Required.
 	Address netip.Addr `yaml:"address" required:"true"`
-	// Address6 in network.cidr6. Required in a dual-stack cluster.
+	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
 	Address6 netip.Addr `yaml:"address6"`
 	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host.
 	Host string `yaml:"host"`
 	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
 	MAC MAC `yaml:"mac"`
 	// Sockets of the machine. Default: 1. A change reboots the node.
-	Sockets int `yaml:"sockets" default:"1" min:"1" max:"4"`
-	// Size is what the machine is given. Default: that of the role. A change of cores or memory reboots the node;
-	// the disk can only grow.
+	Sockets int `yaml:"sockets" default:"1" min:"1" max:"16"`
+	// Size is what the machine is given. Default: that of the role.
 	Size `yaml:",inline"`
 	// CPUType that the machine sees. Default: x86-64-v2-AES, which any host of a cluster can offer.
 	CPUType string `yaml:"cpuType" default:"x86-64-v2-AES"`
@@ -42,13 +42,13 @@ type Node struct {
 	DataDisks []DataDisk `yaml:"dataDisks" max:"13"`
 	// Networks are further network cards. Default: none.
 	Networks []NIC `yaml:"networks" max:"31"`
-	// GPUs that are passed through. Required for a gpu-worker, forbidden for the others.
+	// GPUs that are passed through: at least one for a gpu-worker, none for the others. Default: none.
 	GPUs []GPU `yaml:"gpus" max:"16"`
 	// Labels of the Kubernetes node. Default: none.
 	Labels map[string]string `yaml:"labels" max:"100"`
 	// Taints of the Kubernetes node, as key: value:Effect. Default: none.
 	Taints map[string]Taint `yaml:"taints" max:"100"`
-	// Patches are raw Talos machine-config patches for this node, applied last.
+	// Patches are strategic merge patches of this node's Talos configuration, applied last. Default: none.
 	Patches []Patch `yaml:"patches" max:"100"`
 	// Tags in Proxmox VE, beside proxmox.tags. Default: none.
 	Tags []string `yaml:"tags" max:"50"`
@@ -60,11 +60,11 @@ type Node struct {
 
 // DataDisk is a further disk of a node.
 type DataDisk struct {
-	// SizeGiB is the size in GiB. Required. It can only grow.
+	// SizeGiB is the size in GiB. It can only grow. Required.
 	SizeGiB int `yaml:"sizeGiB" required:"true" min:"1"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`
-	// Mount is the name of the Talos user volume, mounted at /var/mnt/<mount>. Required.
+	// Mount is the name of the Talos user volume, which is mounted at /var/mnt/NAME. Required.
 	Mount string `yaml:"mount" required:"true"`
 }
 
@@ -72,7 +72,7 @@ type DataDisk struct {
 type NIC struct {
 	// Bridge that the card is attached to. Required.
 	Bridge string `yaml:"bridge" required:"true"`
-	// VLAN tag, 1 to 4094. Default: 0, untagged.
+	// VLAN tag of the card. Default: none, untagged.
 	VLAN int `yaml:"vlan" min:"1" max:"4094"`
 	// Address with its prefix length, e.g. 10.0.40.21/24. Default: none.
 	Address netip.Prefix `yaml:"address"`
@@ -84,15 +84,16 @@ type NIC struct {
 
 // GPU is a PCI device that is passed through: by the name of a resource mapping, or by all four facts that make one.
 type GPU struct {
-	// Mapping is the name of a PCI resource mapping of Proxmox VE. Exactly one of mapping and bdf is given.
+	// Mapping is the name of a PCI resource mapping of Proxmox VE. It may be named more than once when it holds several
+	// devices of the host. Exactly one of mapping and bdf is given.
 	Mapping string `yaml:"mapping"`
 	// BDF is the PCI address on the host, e.g. 0000:01:00.0.
 	BDF BDF `yaml:"bdf"`
-	// DeviceID is vendor:device, e.g. 10de:2204. Required with bdf.
+	// DeviceID is vendor:device, e.g. 10de:2204. Given with bdf.
 	DeviceID PCIID `yaml:"deviceId"`
-	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Required with bdf.
+	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Given with bdf.
 	SubsystemID PCIID `yaml:"subsystemId"`
-	// IOMMUGroup of the device. Required with bdf.
+	// IOMMUGroup of the device on the host. Given with bdf.
 	IOMMUGroup *int `yaml:"iommuGroup" min:"0"`
 }
 

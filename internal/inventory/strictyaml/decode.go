@@ -59,7 +59,7 @@ func (d *decoder) read(t reflect.Type) error {
 		}
 		d.shapes[t] = s
 		for _, f := range s.fields {
-			if err := d.read(t.FieldByIndex(f.index).Type); err != nil {
+			if err := d.read(f.Type); err != nil {
 				return err
 			}
 		}
@@ -162,8 +162,8 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 	shape := d.shapes[into.Type()]
 	given := make(map[string]bool, len(shape.fields))
 	for _, pair := range d.pairs(node, at) {
-		f, known := shape.find(pair.key)
-		if !known {
+		f := shape.byKey[pair.key]
+		if f == nil {
 			meant := Nearest(pair.key, shape.keys)
 			given[meant] = true // so that it is not missing as well
 			d.refuse(pair.name, at.Key(pair.key), unknownKey(meant, shape.keys))
@@ -171,27 +171,27 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 		}
 		given[pair.key] = true
 		target := into.FieldByIndex(f.index)
-		if f.fallback != nil && target.Kind() == reflect.Struct && !isScalar(target.Type()) {
-			d.value(f.fallback, at.Key(f.key), target, limits{})
+		if f.Default != nil && target.Kind() == reflect.Struct && !isScalar(target.Type()) {
+			d.value(f.Default, at.Key(f.Key), target, limits{})
 		}
-		d.value(pair.value, at.Key(pair.key), target, f.limits)
+		d.value(pair.value, at.Key(pair.key), target, f.limits())
 	}
-	for _, f := range shape.fields {
-		if !given[f.key] {
+	for i := range shape.fields {
+		if f := &shape.fields[i]; !given[f.Key] {
 			d.absent(f, at, into.FieldByIndex(f.index))
 		}
 	}
 }
 
 // absent deals with a key that is not there.
-func (d *decoder) absent(f field, at *Path, into reflect.Value) {
+func (d *decoder) absent(f *Field, at *Path, into reflect.Value) {
 	switch {
-	case f.required:
-		d.refuse(nil, at.Key(f.key), Fault{What: "is missing", Rule: "it has no default", Do: "add it"})
-	case f.fallback != nil:
-		d.value(f.fallback, at.Key(f.key), into, limits{})
+	case f.Required:
+		d.refuse(nil, at.Key(f.Key), Fault{What: "is missing", Rule: "it has no default", Do: "add it"})
+	case f.Default != nil:
+		d.value(f.Default, at.Key(f.Key), into, limits{})
 	case into.Kind() == reflect.Struct && !isScalar(into.Type()):
-		d.structure(nil, at.Key(f.key), into)
+		d.structure(nil, at.Key(f.Key), into)
 	}
 }
 

@@ -45,15 +45,15 @@ func (e *encoder) structure(source reflect.Value, at *Path) (*yaml.Node, error) 
 	mapping := &yaml.Node{Kind: yaml.MappingNode}
 	for _, f := range e.shapes[source.Type()].fields {
 		value := source.FieldByIndex(f.index)
-		if value.IsZero() && !f.required && value.Kind() != reflect.Bool {
+		if value.IsZero() && !f.Required && value.Kind() != reflect.Bool {
 			continue
 		}
-		node, err := e.node(value, at.Key(f.key))
+		node, err := e.node(value, at.Key(f.Key))
 		if err != nil {
 			return nil, err
 		}
 		if node.Kind == yaml.ScalarNode || len(node.Content) > 0 || value.Kind() == reflect.Slice {
-			e.put(mapping, at, f.key, node)
+			e.put(mapping, at, f.Key, node)
 		}
 	}
 	return mapping, nil

@@ -10,78 +10,77 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// shape is what the struct tags say about the keys of a mapping.
-type shape struct {
-	fields []field
-	keys   []string // sorted, for messages
+// Field is one key of a mapping, as the tags of a struct say it.
+type Field struct {
+	// Key in the document.
+	Key string
+	// Type of the value.
+	Type reflect.Type
+	// Owner is the struct that declares the field, and Name its name there.
+	Owner reflect.Type
+	Name  string
+	// Required says whether the key must be there.
+	Required bool
+	// Default stands in for a key that is not there; nil without a default.
+	Default *yaml.Node
+	// Min and Max bound a whole number, or the number of members; nil is no bound.
+	Min, Max *int
+
+	index []int
 }
 
-// field is one key of a mapping.
-type field struct {
-	key      string
-	index    []int
-	required bool
-	fallback *yaml.Node // of the default tag, nil without
-	limits   limits
-}
-
-// limits of a value.
-type limits struct {
-	min, max *int // of a whole number, or of the number of members; nil is none
-	empty    bool // text may be empty
-}
-
-// shapeOf reads the tags of a struct. Its errors are mistakes in the tags, so of the program.
-func shapeOf(t reflect.Type) (*shape, error) {
-	s := &shape{}
-	if err := s.add(t, nil); err != nil {
+// Fields are the keys of a mapping that is read into a struct of the type, in the order of the struct. An error is a
+// mistake in the tags.
+func Fields(t reflect.Type) ([]Field, error) {
+	fields, err := fieldsOf(t, nil)
+	if err != nil {
 		return nil, fmt.Errorf("tags of %s: %w", t, err)
 	}
-	for _, f := range s.fields {
-		s.keys = append(s.keys, f.key)
-	}
-	slices.Sort(s.keys)
-	return s, nil
+	return fields, nil
 }
 
-func (s *shape) add(t reflect.Type, prefix []int) error {
+func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
+	var fields []Field
 	for i := range t.NumField() {
-		structField := t.Field(i)
-		name, options, _ := strings.Cut(structField.Tag.Get("yaml"), ",")
+		declared := t.Field(i)
+		name, options, _ := strings.Cut(declared.Tag.Get("yaml"), ",")
 		index := append(slices.Clone(prefix), i)
-		switch {
-		case options == "inline":
-			if err := s.add(structField.Type, index); err != nil {
-				return err
-			}
-		case name != "" && name != "-":
-			f, err := fieldOf(structField, name, index)
+		if options == "inline" {
+			inner, err := fieldsOf(declared.Type, index)
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return nil, err
 			}
-			s.fields = append(s.fields, f)
+			fields = append(fields, inner...)
+			continue
 		}
+		if name == "" {
+			return nil, fmt.Errorf("%s has no key", declared.Name)
+		}
+		f := Field{Key: name, Type: declared.Type, Owner: t, Name: declared.Name, index: index}
+		if err := f.readTags(declared.Tag); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		fields = append(fields, f)
 	}
-	return nil
+	return fields, nil
 }
 
-func fieldOf(structField reflect.StructField, name string, index []int) (field, error) {
-	f := field{key: name, index: index, required: structField.Tag.Get("required") == "true"}
-	var err error
-	if f.limits.min, err = bound(structField.Tag.Get("min")); err != nil {
-		return field{}, err
+func (f *Field) readTags(tag reflect.StructTag) (err error) {
+	f.Required = tag.Get("required") == "true"
+	if f.Min, err = bound(tag.Get("min")); err != nil {
+		return err
 	}
-	if f.limits.max, err = bound(structField.Tag.Get("max")); err != nil {
-		return field{}, err
+	if f.Max, err = bound(tag.Get("max")); err != nil {
+		return err
 	}
-	if text, ok := structField.Tag.Lookup("default"); ok {
+	if text, given := tag.Lookup("default"); given {
 		var document yaml.Node
 		if err := yaml.Unmarshal([]byte(text), &document); err != nil {
-			return field{}, err
+			return err
 		}
-		f.fallback = document.Content[0]
+		f.Default = document.Content[0]
 	}
-	return f, nil
+	return nil
 }
 
 func bound(text string) (*int, error) {
@@ -92,12 +91,32 @@ func bound(text string) (*int, error) {
 	return &value, err
 }
 
-// find is the field of a key.
-func (s *shape) find(key string) (field, bool) {
-	for _, f := range s.fields {
-		if f.key == key {
-			return f, true
-		}
+// limits of the field's value.
+func (f *Field) limits() limits { return limits{min: f.Min, max: f.Max} }
+
+// limits of a value.
+type limits struct {
+	min, max *int // of a whole number, or of the number of members; nil is none
+	empty    bool // text may be empty
+}
+
+// shape is a mapping with fixed keys.
+type shape struct {
+	fields []Field
+	byKey  map[string]*Field
+	keys   []string // sorted, for messages
+}
+
+func shapeOf(t reflect.Type) (*shape, error) {
+	fields, err := Fields(t)
+	if err != nil {
+		return nil, err
 	}
-	return field{}, false
+	s := &shape{fields: fields, byKey: make(map[string]*Field, len(fields))}
+	for i := range fields {
+		s.byKey[fields[i].Key] = &fields[i]
+		s.keys = append(s.keys, fields[i].Key)
+	}
+	slices.Sort(s.keys)
+	return s, nil
 }

@@ -1,0 +1,46 @@
+package reference_test
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./-]*`)
+
+// A comment says that a key is required, or what its default is, exactly where the tags say so.
+func TestCommentsAgreeWithTags(t *testing.T) {
+	t.Parallel()
+	var reader jsonschema.Reflector
+	require.NoError(t, reader.AddGoComments("github.com/em-infra/em-infra/internal/inventory/reference", "..", jsonschema.WithFullComment()))
+	const types = "github.com/em-infra/em-infra/internal/inventory."
+	for _, declared := range []any{
+		inventory.Header{}, inventory.Cluster{}, inventory.Talos{}, inventory.Schematic{}, inventory.Kubernetes{}, inventory.Endpoint{},
+		inventory.Network{}, inventory.Proxmox{}, inventory.Template{}, inventory.Defaults{}, inventory.Size{}, inventory.NodeList{},
+		inventory.Node{}, inventory.DataDisk{}, inventory.NIC{}, inventory.GPU{}, inventory.Startup{},
+	} {
+		structure := reflect.TypeOf(declared)
+		for i := range structure.NumField() {
+			field := structure.Field(i)
+			name := structure.Name() + "." + field.Name
+			comment := strings.Join(strings.Fields(reader.CommentMap[types+name]), " ")
+			required := field.Tag.Get("required") == "true"
+			assert.Equal(t, required, strings.Contains(comment+" ", "Required. "), "%s: %s", name, comment)
+			_, fallback, found := strings.Cut(comment, "Default: ")
+			assert.False(t, required && found, "%s is required and has a default", name)
+			for _, part := range word.FindAllString(field.Tag.Get("default"), -1) {
+				if strings.HasSuffix(part, "MiB") || strings.HasSuffix(part, "GiB") {
+					continue // the keys of a size; the comment has its units
+				}
+				assert.Contains(t, fallback, part, "default of %s", name)
+			}
+		}
+	}
+}

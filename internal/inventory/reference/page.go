@@ -1,0 +1,170 @@
+package reference
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"text/template"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+//go:embed page.md.tmpl
+var pageText string
+
+// exampleFolder holds the inventory that the page shows, which is a fixture of the loader's tests.
+const exampleFolder = inventorySource + "/testdata/valid-example"
+
+// page is what the template is filled with.
+type page struct {
+	ClusterExample, NodesExample string
+	Cluster, Nodes               []section
+}
+
+// section is one mapping with fixed keys.
+type section struct {
+	Path, About string
+	Keys        []row
+}
+
+// row is one key.
+type row struct{ Key, Value, Default, About string }
+
+// Page is docs/inventory.md.
+func Page() ([]byte, error) {
+	comments, err := readComments()
+	if err != nil {
+		return nil, err
+	}
+	var filled page
+	for _, file := range []struct {
+		name     string
+		t        reflect.Type
+		example  *string
+		sections *[]section
+	}{
+		{inventory.ClusterFile, reflect.TypeFor[inventory.Cluster](), &filled.ClusterExample, &filled.Cluster},
+		{inventory.NodesFile, reflect.TypeFor[inventory.NodeList](), &filled.NodesExample, &filled.Nodes},
+	} {
+		example, err := os.ReadFile(filepath.Join(exampleFolder, file.name))
+		if err != nil {
+			return nil, fmt.Errorf("read example: %w", err)
+		}
+		*file.example = string(example)
+		keys, err := keysOf(file.t, comments)
+		if err != nil {
+			return nil, err
+		}
+		*file.sections = sectionsOf("", comments.of(file.t, ""), keys, comments)
+	}
+	layout, err := template.New("page").Parse(pageText)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	err = layout.Execute(&text, filled)
+	return text.Bytes(), err
+}
+
+// sectionsOf are a mapping and, after it, those within. A mapping that stands in several places is described in the first.
+func sectionsOf(path, about string, keys []key, comments comments) []section {
+	s := section{Path: path, About: about}
+	var inner []section
+	described := map[reflect.Type]bool{}
+	for _, k := range keys {
+		s.Keys = append(s.Keys, row{Key: k.Key, Value: k.valueWords(), Default: k.defaultWords(), About: cell(k.about)})
+		if len(k.inner) == 0 || described[k.shape.item] {
+			continue
+		}
+		described[k.shape.item] = true
+		below := strings.TrimPrefix(path+"."+k.Key, ".")
+		if k.shape.list {
+			below += "[]"
+		}
+		inner = append(inner, sectionsOf(below, comments.of(k.shape.item, ""), k.inner, comments)...)
+	}
+	return append([]section{s}, inner...)
+}
+
+// cell is text inside a table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// defaultWords say what holds without the key.
+func (k key) defaultWords() string {
+	if k.Required {
+		return "**required**"
+	}
+	return cell(k.fallback)
+}
+
+// valueWords say what the value is.
+func (k key) valueWords() string {
+	words := k.itemWords()
+	bounds := boundWords(k.Min, k.Max)
+	switch {
+	case k.shape.list && bounds != "":
+		return "list of " + words + ", " + bounds
+	case k.shape.list:
+		return "list of " + words
+	case k.shape.table:
+		return "mapping to " + words
+	case bounds != "":
+		return words + ", " + bounds
+	}
+	return words
+}
+
+func boundWords(least, most *int) string {
+	switch {
+	case least != nil && most != nil:
+		return fmt.Sprintf("%d to %d", *least, *most)
+	case least != nil:
+		return fmt.Sprintf("%d or more", *least)
+	case most != nil:
+		return fmt.Sprintf("up to %d", *most)
+	}
+	return ""
+}
+
+func (k key) itemWords() string {
+	if k.shape.mapping() {
+		return "mapping"
+	}
+	value := reflect.New(k.shape.item).Interface()
+	if words, ok := value.(interface{ Choices() []string }); ok {
+		return "`" + strings.Join(words.Choices(), "`, `") + "`"
+	}
+	switch value.(type) {
+	case *netip.Addr:
+		return "IP address"
+	case *netip.Prefix:
+		return "address/length"
+	case *inventory.Version:
+		return "version"
+	case *inventory.Contract:
+		return "major.minor"
+	case *inventory.MAC:
+		return "MAC address"
+	case *inventory.BDF:
+		return "PCI address"
+	case *inventory.PCIID:
+		return "PCI ID"
+	case *inventory.Taint:
+		return "`value:Effect`"
+	case *inventory.Patch:
+		return "patch"
+	}
+	switch k.shape.item.Kind() {
+	case reflect.Int:
+		return "number"
+	case reflect.Bool:
+		return "`true`, `false`"
+	default:
+		return "text"
+	}
+}
