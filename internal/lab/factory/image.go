@@ -11,9 +11,10 @@ import (
 const (
 	baseBytes      = 128 << 20
 	extensionBytes = 8 << 20
-	// oddBytes keeps images of different contents from having the same size.
-	oddBytes   = 1 << 20
-	blockBytes = 64 << 10
+	// oddSectors keeps images of different contents from having the same size, which is one in ISO 9660's sectors.
+	oddSectors  = 512
+	sectorBytes = 2048
+	blockBytes  = 64 << 10
 )
 
 // image reads as the bytes of an ISO file: the same for the same schematic, version and name, different otherwise.
@@ -27,7 +28,7 @@ func newImage(schematicID, version, path string, extensions int) *image {
 	source := rand.NewChaCha8(seed)
 
 	i := &image{
-		size:  baseBytes + int64(extensions)*extensionBytes + int64(source.Uint64()%oddBytes),
+		size:  baseBytes + int64(extensions)*extensionBytes + int64(source.Uint64()%oddSectors)*sectorBytes,
 		block: make([]byte, blockBytes),
 	}
 	// ChaCha8 never fails to read.

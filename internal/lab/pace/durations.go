@@ -16,10 +16,13 @@ const (
 	VMClone = 4 * time.Second
 	// VMCopyPerGiB is the copying of one GiB that has really been written (about 200 MiB/s within one mirror).
 	VMCopyPerGiB = 5 * time.Second
-	// VMStart is the worker of a start: regenerating the cloud-init drive and QEMU coming up.
-	VMStart = 2 * time.Second
-	// VMShutdown is what a Talos node takes from the ACPI power button to being off.
-	VMShutdown = 10 * time.Second
+	// VMStart is a start until QEMU runs: regenerating the cloud-init drive and building the machine.
+	VMStart = 1500 * time.Millisecond
+	// VMStarted is what is left of a start's worker once QEMU runs.
+	VMStarted = 500 * time.Millisecond
+	// VMShutdown is what a shutdown takes besides the guest's own stopping: the ACPI event, QEMU's end, and the
+	// second in which Proxmox VE looks for it.
+	VMShutdown = 3 * time.Second
 	// VMStop is QEMU being told to quit.
 	VMStop = time.Second
 	// VMDelete is the worker of a removal: freeing the volumes.

@@ -86,7 +86,11 @@ func (s *Server) boot(w *worker, vmid int, node string) error {
 		err = s.powerOn(w, machine)
 	}
 
-	return s.locked(func() error { return s.running(w, vmid, node, err) })
+	if err := s.locked(func() error { return s.running(w, vmid, node, err) }); err != nil {
+		return err
+	}
+
+	return s.wait(w.ctx, pace.VMStarted)
 }
 
 // errQEMU is how a start ends when the emulator does not come up; why stands in the task's log.

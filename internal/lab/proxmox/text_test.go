@@ -1,0 +1,5 @@
+package proxmox_test
+
+import "strings"
+
+func trimmed(s string) string { return strings.TrimSpace(s) }
