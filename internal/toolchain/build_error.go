@@ -1,0 +1,98 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// BuildError is a build that failed for a reason that lies outside of this project, or in its sources.
+type BuildError struct {
+	Tool   string // as in Tool.Name
+	What   string // one sentence: what is wrong and what to do
+	Output string // the last lines that the go command wrote
+}
+
+// Error is the sentence with the output under it.
+func (e *BuildError) Error() string {
+	if e.Output == "" {
+		return fmt.Sprintf("build %s: %s", e.Tool, e.What)
+	}
+	return fmt.Sprintf("build %s: %s\n  %s", e.Tool, e.What, strings.ReplaceAll(e.Output, "\n", "\n  "))
+}
+
+// shownLines is how many lines of go's output an error shows: enough for what is wrong, little enough to be read.
+const shownLines = 12
+
+// explainBuild makes of a failed build what its user can act on.
+func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("build %s: %w", w.name, context.Cause(ctx))
+	}
+	var failed *goError
+	if !errors.As(err, &failed) {
+		return fmt.Errorf("build %s: %w", w.name, err)
+	}
+	if strings.Contains(failed.output, "no space left on device") {
+		return in.spaceRanOut(g, w)
+	}
+	lines := slices.DeleteFunc(strings.Split(failed.output, "\n"), func(line string) bool {
+		return strings.HasPrefix(line, downloading)
+	})
+	return &BuildError{
+		Tool:   w.name,
+		What:   diagnose(failed.output, w.module, failed.err),
+		Output: strings.Join(lines[max(0, len(lines)-shownLines):], "\n"),
+	}
+}
+
+// versioned finds the module in what go says of one that it cannot get: "go: example.org/a@v1.2.3: reading ...",
+// "example.org/a@v1.2.3: Get ...".
+var versioned = regexp.MustCompile(`([\w.\-/~]+\.[\w.\-/~]+@v[\w.\-+]+): `)
+
+// diagnose names the cause by what the go command writes for it (cmd/go/internal/modfetch, modload and web).
+func diagnose(output, module string, err error) string {
+	has := func(texts ...string) bool {
+		for _, text := range texts {
+			if strings.Contains(output, text) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("signal: killed"):
+		return "the system killed the compiler or linker, which happens when memory runs out: " +
+			"free about 2 GiB and run this again"
+	case has("missing go.sum entry", "updates to go.mod needed"):
+		return fmt.Sprintf("%s/go.mod and go.sum do not hold all that the build needs: "+
+			"restore them with git, or run go mod tidy there", module)
+	case has("SECURITY ERROR", "checksum mismatch"):
+		return "a downloaded module is not the one that go.sum knows: " +
+			"set GOPROXY to a proxy that serves it unchanged, or run go clean -modcache if the copy here is damaged"
+	case has("go.mod requires go >=", "requires go >="):
+		return "the go command on PATH is too old: install the Go version that the lines below ask for"
+	case has("dial tcp", "i/o timeout", "Forbidden", "404 Not Found", "410 Gone", "module lookup disabled",
+		"connection refused", "no such host", "Bad Gateway", "Service Unavailable", "TLS handshake", "x509:"):
+		return fmt.Sprintf("%s could not be downloaded: "+
+			"set GOPROXY to a proxy that serves it (go env GOPROXY shows the present one) and run this again", lost(output))
+	default:
+		return fmt.Sprintf("the go command failed (%v) in %s: run git status there if it was changed, "+
+			"else report the lines below", err, module)
+	}
+}
+
+// lost names the module that could not be had, as far as go says.
+func lost(output string) string {
+	if match := versioned.FindStringSubmatch(output); match != nil {
+		return "module " + match[1]
+	}
+	if at := strings.LastIndex(output, downloading); at >= 0 {
+		tried, _, _ := strings.Cut(output[at+len(downloading):], "\n")
+		return fmt.Sprintf("a module (the last that was tried is %s)", tried)
+	}
+	return "a module"
+}

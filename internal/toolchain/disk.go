@@ -1,0 +1,125 @@
+package toolchain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoSpace says that a disk has no room for a build.
+var ErrNoSpace = errors.New("no space")
+
+// share is what the builds put under one folder.
+type share struct {
+	dir   string
+	bytes int64
+}
+
+// shares lists the folders that the builds write to. A tool that the cache has had before finds its modules and
+// packages in Go's caches and costs little more than its binary, which is there twice until the linker is done.
+func (in *installer) shares(g goCommand, todo []*wanted) []share {
+	binaries, packages, modules := share{dir: in.cache}, share{dir: g.buildCache}, share{dir: g.moduleCache}
+	for _, w := range todo {
+		binaries.bytes += 2 * w.bin
+		if in.isFirst(w) {
+			packages.bytes += w.buildCache
+			modules.bytes += w.moduleCache
+		}
+	}
+	return []share{binaries, packages, modules}
+}
+
+// checkSpace refuses to start what would fill a disk.
+func (in *installer) checkSpace(g goCommand, todo []*wanted) error {
+	var disks []share // one per file system, named by the first of its folders
+	var devices []uint64
+	for _, s := range in.shares(g, todo) {
+		device, err := deviceOf(s.dir)
+		if err != nil {
+			return fmt.Errorf("look for space in %s: %w", s.dir, err)
+		}
+		known := false
+		for i := range devices {
+			if devices[i] == device {
+				disks[i].bytes += s.bytes
+				known = true
+			}
+		}
+		if !known {
+			disks, devices = append(disks, s), append(devices, device)
+		}
+	}
+	for _, disk := range disks {
+		free, err := in.seams.freeSpace(disk.dir)
+		if err != nil {
+			return fmt.Errorf("look for space in %s: %w", disk.dir, err)
+		}
+		if free < disk.bytes {
+			return fmt.Errorf("%w to build %s: the disk of %s has %s free, and %s are needed: free some (df -h %s), or "+
+				"set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to folders on another disk",
+				ErrNoSpace, names(todo), disk.dir, size(free), size(disk.bytes), disk.dir)
+		}
+	}
+	return nil
+}
+
+// spaceRanOut is for a disk that filled up while go was at work.
+func (in *installer) spaceRanOut(g goCommand, w *wanted) error {
+	var free []string
+	for _, s := range in.shares(g, []*wanted{w}) {
+		bytes, err := in.seams.freeSpace(s.dir)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%w left to build %s", ErrNoSpace, w.name), err)
+		}
+		free = append(free, fmt.Sprintf("%s has %s free", s.dir, size(bytes)))
+	}
+	return fmt.Errorf("%w left to build %s (%s): free some (df -h), or set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to "+
+		"folders on another disk; what was built stays", ErrNoSpace, w.name, strings.Join(free, ", "))
+}
+
+func names(tools []*wanted) string {
+	list := make([]string, len(tools))
+	for i, w := range tools {
+		list[i] = w.name
+	}
+	return strings.Join(list, ", ")
+}
+
+// size writes bytes as people read them.
+func size(bytes int64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%d MiB", bytes/mebibyte)
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}
+
+// existing is the folder itself, or the nearest one above it that is there already.
+func existing(dir string) string {
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+func deviceOf(dir string) (uint64, error) {
+	var stat unix.Stat_t
+	if err := unix.Stat(existing(dir), &stat); err != nil {
+		return 0, err
+	}
+	return uint64(stat.Dev), nil
+}
+
+// freeSpace is what an ordinary user may still write, in bytes.
+func freeSpace(dir string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(existing(dir), &stat); err != nil {
+		return 0, err
+	}
+	return int64(stat.Bavail) * int64(stat.Bsize), nil
+}

@@ -1,0 +1,73 @@
+package toolchain
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// Seams are the seams for the tests of other packages' view.
+type Seams struct {
+	LookPath  func(name string) (string, error)
+	Environ   func() []string
+	FreeSpace func(dir string) (int64, error)
+	Probe     func(ctx context.Context, host string) error
+}
+
+// With returns the options with the machine's answers replaced.
+func (o Options) With(s Seams) Options {
+	o.seams = seams{lookPath: s.LookPath, environ: s.Environ, freeSpace: s.FreeSpace, probe: s.Probe}
+	return o
+}
+
+// Lock takes the lock of a tool's build, as another process would, and returns what lets go of it.
+func Lock(ctx context.Context, o Options, name string) (func(), error) {
+	in, err := newInstaller(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	for i := range in.wanted {
+		if w := &in.wanted[i]; w.name == name {
+			l, err := acquire(ctx, in.entryDir(name, w.key)+".lock", func(string) {})
+			if err != nil {
+				return nil, err
+			}
+			return l.release, nil
+		}
+	}
+	return nil, io.EOF
+}
+
+// A CatalogueEntry is what the tests hold against the checkout.
+type CatalogueEntry struct {
+	Name, SDK, Server, Module, Main, Upstream string
+	Sources                                   []string
+}
+
+// Catalogue lists the tools.
+func Catalogue() []CatalogueEntry {
+	var entries []CatalogueEntry
+	for _, s := range catalogue() {
+		entries = append(entries, CatalogueEntry{s.name, s.sdk, s.server, s.module, s.main, s.upstream, s.sources})
+	}
+	return entries
+}
+
+// Step runs the progress of a step that lasts for a while and says something in between.
+func Step(w io.Writer, every, lasts time.Duration, what, line, done string) {
+	p := newProgress(w)
+	p.every = every
+	s := p.step(what)
+	s.note(line)
+	time.Sleep(lasts)
+	s.done(done)
+}
+
+// The pure parts.
+var (
+	Fits     = fits
+	Diagnose = diagnose
+	Span     = span
+	Size     = size
+	Find     = findSource
+)

@@ -1,0 +1,127 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// get gets the missing tools: official plugins from where they can be reached, all else from Go modules.
+func (in *installer) get(ctx context.Context, missing []*wanted) error {
+	reachable := in.reachable(ctx, missing)
+	if len(reachable) > 0 {
+		// The CLI installs the plugins, so it must be there first.
+		if err := in.build(ctx, only(missing, CLI)); err != nil {
+			return err
+		}
+		if err := in.installOfficial(ctx, reachable); err != nil {
+			return err
+		}
+	}
+	if err := in.build(ctx, missing); err != nil {
+		return err
+	}
+	for _, w := range missing {
+		if err := in.prune(w.name); err != nil {
+			in.progress.line("old copies of %s stay in the cache: %v", w.name, err)
+		}
+	}
+	return nil
+}
+
+func only(tools []*wanted, kind Kind) []*wanted {
+	return slices.DeleteFunc(slices.Clone(tools), func(w *wanted) bool { return w.kind != kind })
+}
+
+// build builds those of the tools that are not there yet.
+func (in *installer) build(ctx context.Context, tools []*wanted) error {
+	todo := slices.DeleteFunc(slices.Clone(tools), func(w *wanted) bool { return in.present(ctx, w).Installed })
+	if len(todo) == 0 {
+		return nil
+	}
+	for _, w := range todo {
+		if w.kind == CLI && !fits(w.version, in.sdk) {
+			return fmt.Errorf("the program asks for Pulumi %s, and %s builds %s: put a pulumi of that version on PATH",
+				in.sdk, w.module, w.version)
+		}
+	}
+	g, err := in.newGoCommand(ctx)
+	if err != nil {
+		return err
+	}
+	if err := in.checkSpace(g, todo); err != nil {
+		return err
+	}
+	in.announce(todo)
+	for i, w := range todo {
+		if err := in.buildOne(ctx, g, w, fmt.Sprintf("(%d of %d)", i+1, len(todo))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// announce says how long it will take, when something is built for the first time.
+func (in *installer) announce(todo []*wanted) {
+	var cold time.Duration
+	for _, w := range todo {
+		if in.isFirst(w) {
+			cold += w.cold
+		}
+	}
+	if cold > 0 {
+		in.progress.line("%d of the tools are built from Go modules: up to %s on two cores, once; they stay in %s",
+			len(todo), span(cold.Round(time.Minute)), in.cache)
+	}
+}
+
+// isFirst says whether the cache has never had that tool, so that Go's own caches may be empty too.
+func (in *installer) isFirst(w *wanted) bool {
+	made, err := filepath.Glob(filepath.Join(in.cache, "tools", w.name, "*", manifestName))
+	return err != nil || len(made) == 0
+}
+
+// buildOne builds one tool, or waits for the process that is building it.
+func (in *installer) buildOne(ctx context.Context, g goCommand, w *wanted, count string) error {
+	return in.exclusively(ctx, w, w.key, func(partial, dir string) error {
+		step := in.progress.step(fmt.Sprintf("building %s %s %s", w.name, w.version, count))
+		err := g.build(ctx, w, filepath.Join(in.source, w.module), partial, step.note)
+		if err == nil {
+			err = seal(partial, dir, w.executable(), manifest{Origin: w.origin(), From: w.from, Reason: w.reason})
+		}
+		if err != nil {
+			step.fail()
+			return in.explainBuild(ctx, g, w, err)
+		}
+		step.done(fmt.Sprintf("%s %s: built %s", w.name, w.version, count))
+		return nil
+	})
+}
+
+// exclusively makes an entry under its lock, in an empty folder that is gone afterwards. When the entry is there by
+// the time that the lock is free, it calls nothing.
+func (in *installer) exclusively(ctx context.Context, w *wanted, key string, work func(partial, dir string) error) error {
+	dir := in.entryDir(w.name, key)
+	l, err := acquire(ctx, dir+".lock", func(holder string) {
+		in.progress.line("waiting for %s, which is getting %s %s", holder, w.name, w.version)
+	})
+	if err != nil {
+		return fmt.Errorf("get %s %s: %w", w.name, w.version, err)
+	}
+	defer l.release()
+	if _, there := in.entry(w, key); there {
+		return nil
+	}
+	partial := dir + ".partial"
+	if err := os.RemoveAll(partial); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(partial, "bin"), 0o755); err != nil {
+		return err
+	}
+	return errors.Join(work(partial, dir), os.RemoveAll(partial))
+}

@@ -1,0 +1,128 @@
+package toolchain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoGo says that there is no go command to build with.
+var ErrNoGo = errors.New("go is not on PATH: install Go 1.26 or later (https://go.dev/dl) and run this again")
+
+// goCommand is the go command with the environment that every build has.
+type goCommand struct {
+	path    string
+	environ []string
+
+	buildCache, moduleCache string // GOCACHE and GOMODCACHE
+}
+
+// newGoCommand finds the go command. The builds depend on nothing of the user's settings but where Go's caches and
+// its module proxy are: no workspace, no C compiler, no change to go.mod or go.sum, for this machine.
+func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
+	path, err := in.seams.lookPath("go")
+	if err != nil {
+		return goCommand{}, ErrNoGo
+	}
+	g := goCommand{path: path, environ: append(in.seams.environ(),
+		"GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)}
+
+	cmd := group(exec.CommandContext(ctx, g.path, "env", "-json", "GOCACHE", "GOMODCACHE"))
+	cmd.Env = g.environ
+	out, err := cmd.Output()
+	if err != nil {
+		return goCommand{}, fmt.Errorf("ask go for its caches: %w", err)
+	}
+	var found struct{ GOCACHE, GOMODCACHE string }
+	if err := json.Unmarshal(out, &found); err != nil {
+		return goCommand{}, fmt.Errorf("ask go for its caches: %w", err)
+	}
+	g.buildCache, g.moduleCache = found.GOCACHE, found.GOMODCACHE
+	return g, nil
+}
+
+// goError is a build that failed: what the go command wrote, and its exit.
+type goError struct {
+	output string
+	err    error
+}
+
+func (e *goError) Error() string { return e.err.Error() }
+func (e *goError) Unwrap() error { return e.err }
+
+// build builds a tool into partial/bin. What go writes on the way (the modules that it downloads) goes to note. Go's
+// temporary files are kept in partial too, so that a build that is killed leaves nothing elsewhere.
+func (g goCommand) build(ctx context.Context, w *wanted, module, partial string, note func(string)) error {
+	work := filepath.Join(partial, "work")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return err
+	}
+	target := filepath.Join(partial, "bin", w.executable())
+	cmd := group(exec.CommandContext(ctx, g.path, "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", w.ldflags(), "-o", target, w.main))
+	cmd.Dir = module
+	cmd.Env = append(g.environ, "GOTMPDIR="+work)
+	output := &tail{each: note}
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Run(); err != nil {
+		return &goError{output: output.String(), err: err}
+	}
+	return os.RemoveAll(work)
+}
+
+// executable is the name of a tool's file.
+func (s spec) executable() string {
+	if s.kind == CLI {
+		return s.name
+	}
+	return "pulumi-resource-" + s.name
+}
+
+// group has a command lead a process group of its own, so that the end of its context ends all that it started:
+// compilers and linkers too. The terminal's Ctrl-C then reaches it through the context alone.
+func group(cmd *exec.Cmd) *exec.Cmd {
+	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	return cmd
+}
+
+// downloading starts the lines that the go command writes about modules on their way; the rest is their names.
+const downloading = "go: downloading "
+
+// tail is a writer that keeps the end of what it gets, and hands on each line.
+type tail struct {
+	each func(line string)
+	kept []byte
+	line []byte
+}
+
+const tailSize = 64 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if extra := len(t.kept) - tailSize; extra > 0 {
+		t.kept = append([]byte(nil), t.kept[extra:]...)
+	}
+	t.line = append(t.line, p...)
+	for {
+		line, rest, found := bytes.Cut(t.line, []byte("\n"))
+		if !found {
+			return len(p), nil
+		}
+		t.each(string(line))
+		t.line = rest
+	}
+}
+
+func (t *tail) String() string { return strings.TrimRight(string(t.kept), "\n") }

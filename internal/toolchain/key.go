@@ -1,0 +1,100 @@
+package toolchain
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// wanted is a tool of the catalogue at the version that the program asks for.
+type wanted struct {
+	spec
+	version string // with the v
+	from    string // the Go module with version that a build is made from; empty for a stand-in
+	key     string // names the cache entry of a build: the version and a hash of all that it depends on
+	reason  string // why it is not the official one, once that was tried
+}
+
+// want looks up a tool's versions and works out its key.
+func want(s spec, source string, v versions) (wanted, error) {
+	w := wanted{spec: s}
+	var err error
+	if w.version, err = v.sdk(s.sdk); err != nil {
+		return wanted{}, err
+	}
+	if s.upstream != "" {
+		version, err := v.upstream(s.module, s.upstream)
+		if err != nil {
+			return wanted{}, err
+		}
+		w.from = s.upstream + " " + version
+		if s.kind == CLI {
+			w.version = version // what a build of the CLI calls itself is what it is, whatever the program asks for
+		}
+	}
+	sum, err := w.hash(source)
+	if err != nil {
+		return wanted{}, fmt.Errorf("read the sources of %s: %w", s.name, err)
+	}
+	w.key = w.version + "-" + sum
+	return w, nil
+}
+
+// officialKey names the cache entry of an official plugin.
+func (w wanted) officialKey() string { return w.version + "-official" }
+
+// ldflags sets the version and leaves out what only a debugger reads.
+func (w wanted) ldflags() string {
+	return fmt.Sprintf("-s -w -X %s=%s%s", w.versionVar, w.versionPrefix, strings.TrimPrefix(w.version, "v"))
+}
+
+// hash sums up what a build depends on. The Go version is that of the running program: asking the go command would
+// take longer than all the rest, and a tool that is in the cache needs none.
+func (w wanted) hash(source string) (string, error) {
+	sum := sha256.New()
+	fmt.Fprintln(sum, w.name, w.main, w.ldflags(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	root := filepath.Join(source, w.module)
+	for _, path := range w.sources {
+		// WalkDir goes in lexical order.
+		err := filepath.WalkDir(filepath.Join(root, path), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || !isBuilt(entry) {
+				return err
+			}
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				return err
+			}
+			return addFile(sum, name, path)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:12], nil
+}
+
+func isBuilt(entry fs.DirEntry) bool {
+	return entry.Type().IsRegular() && !strings.HasSuffix(entry.Name(), "_test.go")
+}
+
+func addFile(sum hash.Hash, name, path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(sum, filepath.ToSlash(name), info.Size())
+	_, err = io.Copy(sum, file)
+	return err
+}

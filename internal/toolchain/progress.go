@@ -1,0 +1,162 @@
+package toolchain
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress tells a person what is going on: on a terminal one line that is rewritten every second, elsewhere a line
+// when something starts, when it is done, and every half minute in between.
+type progress struct {
+	mu       sync.Mutex
+	w        io.Writer
+	terminal int // its file descriptor; -1 when it is none
+	every    time.Duration
+}
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, terminal: -1, every: 30 * time.Second}
+	if w == nil {
+		p.w = io.Discard
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal, p.every = int(f.Fd()), time.Second
+	}
+	return p
+}
+
+const (
+	indent    = " tools      " // the column in which the CLI's phases start
+	clearLine = "\r\x1b[K"
+)
+
+// line writes one line that stays.
+func (p *progress) line(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write(fmt.Sprintf(format, args...))
+}
+
+// write writes a line that stays. Progress is there to be seen: that it cannot be written stops nothing.
+func (p *progress) write(text string) {
+	if p.terminal >= 0 {
+		text = clearLine + indent + text
+	} else {
+		text = indent + text
+	}
+	_, _ = fmt.Fprintln(p.w, text)
+}
+
+// rewrite writes a line over the last one, cut to the width of the terminal.
+func (p *progress) rewrite(text string) {
+	text = indent + text
+	if width, _, err := term.GetSize(p.terminal); err == nil && width > 0 {
+		if runes := []rune(text); len(runes) >= width {
+			text = string(runes[:width-1])
+		}
+	}
+	_, _ = fmt.Fprint(p.w, clearLine+text)
+}
+
+// step is one thing that takes its time.
+type step struct {
+	p       *progress
+	what    string
+	latest  string    // what it is doing just now
+	noted   time.Time // when it said so
+	started time.Time
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+// step says that something starts. It must be ended by done or fail.
+func (p *progress) step(what string) *step {
+	s := &step{p: p, what: what, started: time.Now(), stop: make(chan struct{}), stopped: make(chan struct{})}
+	p.mu.Lock()
+	if p.terminal >= 0 {
+		p.rewrite(what)
+	} else {
+		p.write(what)
+	}
+	p.mu.Unlock()
+	go s.tick()
+	return s
+}
+
+func (s *step) tick() {
+	defer close(s.stopped)
+	ticker := time.NewTicker(s.p.every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-ticker.C:
+			s.show()
+		}
+	}
+}
+
+func (s *step) show() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	text := s.what + "  " + span(time.Since(s.started))
+	if s.latest != "" && time.Since(s.noted) < 5*time.Second {
+		text += "  " + s.latest
+	}
+	if s.p.terminal >= 0 {
+		s.p.rewrite(text)
+	} else {
+		s.p.write(text)
+	}
+}
+
+// note takes a line that the step's process wrote: only what go downloads is worth showing.
+func (s *step) note(line string) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if downloaded, ok := strings.CutPrefix(line, downloading); ok {
+		s.latest, s.noted = "downloading "+downloaded, time.Now()
+	}
+}
+
+// done ends the step with a line that stays.
+func (s *step) done(what string) {
+	s.end()
+	s.p.line("%s  %s", what, span(time.Since(s.started)))
+}
+
+// fail ends the step and leaves the telling to the error.
+func (s *step) fail() {
+	s.end()
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if s.p.terminal >= 0 {
+		_, _ = fmt.Fprint(s.p.w, clearLine)
+	}
+}
+
+func (s *step) end() {
+	close(s.stop)
+	<-s.stopped
+}
+
+// span writes a duration as people say it, to the second.
+func span(d time.Duration) string {
+	d = d.Round(time.Second)
+	minutes, seconds := int(d/time.Minute), int(d%time.Minute/time.Second)
+	switch {
+	case minutes == 0:
+		return fmt.Sprintf("%d s", seconds)
+	case seconds == 0:
+		return fmt.Sprintf("%d min", minutes)
+	default:
+		return fmt.Sprintf("%d min %d s", minutes, seconds)
+	}
+}

@@ -1,0 +1,69 @@
+package toolchain
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// kept is how many entries of a tool stay in the cache: the one that was just made and the one before it, so that
+// going back to the last commit costs nothing.
+const kept = 2
+
+// prune removes the older entries of a tool and what killed builds left, except what another process is at.
+func (in *installer) prune(name string) error {
+	dir := filepath.Join(in.cache, "tools", name)
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	type entry struct {
+		key  string
+		made time.Time // zero when it is not whole
+	}
+	var entries []entry
+	for _, f := range found {
+		key := strings.TrimSuffix(strings.TrimSuffix(f.Name(), ".lock"), ".partial")
+		if slices.ContainsFunc(entries, func(e entry) bool { return e.key == key }) {
+			continue
+		}
+		e := entry{key: key}
+		if info, err := os.Stat(filepath.Join(dir, key, manifestName)); err == nil {
+			e.made = info.ModTime()
+		}
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, func(a, b entry) int {
+		return cmp.Or(b.made.Compare(a.made), strings.Compare(a.key, b.key))
+	})
+
+	var problems []error
+	for i, e := range entries {
+		if i >= kept || e.made.IsZero() {
+			problems = append(problems, removeEntry(filepath.Join(dir, e.key)))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// removeEntry removes an entry, its leftovers and its lock, unless the lock is held. The manifest goes first: an
+// entry without one is none.
+func removeEntry(dir string) error {
+	l, err := tryAcquire(dir + ".lock")
+	if errors.Is(err, errHeld) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer l.release()
+	if err := os.Remove(filepath.Join(dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), os.RemoveAll(dir+".partial"), os.Remove(dir+".lock"))
+}

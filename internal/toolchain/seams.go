@@ -1,0 +1,31 @@
+package toolchain
+
+import (
+	"context"
+	"os"
+	"os/exec"
+)
+
+// seams are what a call asks of the machine that a test answers in its place. A field that is nil is the real thing.
+type seams struct {
+	lookPath  func(name string) (string, error)
+	environ   func() []string
+	freeSpace func(dir string) (int64, error)
+	probe     func(ctx context.Context, host string) error
+}
+
+func (s seams) orReal() seams {
+	if s.lookPath == nil {
+		s.lookPath = exec.LookPath
+	}
+	if s.environ == nil {
+		s.environ = os.Environ
+	}
+	if s.freeSpace == nil {
+		s.freeSpace = freeSpace
+	}
+	if s.probe == nil {
+		s.probe = probe
+	}
+	return s
+}

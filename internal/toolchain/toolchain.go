@@ -1,0 +1,127 @@
+// Package toolchain gets what a Pulumi program needs to run: the Pulumi CLI and the provider plugins, each at the
+// version that the program's Go SDKs ask for.
+//
+// The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached.
+// What cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and
+// command as a stand-in of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
+// version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
+package toolchain
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Options say where the tools come from and where they go. The zero value is the ordinary case.
+type Options struct {
+	// Source is the root of an em-infra checkout. Default: the one that the working directory lies in, else what the
+	// go command says of the module when the program embeds em-infra.
+	Source string
+	// CacheDir keeps what was got. Default: DefaultCacheDir(Source).
+	CacheDir string
+	// Progress gets one line per step; on a terminal one line that is rewritten. Nothing is written when all tools
+	// are in the cache. Default: none.
+	Progress io.Writer
+	// Retry asks for the official plugins again where the cache holds ones that were built.
+	Retry bool
+	// Names are the tools to get, as in Tool.Name. Default: all.
+	Names []string
+
+	seams seams
+}
+
+// Install returns the tools, and gets those that the cache does not hold. What it finds broken in the cache it gets
+// again. Errors are ErrNoSource, ErrNoGo, ErrNoSpace, a BuildError, or the context's.
+func Install(ctx context.Context, opts Options) (*Installed, error) {
+	in, err := newInstaller(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]Tool, len(in.wanted))
+	var missing []*wanted
+	for i := range in.wanted {
+		tools[i] = in.present(ctx, &in.wanted[i])
+		if !tools[i].Installed || in.retries(tools[i]) {
+			missing = append(missing, &in.wanted[i])
+		}
+	}
+	if len(missing) == 0 {
+		return newInstalled(tools)
+	}
+
+	if err := in.get(ctx, missing); err != nil {
+		return nil, err
+	}
+	for i := range in.wanted {
+		tools[i] = in.present(ctx, &in.wanted[i])
+		if !tools[i].Installed {
+			return nil, fmt.Errorf("%s %s was got, but is not whole: is %s on a disk that keeps what is written?",
+				tools[i].Name, tools[i].Version, in.cache)
+		}
+	}
+	return newInstalled(tools)
+}
+
+// List returns the tools as they are. It gets nothing and does not wait.
+func List(ctx context.Context, opts Options) ([]Tool, error) {
+	in, err := newInstaller(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	tools := make([]Tool, len(in.wanted))
+	for i := range in.wanted {
+		tools[i] = in.present(ctx, &in.wanted[i])
+	}
+	return tools, nil
+}
+
+// installer is one call of Install or List: the options with their defaults, and the tools with their versions.
+type installer struct {
+	source   string
+	cache    string
+	sdk      string // version of the Pulumi SDK that the CLI must fit
+	retry    bool
+	wanted   []wanted
+	progress *progress
+	seams    seams
+}
+
+func newInstaller(ctx context.Context, opts Options) (*installer, error) {
+	source, err := findSource(ctx, opts.Source)
+	if err != nil {
+		return nil, err
+	}
+	cache := opts.CacheDir
+	if cache == "" {
+		cache = DefaultCacheDir(source)
+	}
+	in := &installer{
+		source: source, cache: cache, retry: opts.Retry,
+		progress: newProgress(opts.Progress), seams: opts.seams.orReal(),
+	}
+	versions, err := readVersions(source)
+	if err != nil {
+		return nil, err
+	}
+	if in.sdk, err = versions.sdk(pulumiSDK); err != nil {
+		return nil, err
+	}
+	for _, spec := range catalogue() {
+		if len(opts.Names) > 0 && !slices.Contains(opts.Names, spec.name) {
+			continue
+		}
+		w, err := want(spec, source, versions)
+		if err != nil {
+			return nil, err
+		}
+		in.wanted = append(in.wanted, w)
+	}
+	return in, nil
+}
+
+// retries says whether to ask once more for the official form of a tool that is there in another.
+func (in *installer) retries(tool Tool) bool {
+	return in.retry && tool.Kind == Plugin && tool.Origin != Official
+}

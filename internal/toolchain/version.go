@@ -1,0 +1,94 @@
+package toolchain
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
+)
+
+// versions knows which version of a module the program has, and which the tools' own modules have.
+type versions struct {
+	linked map[string]string // of the running program
+	root   map[string]string // of the checkout's go.mod
+	source string
+}
+
+// readVersions reads the running program's build information and the go.mod of the checkout. The former counts: it
+// is the linked SDK that asks the engine for a plugin of its version. A program that links no SDK has only the latter.
+func readVersions(source string) (versions, error) {
+	root, err := requirements(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return versions{}, err
+	}
+	v := versions{linked: map[string]string{}, root: root, source: source}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Replace != nil {
+				module = module.Replace
+			}
+			v.linked[module.Path] = module.Version
+		}
+	}
+	return v, nil
+}
+
+// sdk returns the version of an SDK, with the v.
+func (v versions) sdk(module string) (string, error) {
+	for _, known := range []map[string]string{v.linked, v.root} {
+		if version := known[module]; semver.IsValid(version) {
+			return version, nil
+		}
+	}
+	return "", fmt.Errorf("%s requires no %s, so the version of its plugin is not known", v.source, module)
+}
+
+// upstream returns the version of a module in one of the tools' go.mod files.
+func (v versions) upstream(toolsModule, module string) (string, error) {
+	path := filepath.Join(v.source, toolsModule, "go.mod")
+	required, err := requirements(path)
+	if err != nil {
+		return "", err
+	}
+	version, ok := required[module]
+	if !ok {
+		return "", fmt.Errorf("%s requires no %s, which it is there to build", path, module)
+	}
+	return version, nil
+}
+
+func requirements(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := modfile.ParseLax(path, text, nil)
+	if err != nil {
+		return nil, err
+	}
+	required := map[string]string{}
+	for _, r := range parsed.Require {
+		required[r.Mod.Path] = r.Mod.Version
+	}
+	return required, nil
+}
+
+// fits says whether a CLI can run a program with that SDK: the major is the same and the minor is no older. An SDK
+// may speak to the engine of what that engine has learnt since (resource hooks, for one), never the other way round.
+func fits(cli, sdk string) bool {
+	return semver.IsValid(cli) && semver.Major(cli) == semver.Major(sdk) && minor(cli) >= minor(sdk)
+}
+
+func minor(version string) int {
+	_, text, _ := strings.Cut(semver.MajorMinor(version), ".")
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return -1
+	}
+	return number
+}
