@@ -136,7 +136,7 @@ type Defaults struct {
 
 // Size is what a machine is given, in the defaults of a role or for one node.
 type Size struct {
-	// The bounds of cores and memory, like those of a node\'s sockets and disks, are the provider\'s (proxmoxtf/resource/vm
+	// The bounds of cores and memory, like those of a node's sockets and disks, are the provider's (proxmoxtf/resource/vm
 	// in bpg/terraform-provider-proxmox).
 
 	// Cores of each socket. A change reboots the node. Default: that of the role.

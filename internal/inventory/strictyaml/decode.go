@@ -50,7 +50,7 @@ func (d *decoder) read(t reflect.Type) error {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		return d.read(t.Elem())
 	case reflect.Struct:
-		if isScalar(t) || d.shapes[t] != nil {
+		if readsItself(t) || d.shapes[t] != nil {
 			return nil
 		}
 		s, err := shapeOf(t)
@@ -67,9 +67,10 @@ func (d *decoder) read(t reflect.Type) error {
 	return nil
 }
 
-// isScalar says whether a value of the type is written as text.
-func isScalar(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+// readsItself says whether a type reads its value from text or from YAML without a look at its fields.
+func readsItself(t reflect.Type) bool {
+	pointer := reflect.PointerTo(t)
+	return pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || pointer.Implements(reflect.TypeFor[yaml.Unmarshaler]())
 }
 
 // refuse notes a finding at the node that it is about, or, without one, at the innermost value around the path.
@@ -135,7 +136,7 @@ func (d *decoder) content(node *yaml.Node, at *Path, into reflect.Value, limit l
 		d.raw(node, at, raw)
 		return
 	}
-	if isScalar(into.Type()) {
+	if readsItself(into.Type()) {
 		d.scalar(node, at, into, limit)
 		return
 	}
@@ -171,7 +172,7 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 		}
 		given[pair.key] = true
 		target := into.FieldByIndex(f.index)
-		if f.Default != nil && target.Kind() == reflect.Struct && !isScalar(target.Type()) {
+		if f.Default != nil && target.Kind() == reflect.Struct && !readsItself(target.Type()) {
 			d.value(f.Default, at.Key(f.Key), target, limits{})
 		}
 		d.value(pair.value, at.Key(pair.key), target, f.limits())
@@ -190,7 +191,7 @@ func (d *decoder) absent(f *Field, at *Path, into reflect.Value) {
 		d.refuse(nil, at.Key(f.Key), Fault{What: "is missing", Rule: "it has no default", Do: "add it"})
 	case f.Default != nil:
 		d.value(f.Default, at.Key(f.Key), into, limits{})
-	case into.Kind() == reflect.Struct && !isScalar(into.Type()):
+	case into.Kind() == reflect.Struct && !readsItself(into.Type()):
 		d.structure(nil, at.Key(f.Key), into)
 	}
 }

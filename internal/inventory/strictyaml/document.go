@@ -79,17 +79,22 @@ func syntaxFinding(err error) *Finding {
 
 // Has says whether the document itself gives a value at the path.
 func (d *Document) Has(path *Path) bool {
-	_, found := d.locate(path)
-	return found
+	_, _, whole := d.walk(path)
+	return whole
 }
 
-// Position of the value at the path, or of the innermost value around it that the document gives.
+// Position of the value at the path, or of its key when the value begins on a later line. A value that the document does not
+// give has the position of the innermost one around it.
 func (d *Document) Position(path *Path) (line, column int) {
-	node, _ := d.locate(path)
-	if node == nil {
+	found, value, whole := d.walk(path)
+	switch {
+	case found == nil:
 		return 1, 1
+	case whole && value.Line == found.Line:
+		return value.Line, value.Column
+	default:
+		return found.Line, found.Column
 	}
-	return node.Line, node.Column
 }
 
 // Len is the number of items in the list, or of keys in the mapping, that the document gives at the path.
@@ -103,12 +108,6 @@ func (d *Document) Len(path *Path) int {
 	default:
 		return len(node.Content)
 	}
-}
-
-// locate finds the key or the list item that a path ends in; without it, the innermost one before.
-func (d *Document) locate(path *Path) (found *yaml.Node, whole bool) {
-	found, _, whole = d.walk(path)
-	return found, whole
 }
 
 // walk follows a path as far as the document goes. It returns where the last step stands and the value there.

@@ -26,7 +26,7 @@ func (d *decoder) raw(node *yaml.Node, at *Path, into yaml.Unmarshaler) {
 	if err := into.UnmarshalYAML(written); errors.As(err, &fault) {
 		d.refuse(node, at, *fault)
 	} else if err != nil {
-		d.refuse(node, at, Fault{What: "is not valid", Rule: err.Error()})
+		d.refuse(node, at, Fault{What: "is not valid", Rule: err.Error(), Do: "choose another value"})
 	}
 }
 

@@ -53,7 +53,7 @@ func decodeText(text string, target encoding.TextUnmarshaler) *Fault {
 	}
 	var fault *Fault
 	if !errors.As(err, &fault) {
-		return &Fault{What: "is not valid", Rule: err.Error(), Got: text}
+		return &Fault{What: "is not valid", Rule: err.Error(), Got: text, Do: "choose another value"}
 	}
 	worded := *fault
 	worded.Got = text

@@ -1,0 +1,4 @@
+package inventory
+
+// Floor is the least that a node of a role needs.
+var Floor = floor

@@ -1,0 +1,130 @@
+package inventory_test
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/minimal"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+func load(t testing.TB, fixture string) *inventory.Inventory {
+	t.Helper()
+	inv, err := inventory.Load(filepath.Join("testdata", fixture))
+	require.NoError(t, err)
+	return inv
+}
+
+func TestEndpointURL(t *testing.T) {
+	t.Parallel()
+	for fixture, want := range map[string]string{
+		"valid-minimal":             "https://192.168.20.10:6443",
+		"valid-endpoint-by-name":    "https://api.lab.example:443",
+		"valid-endpoint-by-address": "https://192.168.20.11:6443",
+		"valid-ipv6":                "https://[fd00:20::10]:6443",
+	} {
+		require.Equal(t, want, load(t, fixture).Cluster.EndpointURL().String(), fixture)
+	}
+}
+
+func TestTemplateOfAHost(t *testing.T) {
+	t.Parallel()
+	cluster := load(t, "valid-three-hosts").Cluster
+	require.Equal(t, 9000, cluster.TemplateVMID("vmhost"))
+	require.Equal(t, 9001, cluster.TemplateVMID("vmhost2"))
+	require.Equal(t, 9002, cluster.TemplateVMID("vmhost3"))
+	require.Zero(t, cluster.TemplateVMID("vmhost4"))
+	require.Equal(t, "talos-v1.12.4-base", cluster.TemplateName())
+	require.Equal(t, "talos-base", load(t, "valid-every-key").Cluster.TemplateName())
+}
+
+func TestNodesByRoleAndHost(t *testing.T) {
+	t.Parallel()
+	names := func(nodes inventory.Nodes) (names []string) {
+		for _, node := range nodes {
+			names = append(names, node.Name)
+		}
+		return names
+	}
+	nodes := load(t, "valid-three-hosts").Nodes
+	require.Equal(t, []string{"cp-1", "cp-2", "cp-3"}, names(nodes.ControlPlanes()))
+	require.Equal(t, []string{"w-1"}, names(nodes.Workers()))
+	require.Equal(t, []string{"vmhost", "vmhost2", "vmhost3"}, nodes.Hosts())
+	require.Equal(t, []string{"cp-1", "w-1"}, names(nodes.OnHost("vmhost")))
+	require.Empty(t, nodes.OnHost("vmhost4"))
+	nodes = load(t, "valid-example").Nodes
+	require.Equal(t, []string{"k3s-dev-worker-1", "k3s-dev-gpu-1"}, names(nodes.Workers()))
+	require.Equal(t, []string{"k3s-dev-gpu-1"}, names(nodes.GPUWorkers()))
+}
+
+func TestPrefixOfANode(t *testing.T) {
+	t.Parallel()
+	inv := load(t, "valid-example")
+	require.Equal(t, netip.MustParsePrefix("192.168.20.11/24"), inv.Nodes[0].Prefix(inv.Cluster))
+}
+
+func TestMappingNames(t *testing.T) {
+	t.Parallel()
+	node := load(t, "valid-gpu-by-address").Nodes.GPUWorkers()[0]
+	require.Equal(t, "gpu-1-gpu0", node.MappingName(0))
+	require.Equal(t, "gpu-1-gpu1", node.MappingName(1))
+}
+
+// Derived MAC addresses must stay what they are for ever: a change would replace the address of every node. These were
+// computed outside of Go: the first three bytes of sha256("lab/101/0") and so on.
+func TestDerivedMACsAreStable(t *testing.T) {
+	t.Parallel()
+	nodes := load(t, "valid-minimal").Nodes
+	require.Equal(t, "BC:24:11:79:6A:AF", nodes[0].MAC.String())
+	require.Equal(t, "BC:24:11:AA:0A:57", nodes[1].MAC.String())
+	require.Equal(t, "BC:24:11:44:11:4C", load(t, "valid-every-key").Nodes[1].Networks[1].MAC.String())
+}
+
+// A file that is there but cannot be read is no problem of the inventory.
+func TestUnreadableInventory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, inventory.ClusterFile), 0o755))
+	_, err := inventory.Load(dir)
+	var problems *inventory.Problems
+	require.False(t, errors.As(err, &problems))
+	require.EqualError(t, err, "read inventory: read "+filepath.Join(dir, inventory.ClusterFile)+": is a directory")
+}
+
+func TestOneProblem(t *testing.T) {
+	t.Parallel()
+	_, err := inventory.Load("testdata/invalid-vlan-zero")
+	var problems *inventory.Problems
+	require.ErrorAs(t, err, &problems)
+	require.Equal(t, 1, problems.Len())
+	problem := (*problems)[0]
+	require.Equal(t, "testdata/invalid-vlan-zero/cluster.yaml", problem.File)
+	require.Equal(t, 9, problem.Line)
+	require.Equal(t, 9, problem.Column)
+	require.Equal(t, "network.vlan", problem.Path)
+	require.Equal(t, "1 to 4094", problem.Rule)
+	require.Equal(t, "0", problem.Got)
+}
+
+// What the documentation of Talos asks for is never less than what Talos' own health check does.
+func TestFloorsAreAboveTalosOwn(t *testing.T) {
+	t.Parallel()
+	const mebibyte, gibibyte = 1 << 20, 1 << 30
+	controlPlane, _, err := minimal.Memory(machine.TypeControlPlane)
+	require.NoError(t, err)
+	worker, _, err := minimal.Memory(machine.TypeWorker)
+	require.NoError(t, err)
+	for role, least := range map[inventory.Role]uint64{
+		inventory.RoleControlPlane: controlPlane, inventory.RoleWorker: worker, inventory.RoleGPUWorker: worker,
+	} {
+		floor := inventory.Floor(role)
+		require.GreaterOrEqual(t, uint64(floor.MemoryMiB)*mebibyte, least, role)
+		require.GreaterOrEqual(t, uint64(floor.DiskGiB)*gibibyte, minimal.DiskSize(), role)
+	}
+}
