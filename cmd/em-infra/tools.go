@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+func newToolsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "tools",
+		Short: "The Pulumi CLI and the provider plugins that every run uses",
+	}
+	command.AddCommand(newToolsInstallCommand(), newToolsListCommand())
+	return command
+}
+
+// toolsFlags are the flags of both commands.
+type toolsFlags struct {
+	output   string
+	official bool
+}
+
+func (f *toolsFlags) bindOutput(command *cobra.Command) {
+	command.Flags().StringVar(&f.output, "output", "text", "text or json")
+}
+
+func newToolsInstallCommand() *cobra.Command {
+	var flags toolsFlags
+	command := &cobra.Command{
+		Use:   "install",
+		Short: "Get the tools: official where they can be had, else built from Go modules",
+		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough, and
+the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which takes
+about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache folder).
+Every other command does this by itself; this one is for doing it beforehand.`,
+		Example: `  em-infra tools install
+  em-infra tools install --official    # there was no internet the first time`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			installed, err := toolchain.Install(command.Context(), toolchain.Options{
+				Progress: command.ErrOrStderr(), Retry: flags.official,
+			})
+			if err != nil {
+				return err
+			}
+			return flags.print(command.OutOrStdout(), installed.Tools)
+		},
+	}
+	flags.bindOutput(command)
+	command.Flags().BoolVar(&flags.official, "official", false, "ask for official plugins again where built ones are in use")
+	return command
+}
+
+func newToolsListCommand() *cobra.Command {
+	var flags toolsFlags
+	command := &cobra.Command{
+		Use:   "list",
+		Short: "Show each tool: version, where it is from, where it lies",
+		Args:  cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := flags.check(); err != nil {
+				return err
+			}
+			tools, err := toolchain.List(command.Context(), toolchain.Options{})
+			if err != nil {
+				return err
+			}
+			return flags.print(command.OutOrStdout(), tools)
+		},
+	}
+	flags.bindOutput(command)
+	return command
+}
+
+func (f *toolsFlags) check() error {
+	if f.output != "text" && f.output != "json" {
+		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	}
+	return nil
+}
+
+func (f *toolsFlags) print(out io.Writer, tools []toolchain.Tool) error {
+	if f.output == "json" {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(tools)
+	}
+	return printTools(out, tools)
+}
+
+// printTools writes a table, and under it why tools are not the official ones.
+func printTools(out io.Writer, tools []toolchain.Tool) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tVERSION\tORIGIN\tPATH")
+	missing := false
+	for _, tool := range tools {
+		path := tool.Path
+		if !tool.Installed {
+			path, missing = "not installed", true
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", tool.Name, tool.Version, originText(tool), path)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, tool := range tools {
+		if tool.Reason != "" {
+			fmt.Fprintf(out, "%s is not the official one: %s\n", tool.Name, tool.Reason)
+		}
+	}
+	if missing {
+		_, err := fmt.Fprintln(out, "next: em-infra tools install")
+		return err
+	}
+	return nil
+}
+
+func originText(tool toolchain.Tool) string {
+	if tool.From != "" {
+		return "built from " + tool.From
+	}
+	return string(tool.Origin)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+func TestPrintTools(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, printTools(&out, []toolchain.Tool{
+		{Name: "pulumi", Version: "v3.260.0", Origin: toolchain.Official, Path: "/usr/bin/pulumi", Installed: true},
+		{
+			Name: "talos", Version: "v0.7.1", Origin: toolchain.Built, From: "example.org/talos v0.8.0",
+			Path: "/cache/pulumi-resource-talos", Installed: true, Reason: "example.org cannot be reached: no network",
+		},
+		{Name: "command", Version: "v1.2.1", Origin: toolchain.StandIn},
+	}))
+	require.Equal(t, `NAME     VERSION   ORIGIN                               PATH
+pulumi   v3.260.0  official                             /usr/bin/pulumi
+talos    v0.7.1    built from example.org/talos v0.8.0  /cache/pulumi-resource-talos
+command  v1.2.1    stand-in                             not installed
+talos is not the official one: example.org cannot be reached: no network
+next: em-infra tools install
+`, out.String())
+}
+
+func TestToolsListAsJSON(t *testing.T) {
+	t.Setenv("EM_INFRA_CACHE", t.TempDir())
+	t.Setenv("PATH", "")
+	out := runTools(t, "list", "--output", "json")
+	var tools []toolchain.Tool
+	require.NoError(t, json.Unmarshal(out, &tools))
+	names := []string{}
+	for _, tool := range tools {
+		require.False(t, tool.Installed, tool.Name)
+		require.Regexp(t, `^v\d+\.\d+\.\d+$`, tool.Version)
+		names = append(names, tool.Name)
+	}
+	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command"}, names)
+	require.Equal(t, toolchain.StandIn, tools[3].Origin)
+}
+
+func TestToolsRefuseAnUnknownFormat(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"install", "list"} {
+		command := newToolsCommand()
+		command.SetArgs([]string{name, "--output", "xml"})
+		command.SilenceUsage, command.SilenceErrors = true, true
+		err := command.Execute()
+		require.EqualError(t, err, `--output: "xml" is no format: choose text or json`)
+		require.Equal(t, exitRefused, exitCode(err))
+	}
+}
+
+func runTools(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	command := newToolsCommand()
+	command.SetArgs(args)
+	command.SetOut(&out)
+	require.NoError(t, command.ExecuteContext(t.Context()))
+	return out.Bytes()
+}

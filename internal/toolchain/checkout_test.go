@@ -1,0 +1,155 @@
+package toolchain_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/mod/modfile"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+// root is this checkout.
+const root = "../.."
+
+func required(t *testing.T, path, module string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	require.NoError(t, err)
+	parsed, err := modfile.ParseLax(path, text, nil)
+	require.NoError(t, err)
+	for _, r := range parsed.Require {
+		if r.Mod.Path == module {
+			return r.Mod.Version
+		}
+	}
+	t.Fatalf("%s requires no %s", path, module)
+	return ""
+}
+
+// TestVersionsThatMoveTogether holds the go.mod files against each other.
+func TestVersionsThatMoveTogether(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, required(t, "go.mod", "github.com/pulumi/pulumi/sdk/v3"),
+		required(t, "tools/cli/go.mod", "github.com/pulumi/pulumi/pkg/v3"), "the CLI and the program's SDK")
+	const machinery = "github.com/siderolabs/talos/pkg/machinery"
+	require.Equal(t, required(t, "go.mod", machinery), required(t, "tools/go.mod", machinery),
+		"the Talos of the plugin and of the program")
+	for _, tool := range toolchain.Catalogue() {
+		require.NotEmpty(t, required(t, "go.mod", tool.SDK))
+		if tool.Upstream != "" {
+			require.NotEmpty(t, required(t, tool.Module+"/go.mod", tool.Upstream))
+		}
+	}
+}
+
+// TestSourcesAreAllThatABuildReads follows the imports of a tool through our own packages: each must lie in one of the
+// folders that the tool's key is made from, or a change to it would go unseen.
+func TestSourcesAreAllThatABuildReads(t *testing.T) {
+	t.Parallel()
+	for _, tool := range toolchain.Catalogue() {
+		if tool.Module != "tools" {
+			continue
+		}
+		t.Run(tool.Name, func(t *testing.T) {
+			t.Parallel()
+			ours := []string{strings.TrimPrefix(tool.Main, "./")}
+			for at := 0; at < len(ours); at++ {
+				ours = append(ours, ourImports(t, filepath.Join(root, tool.Module, ours[at]))...)
+			}
+			require.Greater(t, len(ours), 1, "a main with nothing behind it")
+			for _, name := range ours {
+				require.True(t, slices.ContainsFunc(tool.Sources, func(source string) bool {
+					return name == source || strings.HasPrefix(name, source+"/")
+				}), "%s is not under %v", name, tool.Sources)
+			}
+		})
+	}
+}
+
+// ourImports lists the packages of the module tools that a package imports, by folder.
+func ourImports(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files, dir)
+	var ours []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, spec := range file.Imports {
+			path := strings.Trim(spec.Path.Value, `"`)
+			if folder, ok := strings.CutPrefix(path, "github.com/em-infra/em-infra/tools/"); ok {
+				ours = append(ours, folder)
+			}
+		}
+	}
+	return ours
+}
+
+// TestServersAreThoseOfTheSDKs: an ordinary pulumi looks where the SDK says; this must look there too.
+func TestServersAreThoseOfTheSDKs(t *testing.T) {
+	t.Parallel()
+	for _, tool := range toolchain.Catalogue() {
+		if tool.Main == "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi" {
+			continue
+		}
+		cmd := exec.Command("go", "mod", "download", "-json", tool.SDK)
+		cmd.Dir = root
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		var sdk struct{ Dir string }
+		require.NoError(t, json.Unmarshal(out, &sdk))
+		text, err := os.ReadFile(filepath.Join(sdk.Dir, "go", tool.Name, "pulumi-plugin.json"))
+		require.NoError(t, err)
+		var plugin struct{ Name, Server string }
+		require.NoError(t, json.Unmarshal(text, &plugin))
+		require.Equal(t, tool.Name, plugin.Name)
+		require.Equal(t, tool.Server, plugin.Server)
+	}
+}
+
+// TestRealTools gets the tools of this checkout, which takes minutes when they are not in the cache and nothing when
+// they are, and asks the engine and the plugins who they are.
+func TestRealTools(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the tools when they are not in the cache")
+	}
+	t.Parallel()
+	installed, err := toolchain.Install(t.Context(), toolchain.Options{Progress: os.Stderr})
+	require.NoError(t, err)
+	home := t.TempDir()
+	require.NoError(t, installed.Populate(home))
+	cli, ok := installed.CLI()
+	require.True(t, ok)
+	pulumi := func(args ...string) []byte {
+		cmd := exec.Command(cli.Path, args...)
+		cmd.Env = os.Environ()
+		for name, value := range installed.Environment(home) {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+		out, err := cmd.Output()
+		require.NoError(t, err, "%v", args)
+		return out
+	}
+
+	require.Equal(t, cli.Version, strings.TrimSpace(string(pulumi("version"))))
+	for _, plugin := range installed.Tools[1:] {
+		number := strings.TrimPrefix(plugin.Version, "v")
+		var schema struct{ Name, Version string }
+		require.NoError(t, json.Unmarshal(pulumi("package", "get-schema", plugin.Name+"@"+number), &schema))
+		require.Equal(t, plugin.Name, schema.Name)
+		require.Equal(t, number, schema.Version)
+	}
+}
