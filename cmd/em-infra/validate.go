@@ -35,7 +35,6 @@ Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command.OutOrStdout()) },
 	}
 	flags.place.bindPlace(command)
-	command.MarkFlagsMutuallyExclusive("stack", "inventory")
 	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
 	command.Flags().BoolVar(&flags.show, "show", false, "print the whole effective inventory, defaults marked")
 	return command
@@ -44,6 +43,9 @@ Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
 func (f *validateFlags) run(out io.Writer) error {
 	if f.output != "text" && f.output != "json" {
 		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	}
+	if f.place.stack != "" && f.place.inventory != "" {
+		return refused(errors.New("--stack and --inventory: which of the two is meant? give one"))
 	}
 	verdict, err := judge(f.place)
 	if err != nil {
