@@ -22,6 +22,8 @@ func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome
 		return outcomeReboot, errors.Join(err, m.pause(ctx))
 	}
 
+	m.setStage(StageBooting)
+
 	release, found, err := m.bootMedium()
 	if err != nil {
 		return outcomeReboot, errors.Join(err, m.pause(ctx))

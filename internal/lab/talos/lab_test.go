@@ -4,27 +4,34 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+	configres "github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
@@ -44,15 +51,22 @@ type lab struct {
 	faults  *talos.FaultSet
 	log     *syncBuffer
 
-	mu  sync.Mutex
-	off []int
+	mu      sync.Mutex
+	off     []int
+	clients []*client.Client
+	admins  map[adminKey]*client.Client
+}
+
+type adminKey struct {
+	vmid   int
+	bundle *secrets.Bundle
 }
 
 // newLab opens a fleet without delays, closed when the test ends.
 func newLab(t testing.TB, changes ...func(*talos.Config)) *lab {
 	t.Helper()
 
-	l := &lab{t: t, network: freeNetwork(t), faults: talos.NewFaultSet(), log: &syncBuffer{}}
+	l := &lab{t: t, network: freeNetwork(t), faults: talos.NewFaultSet(), log: &syncBuffer{}, admins: map[adminKey]*client.Client{}}
 	l.config = talos.Config{StateDir: t.TempDir(), Faults: l.faults, Log: l.log, OnPowerOff: func(vmid int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -65,7 +79,10 @@ func newLab(t testing.TB, changes ...func(*talos.Config)) *lab {
 	}
 
 	l.open()
-	t.Cleanup(func() { require.NoError(t, l.fleet.Close()) })
+	t.Cleanup(func() {
+		l.closeClients()
+		require.NoError(t, l.fleet.Close())
+	})
 
 	return l
 }
@@ -159,8 +176,18 @@ func (l *lab) node(vmid int) talos.Node {
 
 func (l *lab) waitStage(vmid int, stage talos.Stage) {
 	l.t.Helper()
-	require.Eventually(l.t, func() bool { return l.node(vmid).Stage == stage }, patience, time.Millisecond,
-		"machine %d does not come to stage %s but is at %s; log:\n%s", vmid, stage, l.node(vmid).Stage, l.log)
+	l.eventually(func() bool { return l.node(vmid).Stage == stage }, "machine %d does not come to stage %s", vmid, stage)
+}
+
+// eventually waits until something is so, and shows the log when it never is.
+func (l *lab) eventually(is func() bool, what string, args ...any) {
+	l.t.Helper()
+
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			l.t.Fatalf(what+"; nodes: %v; log:\n%s", append(args, l.fleet.Nodes(), l.log)...)
+		}
+	}
 }
 
 // cluster is one cluster's secrets and configurations.
@@ -170,16 +197,41 @@ type cluster struct {
 	input  *generate.Input
 }
 
+// contract is the machine configuration contract of the tests.
+func contract() *config.VersionContract { return config.TalosVersion1_12 }
+
+// The secrets of two clusters. They are made once: their RSA keys take most of the time of a test.
+var (
+	ourSecrets   = sync.OnceValues(newSecrets)
+	theirSecrets = sync.OnceValues(newSecrets)
+)
+
+func newSecrets() (*secrets.Bundle, error) { return secrets.NewBundle(secrets.NewClock(), contract()) }
+
+// cluster with secrets that all clusters of all labs share but those of anotherCluster.
 func (l *lab) cluster(name string, options ...generate.Option) *cluster {
 	l.t.Helper()
 
-	contract := config.TalosVersion1_12
-
-	bundle, err := secrets.NewBundle(secrets.NewClock(), contract)
+	bundle, err := ourSecrets()
 	require.NoError(l.t, err)
 
+	return l.clusterWith(bundle, name, options...)
+}
+
+func (l *lab) anotherCluster(name string) *cluster {
+	l.t.Helper()
+
+	bundle, err := theirSecrets()
+	require.NoError(l.t, err)
+
+	return l.clusterWith(bundle, name)
+}
+
+func (l *lab) clusterWith(bundle *secrets.Bundle, name string, options ...generate.Option) *cluster {
+	l.t.Helper()
+
 	options = append([]generate.Option{
-		generate.WithSecretsBundle(bundle), generate.WithVersionContract(contract),
+		generate.WithSecretsBundle(bundle), generate.WithVersionContract(contract()),
 		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installerImage),
 	}, options...)
 
@@ -201,7 +253,7 @@ func (c *cluster) config(typ machinetype.Type, patches ...func(*v1alpha1.Config)
 		patch(raw)
 	}
 
-	data, err := container.NewV1Alpha1(raw).Bytes()
+	data, err := container.NewV1Alpha1(raw).EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
 	require.NoError(c.lab.t, err)
 
 	return data
@@ -226,9 +278,29 @@ func (l *lab) insecure(vmid int) *client.Client {
 	c, err := client.New(l.t.Context(), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true}), //nolint:gosec // that is the mode
 		client.WithEndpoints(l.address(vmid).String()))
 	require.NoError(l.t, err)
-	l.t.Cleanup(func() { _ = c.Close() })
+
+	return l.client(c)
+}
+
+// client keeps a client until the test ends, or closeClients ends it.
+func (l *lab) client(c *client.Client) *client.Client {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	l.clients = append(l.clients, c)
 
 	return c
+}
+
+func (l *lab) closeClients() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	for _, c := range l.clients {
+		require.NoError(l.t, c.Close())
+	}
+
+	l.clients = nil
 }
 
 // as is a client with a certificate of this role, which talks to one machine.
@@ -241,17 +313,27 @@ func (c *cluster) as(who role.Role, vmid int) *client.Client {
 	endpoint := c.lab.address(vmid).String()
 	settings := clientconfig.NewConfig("test", []string{endpoint}, c.bundle.Certs.OS.Crt, certificate)
 
-	made, err := client.New(c.lab.t.Context(), client.WithConfig(settings))
-	require.NoError(c.lab.t, err)
-	c.lab.t.Cleanup(func() { _ = made.Close() })
+	// a node that was away is tried again at once, not after gRPC's usual pause
+	impatient := grpc.WithConnectParams(grpc.ConnectParams{
+		Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}, MinConnectTimeout: patience,
+	})
 
-	return made
+	made, err := client.New(c.lab.t.Context(), client.WithConfig(settings), client.WithGRPCDialOptions(impatient))
+	require.NoError(c.lab.t, err)
+
+	return c.lab.client(made)
 }
 
+// admin is the client that a test uses for one machine all along.
 func (c *cluster) admin(vmid int) *client.Client {
 	c.lab.t.Helper()
 
-	return c.as(role.Admin, vmid)
+	key := adminKey{vmid, c.bundle}
+	if c.lab.admins[key] == nil {
+		c.lab.admins[key] = c.as(role.Admin, vmid)
+	}
+
+	return c.lab.admins[key]
 }
 
 // install switches a machine on and applies a configuration to it in maintenance mode.
@@ -285,21 +367,27 @@ func (l *lab) controlPlaneUp(name string, options ...generate.Option) *cluster {
 func (c *cluster) bootstrap(vmid int) {
 	c.lab.t.Helper()
 
-	admin := c.admin(vmid)
-
-	require.Eventually(c.lab.t, func() bool {
-		return admin.Bootstrap(c.lab.t.Context(), &machine.BootstrapRequest{}) == nil
-	}, patience, 5*time.Millisecond, "bootstrap; log:\n%s", c.lab.log)
+	c.lab.eventually(func() bool {
+		return c.admin(vmid).Bootstrap(c.lab.t.Context(), &machine.BootstrapRequest{}) == nil
+	}, "machine %d cannot be bootstrapped", vmid)
 }
 
-// serviceState is the state of a service as the API tells it, with its health.
+// waitAPI waits until the secure API of a machine answers.
+func (c *cluster) waitAPI(vmid int) {
+	c.lab.t.Helper()
+	c.lab.eventually(func() bool {
+		_, err := c.admin(vmid).Version(c.lab.t.Context())
+
+		return err == nil
+	}, "the secure API of machine %d does not answer", vmid)
+}
+
+// serviceState is the state of a service as the API tells it, with its health; "" while the API does not answer.
 func (c *cluster) serviceState(vmid int, id string) (string, bool) {
 	c.lab.t.Helper()
 
 	info, err := c.admin(vmid).ServiceInfo(c.lab.t.Context(), id)
-	require.NoError(c.lab.t, err)
-
-	if len(info) == 0 {
+	if err != nil || len(info) == 0 {
 		return "", false
 	}
 
@@ -308,19 +396,33 @@ func (c *cluster) serviceState(vmid int, id string) (string, bool) {
 
 func (c *cluster) waitHealthy(vmid int, id string) {
 	c.lab.t.Helper()
-	require.Eventually(c.lab.t, func() bool {
+	c.lab.eventually(func() bool {
 		state, healthy := c.serviceState(vmid, id)
 
 		return state == "Running" && healthy
-	}, patience, 5*time.Millisecond, "service %s of machine %d; log:\n%s", id, vmid, c.lab.log)
+	}, "service %s of machine %d is not healthy", id, vmid)
 }
 
-// stepwise lets the test hold a fleet's delays and let them go.
-type stepwise struct{ gate chan struct{} }
+// heldPace makes every delay none but one, which lasts until the test lets it go.
+type heldPace struct {
+	held time.Duration
+	gate chan struct{}
+}
 
-func (s *stepwise) Sleep(ctx context.Context, _ time.Duration) error {
+func newHeldPace(held time.Duration) *heldPace {
+	return &heldPace{held: held, gate: make(chan struct{})}
+}
+
+func (p *heldPace) release() { close(p.gate) }
+
+// Sleep implements talos.Pacer.
+func (p *heldPace) Sleep(ctx context.Context, d time.Duration) error {
+	if d != p.held {
+		return ctx.Err()
+	}
+
 	select {
-	case <-s.gate:
+	case <-p.gate:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -356,4 +458,30 @@ func TestMain(m *testing.M) {
 	}
 
 	os.Exit(m.Run())
+}
+
+// has says whether the log has a step with this error.
+func (b *syncBuffer) has(step, failure string) bool {
+	for line := range strings.Lines(b.String()) {
+		var entry struct{ Step, Error string }
+		if json.Unmarshal([]byte(line), &entry) == nil && entry.Step == step && entry.Error == failure {
+			return true
+		}
+	}
+
+	return false
+}
+
+// runsBy says whether the configuration that a node runs by contains a text. It compares without showing the
+// configuration, which is full of secrets.
+func (c *cluster) runsBy(vmid int, text string) bool {
+	c.lab.t.Helper()
+
+	found, err := safe.StateGetByID[*configres.MachineConfig](c.lab.t.Context(), c.admin(vmid).COSI, configres.ActiveID)
+	require.NoError(c.lab.t, err)
+
+	data, err := found.Provider().EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	require.NoError(c.lab.t, err)
+
+	return strings.Contains(string(data), text)
 }
