@@ -66,8 +66,6 @@ func (s *Server) load() error {
 // configuration adds to the old host is there too.
 func (s *Server) restore(file saved, fresh *state) {
 	old := file.State
-	old.Access.SetRelease(s.config.Release)
-
 	for name, st := range fresh.Storages {
 		if known, ok := old.Storages[name]; !ok {
 			old.Storages[name] = st
@@ -82,23 +80,7 @@ func (s *Server) restore(file saved, fresh *state) {
 		}
 	}
 
-	for name, user := range fresh.Access.Users {
-		if _, ok := old.Access.Users[name]; !ok {
-			old.Access.Users[name] = user
-		}
-
-		for id, token := range user.Tokens {
-			old.Access.Users[name].Tokens[id] = token
-		}
-	}
-
-	for name, role := range fresh.Access.Roles {
-		old.Access.Roles[name] = role
-	}
-
-	for _, grant := range fresh.Access.Grants {
-		old.Access.AddGrant(grant)
-	}
+	old.Access.Adopt(fresh.Access)
 
 	for _, m := range old.VMs {
 		m.Running, m.PID, m.PCI = false, 0, nil

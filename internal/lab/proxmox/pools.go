@@ -239,5 +239,3 @@ func poolRows() []row {
 		{Verb: http.MethodDelete, Path: "/pools/{poolid}", serve: (*Server).deletePool},
 	}
 }
-
-func accessRows() []row { return nil }

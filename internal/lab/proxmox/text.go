@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // sortedNames lists the keys of a map in order.
@@ -31,3 +32,5 @@ func folders(key string, names ...string) []map[string]string {
 
 	return list
 }
+
+func joinComma(names []string) string { return strings.Join(names, ",") }

@@ -107,9 +107,6 @@ func New(release schema.Release) *Database {
 	return d
 }
 
-// SetRelease completes a database that was read from a file.
-func (d *Database) SetRelease(release schema.Release) { d.release = release }
-
 // CheckPrivileges refuses names that the release does not know, in Proxmox VE's words.
 func (d *Database) CheckPrivileges(names []string) error {
 	known := Privileges(d.release)

@@ -76,6 +76,8 @@ type Property struct {
 	Properties map[string]*Property `json:"properties"`
 
 	pattern *regexp.Regexp
+	// longest is the length that the pattern allows, or 0 where it is no matter of length.
+	longest int
 }
 
 // Format is either the name of a registered format or a property string's own fields.
@@ -95,12 +97,10 @@ func (f *Format) UnmarshalJSON(raw []byte) error {
 
 func (p *Property) compile() error {
 	if p.Pattern != "" {
-		re, err := compilePattern(p.Pattern)
-		if err != nil {
+		var err error
+		if p.pattern, p.longest, err = compilePattern(p.Pattern); err != nil {
 			return err
 		}
-
-		p.pattern = re
 	}
 
 	if p.Items != nil {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -119,10 +120,23 @@ func (m *Method) compile() error {
 // Perl spells "with the flags of here" as (?^:...), which Go writes without the caret.
 var perlDefaultFlags = regexp.MustCompile(`\(\?\^[a-z]*:`)
 
+// longRepeat is a count at the end of a pattern that is beyond what Go's regular expressions take.
+var longRepeat = regexp.MustCompile(`\{0,(\d{4,})\}$`)
+
 // compilePattern anchors a pattern as PVE::JSONSchema::check_prop does: without a group around it, so that an
-// alternative is anchored at one end only.
-func compilePattern(pattern string) (*regexp.Regexp, error) {
-	return regexp.Compile("^" + perlDefaultFlags.ReplaceAllString(pattern, "(?:") + "$")
+// alternative is anchored at one end only. A long repeat count becomes a limit of the length, 0 being none.
+func compilePattern(pattern string) (re *regexp.Regexp, longest int, err error) {
+	if match := longRepeat.FindStringSubmatch(pattern); match != nil {
+		if longest, err = strconv.Atoi(match[1]); err != nil {
+			return nil, 0, err
+		}
+
+		pattern = longRepeat.ReplaceAllString(pattern, "*")
+	}
+
+	re, err = regexp.Compile("^" + perlDefaultFlags.ReplaceAllString(pattern, "(?:") + "$")
+
+	return re, longest, err
 }
 
 // mustCompilePattern is compilePattern for the patterns written in this package.

@@ -159,7 +159,7 @@ func (p *Property) checkScalar(s string) string {
 	}
 
 	switch length := utf8.RuneCountInString(s); {
-	case p.pattern != nil && !p.pattern.MatchString(s):
+	case p.pattern != nil && !p.pattern.MatchString(s), p.longest > 0 && length > p.longest:
 		return "value does not match the regex pattern"
 	case p.MaxLength != nil && length > *p.MaxLength:
 		return fmt.Sprintf("value may only be %d characters long", *p.MaxLength)

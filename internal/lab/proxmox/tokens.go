@@ -1,0 +1,157 @@
+package proxmox
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// tokenEntry is a token as the API shows it; its value is shown once, by the call that makes it.
+type tokenEntry struct {
+	TokenID string `json:"tokenid,omitempty"`
+	Comment string `json:"comment,omitempty"`
+	Expire  int64  `json:"expire"`
+	PrivSep int    `json:"privsep"`
+}
+
+func showToken(t *access.Token) tokenEntry {
+	return tokenEntry{Comment: t.Comment, Expire: t.Expire, PrivSep: flag(t.Separated)}
+}
+
+func tokenList(u *access.User) []tokenEntry {
+	list := []tokenEntry{}
+
+	for _, name := range sortedNames(u.Tokens) {
+		entry := showToken(u.Tokens[name])
+		entry.TokenID = name
+		list = append(list, entry)
+	}
+
+	return list
+}
+
+// listTokens answers GET /access/users/{userid}/token.
+func (s *Server) listTokens(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	user, err := s.state.Access.User(c.params.Get("userid"))
+	if err != nil {
+		return nil, err
+	}
+
+	return tokenList(user), nil
+}
+
+// getToken answers GET /access/users/{userid}/token/{tokenid}.
+func (s *Server) getToken(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	token, err := s.state.Access.Token(c.params.Get("userid"), c.params.Get("tokenid"))
+	if err != nil {
+		return nil, err
+	}
+
+	return showToken(token), nil
+}
+
+// newToken is what the call that makes a token returns.
+type newToken struct {
+	FullTokenID string     `json:"full-tokenid"`
+	Value       string     `json:"value"`
+	Info        tokenEntry `json:"info"`
+}
+
+// createToken answers POST /access/users/{userid}/token/{tokenid}.
+func (s *Server) createToken(c *call) (any, error) {
+	user, name := c.params.Get("userid"), c.params.Get("tokenid")
+	created := newToken{FullTokenID: user + "!" + name}
+
+	_, err := s.edit("generating token failed", func(db *access.Database) error {
+		owner, err := db.User(user)
+		if err != nil {
+			return err
+		}
+
+		if _, ok := owner.Tokens[name]; ok {
+			return schema.BadParam("tokenid", "Token already exists.")
+		}
+
+		if created.Value, err = vmconfig.NewUUID(s.random("token " + created.FullTokenID)); err != nil {
+			return err
+		}
+
+		token := access.Token{
+			Comment: c.params.Get("comment"), Expire: int64(c.params.Int("expire", 0)),
+			Separated: c.params.Bool("privsep", true),
+		}
+		db.SetToken(created.FullTokenID, created.Value, token)
+		created.Info = showToken(&token)
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return created, nil
+}
+
+// updateToken answers PUT /access/users/{userid}/token/{tokenid}.
+func (s *Server) updateToken(c *call) (any, error) {
+	var shown tokenEntry
+
+	_, err := s.edit("updating token info failed", func(db *access.Database) error {
+		token, err := db.Token(c.params.Get("userid"), c.params.Get("tokenid"))
+		if err != nil {
+			return err
+		}
+
+		token.Separated = c.params.Bool("privsep", token.Separated)
+		token.Expire = int64(c.params.Int("expire", int(token.Expire)))
+
+		if comment := c.params.Get("comment"); comment != "" {
+			token.Comment = comment
+		}
+
+		shown = showToken(token)
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return shown, nil
+}
+
+// deleteToken answers DELETE /access/users/{userid}/token/{tokenid}.
+func (s *Server) deleteToken(c *call) (any, error) {
+	return s.edit("deleting token failed", func(db *access.Database) error {
+		user, name := c.params.Get("userid"), c.params.Get("tokenid")
+		if _, err := db.Token(user, name); err != nil {
+			return err
+		}
+
+		delete(db.Users[user].Tokens, name)
+		db.RemoveSubject(access.KindToken, fmt.Sprintf("%s!%s", user, name))
+
+		return nil
+	})
+}
+
+func tokenRows() []row {
+	const base = "/access/users/{userid}/token"
+
+	return []row{
+		{Verb: http.MethodGet, Path: base, serve: (*Server).listTokens},
+		{Verb: http.MethodGet, Path: base + "/{tokenid}", serve: (*Server).getToken},
+		{Verb: http.MethodPost, Path: base + "/{tokenid}", serve: (*Server).createToken},
+		{Verb: http.MethodPut, Path: base + "/{tokenid}", serve: (*Server).updateToken},
+		{Verb: http.MethodDelete, Path: base + "/{tokenid}", serve: (*Server).deleteToken},
+	}
+}

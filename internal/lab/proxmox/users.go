@@ -1,0 +1,262 @@
+package proxmox
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// userEntry is a user as the API shows it (pve-access-control API2/User.pm). The list joins groups and shows tokens
+// as entries, a single user has them as a list and a map.
+type userEntry struct {
+	UserID    string `json:"userid,omitempty"`
+	Enable    int    `json:"enable"`
+	Expire    int64  `json:"expire"`
+	FirstName string `json:"firstname,omitempty"`
+	LastName  string `json:"lastname,omitempty"`
+	Email     string `json:"email,omitempty"`
+	Comment   string `json:"comment,omitempty"`
+	Keys      string `json:"keys,omitempty"`
+	Groups    any    `json:"groups,omitempty"`
+	Tokens    any    `json:"tokens,omitempty"`
+}
+
+func showUser(u *access.User) userEntry {
+	return userEntry{
+		Enable: flag(u.Enabled), Expire: u.Expire, FirstName: u.FirstName, LastName: u.LastName, Email: u.Email,
+		Comment: u.Comment, Keys: u.Keys,
+	}
+}
+
+// listUsers answers GET /access/users: those that the caller may see, always themselves.
+func (s *Server) listUsers(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	db := s.state.Access
+	may := func(path string) bool { return db.Check(c.identity, path, true, "User.Modify", "Sys.Audit") == nil }
+	all := may("/access/groups")
+	list := []userEntry{}
+
+	for _, name := range sortedNames(db.Users) {
+		user := db.Users[name]
+		inGroup := slices.ContainsFunc(user.Groups, func(group string) bool { return may("/access/groups/" + group) })
+
+		if !all && name != c.identity && !inGroup ||
+			c.params.Has("enabled") && c.params.Bool("enabled", false) != user.Enabled {
+			continue
+		}
+
+		entry := showUser(user)
+		entry.UserID = name
+
+		if c.params.Bool("full", false) {
+			entry.Groups, entry.Tokens = joinComma(user.Groups), tokenList(user)
+		}
+
+		list = append(list, entry)
+	}
+
+	return list, nil
+}
+
+// getUser answers GET /access/users/{userid}.
+func (s *Server) getUser(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	user, err := s.state.Access.User(c.params.Get("userid"))
+	if err != nil {
+		return nil, err
+	}
+
+	tokens := map[string]tokenEntry{}
+	for name, token := range user.Tokens {
+		tokens[name] = showToken(token)
+	}
+
+	entry := showUser(user)
+	entry.Groups, entry.Tokens = append([]string{}, user.Groups...), tokens
+
+	return entry, nil
+}
+
+// createUser answers POST /access/users.
+func (s *Server) createUser(c *call) (any, error) {
+	return s.edit("create user failed", func(db *access.Database) error {
+		name := c.params.Get("userid")
+		if _, ok := db.Users[name]; ok {
+			return fmt.Errorf("user '%s' already exists", name)
+		}
+
+		user := &access.User{Enabled: true, Tokens: map[string]*access.Token{}}
+		if err := setUser(db, user, c.params); err != nil {
+			return err
+		}
+
+		db.Users[name] = user
+
+		return nil
+	})
+}
+
+// updateUser answers PUT /access/users/{userid}.
+func (s *Server) updateUser(c *call) (any, error) {
+	return s.edit("update user failed", func(db *access.Database) error {
+		user, err := db.User(c.params.Get("userid"))
+		if err != nil {
+			return err
+		}
+
+		if c.params.Has("groups") && !c.params.Bool("append", false) {
+			user.Groups = nil
+		}
+
+		return setUser(db, user, c.params)
+	})
+}
+
+func setUser(db *access.Database, user *access.User, params schema.Params) error {
+	for _, group := range params.List("groups") {
+		if _, ok := db.Groups[group]; !ok {
+			return fmt.Errorf("no such group '%s'", group)
+		}
+
+		if !slices.Contains(user.Groups, group) {
+			user.Groups = append(user.Groups, group)
+		}
+	}
+
+	for name, field := range map[string]*string{
+		"firstname": &user.FirstName, "lastname": &user.LastName, "email": &user.Email, "comment": &user.Comment,
+		"keys": &user.Keys,
+	} {
+		if params.Has(name) {
+			*field = params.Get(name)
+		}
+	}
+
+	user.Enabled = params.Bool("enable", user.Enabled)
+	user.Expire = int64(params.Int("expire", int(user.Expire)))
+
+	return nil
+}
+
+// deleteUser answers DELETE /access/users/{userid}.
+func (s *Server) deleteUser(c *call) (any, error) {
+	return s.edit("delete user failed", func(db *access.Database) error {
+		db.DeleteUser(c.params.Get("userid"))
+		return nil
+	})
+}
+
+func userRows() []row {
+	return []row{
+		{Verb: http.MethodGet, Path: "/access/users", serve: (*Server).listUsers},
+		{Verb: http.MethodPost, Path: "/access/users", serve: (*Server).createUser},
+		{Verb: http.MethodGet, Path: "/access/users/{userid}", serve: (*Server).getUser},
+		{Verb: http.MethodPut, Path: "/access/users/{userid}", serve: (*Server).updateUser},
+		{Verb: http.MethodDelete, Path: "/access/users/{userid}", serve: (*Server).deleteUser},
+	}
+}
+
+// groupEntry is a group in the list of groups.
+type groupEntry struct {
+	GroupID string `json:"groupid"`
+	Comment string `json:"comment,omitempty"`
+	Users   string `json:"users"`
+}
+
+// listGroups answers GET /access/groups.
+func (s *Server) listGroups(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	db := s.state.Access
+	list := []groupEntry{}
+
+	for _, name := range sortedNames(db.Groups) {
+		if db.Check(c.identity, "/access/groups/"+name, true, "User.Modify", "Sys.Audit", "Group.Allocate") == nil {
+			list = append(list, groupEntry{
+				GroupID: name, Comment: db.Groups[name].Comment, Users: joinComma(db.Members(name)),
+			})
+		}
+	}
+
+	return list, nil
+}
+
+// getGroup answers GET /access/groups/{groupid}.
+func (s *Server) getGroup(c *call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	name := c.params.Get("groupid")
+
+	group, ok := s.state.Access.Groups[name]
+	if !ok {
+		return nil, fmt.Errorf("group '%s' does not exist", name)
+	}
+
+	return struct {
+		Comment string   `json:"comment,omitempty"`
+		Members []string `json:"members"`
+	}{group.Comment, s.state.Access.Members(name)}, nil
+}
+
+// createGroup answers POST /access/groups.
+func (s *Server) createGroup(c *call) (any, error) {
+	return s.edit("create group failed", func(db *access.Database) error {
+		name := c.params.Get("groupid")
+		if _, ok := db.Groups[name]; ok {
+			return fmt.Errorf("group '%s' already exists", name)
+		}
+
+		db.Groups[name] = &access.Group{Comment: c.params.Get("comment")}
+
+		return nil
+	})
+}
+
+// updateGroup answers PUT /access/groups/{groupid}.
+func (s *Server) updateGroup(c *call) (any, error) {
+	return s.edit("update group failed", func(db *access.Database) error {
+		group, ok := db.Groups[c.params.Get("groupid")]
+		if !ok {
+			return fmt.Errorf("group '%s' does not exist", c.params.Get("groupid"))
+		}
+
+		if c.params.Has("comment") {
+			group.Comment = c.params.Get("comment")
+		}
+
+		return nil
+	})
+}
+
+// deleteGroup answers DELETE /access/groups/{groupid}.
+func (s *Server) deleteGroup(c *call) (any, error) {
+	return s.edit("delete group failed", func(db *access.Database) error {
+		name := c.params.Get("groupid")
+		if _, ok := db.Groups[name]; !ok {
+			return fmt.Errorf("group '%s' does not exist", name)
+		}
+
+		db.DeleteGroup(name)
+
+		return nil
+	})
+}
+
+func groupRows() []row {
+	return []row{
+		{Verb: http.MethodGet, Path: "/access/groups", serve: (*Server).listGroups},
+		{Verb: http.MethodPost, Path: "/access/groups", serve: (*Server).createGroup},
+		{Verb: http.MethodGet, Path: "/access/groups/{groupid}", serve: (*Server).getGroup},
+		{Verb: http.MethodPut, Path: "/access/groups/{groupid}", serve: (*Server).updateGroup},
+		{Verb: http.MethodDelete, Path: "/access/groups/{groupid}", serve: (*Server).deleteGroup},
+	}
+}
