@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // BuildError is a build that failed for a reason that lies outside of this project, or in its sources.
@@ -33,11 +35,12 @@ func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, e
 		return fmt.Errorf("build %s: %w", w.name, context.Cause(ctx))
 	}
 	var failed *goError
-	if !errors.As(err, &failed) {
-		return fmt.Errorf("build %s: %w", w.name, err)
-	}
-	if strings.Contains(failed.output, "no space left on device") {
+	compiled := errors.As(err, &failed)
+	if errors.Is(err, unix.ENOSPC) || compiled && strings.Contains(failed.output, unix.ENOSPC.Error()) {
 		return in.spaceRanOut(g, w)
+	}
+	if !compiled {
+		return fmt.Errorf("build %s: %w", w.name, err)
 	}
 	lines := slices.DeleteFunc(strings.Split(failed.output, "\n"), func(line string) bool {
 		return strings.HasPrefix(line, downloading)

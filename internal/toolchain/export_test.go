@@ -3,6 +3,7 @@ package toolchain
 import (
 	"context"
 	"io"
+	"math"
 	"time"
 )
 
@@ -54,9 +55,12 @@ func Catalogue() []CatalogueEntry {
 }
 
 // Step runs the progress of a step that lasts for a while and says something in between.
-func Step(w io.Writer, every, lasts time.Duration, what, line, done string) {
+func Step(w io.Writer, terminal bool, every, lasts time.Duration, what, line, done string) {
 	p := newProgress(w)
 	p.every = every
+	if terminal {
+		p.terminal = math.MaxInt32 // no such descriptor: a terminal whose width is not known
+	}
 	s := p.step(what)
 	s.note(line)
 	time.Sleep(lasts)

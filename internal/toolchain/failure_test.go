@@ -49,6 +49,14 @@ func TestUnknownVersion(t *testing.T) {
 		opts.Source+" requires no github.com/pulumi/pulumi/sdk/v3, so the version of its plugin is not known")
 }
 
+func TestUnknownTool(t *testing.T) {
+	t.Parallel()
+	opts := checkout(t)
+	opts.Names = []string{"terraform"}
+	_, err := toolchain.Install(t.Context(), opts)
+	require.EqualError(t, err, `there is no tool "terraform": choose from pulumi and the plugins`)
+}
+
 func TestCompileError(t *testing.T) {
 	t.Parallel()
 	opts := checkout(t)

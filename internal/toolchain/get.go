@@ -79,10 +79,16 @@ func (in *installer) announce(todo []*wanted) {
 	}
 }
 
-// isFirst says whether the cache has never had that tool, so that Go's own caches may be empty too.
+// isFirst says whether the cache has no build of that tool yet, so that Go's own caches may be empty too.
 func (in *installer) isFirst(w *wanted) bool {
-	made, err := filepath.Glob(filepath.Join(in.cache, "tools", w.name, "*", manifestName))
-	return err != nil || len(made) == 0
+	entries, err := os.ReadDir(filepath.Join(in.cache, "tools", w.name))
+	if err != nil {
+		return true
+	}
+	return !slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		_, err := os.Stat(filepath.Join(in.cache, "tools", w.name, entry.Name(), manifestName))
+		return err == nil && entry.Name() != w.officialKey()
+	})
 }
 
 // buildOne builds one tool, or waits for the process that is building it.

@@ -108,17 +108,31 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	if in.sdk, err = versions.sdk(pulumiSDK); err != nil {
 		return nil, err
 	}
-	for _, spec := range catalogue() {
-		if len(opts.Names) > 0 && !slices.Contains(opts.Names, spec.name) {
-			continue
-		}
-		w, err := want(spec, source, versions)
+	specs, err := choose(opts.Names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range specs {
+		w, err := want(s, source, versions)
 		if err != nil {
 			return nil, err
 		}
 		in.wanted = append(in.wanted, w)
 	}
 	return in, nil
+}
+
+// choose returns the tools of those names in the order of the catalogue; without names, all.
+func choose(names []string) ([]spec, error) {
+	all := catalogue()
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s spec) bool { return s.name == name }) {
+			return nil, fmt.Errorf("there is no tool %q: choose from pulumi and the plugins", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(s spec) bool {
+		return len(names) > 0 && !slices.Contains(names, s.name)
+	}), nil
 }
 
 // retries says whether to ask once more for the official form of a tool that is there in another.

@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	out := &log{}
-	toolchain.Step(out, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
+	toolchain.Step(out, false, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
 		"go: downloading example.org/a v1.0.0", "talos v0.7.1: built (3 of 4)")
 	require.Equal(t, ` tools      building talos v0.7.1 (3 of 4)
  tools      building talos v0.7.1 (3 of 4)  0 s  downloading example.org/a v1.0.0
@@ -57,4 +57,33 @@ func TestSourceIsFoundFromAFolderInIt(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	require.Equal(t, root, here)
+}
+
+func TestProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	out := &log{}
+	toolchain.Step(out, true, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
+		"compiling", "talos v0.7.1: built (3 of 4)")
+	const over = "\r\x1b[K tools      "
+	require.Equal(t, over+"building talos v0.7.1 (3 of 4)"+
+		over+"building talos v0.7.1 (3 of 4)  0 s"+
+		over+"talos v0.7.1: built (3 of 4)  0 s\n", out.String())
+}
+
+// TestSourceOfAnEmbeddingProgram is not parallel: it changes the working directory.
+func TestSourceOfAnEmbeddingProgram(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "em-infra")
+	write(t, filepath.Join(source, "go.mod"), "module github.com/em-infra/em-infra\n\ngo 1.26\n")
+	write(t, filepath.Join(source, "tools", "go.mod"), "module github.com/em-infra/em-infra/tools\n")
+	embedding := t.TempDir()
+	write(t, filepath.Join(embedding, "go.mod"), "module example.org/embedding\n\ngo 1.26\n\n"+
+		"require github.com/em-infra/em-infra v0.1.0\n\nreplace github.com/em-infra/em-infra => "+source+"\n")
+	t.Chdir(embedding)
+	found, err := toolchain.Find(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, source, found)
+
+	t.Chdir(t.TempDir())
+	_, err = toolchain.Find(t.Context(), "")
+	require.ErrorIs(t, err, toolchain.ErrNoSource)
 }
