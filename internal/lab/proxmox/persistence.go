@@ -47,19 +47,28 @@ func (s *Server) load() error {
 		return fmt.Errorf("read the host's state: %w", err)
 	}
 
-	var file saved
-	if err := json.Unmarshal(raw, &file); err != nil {
+	file, err := s.decode(raw)
+	if err != nil {
 		return fmt.Errorf("read the host's state from %s: %w: remove the file for a new host", s.config.StateFile, err)
-	}
-
-	if file.Format != stateFormat || file.Release != s.config.Release {
-		return fmt.Errorf("%s is the state of another host (format %d, proxmox ve %s): remove the file for a new host",
-			s.config.StateFile, file.Format, file.Release)
 	}
 
 	s.restore(file, fresh)
 
 	return nil
+}
+
+// decode reads a state file's contents.
+func (s *Server) decode(raw []byte) (saved, error) {
+	var file saved
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return file, err
+	}
+
+	if file.Format != stateFormat || file.Release != s.config.Release || file.State == nil {
+		return file, fmt.Errorf("it is of another host (format %d, proxmox ve %s)", file.Format, file.Release)
+	}
+
+	return file, nil
 }
 
 // restore brings the host back as after a power cut: no VM runs, workers that did are gone, and what the
@@ -83,7 +92,7 @@ func (s *Server) restore(file saved, fresh *state) {
 	old.Access.Adopt(fresh.Access)
 
 	for _, m := range old.VMs {
-		m.Running, m.PID, m.PCI = false, 0, nil
+		m.Running, m.PID, m.PCI, m.Memory, m.Since = false, 0, nil, 0, time.Time{}
 	}
 
 	s.state = old

@@ -2,7 +2,6 @@ package proxmox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -155,5 +154,3 @@ func (c *call) locate(fromPath map[string]string) {
 		c.vmid = vmid
 	}
 }
-
-var errClosed = errors.New("the host is going down")

@@ -79,6 +79,8 @@ func vmRows() []row {
 		{Verb: http.MethodPost, Path: one + "/clone", serve: (*Server).cloneVM},
 		{Verb: http.MethodPut, Path: one + "/resize", serve: (*Server).resizeDisk},
 		{Verb: http.MethodPost, Path: one + "/move_disk", serve: (*Server).moveDisk},
+		{Verb: http.MethodPost, Path: one + "/migrate", serve: (*Server).migrateVM},
+		{Verb: http.MethodPut, Path: one + "/unlink", serve: (*Server).unlinkDisks},
 		{Verb: http.MethodPost, Path: one + "/template", serve: (*Server).makeTemplate},
 		{Verb: http.MethodPost, Path: one + "/agent/ping", serve: (*Server).agentCommand},
 		{Verb: http.MethodGet, Path: one + "/agent/get-osinfo", serve: (*Server).agentCommand},

@@ -41,6 +41,9 @@ type Server struct {
 
 	workers workers
 	saver   saver
+	boots   sync.Once
+	// down is set while the host reboots; guarded by mu.
+	down bool
 }
 
 // NewServer builds the host that the configuration describes, or restores it from its state file. Mistakes in the
@@ -95,7 +98,15 @@ func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error
 		},
 	}
 
-	s.workers.onClose(func() { server.Close() })
+	s.workers.onClose(func() {
+		if err := server.Close(); err != nil {
+			s.journal.note("listener not closed", err)
+		}
+	})
+
+	if err := s.bootOnce(); err != nil {
+		return err
+	}
 
 	err := server.ServeTLS(listener, "", "")
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
@@ -120,6 +131,11 @@ func (s *Server) Close() error {
 
 // ServeHTTP answers one request and writes it into the call log.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.isDown() {
+		hangUp(w)
+		return
+	}
+
 	started := time.Now()
 	entry := Call{Time: s.config.Now(), Verb: r.Method, Path: r.URL.Path}
 

@@ -62,7 +62,7 @@ func (c *diskCopier) copy(drive *vmconfig.Drive) error {
 func (c *diskCopier) allocate(drive *vmconfig.Drive, target string) (made, source *storage.Volume, err error) {
 	s := c.maker.s
 
-	release, err := s.lockStorage(c.w.ctx, c.maker.node, target)
+	release, err := s.lockStorage(c.w.ctx, c.w.info, c.maker.node, target)
 	if err != nil {
 		return nil, nil, err
 	}

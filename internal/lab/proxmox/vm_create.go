@@ -207,10 +207,10 @@ func (s *Server) create(w *worker, p *creation, vmid int) error {
 func (s *Server) build(w *worker, p *creation, vmid int) error {
 	maker := &diskMaker{
 		s: s, node: p.call.node, vmid: vmid, template: p.conf.Template(), conf: p.conf, fallback: p.storage,
-		print: w.print,
+		print: w.print, info: w.info,
 	}
 
-	err := s.config.Faults.Step(w.ctx, w.info, StepAllocate)
+	var err error
 
 	for _, drive := range p.drives {
 		if err != nil {

@@ -34,6 +34,8 @@ type diskMaker struct {
 	made     []*storage.Volume
 	// print logs what was made.
 	print func(format string, args ...any)
+	// info is the worker that makes the disks; a change without a worker has a node and a VM only.
+	info TaskInfo
 }
 
 // make turns the request for one drive into the drive as the configuration has it (API2/Qemu.pm, create_disks). The
@@ -52,7 +54,7 @@ func (m *diskMaker) make(ctx context.Context, drive *vmconfig.Drive) error {
 	}
 
 	if blank || cloudInit {
-		release, err := m.s.lockStorage(ctx, m.node, target)
+		release, err := m.s.lockStorage(ctx, m.info, m.node, target)
 		if err != nil {
 			return err
 		}
@@ -251,7 +253,7 @@ func (s *Server) checkDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 }
 
 // lockStorage takes the lock under which volumes of a storage are allocated, and spends the time of an allocation.
-func (s *Server) lockStorage(ctx context.Context, node, id string) (func(), error) {
+func (s *Server) lockStorage(ctx context.Context, info TaskInfo, node, id string) (func(), error) {
 	s.mu.Lock()
 	st, err := s.state.storage(id, node)
 	s.mu.Unlock()
@@ -281,7 +283,14 @@ func (s *Server) lockStorage(ctx context.Context, node, id string) (func(), erro
 		return nil, err
 	}
 
-	if err := s.wait(ctx, pace.VolumeAllocate); err != nil {
+	info.Storage = id
+
+	err = s.config.Faults.Step(ctx, info, StepAllocate)
+	if err == nil {
+		err = s.wait(ctx, pace.VolumeAllocate)
+	}
+
+	if err != nil {
 		release()
 		return nil, err
 	}

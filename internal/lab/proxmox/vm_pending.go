@@ -61,6 +61,7 @@ func (s *Server) prepareDrive(u *update, drive *vmconfig.Drive, print func(strin
 
 	return &diskMaker{
 		s: s, node: m.Node, vmid: m.ID, template: m.Config.Template(), conf: m.Config.WithPending(), print: print,
+		info: TaskInfo{Node: m.Node, VMID: m.ID},
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,21 +10,28 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// workers are the goroutines behind the tasks. They end with the server.
+// workers are the goroutines behind the tasks. They end with the server, or when the host's power is cut.
 type workers struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// closed is set while no worker may begin.
 	closed  bool
-	cancels map[string]context.CancelFunc
+	running map[string]*running
 	closers []func()
+}
+
+// running is a worker at its work.
+type running struct {
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 func (w *workers) start() {
 	w.ctx, w.cancel = context.WithCancel(context.Background())
-	w.cancels = map[string]context.CancelFunc{}
+	w.running = map[string]*running{}
 }
 
 // stop ends all workers and waits for them.
@@ -48,6 +56,30 @@ func (w *workers) onClose(f func()) {
 	w.closers = append(w.closers, f)
 }
 
+// halt ends the workers that run and lets none begin until resume.
+func (w *workers) halt() {
+	w.mu.Lock()
+	w.closed = true
+
+	var ending []*running
+	for _, r := range w.running {
+		r.cancel()
+		ending = append(ending, r)
+	}
+	w.mu.Unlock()
+
+	for _, r := range ending {
+		<-r.done
+	}
+}
+
+func (w *workers) resume() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	w.closed = w.ctx.Err() != nil
+}
+
 // worker is what a task sees of itself.
 type worker struct {
 	ctx  context.Context
@@ -68,9 +100,17 @@ type TaskInfo struct {
 	Type, ID string
 	// VMID is the VM that the work brings forth or changes; for a clone it is the new one.
 	VMID int
+	// Storage is what a step is about, where it is about one.
+	Storage string
 }
 
-// fork starts a worker and returns its UPID (pve-common RESTEnvironment.pm, fork_worker).
+var (
+	errClosed = errors.New("the host is going down")
+	// errInterrupted is what a worker dies of when its task is stopped (pve-common RESTEnvironment.pm, fork_worker).
+	errInterrupted = errors.New("received interrupt")
+)
+
+// fork starts a worker and returns its UPID (RESTEnvironment.pm, fork_worker).
 func (s *Server) fork(node, kind, id, identity string, vmid int, work func(*worker) error) (string, error) {
 	w := &s.workers
 
@@ -83,36 +123,32 @@ func (s *Server) fork(node, kind, id, identity string, vmid int, work func(*work
 
 	record := s.tasks.Add(node, kind, id, identity)
 	ctx, cancel := context.WithCancel(w.ctx)
-	w.cancels[record.UPID] = cancel
+	w.running[record.UPID] = &running{cancel: cancel, done: make(chan struct{})}
 
 	info := TaskInfo{UPID: record.UPID, Node: node, Type: kind, ID: id, VMID: vmid}
 
 	w.group.Go(func() {
-		defer s.finished(record.UPID)
-
 		err := work(&worker{ctx: ctx, info: info, list: s.tasks})
-		if err != nil && ctx.Err() != nil && w.ctx.Err() == nil {
+		if err != nil && ctx.Err() != nil {
 			err = errInterrupted
 		}
 
 		s.tasks.Finish(record.UPID, err)
 		s.changed()
+		w.finished(record.UPID)
 	})
 
 	return record.UPID, nil
 }
 
-// errInterrupted is what a worker dies of when its task is stopped (RESTEnvironment.pm, fork_worker).
-var errInterrupted = fmt.Errorf("received interrupt")
-
-func (s *Server) finished(upid string) {
-	w := &s.workers
-
+func (w *workers) finished(upid string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	w.cancels[upid]()
-	delete(w.cancels, upid)
+	r := w.running[upid]
+	r.cancel()
+	close(r.done)
+	delete(w.running, upid)
 }
 
 // interrupt stops a running worker.
@@ -122,7 +158,25 @@ func (s *Server) interrupt(upid string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	if cancel, ok := w.cancels[upid]; ok {
-		cancel()
+	if r, ok := w.running[upid]; ok {
+		r.cancel()
+	}
+}
+
+// await waits for a worker's end.
+func (s *Server) await(ctx context.Context, upid string) error {
+	s.workers.mu.Lock()
+	r, ok := s.workers.running[upid]
+	s.workers.mu.Unlock()
+
+	if !ok {
+		return nil
+	}
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-r.done:
+		return nil
 	}
 }

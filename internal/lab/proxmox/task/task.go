@@ -176,6 +176,8 @@ func (l *List) Restore(records []Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
+	l.tasks, l.order = map[string]*Record{}, nil
+
 	for _, r := range records {
 		if r.Running() {
 			r.Exit, r.End = unexpected, l.now().Unix()

@@ -1,0 +1,212 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// planClone makes the checks that are made when the request arrives and again when the worker has its locks.
+func (s *Server) planClone(r *cloning) (*clonePlan, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if err := s.checkCloneTarget(r); err != nil {
+		return nil, err
+	}
+
+	source, err := s.state.find(r.call.node, r.call.vmid)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkLock(source); err != nil {
+		return nil, err
+	}
+
+	plan := &clonePlan{full: r.call.params.Bool("full", !source.Config.Template())}
+
+	switch {
+	case source.Running != r.running:
+		return nil, errors.New("unexpected state change")
+	case r.storage != "" && !plan.full:
+		return nil, errors.New("parameter 'storage' not allowed for linked clones")
+	case r.format != "" && !plan.full:
+		return nil, errors.New("parameter 'format' not allowed for linked clones")
+	}
+
+	drives, err := s.drives(source.Config)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := s.checkCloneAccess(r, source, drives); err != nil {
+		return nil, err
+	}
+
+	if other, ok := s.state.VMs[r.newID]; ok && other.Node == r.call.node {
+		return nil, fmt.Errorf("unable to create VM %d: config file already exists", r.newID)
+	}
+
+	return plan, s.fillClone(r, source, drives, plan)
+}
+
+func (s *Server) checkCloneTarget(r *cloning) error {
+	if _, ok := s.state.Access.Pools[r.pool]; r.pool != "" && !ok {
+		return &access.Refusal{Detail: fmt.Sprintf("pool '%s' does not exist", r.pool)}
+	}
+
+	if _, ok := s.host(r.target); r.target != "" && !ok {
+		return fmt.Errorf("no such cluster node '%s'", r.target)
+	}
+
+	if r.storage == "" {
+		return nil
+	}
+
+	st, err := s.state.storage(r.storage, r.call.node)
+	if err != nil {
+		return err
+	}
+
+	if !st.Holds(storage.Images) {
+		return schema.BadParam("storage", "storage '%s' does not support vm images", r.storage)
+	}
+
+	if r.target == "" {
+		return nil
+	}
+
+	if _, err := s.state.storage(r.storage, r.target); err != nil {
+		return err
+	}
+
+	if !st.Shared {
+		return fmt.Errorf("can't clone to non-shared storage '%s'", r.storage)
+	}
+
+	return nil
+}
+
+// checkCloneAccess demands the room, the devices and the bridges (API2/Qemu.pm, check_storage_access_clone).
+func (s *Server) checkCloneAccess(r *cloning, source *vm, drives []*vmconfig.Drive) error {
+	shared := true
+
+	for _, drive := range drives {
+		id := drive.Storage()
+		if id == "" {
+			continue
+		}
+
+		st, err := s.state.storage(id, r.call.node)
+		if err != nil {
+			return err
+		}
+
+		shared = shared && st.Shared
+
+		if drive.CDROM() {
+			continue
+		}
+
+		if r.storage != "" {
+			id = r.storage
+		}
+
+		if err := s.state.Access.Check(r.call.identity, "/storage/"+id, false, "Datastore.AllocateSpace"); err != nil {
+			return err
+		}
+	}
+
+	for _, key := range source.Config.Keys() {
+		if !hostpciKey.MatchString(key) && !usbKey.MatchString(key) {
+			continue
+		}
+
+		if err := s.checkDevice(r.call.identity, r.newID, r.pool, key, source.Config.Get(key)); err != nil {
+			return err
+		}
+	}
+
+	if err := s.checkBridges(r.call.identity, source.Config.Values); err != nil {
+		return err
+	}
+
+	if r.target != "" && !shared {
+		return fmt.Errorf("can't clone VM to node '%s' (VM uses local storage)", r.target)
+	}
+
+	return nil
+}
+
+// fillClone copies the settings: new MAC addresses, new UUIDs, no template, and of the drives only CD-ROMs.
+func (s *Server) fillClone(r *cloning, source *vm, drives []*vmconfig.Drive, plan *clonePlan) error {
+	conf := vmconfig.New()
+	maps.Copy(conf.Values, source.Config.Values)
+
+	for _, key := range conf.Keys() {
+		if unusedKey.MatchString(key) || key == "template" {
+			conf.Delete(key)
+		}
+	}
+
+	for _, drive := range drives {
+		if drive.CDROM() && !drive.CloudInit() {
+			continue
+		}
+
+		if err := s.checkCopy(r, drive, plan.full); err != nil {
+			return err
+		}
+
+		plan.drives = append(plan.drives, drive)
+		conf.Delete(drive.Key)
+	}
+
+	conf.Set("lock", "clone")
+	conf.Set("name", "Copy-of-VM-"+source.name())
+
+	for _, key := range []string{"name", "description"} {
+		if value := r.call.params.Get(key); value != "" {
+			conf.Set(key, value)
+		}
+	}
+
+	plan.conf = conf
+
+	return nil
+}
+
+// checkCopy fails for volumes that cannot be copied that way.
+func (s *Server) checkCopy(r *cloning, drive *vmconfig.Drive, full bool) error {
+	st, err := s.state.storage(drive.Storage(), r.call.node)
+	if err != nil {
+		return err
+	}
+
+	v, ok := st.Find(r.call.node, drive.Volume())
+	if !ok {
+		return fmt.Errorf("volume '%s' does not exist", drive.Volume())
+	}
+
+	if !full && !drive.CloudInit() && !v.Base() {
+		return fmt.Errorf("Linked clone feature is not supported for '%s' (%s)", drive.Volume(), drive.Key)
+	}
+
+	return nil
+}
+
+// name is the VM's name, or what is shown in its place.
+func (m *vm) name() string {
+	if name := m.Config.Get("name"); name != "" {
+		return name
+	}
+
+	return strconv.Itoa(m.ID)
+}

@@ -1,0 +1,123 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+)
+
+// haltKind says how a machine is brought down.
+type haltKind int
+
+const (
+	// haltAtOnce cuts the power.
+	haltAtOnce haltKind = iota
+	// haltGracefully presses the power button and fails when that does not help.
+	haltGracefully
+	// haltInTheEnd presses it and cuts the power when that does not help.
+	haltInTheEnd
+)
+
+// halt brings a machine down (QemuServer.pm, _do_vm_stop). The configuration's lock is held.
+func (s *Server) halt(w *worker, c *call, kind haltKind) error {
+	var running bool
+
+	err := s.locked(func() error {
+		m, err := s.state.find(c.node, c.vmid)
+		if err != nil {
+			return err
+		}
+
+		running = m.Running
+		if !running {
+			return nil
+		}
+
+		return s.checkLock(m)
+	})
+	if err != nil || !running {
+		return err
+	}
+
+	if kind == haltAtOnce {
+		return s.cutPower(w, c.vmid)
+	}
+
+	limit := pace.ShutdownTimeout
+	if c.params.Has("timeout") {
+		limit = time.Duration(c.params.Int("timeout", 0)) * time.Second
+	}
+
+	err = s.pressButton(w.ctx, c.vmid, limit)
+
+	switch {
+	case err == nil:
+		s.off(c.vmid)
+		return nil
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case kind == haltInTheEnd:
+		w.print("VM still running - terminating now with SIGTERM")
+		return s.cutPower(w, c.vmid)
+	default:
+		return errors.New("VM quit/powerdown failed - got timeout")
+	}
+}
+
+func (s *Server) pressButton(ctx context.Context, vmid int, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, s.config.Pace.Timeout(limit))
+	defer cancel()
+
+	if err := s.wait(limited, pace.VMShutdown); err != nil {
+		return err
+	}
+
+	return s.config.Machines.Shutdown(limited, vmid)
+}
+
+func (s *Server) cutPower(w *worker, vmid int) error {
+	if err := s.wait(w.ctx, pace.VMStop); err != nil {
+		return err
+	}
+
+	s.config.Machines.PowerOff(vmid)
+	s.off(vmid)
+
+	return nil
+}
+
+// off records that a machine has no power any more. One that was asked to reboot starts again, as a task of root's
+// (qemu-server CLI/qm.pm, cleanup; qmeventd calls it).
+func (s *Server) off(vmid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	m, ok := s.state.VMs[vmid]
+	if !ok || !m.Running {
+		return
+	}
+
+	again := m.Reboot
+	m.Running, m.PID, m.PCI, m.Memory, m.Reboot = false, 0, nil, 0, false
+	s.changed()
+
+	if !again {
+		return
+	}
+
+	node := m.Node
+
+	_, err := s.fork(node, "qmstart", strconv.Itoa(vmid), access.Root, vmid, func(w *worker) error {
+		return s.startVM(w, vmid, node)
+	})
+	if err != nil {
+		s.journal.note("reboot not finished", err)
+	}
+}
+
+// GuestPoweredOff tells the host that a machine has turned itself off.
+func (s *Server) GuestPoweredOff(vmid int) { s.off(vmid) }
