@@ -1,0 +1,177 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	ageidentity "filippo.io/age"
+	"github.com/getsops/sops/v3"
+	"github.com/getsops/sops/v3/aes"
+	"github.com/getsops/sops/v3/age"
+	"github.com/getsops/sops/v3/config"
+	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
+)
+
+// File is the name of the secrets beside an inventory.
+const File = "secrets.sops.yaml"
+
+// What can be wrong with the file or its key.
+var (
+	ErrNotEncrypted = errors.New("is not encrypted")
+	ErrNotSOPS      = errors.New("is not a file that sops wrote")
+	ErrNoKey        = errors.New("no age key was found")
+	ErrBadKey       = errors.New("holds no age key")
+	ErrWrongKey     = errors.New("the age key does not open it")
+	ErrNoRecipient  = errors.New("is encrypted for no age key")
+	ErrTampered     = errors.New("was changed after it was encrypted")
+	ErrNotText      = errors.New("is not text")
+)
+
+// Secrets are the values of the file by their path. The zero value has none.
+type Secrets struct{ values map[string]Secret }
+
+// Lookup finds a value by the keys that lead to it.
+func (s *Secrets) Lookup(path ...string) (Secret, bool) {
+	value, found := s.values[joined(path)]
+	return value, found
+}
+
+// joined is a path as the key of the values. A NUL is in no YAML text.
+func joined(path []string) string { return strings.Join(path, "\x00") }
+
+// Load decrypts the secrets beside the inventory in a folder. Without the file there are none. Errors wrap one of the
+// sentinels above and never hold anything of what was decrypted.
+func Load(dir string, keys Keys) (*Secrets, error) {
+	name := filepath.Join(dir, File)
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Secrets{}, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read secrets: %w", err)
+	}
+	secrets, err := decrypt(data, keys)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return secrets, nil
+}
+
+// decrypt opens the file: its data key with an age key, its values with the data key, and its seal.
+func decrypt(data []byte, keys Keys) (*Secrets, error) {
+	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
+	tree, err := store.LoadEncryptedFile(data)
+	switch {
+	case errors.Is(err, sops.MetadataNotFound):
+		return nil, fmt.Errorf("%w: run `sops encrypt --in-place` on it, and replace what others may have read", ErrNotEncrypted)
+	case err != nil:
+		return nil, fmt.Errorf("%w: restore it from a backup", ErrNotSOPS) // the library's error may quote values
+	}
+	key, err := dataKey(tree.Metadata, keys)
+	if err != nil {
+		return nil, err
+	}
+	if err := unseal(&tree, key); err != nil {
+		return nil, err
+	}
+	secrets := &Secrets{values: map[string]Secret{}}
+	for _, branch := range tree.Branches {
+		if err := secrets.collect(branch, nil); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}
+
+// dataKey decrypts the file's own key with the first age key that fits.
+func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
+	sealed := sealedKeys(metadata)
+	if len(sealed) == 0 {
+		return nil, fmt.Errorf("%w: add one with `sops updatekeys`", ErrNoRecipient)
+	}
+	recipients := make([]string, len(sealed))
+	for i, each := range sealed {
+		recipients[i] = each.Recipient
+	}
+	found, places, err := keys.identities()
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w: set %s to the file that holds the key of %s", ErrNoKey, KeyFileVariable, strings.Join(recipients, " or "))
+	}
+	for _, each := range sealed {
+		for _, key := range found {
+			age.ParsedIdentities([]ageidentity.Identity{key.Identity}).ApplyToMasterKey(each)
+			if opened, err := each.Decrypt(); err == nil {
+				return opened, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%w: it is encrypted for %s, and %s holds that of %s: use the right key, or add this one with `sops updatekeys`",
+		ErrWrongKey, strings.Join(recipients, " and "), strings.Join(places, " and "), publicHalves(found))
+}
+
+// publicHalves names keys without giving them away.
+func publicHalves(keys []identity) string {
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = key.recipient
+	}
+	return strings.Join(names, " and ")
+}
+
+// sealedKeys are the copies of the data key that age keys can open.
+func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
+	var sealed []*age.MasterKey
+	for _, group := range metadata.KeyGroups {
+		for _, key := range group {
+			if each, ok := key.(*age.MasterKey); ok {
+				sealed = append(sealed, each)
+			}
+		}
+	}
+	return sealed
+}
+
+// unseal decrypts the values in place and checks that nobody changed, added or removed any. The library's errors may quote
+// values, so they are not passed on.
+func unseal(tree *sops.Tree, key []byte) error {
+	cipher := aes.NewCipher()
+	sum, err := tree.Decrypt(key, cipher)
+	if err != nil {
+		return fmt.Errorf("%w: restore it from a backup", ErrTampered)
+	}
+	sealed, err := cipher.Decrypt(tree.Metadata.MessageAuthenticationCode, key, tree.Metadata.LastModified.Format(time.RFC3339))
+	if err != nil || sealed != sum {
+		return fmt.Errorf("%w: restore it from a backup", ErrTampered)
+	}
+	return nil
+}
+
+// collect takes the values of a mapping and of those within. Names are no secret: sops leaves them in clear.
+func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
+	for _, item := range branch {
+		name, ok := item.Key.(string)
+		if !ok { // a comment
+			continue
+		}
+		inner := append(slices.Clone(path), name)
+		switch value := item.Value.(type) {
+		case sops.TreeBranch:
+			if err := s.collect(value, inner); err != nil {
+				return err
+			}
+		case string:
+			s.values[joined(inner)] = newSecret(value)
+		default:
+			return fmt.Errorf("%s %w: put it in quotes with `sops edit`", strings.Join(inner, "."), ErrNotText)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package secrets
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// The places where sops looks for an age key (age/keysource.go of sops).
+const (
+	// KeyVariable holds the key itself.
+	KeyVariable = "SOPS_AGE_KEY"
+	// KeyFileVariable names a file with the key.
+	KeyFileVariable = "SOPS_AGE_KEY_FILE"
+	// keyFile is where the key lies in the user's configuration folder.
+	keyFile = "sops/age/keys.txt"
+)
+
+// Keys are the places to look for age keys in. All that are given are tried.
+type Keys struct {
+	// Text is one or more age identities, as in SOPS_AGE_KEY. Default: none.
+	Text Secret
+	// File holds age identities and must exist, as in SOPS_AGE_KEY_FILE. Default: none.
+	File string
+	// UserFile holds age identities and need not exist. Default: none.
+	UserFile string
+}
+
+// KeysOf are the places that sops itself would look in, by an environment and the user's configuration folder, which may be
+// empty when there is none.
+func KeysOf(environment func(string) string, configDir string) Keys {
+	keys := Keys{Text: newSecret(environment(KeyVariable)), File: environment(KeyFileVariable)}
+	if configDir != "" {
+		keys.UserFile = filepath.Join(configDir, filepath.FromSlash(keyFile))
+	}
+	return keys
+}
+
+// identity is an age key and its public half, by which a file says for whom it is encrypted.
+type identity struct {
+	age.Identity
+	recipient string
+}
+
+// identities reads the keys from all places, and says which places those were.
+func (k Keys) identities() (found []identity, places []string, err error) {
+	add := func(place, text string) error {
+		parsed, err := age.ParseIdentities(strings.NewReader(text))
+		if err != nil {
+			// The parser's error may repeat the line, so it is not passed on.
+			return fmt.Errorf("%s: %w: each line is a comment or AGE-SECRET-KEY-1…, as age-keygen writes it", place, ErrBadKey)
+		}
+		places = append(places, place)
+		for _, each := range parsed {
+			found = append(found, identity{Identity: each, recipient: recipientOf(each)})
+		}
+		return nil
+	}
+	if text := k.Text.Reveal(); text != "" {
+		if err := add(KeyVariable, text); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, file := range []struct {
+		path     string
+		optional bool
+	}{{k.File, false}, {k.UserFile, true}} {
+		if file.path == "" {
+			continue
+		}
+		text, err := os.ReadFile(file.path)
+		switch {
+		case file.optional && errors.Is(err, fs.ErrNotExist):
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil, fmt.Errorf("%w: %s names %s, which is not there: correct it or restore the file", ErrNoKey, KeyFileVariable, file.path)
+		case err != nil:
+			return nil, nil, fmt.Errorf("read age key: %w", err)
+		}
+		if err := add(file.path, string(text)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return found, places, nil
+}
+
+// recipientOf is the public half of a key, empty for a kind that has none.
+func recipientOf(key age.Identity) string {
+	if native, ok := key.(*age.X25519Identity); ok {
+		return native.Recipient().String()
+	}
+	return ""
+}
