@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/cosi-project/runtime/pkg/resource"
-	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
@@ -123,11 +121,15 @@ func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
 
 // followDiscovery keeps the list of members up to date until the context ends.
 func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) error {
+	var published []discovery.Affiliate
+
 	for {
 		affiliates, changed := s.fleet.discovery.Affiliates(key)
-		if err := s.publishMembers(affiliates); err != nil {
+		if err := s.publishMembers(published, affiliates); err != nil {
 			return err
 		}
+
+		published = affiliates
 
 		select {
 		case <-changed:
@@ -137,64 +139,59 @@ func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) 
 	}
 }
 
-// publishMembers publishes the nodes of the cluster, each under its name.
-func (s *system) publishMembers(affiliates []discovery.Affiliate) error {
-	var (
-		errs      []error
-		names     []resource.ID
-		endpoints []netip.Addr
+// publishMembers publishes what has changed in the list of the cluster's nodes, each under its name.
+func (s *system) publishMembers(former, present []discovery.Affiliate) error {
+	var errs []error
+
+	for _, gone := range former {
+		if !slices.ContainsFunc(present, func(a discovery.Affiliate) bool { return a.NodeID == gone.NodeID }) {
+			errs = append(errs, withdraw(s, cluster.NewMember(cluster.NamespaceName, gone.Hostname)),
+				withdraw(s, cluster.NewAffiliate(cluster.NamespaceName, gone.NodeID)))
+		}
+	}
+
+	for _, a := range present {
+		if !slices.ContainsFunc(former, a.Equal) {
+			errs = append(errs, s.publishMember(a))
+		}
+	}
+
+	return errors.Join(append(errs, s.publishEndpoints(present))...)
+}
+
+func (s *system) publishMember(a discovery.Affiliate) error {
+	var controlPlane *cluster.ControlPlane
+	if a.APIServerPort != 0 {
+		controlPlane = &cluster.ControlPlane{APIServerPort: a.APIServerPort}
+	}
+
+	return errors.Join(
+		put(s, cluster.NewMember(cluster.NamespaceName, a.Hostname), func(r *cluster.Member) {
+			*r.TypedSpec() = cluster.MemberSpec{
+				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, MachineType: a.Type,
+				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane,
+			}
+		}),
+		put(s, cluster.NewAffiliate(cluster.NamespaceName, a.NodeID), func(r *cluster.Affiliate) {
+			*r.TypedSpec() = cluster.AffiliateSpec{
+				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, Nodename: a.Hostname, MachineType: a.Type,
+				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane,
+			}
+		}),
 	)
+}
 
-	for _, a := range affiliates {
-		names = append(names, a.Hostname)
+// publishEndpoints publishes the addresses of the control planes.
+func (s *system) publishEndpoints(present []discovery.Affiliate) error {
+	var endpoints []netip.Addr
 
+	for _, a := range present {
 		if a.Type.IsControlPlane() {
 			endpoints = append(endpoints, a.Addresses...)
 		}
-
-		errs = append(errs, put(s, cluster.NewMember(cluster.NamespaceName, a.Hostname), func(r *cluster.Member) {
-			*r.TypedSpec() = cluster.MemberSpec{
-				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, MachineType: a.Type,
-				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane(a),
-			}
-		}), put(s, cluster.NewAffiliate(cluster.NamespaceName, a.NodeID), func(r *cluster.Affiliate) {
-			*r.TypedSpec() = cluster.AffiliateSpec{
-				NodeID: a.NodeID, Addresses: a.Addresses, Hostname: a.Hostname, Nodename: a.Hostname, MachineType: a.Type,
-				OperatingSystem: a.OperatingSystem, ControlPlane: controlPlane(a),
-			}
-		}))
 	}
 
-	errs = append(errs, put(s, k8s.NewEndpoint(k8s.ControlPlaneNamespaceName, k8s.ControlPlaneDiscoveredEndpointsID), func(r *k8s.Endpoint) {
+	return put(s, k8s.NewEndpoint(k8s.ControlPlaneNamespaceName, k8s.ControlPlaneDiscoveredEndpointsID), func(r *k8s.Endpoint) {
 		r.TypedSpec().Addresses = endpoints
-	}))
-
-	return errors.Join(append(errs, s.withdrawMembers(names))...)
-}
-
-func controlPlane(a discovery.Affiliate) *cluster.ControlPlane {
-	if a.APIServerPort == 0 {
-		return nil
-	}
-
-	return &cluster.ControlPlane{APIServerPort: a.APIServerPort}
-}
-
-// withdrawMembers withdraws the members that are none any more.
-func (s *system) withdrawMembers(present []resource.ID) error {
-	members, err := safe.StateListAll[*cluster.Member](s.ctx, s.resources)
-	if err != nil {
-		return err
-	}
-
-	var errs []error
-
-	for member := range members.All() {
-		if !slices.Contains(present, member.Metadata().ID()) {
-			errs = append(errs, withdraw(s, member),
-				withdraw(s, cluster.NewAffiliate(cluster.NamespaceName, member.TypedSpec().NodeID)))
-		}
-	}
-
-	return errors.Join(errs...)
+	})
 }

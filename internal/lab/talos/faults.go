@@ -58,13 +58,13 @@ type FaultName string
 
 // Faults that a FaultSet knows.
 const (
-	FaultStaysInMaintenance   FaultName = "never-leaves-maintenance"
-	FaultBootstrapAnswerLost  FaultName = "bootstrap-answer-lost"
-	FaultApplyHangs           FaultName = "apply-hangs"
-	FaultInstallFails         FaultName = "install-fails"
-	FaultLearnerNotPromoted   FaultName = "etcd-learner-stuck"
-	FaultCertificateWithheld  FaultName = "certificate-withheld"
-	FaultAPIServerUnavailable FaultName = "talos-api-unavailable"
+	FaultStaysInMaintenance  FaultName = "never-leaves-maintenance"
+	FaultBootstrapAnswerLost FaultName = "bootstrap-answer-lost"
+	FaultApplyHangs          FaultName = "apply-hangs"
+	FaultInstallFails        FaultName = "install-fails"
+	FaultLearnerNotPromoted  FaultName = "etcd-learner-stuck"
+	FaultCertificateWithheld FaultName = "certificate-withheld"
+	FaultAPIUnavailable      FaultName = "talos-api-unavailable"
 )
 
 // ErrUnknownFault is returned for a name that no FaultSet knows.
@@ -89,7 +89,7 @@ func faultRows() []faultRow {
 		{FaultInstallFails, "the installer fails, and the node boots into maintenance mode again", string(StepInstall), false, Effect{Err: errors.New("installer exited with code 1")}},
 		{FaultLearnerNotPromoted, "an etcd member that joins stays a learner", string(StepEtcdPromote), false, Effect{Hang: true}},
 		{FaultCertificateWithheld, "the node gets no certificate, so that its secure API never opens", string(StepCertificate), false, Effect{Hang: true}},
-		{FaultAPIServerUnavailable, "every call of the secure API fails", "", false, Effect{Err: status.Error(codes.Unavailable, "the node does not answer")}},
+		{FaultAPIUnavailable, "every call of the secure API fails", "", false, Effect{Err: status.Error(codes.Unavailable, "the node does not answer")}},
 	}
 }
 
