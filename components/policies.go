@@ -4,12 +4,12 @@ import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 // Policies are resource options with a reason. They are values so that a test can name them.
 
-// clonedMachine: a new template never replaces a running node (F3), so what the machine was cloned from and first
-// addressed with is a fact of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted
+// clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from, first booted from
+// and first addressed with are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted
 // first.
 func clonedMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges([]string{"clone", "initialization"}),
+		pulumi.IgnoreChanges([]string{"cdrom", "clone", "initialization"}),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }

@@ -104,15 +104,13 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	return nil
 }
 
-// bootstrapTimeout is short because the node already answers: the provider would repeat AlreadyExists until it ends (F6).
-const bootstrapTimeout = "2m"
-
+// bootstrapOn gives no timeouts, although two minutes would do now that the node answers and AlreadyExists would be told
+// sooner (F6): this provider fails to record a resource that has any (pulumiverse/pulumi-talos#208).
 func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) (err error) {
 	c.bootstrap, err = machine.NewBootstrap(ctx, BootstrapName(name), &machine.BootstrapArgs{
 		Node:                pulumi.String(m.endpoint()),
 		Endpoint:            pulumi.String(m.endpoint()),
 		ClientConfiguration: c.secrets.ClientConfiguration,
-		Timeouts:            machine.BootstrapTimeoutsArgs{Create: pulumi.String(bootstrapTimeout)},
 	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}))
 	return err
 }

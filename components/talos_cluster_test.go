@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 	"github.com/stretchr/testify/require"
@@ -105,7 +106,7 @@ func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
 	node := r.named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
-	require.Equal(t, []string{"clone", "initialization"}, node.GetIgnoreChanges())
+	require.Equal(t, []string{"cdrom", "clone", "initialization"}, node.GetIgnoreChanges())
 	require.Empty(t, node.GetPropertyDependencies()["clone"].GetUrns(), "the template's VMID must be a plain number")
 	require.Contains(t, shortURNs(node.GetDependencies()), "k3s-dev-template-vm")
 }
@@ -121,6 +122,18 @@ func TestF16TheISOIsNeverOverwrittenAndOutlivesTheTemplate(t *testing.T) {
 	require.True(t, file.RegisterRPC.GetRetainOnDelete())
 	require.Equal(t, "talos-v1.12.4-nocloud-k3s-dev-template-amd64.iso", file.Inputs["fileName"].StringValue())
 	require.Equal(t, "https://factory.talos.dev/image/k3s-dev-template-schematic-id/v1.12.4/nocloud-amd64.iso", file.Inputs["url"].StringValue())
+}
+
+func TestNoTimeoutsAreGivenToTalosResources(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	for key, args := range r.resources {
+		if strings.HasPrefix(args.TypeToken, "talos:") {
+			require.NotContains(t, args.Inputs, resource.PropertyKey("timeouts"), "%s: it could not be recorded, see docs/decisions/0004", key)
+		}
+	}
 }
 
 func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {

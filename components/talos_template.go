@@ -21,6 +21,8 @@ type TalosTemplate struct {
 
 	// InstallerImage is what Talos installs itself from on a machine of this template.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
+	// ISO is the volume that machines of this template boot from first.
+	ISO pulumi.StringOutput `pulumi:"iso"`
 	// VM is the template itself, for settings that this component does not cover.
 	VM *vm.VirtualMachine
 
@@ -67,7 +69,7 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 	if err := t.build(ctx, name, a); err != nil {
 		return nil, fmt.Errorf("talos template %q: %w", name, err)
 	}
-	return t, ctx.RegisterResourceOutputs(t, pulumi.Map{"installerImage": t.InstallerImage})
+	return t, ctx.RegisterResourceOutputs(t, pulumi.Map{"installerImage": t.InstallerImage, "iso": t.ISO})
 }
 
 func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateArgs) error {
@@ -98,7 +100,8 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 	}
 
 	t.InstallerImage = image.of(schematicID, image.installer)
-	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, iso.ID()), pulumi.Parent(t), templateMachine())
+	t.ISO = iso.ID().ToStringOutput()
+	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), templateMachine())
 	return err
 }
 

@@ -24,7 +24,7 @@ const (
 // bootOrder tries the disk first: while it is blank, the firmware goes on to the ISO.
 var bootOrder = []string{systemInterface, isoInterface}
 
-func templateVM(a TalosTemplateArgs, isoFile pulumi.IDOutput) *vm.VirtualMachineArgs {
+func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineArgs {
 	return &vm.VirtualMachineArgs{
 		NodeName:        pulumi.String(a.Host),
 		VmId:            pulumi.Int(a.VMID),
@@ -40,7 +40,7 @@ func templateVM(a TalosTemplateArgs, isoFile pulumi.IDOutput) *vm.VirtualMachine
 		Memory:          memory(templateMemoryMiB),
 		ScsiHardware:    pulumi.String(scsiController),
 		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, a.DiskStorage, templateDiskGiB)},
-		Cdrom:           vm.VirtualMachineCdromArgs{Enabled: pulumi.Bool(true), Interface: pulumi.String(isoInterface), FileId: isoFile},
+		Cdrom:           cdrom(iso),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
@@ -50,7 +50,7 @@ func templateVM(a TalosTemplateArgs, isoFile pulumi.IDOutput) *vm.VirtualMachine
 	}
 }
 
-func nodeVM(m Machine, n NodeNetwork, pool string, templateVMID int) *vm.VirtualMachineArgs {
+func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
 		NodeName:    pulumi.String(m.Host),
 		VmId:        pulumi.Int(m.VMID),
@@ -58,7 +58,7 @@ func nodeVM(m Machine, n NodeNetwork, pool string, templateVMID int) *vm.Virtual
 		Description: pulumi.String("Talos " + string(m.Role) + ", made by em-infra."),
 		// The VMID is a plain number: as an output of the template it would replace every clone with it (F3).
 		Clone: vm.VirtualMachineCloneArgs{
-			VmId:        pulumi.Int(templateVMID),
+			VmId:        pulumi.Int(template.vmid),
 			NodeName:    pulumi.String(m.Host),
 			DatastoreId: pulumi.String(m.DiskStorage),
 			Full:        pulumi.Bool(true),
@@ -72,6 +72,7 @@ func nodeVM(m Machine, n NodeNetwork, pool string, templateVMID int) *vm.Virtual
 		Memory:          memory(m.MemoryMiB),
 		ScsiHardware:    pulumi.String(scsiController),
 		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, m.DiskStorage, m.DiskGiB)},
+		Cdrom:           cdrom(template.ISO),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{networkDevice(m, n)},
 		Initialization:  initialization(m, n),
@@ -111,6 +112,16 @@ func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
 		FileFormat:      pulumi.String("raw"),
 		Type:            pulumi.String("4m"),
 		PreEnrolledKeys: pulumi.Bool(false), // the ISO is not signed with Microsoft's keys
+	}
+}
+
+// cdrom is given for clones too, although they have the template's: without it the provider puts the host's physical
+// drive into one, which takes Sys.Console on the whole host (qemu-server, API2/Qemu.pm).
+func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
+	return vm.VirtualMachineCdromArgs{
+		Enabled:   pulumi.Bool(true),
+		Interface: pulumi.String(isoInterface),
+		FileId:    pulumi.StringPtrInput(iso.ToStringOutput().ToStringPtrOutput()),
 	}
 }
 

@@ -21,7 +21,7 @@ func newDestroyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := s.recover(ctx); err != nil {
+			if err := s.recover(ctx, false); err != nil {
 				return err
 			}
 			if err := s.confirm(ctx, flags.yes, "delete all of it"); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// recover finishes what a killed run left behind, and says what it did.
-func (s *session) recover(ctx context.Context) error {
+// recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
+func (s *session) recover(ctx context.Context, goingUp bool) error {
 	if err := s.clearLocks(); err != nil {
 		return err
 	}
@@ -23,13 +23,15 @@ func (s *session) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cleared, err := s.clearPending(ctx, &deployment)
+	cleared, err := s.clearUnfinished(ctx, &deployment)
 	if err != nil {
 		return err
 	}
-	adopted, err := s.adoptBootstrap(ctx, &deployment)
-	if err != nil {
-		return err
+	adopted := false
+	if goingUp {
+		if adopted, err = s.adoptBootstrap(ctx, &deployment); err != nil {
+			return err
+		}
 	}
 	if !cleared && !adopted {
 		return nil
@@ -54,19 +56,26 @@ func (s *session) clearLocks() error {
 	return nil
 }
 
-func (s *session) clearPending(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
-	if len(deployment.PendingOperations) == 0 {
-		return false, nil
-	}
+// clearUnfinished settles machines of which only the beginning is known.
+func (s *session) clearUnfinished(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
 		return false, refused(err)
 	}
-	done, err := recovery.ClearPending(ctx, deployment, host)
+	halfMade, err := recovery.ClearHalfMade(ctx, deployment, host)
+	s.report(halfMade)
+	if err != nil {
+		return false, err
+	}
+	pending, err := recovery.ClearPending(ctx, deployment, host)
+	s.report(pending)
+	return len(halfMade)+len(pending) > 0, err
+}
+
+func (s *session) report(done []string) {
 	for _, sentence := range done {
 		fmt.Fprintf(s.out, " recover    %s\n", sentence)
 	}
-	return err == nil, err
 }
 
 // adoptBootstrap looks for a cluster that is bootstrapped without the state knowing (F6).

@@ -15,7 +15,6 @@ func newRootCommand() *cobra.Command {
 		newUpCommand(),
 		newDestroyCommand(),
 		newLabCommand(),
-		newToolsCommand(),
 		newNodeCommand(),
 	)
 	return command

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"time"
 
+	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/engine"
@@ -110,17 +112,22 @@ func (s *session) enterLab(ctx context.Context, start bool) (lab.Description, er
 }
 
 func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) (err error) {
-	command := engine.NewCommand(tools.Pulumi.Path, tools.Pulumi.Version)
-	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: s.workspace.Environment(), Stack: s.workspace.Stack}
+	command, err := cli(tools)
+	if err != nil {
+		return err
+	}
+	env := s.workspace.Environment()
+	maps.Copy(env, tools.Environment(s.workspace.Home))
+	if tool, err := os.Executable(); err == nil {
+		env["EM_INFRA"] = tool // the program's Commands call this very program
+	}
+	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,
-		Env:     s.workspace.Environment(),
+		Env:     env,
 		Command: command,
 		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory}),
-	}
-	if tool, err := os.Executable(); err == nil {
-		embedding.Env["EM_INFRA"] = tool // the program's Commands call this very program
 	}
 	if create {
 		s.stack, err = stacks.Upsert(ctx, embedding)
@@ -131,6 +138,19 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
 	}
 	return err
+}
+
+// cli is the Pulumi CLI among the tools.
+func cli(tools *toolchain.Installed) (*engine.Command, error) {
+	tool, found := tools.CLI()
+	if !found {
+		return nil, errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
+	}
+	version, err := semver.ParseTolerant(tool.Version)
+	if err != nil {
+		return nil, fmt.Errorf("version of %s: %w", tool.Path, err)
+	}
+	return engine.NewCommand(tool.Path, version), nil
 }
 
 // configure reads how to reach the host; in a rehearsal it writes first what the lab chose.

@@ -35,10 +35,10 @@ func newToolsInstallCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "install",
 		Short: "Get the tools: official where they can be had, else built from Go modules",
-		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough, and
-the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which takes
-about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache folder).
-Every other command does this by itself; this one is for doing it beforehand.`,
+		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough,
+and the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which
+takes about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
+folder). Every other command does this by itself; this one is for doing it beforehand.`,
 		Example: `  em-infra tools install
   em-infra tools install --official    # there was no internet the first time`,
 		Args: cobra.NoArgs,

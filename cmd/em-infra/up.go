@@ -26,7 +26,7 @@ func newUpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := s.recover(ctx); err != nil {
+			if err := s.recover(ctx, true); err != nil {
 				return err
 			}
 			if err := s.confirm(ctx, flags.yes, "bring it up"); err != nil {

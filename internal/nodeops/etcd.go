@@ -22,10 +22,9 @@ type Credentials struct {
 // IsBootstrapped says whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
 // is one that was not bootstrapped, so only an answer counts.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
-	config := clientconfig.NewConfig("recovery", []string{address}, nil, nil)
-	config.Contexts["recovery"] = &clientconfig.Context{
+	config := &clientconfig.Config{Context: "cluster", Contexts: map[string]*clientconfig.Context{"cluster": {
 		Endpoints: []string{address}, CA: credentials.CA, Crt: credentials.Certificate, Key: credentials.Key,
-	}
+	}}}
 	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address))
 	if err != nil {
 		return false, fmt.Errorf("credentials of the Talos API: %w", err)

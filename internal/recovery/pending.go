@@ -44,6 +44,26 @@ func ClearPending(ctx context.Context, deployment *apitype.DeploymentV3, host Ho
 	return done, nil
 }
 
+// ClearHalfMade settles the machines whose creation failed half way. The engine keeps them in the state and would update
+// them, which never starts a machine; one that was never started is deleted and left to be made anew. It changes the
+// deployment and returns one sentence for each thing that was done.
+func ClearHalfMade(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (done []string, err error) {
+	var kept []apitype.ResourceV3
+	for _, resource := range deployment.Resources {
+		if resource.Type != typeVM || len(resource.InitErrors) == 0 {
+			kept = append(kept, resource)
+			continue
+		}
+		sentence, err := clearMachine(ctx, resource, host)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, sentence)
+	}
+	deployment.Resources = kept
+	return done, nil
+}
+
 // leftover are the inputs of a machine whose creation was interrupted.
 type leftover struct {
 	Node string  `json:"nodeName"`
@@ -51,14 +71,14 @@ type leftover struct {
 	Name string  `json:"name"`
 }
 
-func clearMachine(ctx context.Context, pending apitype.ResourceV3, host Host) (string, error) {
-	inputs, err := json.Marshal(pending.Inputs)
+func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host) (string, error) {
+	inputs, err := json.Marshal(unfinished.Inputs)
 	if err != nil {
 		return "", err
 	}
 	var wanted leftover
 	if err := json.Unmarshal(inputs, &wanted); err != nil {
-		return "", fmt.Errorf("pending creation of %s: %w", pending.URN.Name(), err)
+		return "", fmt.Errorf("unfinished creation of %s: %w", unfinished.URN.Name(), err)
 	}
 	vmid := int(wanted.VMID)
 	machine, err := host.Settle(ctx, wanted.Node, vmid)
@@ -66,7 +86,7 @@ func clearMachine(ctx context.Context, pending apitype.ResourceV3, host Host) (s
 	case err != nil:
 		return "", err
 	case machine == nil:
-		return fmt.Sprintf("creation of VM %d was interrupted before it existed", vmid), nil
+		return fmt.Sprintf("creation of VM %d (%s) ended before it existed", vmid, wanted.Name), nil
 	case machine.Name != wanted.Name:
 		return "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", vmid, wanted.Node, machine.Name, wanted.Name)
 	case machine.Started:
@@ -75,10 +95,10 @@ func clearMachine(ctx context.Context, pending apitype.ResourceV3, host Host) (s
 	if err := host.Delete(ctx, wanted.Node, vmid); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("creation of VM %d (%s) was interrupted: what was left of it is deleted, it never ran", vmid, wanted.Name), nil
+	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", vmid, wanted.Name), nil
 }
 
 // startedError leaves alone what only its owner may decide on.
 func startedError(wanted leftover, vmid int) error {
-	return fmt.Errorf("VM %[1]d (%[2]s) was started by a run that was killed before it could note so, and is left alone: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again", vmid, wanted.Name, wanted.Node)
+	return fmt.Errorf("VM %[1]d (%[2]s) was started by a run that ended before it could note so, and is left alone: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again", vmid, wanted.Name, wanted.Node)
 }

@@ -52,18 +52,18 @@ func TestClearPending(t *testing.T) {
 		{
 			name: "nothing there",
 			host: &host{},
-			done: []string{"creation of VM 102 was interrupted before it existed"},
+			done: []string{"creation of VM 102 (k3s-dev-worker-1) ended before it existed"},
 		},
 		{
 			name:    "ours and never started",
 			host:    &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1"}},
-			done:    []string{"creation of VM 102 (k3s-dev-worker-1) was interrupted: what was left of it is deleted, it never ran"},
+			done:    []string{"creation of VM 102 (k3s-dev-worker-1) ended half way: what was left of it is deleted, it never ran"},
 			deleted: []int{102},
 		},
 		{
 			name: "ours but started",
 			host: &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1", Started: true}},
-			err:  "VM 102 (k3s-dev-worker-1) was started by a run that was killed before it could note so, and is left alone: if it holds nothing, delete it with `qm stop 102 && qm destroy 102 --purge` on vmhost, then run up again",
+			err:  "VM 102 (k3s-dev-worker-1) was started by a run that ended before it could note so, and is left alone: if it holds nothing, delete it with `qm stop 102 && qm destroy 102 --purge` on vmhost, then run up again",
 		},
 		{
 			name: "somebody else's",
@@ -104,6 +104,23 @@ func TestClearPendingLeavesMachinesAloneForOtherOperations(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"updating of k3s-dev-worker-1-vm was interrupted: it is done again"}, done)
 	require.Empty(t, h.deleted)
+}
+
+func TestClearHalfMade(t *testing.T) {
+	t.Parallel()
+
+	made := pendingMachine().PendingOperations[0].Resource
+	made.URN = "urn:pulumi:k3s-dev::em-infra::proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-control-1-vm"
+	half := pendingMachine().PendingOperations[0].Resource
+	half.InitErrors = []string{"error updating VM: received an HTTP 403 response"}
+	deployment := &apitype.DeploymentV3{Resources: []apitype.ResourceV3{made, half}}
+	h := &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1"}}
+
+	done, err := recovery.ClearHalfMade(t.Context(), deployment, h)
+	require.NoError(t, err)
+	require.Equal(t, []string{"creation of VM 102 (k3s-dev-worker-1) ended half way: what was left of it is deleted, it never ran"}, done)
+	require.Equal(t, []apitype.ResourceV3{made}, deployment.Resources)
+	require.Equal(t, []int{102}, h.deleted)
 }
 
 func secretsOnly() *apitype.DeploymentV3 {

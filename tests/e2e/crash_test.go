@@ -45,7 +45,7 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	require.NotEmpty(t, r.pending(), "the state holds a pending create")
 
 	output := r.mustRun(0, "up", "--lab", "--yes")
-	require.Contains(t, output, "was interrupted: what was left of it is deleted, it never ran")
+	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")
 	r.secureAPIAnswers(r.nodes())
 	require.Empty(t, r.pending())
 	r.mustRun(0, "preview", "--lab", "--refresh")
