@@ -43,10 +43,11 @@ func catalogue() []spec {
 	return []spec{
 		{
 			name: "pulumi", kind: CLI, sdk: pulumiSDK,
-			module: "tools/cli", main: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi", sources: []string{"go.mod", "go.sum"},
+			module: "tools/cli", main: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+			sources:    []string{"go.mod", "go.sum"},
 			versionVar: "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version", versionPrefix: "v",
 			upstream: "github.com/pulumi/pulumi/pkg/v3",
-			cold:     5*time.Minute + 30*time.Second, moduleCache: 1320 * mebibyte, buildCache: 1550 * mebibyte, bin: 110 * mebibyte,
+			cold:     330 * time.Second, moduleCache: 1320 * mebibyte, buildCache: 1550 * mebibyte, bin: 110 * mebibyte,
 		},
 		{
 			name: "proxmoxve", kind: Plugin, sdk: "github.com/muhlba91/pulumi-proxmoxve/sdk/v6",

@@ -100,15 +100,18 @@ func TestDiagnose(t *testing.T) {
 	const download = " could not be downloaded: set GOPROXY to a proxy that serves it " +
 		"(go env GOPROXY shows the present one) and run this again"
 	for output, want := range map[string]string{
-		"main.go:1:2: github.com/a/b@v1.0.0: Get \"https://proxy/x.zip\": dial tcp: lookup proxy: no such host": "module github.com/a/b@v1.0.0" + download,
-		"go: github.com/a/b/v2@v2.1.0-rc.1: reading https://proxy/x.mod: 403 Forbidden":                         "module github.com/a/b/v2@v2.1.0-rc.1" + download,
-		"Get \"https://proxy/x\": net/http: TLS handshake timeout":                                              "a module" + download,
-		"/usr/lib/go/pkg/tool/link: signal: killed": "the system killed the compiler or linker, which happens when memory runs out: " +
-			"free about 2 GiB and run this again",
-		"x.go:3:8: missing go.sum entry for module providing package a.org/b": "tools/go.mod and go.sum do not hold all that the " +
-			"build needs: restore them with git, or run go mod tidy there",
-		"verifying a.org/b@v1.0.0: checksum mismatch\n\tdownloaded: h1:x\n\tgo.sum: h1:y\n\nSECURITY ERROR": "a downloaded module is not " +
-			"the one that go.sum knows: set GOPROXY to a proxy that serves it unchanged, or run go clean -modcache if the copy here is damaged",
+		"main.go:1:2: github.com/a/b@v1.0.0: Get \"https://proxy/x.zip\": dial tcp: lookup proxy: no such host": "module " +
+			"github.com/a/b@v1.0.0" + download,
+		"go: github.com/a/b/v2@v2.1.0-rc.1: reading https://proxy/x.mod: 403 Forbidden": "module " +
+			"github.com/a/b/v2@v2.1.0-rc.1" + download,
+		"Get \"https://proxy/x\": net/http: TLS handshake timeout": "a module" + download,
+		"/usr/lib/go/pkg/tool/link: signal: killed": "the system killed the compiler or linker, which happens when " +
+			"memory runs out: free about 2 GiB and run this again",
+		"x.go:3:8: missing go.sum entry for module providing package a.org/b": "tools/go.mod and go.sum do not hold " +
+			"all that the build needs: restore them with git, or run go mod tidy there",
+		"verifying a.org/b@v1.0.0: checksum mismatch\n\tdownloaded: h1:x\n\tgo.sum: h1:y\n\nSECURITY ERROR": "a " +
+			"downloaded module is not the one that go.sum knows: set GOPROXY to a proxy that serves it unchanged, or run " +
+			"go clean -modcache if the copy here is damaged",
 		"go: go.mod requires go >= 1.26.0 (running go 1.25.1; GOTOOLCHAIN=local)": "the go command on PATH is too old: " +
 			"install the Go version that the lines below ask for",
 		"panic: surprise": "the go command failed (exit status 2) in tools: run git status there if it was changed, " +

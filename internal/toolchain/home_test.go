@@ -14,7 +14,7 @@ func TestPopulateOnAnotherFileSystem(t *testing.T) {
 	t.Parallel()
 	opts := checkout(t)
 	opts.Names = []string{"command"}
-	home, err := os.MkdirTemp("/dev/shm", "em-infra-test-")
+	home, err := os.MkdirTemp("/dev/shm", "em-infra-test-") //nolint:usetesting // t.TempDir is on the same disk
 	if err != nil || device(t, home) == device(t, opts.Source) {
 		t.Skip("there is no second file system to test with")
 	}

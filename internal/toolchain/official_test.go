@@ -72,7 +72,8 @@ func TestOfficialToolsAreUsed(t *testing.T) {
 	text, err := os.ReadFile(calls)
 	require.NoError(t, err)
 	require.Equal(t, "version\n"+
-		"plugin install resource proxmoxve v6.18.1 --non-interactive --server github://api.github.com/muhlba91/pulumi-proxmoxve\n"+
+		"plugin install resource proxmoxve v6.18.1 --non-interactive "+
+		"--server github://api.github.com/muhlba91/pulumi-proxmoxve\n"+
 		"plugin install resource talos v0.7.1 --non-interactive --server github://api.github.com/pulumiverse\n"+
 		"plugin install resource command v1.2.1 --non-interactive\n", string(text), "all is asked once")
 }

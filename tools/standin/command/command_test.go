@@ -1,7 +1,6 @@
 package command_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -161,7 +160,7 @@ func TestCancelKillsTheWholeProcessGroup(t *testing.T) {
 		return err == nil
 	}, 10*time.Second, 5*time.Millisecond)
 
-	_, err := h.Cancel(context.Background(), nil)
+	_, err := h.Cancel(t.Context(), nil)
 	require.NoError(t, err)
 	require.ErrorContains(t, <-failed, "signal: killed: running ")
 	require.Eventually(t, func() bool {

@@ -29,20 +29,24 @@ func TestDiff(t *testing.T) {
 	}{
 		"nothing": {changes: pulumirpc.DiffResponse_DIFF_NONE},
 		"the command updates": {
-			map[string]any{"create": "echo b"}, pulumirpc.DiffResponse_DIFF_SOME,
+			map[string]any{"create": "echo b"},
+			pulumirpc.DiffResponse_DIFF_SOME,
 			map[string]pulumirpc.PropertyDiff_Kind{"create": pulumirpc.PropertyDiff_UPDATE},
 		},
 		"the delete command updates": {
-			map[string]any{"delete": "true"}, pulumirpc.DiffResponse_DIFF_SOME,
+			map[string]any{"delete": "true"},
+			pulumirpc.DiffResponse_DIFF_SOME,
 			map[string]pulumirpc.PropertyDiff_Kind{"delete": pulumirpc.PropertyDiff_ADD},
 		},
 		"the environment updates": {
-			map[string]any{"environment": map[string]any{"A": "2"}}, pulumirpc.DiffResponse_DIFF_SOME,
+			map[string]any{"environment": map[string]any{"A": "2"}},
+			pulumirpc.DiffResponse_DIFF_SOME,
 			map[string]pulumirpc.PropertyDiff_Kind{"environment.A": pulumirpc.PropertyDiff_UPDATE},
 		},
 		// The SDK asks the engine to replace on "triggers[*]"; what the provider says of a trigger is an update.
 		"a trigger is seen": {
-			map[string]any{"triggers": []any{"y"}}, pulumirpc.DiffResponse_DIFF_SOME,
+			map[string]any{"triggers": []any{"y"}},
+			pulumirpc.DiffResponse_DIFF_SOME,
 			map[string]pulumirpc.PropertyDiff_Kind{"triggers[0]": pulumirpc.PropertyDiff_UPDATE},
 		},
 	} {
