@@ -49,14 +49,14 @@ type file struct {
 // readFile reads no more of a file than one byte beyond what is accepted.
 func readFile(name string) (file, error) {
 	opened, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return file{name: name, missing: true}, nil
-	} else if err != nil {
+	case err != nil:
 		return file{}, fmt.Errorf("read inventory: %w", err)
 	}
-	defer opened.Close()
 	data, err := io.ReadAll(io.LimitReader(opened, strictyaml.MaxBytes+1))
-	if err != nil {
+	if err := errors.Join(err, opened.Close()); err != nil {
 		return file{}, fmt.Errorf("read inventory: %w", err)
 	}
 	return file{name: name, data: data}, nil
@@ -87,8 +87,10 @@ func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
 // decode reads one file. A file whose header is not ours gets that one problem only: every other would follow from it.
 func (c *checker) decode(f file, kind string, into any) (*strictyaml.Document, error) {
 	if f.missing {
-		c.add(f.name, strictyaml.Finding{Fault: strictyaml.Fault{What: "no such file",
-			Do: "create it, or name the folder that holds the inventory"}})
+		c.add(f.name, strictyaml.Finding{Fault: strictyaml.Fault{
+			What: "no such file",
+			Do:   "create it, or name the folder that holds the inventory",
+		}})
 		return nil, nil
 	}
 	document, finding := strictyaml.Parse(f.data)
@@ -117,8 +119,10 @@ func headerFinding(document *strictyaml.Document, kind string) *strictyaml.Findi
 		if !given || got == line.want {
 			continue
 		}
-		finding := &strictyaml.Finding{Path: line.key, Fault: strictyaml.Fault{What: "is not what this file holds",
-			Rule: "it is " + line.want, Got: got, Do: "write " + line.key + ": " + line.want}}
+		finding := &strictyaml.Finding{Path: line.key, Fault: strictyaml.Fault{
+			What: "is not what this file holds",
+			Rule: "it is " + line.want, Got: got, Do: "write " + line.key + ": " + line.want,
+		}}
 		var root *strictyaml.Path
 		finding.Line, finding.Column = document.Position(root.Key(line.key))
 		return finding

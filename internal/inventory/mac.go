@@ -33,8 +33,10 @@ func (m *MAC) UnmarshalText(text []byte) error {
 	case parsed.IsZero():
 		return &strictyaml.Fault{What: "is no card's MAC address", Do: "remove the key to have one derived"}
 	case parsed[0]&1 == 1:
-		return &strictyaml.Fault{What: "is a multicast address", Rule: "the first byte is even",
-			Do: "write one like BC:24:11:0A:0B:0C"}
+		return &strictyaml.Fault{
+			What: "is a multicast address", Rule: "the first byte is even",
+			Do: "write one like BC:24:11:0A:0B:0C",
+		}
 	}
 	*m = parsed
 	return nil

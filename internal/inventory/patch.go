@@ -25,8 +25,10 @@ func (p *Patch) UnmarshalYAML(node *yaml.Node) error {
 		*p = Patch(node.Value)
 		return nil
 	}
-	return &strictyaml.Fault{What: "is not a patch", Rule: "a mapping, or text that holds one",
-		Do: "write it as a strategic merge patch, {machine: …} or {apiVersion: …, kind: …}"}
+	return &strictyaml.Fault{
+		What: "is not a patch", Rule: "a mapping, or text that holds one",
+		Do: "write it as a strategic merge patch, {machine: …} or {apiVersion: …, kind: …}",
+	}
 }
 
 // MarshalYAML is the mapping that the patch was read from, or its text where it was text.

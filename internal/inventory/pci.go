@@ -28,8 +28,10 @@ func (b *BDF) UnmarshalText(text []byte) error {
 		*b = BDF(address)
 		return nil
 	}
-	fault := &strictyaml.Fault{What: "is not a PCI address", Rule: "domain:bus:device.function",
-		Do: "write it as lspci -D does, like 0000:01:00.0"}
+	fault := &strictyaml.Fault{
+		What: "is not a PCI address", Rule: "domain:bus:device.function",
+		Do: "write it as lspci -D does, like 0000:01:00.0",
+	}
 	for _, guess := range []string{"0000:" + address, address + ".0", "0000:" + address + ".0"} {
 		if bdfText.MatchString(guess) {
 			fault.Do = fmt.Sprintf("did you mean %s?", guess)
@@ -42,8 +44,10 @@ func (b *BDF) UnmarshalText(text []byte) error {
 func (p *PCIID) UnmarshalText(text []byte) error {
 	id := strings.ToLower(string(text))
 	if !pciIDText.MatchString(id) {
-		return &strictyaml.Fault{What: "is not a PCI ID", Rule: "vendor:device, four hexadecimal digits each",
-			Do: "write it as lspci -n does, like 10de:2204"}
+		return &strictyaml.Fault{
+			What: "is not a PCI ID", Rule: "vendor:device, four hexadecimal digits each",
+			Do: "write it as lspci -n does, like 10de:2204",
+		}
 	}
 	*p = PCIID(id)
 	return nil

@@ -49,8 +49,10 @@ func (c *checker) address(addr netip.Addr, cidr netip.Prefix, network string, at
 // take notes an address that another has already.
 func (c *checker) take(addr netip.Addr, at *strictyaml.Path, taken map[netip.Addr]string) {
 	if owner := taken[addr]; owner != "" {
-		c.node(at, fault{What: "is the address of " + owner + " too", Rule: "addresses are unique", Got: addr.String(),
-			Do: "choose a free address"})
+		c.node(at, fault{
+			What: "is the address of " + owner + " too", Rule: "addresses are unique", Got: addr.String(),
+			Do: "choose a free address",
+		})
 		return
 	}
 	taken[addr] = at.Parent().String()
@@ -64,8 +66,10 @@ func (c *checker) dualStack(node Node, path *strictyaml.Path) {
 	case wanted && !given:
 		c.node(at, fault{What: "is missing", Rule: "network.cidr6 is given, so each node has two addresses", Do: "add it"})
 	case given && !wanted && c.inv.clusterSource != nil:
-		c.node(at, fault{What: "has no network", Rule: "network.cidr6 is not given", Got: node.Address6.String(),
-			Do: "give network.cidr6, or remove the key"})
+		c.node(at, fault{
+			What: "has no network", Rule: "network.cidr6 is not given", Got: node.Address6.String(),
+			Do: "give network.cidr6, or remove the key",
+		})
 	}
 }
 
@@ -84,13 +88,17 @@ func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.
 		return
 	}
 	if cidr.Addr().Is6() && card.MTU != 0 && card.MTU < minIPv6MTU {
-		c.node(at.Parent().Key("mtu"), fault{What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
-			Got: strconv.Itoa(card.MTU), Do: "choose 1500 unless the bridge has less"})
+		c.node(at.Parent().Key("mtu"), fault{
+			What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
+			Got: strconv.Itoa(card.MTU), Do: "choose 1500 unless the bridge has less",
+		})
 	}
 	for _, other := range c.clusterSubnets() {
 		if other.cidr.IsValid() && other.cidr.Overlaps(cidr) {
-			c.node(at, fault{What: "overlaps with " + other.name, Rule: "that is " + other.cidr.String(), Got: card.Address.String(),
-				Do: "choose a network of its own"})
+			c.node(at, fault{
+				What: "overlaps with " + other.name, Rule: "that is " + other.cidr.String(), Got: card.Address.String(),
+				Do: "choose a network of its own",
+			})
 			return
 		}
 	}
@@ -118,12 +126,16 @@ func (c *checker) endpointOwner(taken map[netip.Addr]string) {
 	}
 	for i, node := range c.inv.Nodes {
 		if node.Address == addr && node.Role != RoleControlPlane && node.Role != "" {
-			c.cluster(key("kubernetes", "endpoint", "host"), fault{What: "is the address of " + nodePath(i).String() + ", a " + string(node.Role),
-				Rule: "the API runs on control planes", Got: addr.String(), Do: "name a control plane, or give a vip"})
+			c.cluster(key("kubernetes", "endpoint", "host"), fault{
+				What: "is the address of " + nodePath(i).String() + ", a " + string(node.Role),
+				Rule: "the API runs on control planes", Got: addr.String(), Do: "name a control plane, or give a vip",
+			})
 		}
 	}
 	if taken[addr] == "the gateway" {
-		c.cluster(key("kubernetes", "endpoint", "host"), fault{What: "is the gateway's address", Got: addr.String(),
-			Do: "name a control plane, or give a vip"})
+		c.cluster(key("kubernetes", "endpoint", "host"), fault{
+			What: "is the gateway's address", Got: addr.String(),
+			Do: "name a control plane, or give a vip",
+		})
 	}
 }

@@ -33,10 +33,14 @@ func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
 	case !twice:
 		taken[mac] = owner
 	case c.inv.nodesSource.Has(at):
-		c.node(at, fault{What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
-			Do: "choose another, or remove the key to have one derived"})
+		c.node(at, fault{
+			What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
+			Do: "choose another, or remove the key to have one derived",
+		})
 	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, and reported
-		c.node(at, fault{What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
-			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, maxVMID+1, len(taken)).String()})
+		c.node(at, fault{
+			What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
+			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, maxVMID+1, len(taken)).String(),
+		})
 	}
 }

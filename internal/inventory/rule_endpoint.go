@@ -12,11 +12,15 @@ func (c *checker) endpoint() {
 	case vipGiven && hostGiven:
 		c.cluster(at, fault{What: "has a vip and a host", Rule: "exactly one of the two", Do: "remove one of them"})
 	case !vipGiven && !hostGiven:
-		c.cluster(at, fault{What: "has neither a vip nor a host", Rule: "exactly one of the two",
-			Do: "give a free address of network.cidr as vip, or a DNS name as host"})
+		c.cluster(at, fault{
+			What: "has neither a vip nor a host", Rule: "exactly one of the two",
+			Do: "give a free address of network.cidr as vip, or a DNS name as host",
+		})
 	case endpoint.Host != "" && !isHost(endpoint.Host):
-		c.cluster(at.Key("host"), fault{What: "is neither a DNS name nor an IP address", Got: endpoint.Host,
-			Do: "write one like api.k3s-dev.example"})
+		c.cluster(at.Key("host"), fault{
+			What: "is neither a DNS name nor an IP address", Got: endpoint.Host,
+			Do: "write one like api.k3s-dev.example",
+		})
 	}
 	c.vip(endpoint.VIP)
 }
@@ -29,7 +33,9 @@ func (c *checker) vip(vip netip.Addr) {
 	if problem, wrong := outside(vip, c.cidr, "network.cidr"); wrong {
 		c.cluster(at, problem)
 	} else if vip == c.inv.Cluster.Network.Gateway {
-		c.cluster(at, fault{What: "is the gateway's address", Rule: "the control planes take it over", Got: vip.String(),
-			Do: "choose a free address"})
+		c.cluster(at, fault{
+			What: "is the gateway's address", Rule: "the control planes take it over", Got: vip.String(),
+			Do: "choose a free address",
+		})
 	}
 }

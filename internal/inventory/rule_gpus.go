@@ -25,14 +25,18 @@ func (c *checker) gpus() {
 			}
 			device := slot{node.Host, string(gpu.BDF)}
 			if owner, twice := devices[device]; twice {
-				c.node(at.Key("bdf"), fault{What: "is " + owner + " too", Rule: "a device goes to one machine", Got: device.device,
-					Do: "remove one of them"})
+				c.node(at.Key("bdf"), fault{
+					What: "is " + owner + " too", Rule: "a device goes to one machine", Got: device.device,
+					Do: "remove one of them",
+				})
 			}
 			devices[device] = at.String()
 			group := slot{node.Host, strconv.Itoa(*gpu.IOMMUGroup)}
 			if owner, taken := groups[group]; taken && owner != i {
-				c.node(at.Key("iommuGroup"), fault{What: "has devices in " + nodePath(owner).String() + " too",
-					Rule: "the devices of a group go to one machine", Got: group.device, Do: "give them all to one of the two nodes"})
+				c.node(at.Key("iommuGroup"), fault{
+					What: "has devices in " + nodePath(owner).String() + " too",
+					Rule: "the devices of a group go to one machine", Got: group.device, Do: "give them all to one of the two nodes",
+				})
 			}
 			groups[group] = i
 		}
@@ -63,25 +67,33 @@ func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (w
 	mappingName.check(gpu.Mapping, at.Key("mapping"), c.node)
 	switch {
 	case mapping && len(given) > 0:
-		c.node(at, fault{What: "has a mapping and " + given[0], Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
-			Do: "remove one or the other"})
+		c.node(at, fault{
+			What: "has a mapping and " + given[0], Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
+			Do: "remove one or the other",
+		})
 		return false
 	case c.inv.nodesSource.Len(at) == 0:
-		c.node(at, fault{What: "names no device", Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
-			Do: "give a mapping"})
+		c.node(at, fault{
+			What: "names no device", Rule: "a mapping by name, or bdf, deviceId, subsystemId and iommuGroup",
+			Do: "give a mapping",
+		})
 		return false
 	case len(given) == 0:
 		return false
 	}
 	for _, fact := range facts {
 		if !c.inv.nodesSource.Has(at.Key(fact)) {
-			c.node(at.Key(fact), fault{What: "is missing", Rule: "Proxmox VE compares all four when the machine starts",
-				Do: "add it; lspci -Dnnv on the host shows it"})
+			c.node(at.Key(fact), fault{
+				What: "is missing", Rule: "Proxmox VE compares all four when the machine starts",
+				Do: "add it; lspci -Dnnv on the host shows it",
+			})
 		}
 	}
 	if name := node.MappingName(index); node.Name != "" && !mappingName.form.MatchString(name) {
-		c.node(at, fault{What: "would be mapped by a name that is not valid in Proxmox VE", Rule: mappingName.words, Got: name,
-			Do: "give the node a name that begins with a letter, or a mapping"})
+		c.node(at, fault{
+			What: "would be mapped by a name that is not valid in Proxmox VE", Rule: mappingName.words, Got: name,
+			Do: "give the node a name that begins with a letter, or a mapping",
+		})
 	}
 	return gpu.BDF != "" && gpu.DeviceID != "" && gpu.SubsystemID != "" && gpu.IOMMUGroup != nil
 }

@@ -42,8 +42,10 @@ func (c *checker) size(size Size, sockets int, role Role, at *strictyaml.Path, g
 		if part.got == 0 || part.got >= part.atMost || !given(at.Key(part.key)) {
 			continue
 		}
-		report(at.Key(part.key), fault{What: "is too little for Talos", Rule: fmt.Sprintf("a %s needs at least %d", role, part.atMost),
-			Got: strconv.Itoa(part.got), Do: "give it " + strconv.Itoa(part.atMost) + " or more"})
+		report(at.Key(part.key), fault{
+			What: "is too little for Talos", Rule: fmt.Sprintf("a %s needs at least %d", role, part.atMost),
+			Got: strconv.Itoa(part.got), Do: "give it " + strconv.Itoa(part.atMost) + " or more",
+		})
 	}
 }
 
@@ -71,11 +73,15 @@ func (c *checker) cpuType(name string, at *strictyaml.Path) {
 	case name == "":
 		return
 	case !cpuTypeName.MatchString(name) || name == customPrefix:
-		c.node(at, fault{What: "is not a CPU type", Rule: "a name like host, x86-64-v3 or custom-mine", Got: name,
-			Do: "choose one of the list in Proxmox VE"})
+		c.node(at, fault{
+			What: "is not a CPU type", Rule: "a name like host, x86-64-v3 or custom-mine", Got: name,
+			Do: "choose one of the list in Proxmox VE",
+		})
 	case oldCPUTypes.MatchString(name):
-		c.node(at, fault{What: "is too old for Talos", Rule: "it needs the level x86-64-v2", Got: name,
-			Do: "choose x86-64-v2-AES, or host"})
+		c.node(at, fault{
+			What: "is too old for Talos", Rule: "it needs the level x86-64-v2", Got: name,
+			Do: "choose x86-64-v2-AES, or host",
+		})
 	}
 }
 
@@ -101,21 +107,27 @@ func (c *checker) disks(node Node, path *strictyaml.Path) {
 		}
 		c.mount(disk.Mount, at.Key("mount"))
 		if first, twice := mounts[strings.ToLower(disk.Mount)]; twice && disk.Mount != "" {
-			c.node(at.Key("mount"), fault{What: fmt.Sprintf("is that of dataDisks[%d] too", first), Rule: "mounts are unique",
-				Got: disk.Mount, Do: "choose another"})
+			c.node(at.Key("mount"), fault{
+				What: fmt.Sprintf("is that of dataDisks[%d] too", first), Rule: "mounts are unique",
+				Got: disk.Mount, Do: "choose another",
+			})
 		}
 		mounts[strings.ToLower(disk.Mount)] = i
 	}
 	version := c.inv.Cluster.Talos.Version
 	if len(node.DataDisks) > 0 && !version.IsZero() && version.Contract().Compare(firstUserVolumes) < 0 {
-		c.node(path.Key("dataDisks"), fault{What: "cannot be mounted", Rule: "user volumes came with Talos " + firstUserVolumes.String(),
-			Got: version.String(), Do: "raise talos.version, or remove the disks"})
+		c.node(path.Key("dataDisks"), fault{
+			What: "cannot be mounted", Rule: "user volumes came with Talos " + firstUserVolumes.String(),
+			Got: version.String(), Do: "raise talos.version, or remove the disks",
+		})
 	}
 }
 
 func (c *checker) mount(name string, at *strictyaml.Path) {
 	if name != "" && (len(name) > maxMountLength || !mountName.MatchString(name)) {
-		c.node(at, fault{What: "is not the name of a volume", Rule: fmt.Sprintf("letters, digits and -, at most %d characters", maxMountLength),
-			Got: name, Do: "choose a name; it is mounted at /var/mnt/NAME"})
+		c.node(at, fault{
+			What: "is not the name of a volume", Rule: fmt.Sprintf("letters, digits and -, at most %d characters", maxMountLength),
+			Got: name, Do: "choose a name; it is mounted at /var/mnt/NAME",
+		})
 	}
 }

@@ -83,8 +83,10 @@ func (c *checker) restriction(label string, role Role, at *strictyaml.Path) {
 	own := within(prefix, "kubernetes.io") || within(prefix, "k8s.io")
 	free := within(prefix, "kubelet.kubernetes.io") || within(prefix, "node.kubernetes.io")
 	if own && !free {
-		c.node(at, fault{What: "is a label that a worker may not give itself", Rule: "NodeRestriction keeps " + prefix + "/ for the cluster",
-			Got: label, Do: fmt.Sprintf("choose a prefix of your own, or node.kubernetes.io/, or label %s with kubectl", at.Parent().Parent())})
+		c.node(at, fault{
+			What: "is a label that a worker may not give itself", Rule: "NodeRestriction keeps " + prefix + "/ for the cluster",
+			Got: label, Do: fmt.Sprintf("choose a prefix of your own, or node.kubernetes.io/, or label %s with kubectl", at.Parent().Parent()),
+		})
 	}
 }
 

@@ -13,26 +13,40 @@ import (
 // The forms of names in Proxmox VE, as pve-common and pve-access-control register them.
 var (
 	// pve-node (JSONSchema.pm, pve_verify_node_name).
-	hostName = nameRule{"a host's name: letters, digits and -, at most 63 characters",
-		regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)}
+	hostName = nameRule{
+		"a host's name: letters, digits and -, at most 63 characters",
+		regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`),
+	}
 	// pve-storage-id (JSONSchema.pm, parse_id).
-	storageName = nameRule{"a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit",
-		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)}
+	storageName = nameRule{
+		"a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit",
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`),
+	}
 	// pve-bridge-id (JSONSchema.pm, parse_bridge_id); Linux has no longer interface names (IFNAMSIZ).
-	bridgeName = nameRule{"a bridge's name: letters, digits, -, _ and ., at most 15 characters",
-		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`)}
+	bridgeName = nameRule{
+		"a bridge's name: letters, digits, -, _ and ., at most 15 characters",
+		regexp.MustCompile(`^[a-zA-Z0-9._-]{1,15}$`),
+	}
 	// pve-poolid (AccessControl.pm, verify_poolname).
-	poolName = nameRule{"a pool's ID: letters, digits, -, _ and ., nested with / three deep at most",
-		regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+){0,2}$`)}
+	poolName = nameRule{
+		"a pool's ID: letters, digits, -, _ and ., nested with / three deep at most",
+		regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+){0,2}$`),
+	}
 	// pve-tag (JSONSchema.pm, pve_verify_tag). Proxmox VE stores tags in lower case unless a datacenter says otherwise.
-	tagName = nameRule{"a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _",
-		regexp.MustCompile(`^[a-z0-9_][a-z0-9_+.-]*$`)}
+	tagName = nameRule{
+		"a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _",
+		regexp.MustCompile(`^[a-z0-9_][a-z0-9_+.-]*$`),
+	}
 	// pve-configid (JSONSchema.pm, pve_verify_configid).
-	mappingName = nameRule{"a mapping's ID: a letter, then letters, digits, - and _, two characters at least",
-		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`)}
+	mappingName = nameRule{
+		"a mapping's ID: a letter, then letters, digits, - and _, two characters at least",
+		regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]+$`),
+	}
 	// dns-name (JSONSchema.pm, pve_verify_dns_name), which the name of a machine is.
-	machineName = nameRule{"a machine's name: labels of letters, digits and - with dots between them",
-		regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`)}
+	machineName = nameRule{
+		"a machine's name: labels of letters, digits and - with dots between them",
+		regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`),
+	}
 )
 
 // nameRule is the form of a kind of name.
@@ -59,8 +73,10 @@ func dnsLabel(name string, at *strictyaml.Path, report report) {
 	if name == "" || len(validation.IsDNS1123Label(name)) == 0 {
 		return
 	}
-	problem := fault{What: "is not a DNS-1123 label", Rule: "a-z, 0-9 and -, a letter or digit first and last", Got: name,
-		Do: "choose another name"}
+	problem := fault{
+		What: "is not a DNS-1123 label", Rule: "a-z, 0-9 and -, a letter or digit first and last", Got: name,
+		Do: "choose another name",
+	}
 	if len(name) > validation.DNS1123LabelMaxLength {
 		problem.What = fmt.Sprintf("is too long by %d", len(name)-validation.DNS1123LabelMaxLength)
 		problem.Rule = fmt.Sprintf("at most %d characters", validation.DNS1123LabelMaxLength)
@@ -127,8 +143,10 @@ func (c *checker) nodeNames() {
 			continue
 		}
 		if first := taken[node.Name]; first != nil {
-			c.node(at, fault{What: "is the name of " + first.String() + " too", Rule: "names are unique", Got: node.Name,
-				Do: "choose another name"})
+			c.node(at, fault{
+				What: "is the name of " + first.String() + " too", Rule: "names are unique", Got: node.Name,
+				Do: "choose another name",
+			})
 			continue
 		}
 		taken[node.Name] = nodePath(i)

@@ -26,8 +26,10 @@ func (c *checker) network() {
 	if !c.carriesIPv6() || network.MTU == 0 || network.MTU >= minIPv6MTU {
 		return
 	}
-	c.cluster(key("network", "mtu"), fault{What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
-		Got: strconv.Itoa(network.MTU), Do: "choose 1500 unless the bridge has less"})
+	c.cluster(key("network", "mtu"), fault{
+		What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
+		Got: strconv.Itoa(network.MTU), Do: "choose 1500 unless the bridge has less",
+	})
 }
 
 // carriesIPv6 says whether the nodes have IPv6 addresses.
@@ -41,8 +43,10 @@ func (c *checker) carriesIPv4() bool { return c.cidr.IsValid() && c.cidr.Addr().
 // canonical notes a network that is written with an address inside it.
 func canonical(prefix netip.Prefix, at *strictyaml.Path, report report) {
 	if prefix.IsValid() && prefix != prefix.Masked() {
-		report(at, fault{What: "is an address, not a network", Rule: "the bits after the prefix are 0", Got: prefix.String(),
-			Do: "did you mean " + prefix.Masked().String() + "?"})
+		report(at, fault{
+			What: "is an address, not a network", Rule: "the bits after the prefix are 0", Got: prefix.String(),
+			Do: "did you mean " + prefix.Masked().String() + "?",
+		})
 	}
 }
 
@@ -57,11 +61,15 @@ func (c *checker) nodeSubnet(cidr netip.Prefix, at *strictyaml.Path) (usable net
 	addr := cidr.Addr()
 	switch {
 	case cidr.Bits() < first || cidr.Bits() > last:
-		c.cluster(at, fault{What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", first, last), Got: cidr.String(),
-			Do: "choose another prefix length"})
+		c.cluster(at, fault{
+			What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", first, last), Got: cidr.String(),
+			Do: "choose another prefix length",
+		})
 	case addr.IsLoopback() || addr.IsMulticast() || addr.IsUnspecified() || addr.IsLinkLocalUnicast():
-		c.cluster(at, fault{What: "is no network for machines", Rule: "neither loopback, multicast, link-local nor unspecified",
-			Got: cidr.String(), Do: "choose one like 192.168.20.0/24 or fd00:20::/64"})
+		c.cluster(at, fault{
+			What: "is no network for machines", Rule: "neither loopback, multicast, link-local nor unspecified",
+			Got: cidr.String(), Do: "choose one like 192.168.20.0/24 or fd00:20::/64",
+		})
 	default:
 		return cidr.Masked()
 	}
@@ -74,16 +82,22 @@ func (c *checker) families() {
 	at := key("network", "cidr6")
 	switch {
 	case c.cidr6.IsValid() && c.cidr6.Addr().Is4():
-		c.cluster(at, fault{What: "is IPv4", Rule: "the IPv6 half of a dual-stack cluster", Got: network.CIDR6.String(),
-			Do: "write it as cidr"})
+		c.cluster(at, fault{
+			What: "is IPv4", Rule: "the IPv6 half of a dual-stack cluster", Got: network.CIDR6.String(),
+			Do: "write it as cidr",
+		})
 		c.cidr6 = netip.Prefix{}
 	case c.cidr6.IsValid() && c.cidr.IsValid() && c.cidr.Addr().Is6():
-		c.cluster(at, fault{What: "is a second IPv6 network", Rule: "network.cidr is IPv6 already", Got: network.CIDR6.String(),
-			Do: "give the IPv4 network as cidr, or remove the key"})
+		c.cluster(at, fault{
+			What: "is a second IPv6 network", Rule: "network.cidr is IPv6 already", Got: network.CIDR6.String(),
+			Do: "give the IPv4 network as cidr, or remove the key",
+		})
 		c.cidr6 = netip.Prefix{}
 	case network.Gateway6.IsValid() && !c.inv.clusterSource.Has(at):
-		c.cluster(key("network", "gateway6"), fault{What: "has no network", Rule: "it is the gateway of network.cidr6",
-			Got: network.Gateway6.String(), Do: "give network.cidr6, or remove the key"})
+		c.cluster(key("network", "gateway6"), fault{
+			What: "has no network", Rule: "it is the gateway of network.cidr6",
+			Got: network.Gateway6.String(), Do: "give network.cidr6, or remove the key",
+		})
 	}
 }
 
@@ -100,8 +114,10 @@ func (c *checker) gateway(gateway netip.Addr, cidr netip.Prefix, name, network s
 // outside says what is wrong with the address of a machine in a network, if anything.
 func outside(addr netip.Addr, cidr netip.Prefix, name string) (problem fault, wrong bool) {
 	first, last := hosts(cidr)
-	problem = fault{Rule: name + " is " + cidr.String(), Got: addr.String(),
-		Do: fmt.Sprintf("choose an address from %s to %s", first, last)}
+	problem = fault{
+		Rule: name + " is " + cidr.String(), Got: addr.String(),
+		Do: fmt.Sprintf("choose an address from %s to %s", first, last),
+	}
 	switch {
 	case addr.Is4() != cidr.Addr().Is4():
 		problem.What = "is of the other IP family"
@@ -145,8 +161,10 @@ func (c *checker) nameservers() {
 		case server.IsUnspecified() || server.IsMulticast() || server.IsLoopback():
 			c.cluster(at.Index(i), fault{What: "is no server's address", Got: server.String(), Do: "choose another"})
 		case server.Is4() && !c.carriesIPv4() || server.Is6() && !c.carriesIPv6():
-			c.cluster(at.Index(i), fault{What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + c.cidr.String(),
-				Got: server.String(), Do: "choose one of the other family"})
+			c.cluster(at.Index(i), fault{
+				What: "is of an IP family that the nodes have not", Rule: "network.cidr is " + c.cidr.String(),
+				Got: server.String(), Do: "choose one of the other family",
+			})
 		case seen[server]:
 			c.cluster(at.Index(i), fault{What: "is given twice", Got: server.String(), Do: "remove one of them"})
 		}
@@ -163,8 +181,10 @@ func (c *checker) timeServers() {
 		case server == "":
 			continue
 		case !isHost(server):
-			c.cluster(at.Index(i), fault{What: "is neither a DNS name nor an IP address", Got: server,
-				Do: "write one like time.cloudflare.com"})
+			c.cluster(at.Index(i), fault{
+				What: "is neither a DNS name nor an IP address", Got: server,
+				Do: "write one like time.cloudflare.com",
+			})
 		case seen[server]:
 			c.cluster(at.Index(i), fault{What: "is given twice", Got: server, Do: "remove one of them"})
 		}

@@ -17,13 +17,17 @@ func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 		}
 		loaded, err := configpatcher.LoadPatch([]byte(patch))
 		if err != nil {
-			report(at.Index(i), fault{What: "is no patch of a Talos configuration", Rule: shortened(err.Error()),
-				Do: "compare it with the configuration reference of talos.version"})
+			report(at.Index(i), fault{
+				What: "is no patch of a Talos configuration", Rule: shortened(err.Error()),
+				Do: "compare it with the configuration reference of talos.version",
+			})
 			continue
 		}
 		if _, merge := loaded.(configpatcher.StrategicMergePatch); !merge {
-			report(at.Index(i), fault{What: "is a JSON patch", Rule: "a configuration has several documents, which it cannot tell apart",
-				Do: "write it as a strategic merge patch"})
+			report(at.Index(i), fault{
+				What: "is a JSON patch", Rule: "a configuration has several documents, which it cannot tell apart",
+				Do: "write it as a strategic merge patch",
+			})
 		}
 	}
 }

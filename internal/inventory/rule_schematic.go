@@ -20,8 +20,10 @@ func (c *checker) schematic() {
 		case extension == "":
 			continue
 		case !extensionName.MatchString(extension):
-			problem := fault{What: "is not the name of an extension", Rule: "owner/name", Got: extension,
-				Do: "write one like siderolabs/qemu-guest-agent"}
+			problem := fault{
+				What: "is not the name of an extension", Rule: "owner/name", Got: extension,
+				Do: "write one like siderolabs/qemu-guest-agent",
+			}
 			if guess := "siderolabs/" + extension; extensionName.MatchString(guess) {
 				problem.Do = "did you mean " + guess + "?"
 			}
@@ -42,8 +44,10 @@ func (c *checker) kernelArgs(args []string) {
 		case arg == "":
 			continue
 		case strings.ContainsFunc(arg, unicode.IsSpace):
-			c.cluster(at.Index(i), fault{What: "is more than one argument", Rule: "one for each item", Got: arg,
-				Do: "write them as " + "[" + strings.Join(strings.Fields(arg), ", ") + "]"})
+			c.cluster(at.Index(i), fault{
+				What: "is more than one argument", Rule: "one for each item", Got: arg,
+				Do: "write them as " + "[" + strings.Join(strings.Fields(arg), ", ") + "]",
+			})
 		case strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }):
 			c.cluster(at.Index(i), fault{What: "has characters that cannot be printed", Got: arg, Do: "remove them"})
 		case seen[arg]:

@@ -44,8 +44,10 @@ func (c *checker) subnets() {
 			if !later.cidr.IsValid() || !earlier.cidr.IsValid() || !later.cidr.Overlaps(earlier.cidr) {
 				continue
 			}
-			c.cluster(later.at, fault{What: "overlaps with " + earlier.name, Rule: "that is " + earlier.cidr.String(),
-				Got: later.cidr.String(), Do: "choose a network of its own"})
+			c.cluster(later.at, fault{
+				What: "overlaps with " + earlier.name, Rule: "that is " + earlier.cidr.String(),
+				Got: later.cidr.String(), Do: "choose a network of its own",
+			})
 		}
 	}
 }
@@ -61,8 +63,10 @@ func (c *checker) subnetList(name string, cidrs []netip.Prefix) []subnet {
 		}
 		canonical(cidr, at.Index(i), c.cluster)
 		if other, twice := families[cidr.Addr().Is4()]; twice {
-			c.cluster(at.Index(i), fault{What: "is a second network of its IP family", Rule: "one for IPv4, one for IPv6; the first is " + other,
-				Got: cidr.String(), Do: "remove one of them"})
+			c.cluster(at.Index(i), fault{
+				What: "is a second network of its IP family", Rule: "one for IPv4, one for IPv6; the first is " + other,
+				Got: cidr.String(), Do: "remove one of them",
+			})
 			continue
 		}
 		families[cidr.Addr().Is4()] = cidr.String()
@@ -79,8 +83,10 @@ func (c *checker) subnetList(name string, cidrs []netip.Prefix) []subnet {
 		case family.used && !family.given:
 			c.cluster(at, fault{What: "has no " + family.name + " network", Rule: "one for each IP family of the nodes", Do: "add one"})
 		case !family.used && family.given:
-			c.cluster(at, fault{What: "has an " + family.name + " network that no node can use", Rule: "one for each IP family of the nodes",
-				Do: "remove it, or give the nodes an " + family.name + " network"})
+			c.cluster(at, fault{
+				What: "has an " + family.name + " network that no node can use", Rule: "one for each IP family of the nodes",
+				Do: "remove it, or give the nodes an " + family.name + " network",
+			})
 		}
 	}
 	return list
@@ -93,14 +99,18 @@ func (c *checker) podSize(pods subnet) {
 		narrowest, widest = nodePodBits6, nodePodBits6-maxPodSubnetBits
 	}
 	if bits := pods.cidr.Bits(); bits < widest || bits > narrowest {
-		c.cluster(pods.at, fault{What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", widest, narrowest),
-			Got: pods.cidr.String(), Do: "choose another prefix length"})
+		c.cluster(pods.at, fault{
+			What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", widest, narrowest),
+			Got: pods.cidr.String(), Do: "choose another prefix length",
+		})
 		return
 	}
 	if room := 1 << (narrowest - pods.cidr.Bits()); room < len(c.inv.Nodes) {
-		c.cluster(pods.at, fault{What: "is too small for " + counted(len(c.inv.Nodes), "node"),
+		c.cluster(pods.at, fault{
+			What: "is too small for " + counted(len(c.inv.Nodes), "node"),
 			Rule: fmt.Sprintf("each takes a /%d, which makes %s", narrowest, strconv.Itoa(room)), Got: pods.cidr.String(),
-			Do: "choose a shorter prefix"})
+			Do: "choose a shorter prefix",
+		})
 	}
 }
 
@@ -109,7 +119,9 @@ func (c *checker) serviceSize(services subnet) {
 	length := services.cidr.Addr().BitLen()
 	widest, narrowest := length-maxServiceBits, length-4
 	if bits := services.cidr.Bits(); bits < widest || bits > narrowest {
-		c.cluster(services.at, fault{What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", widest, narrowest),
-			Got: services.cidr.String(), Do: "choose another prefix length"})
+		c.cluster(services.at, fault{
+			What: "has no useful size", Rule: fmt.Sprintf("/%d to /%d", widest, narrowest),
+			Got: services.cidr.String(), Do: "choose another prefix length",
+		})
 	}
 }

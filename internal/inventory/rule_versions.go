@@ -16,8 +16,10 @@ var oldestContract = Contract{Major: 1, Minor: 0}
 func (c *checker) versions() {
 	var machinery Version
 	if err := machinery.UnmarshalText([]byte(gendata.VersionTag)); err != nil {
-		c.cluster(key("talos"), fault{What: "cannot be checked", Rule: "the machinery calls itself " + gendata.VersionTag,
-			Do: "build em-infra from a released machinery"})
+		c.cluster(key("talos"), fault{
+			What: "cannot be checked", Rule: "the machinery calls itself " + gendata.VersionTag,
+			Do: "build em-infra from a released machinery",
+		})
 		return
 	}
 	talos := c.inv.Cluster.Talos
@@ -27,15 +29,19 @@ func (c *checker) versions() {
 	}
 	known := supportedTalos(machinery.Contract())
 	if !known.holds(talos.Version.Contract()) {
-		c.cluster(key("talos", "version"), fault{What: "is a Talos that is " + known.side(talos.Version.Contract()),
+		c.cluster(key("talos", "version"), fault{
+			What: "is a Talos that is " + known.side(talos.Version.Contract()),
 			Rule: "the machinery " + gendata.VersionTag + " knows " + known.String(), Got: talos.Version.String(),
-			Do: "choose a version of " + known.String()})
+			Do: "choose a version of " + known.String(),
+		})
 		return
 	}
 	kubernetes := c.inv.Cluster.Kubernetes.Version
 	if fits := supportedKubernetes(talos.Version); !kubernetes.IsZero() && !fits.holds(kubernetes.Contract()) {
-		c.cluster(key("kubernetes", "version"), fault{What: "is a Kubernetes that is " + fits.side(kubernetes.Contract()) + " for Talos " + talos.Version.String(),
-			Rule: "it supports " + fits.String(), Got: kubernetes.String(), Do: "choose a version of " + fits.String()})
+		c.cluster(key("kubernetes", "version"), fault{
+			What: "is a Kubernetes that is " + fits.side(kubernetes.Contract()) + " for Talos " + talos.Version.String(),
+			Rule: "it supports " + fits.String(), Got: kubernetes.String(), Do: "choose a version of " + fits.String(),
+		})
 	}
 }
 
@@ -47,8 +53,10 @@ func (c *checker) contract(talos Talos, machinery Version) {
 	}
 	switch {
 	case !talos.Version.IsZero() && contract.Compare(talos.Version.Contract()) > 0:
-		c.cluster(at, fault{What: "is above talos.version", Rule: "the nodes run " + talos.Version.String(), Got: contract.String(),
-			Do: "choose " + talos.Version.Contract().String() + " or, for a cluster that exists, what it was born with"})
+		c.cluster(at, fault{
+			What: "is above talos.version", Rule: "the nodes run " + talos.Version.String(), Got: contract.String(),
+			Do: "choose " + talos.Version.Contract().String() + " or, for a cluster that exists, what it was born with",
+		})
 	case contract.Compare(machinery.Contract()) > 0 || contract.Compare(oldestContract) < 0:
 		c.cluster(at, fault{What: "cannot be generated", Rule: fmt.Sprintf("the machinery %s knows %s to %s", gendata.VersionTag,
 			oldestContract, machinery.Contract()), Got: contract.String(), Do: "choose one of these"})

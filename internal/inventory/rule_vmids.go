@@ -24,8 +24,10 @@ func (c *checker) vmids() {
 			continue
 		}
 		if owner, ok := taken[node.VMID]; ok {
-			c.node(nodePath(i).Key("vmid"), fault{What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique",
-				Got: fmt.Sprint(node.VMID), Do: anotherVMID})
+			c.node(nodePath(i).Key("vmid"), fault{
+				What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique",
+				Got: fmt.Sprint(node.VMID), Do: anotherVMID,
+			})
 			continue
 		}
 		taken[node.VMID] = nodePath(i).String()
@@ -46,11 +48,15 @@ func (c *checker) templateVMIDs() map[int]string {
 		case host == proxmox.Host:
 			c.cluster(at, fault{What: "is proxmox.host", Rule: "its template is template.vmid", Got: host, Do: "remove the key"})
 		case vmid < minVMID || vmid > maxVMID:
-			c.cluster(at, fault{What: "is out of range", Rule: fmt.Sprintf("%d to %d", minVMID, maxVMID), Got: fmt.Sprint(vmid),
-				Do: "choose a number within"})
+			c.cluster(at, fault{
+				What: "is out of range", Rule: fmt.Sprintf("%d to %d", minVMID, maxVMID), Got: fmt.Sprint(vmid),
+				Do: "choose a number within",
+			})
 		case twice:
-			c.cluster(at, fault{What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique", Got: fmt.Sprint(vmid),
-				Do: anotherVMID})
+			c.cluster(at, fault{
+				What: "is the VMID of " + owner + " too", Rule: "VMIDs are unique", Got: fmt.Sprint(vmid),
+				Do: anotherVMID,
+			})
 		default:
 			taken[vmid] = "the template on " + host
 		}
@@ -69,8 +75,10 @@ func (c *checker) host(node Node, path *strictyaml.Path) {
 	if !hostName.form.MatchString(node.Host) || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
 		return
 	}
-	c.node(at, fault{What: "has no template", Rule: "each host has its own", Got: node.Host,
-		Do: "add it to proxmox.template.perHost with a free VMID"})
+	c.node(at, fault{
+		What: "has no template", Rule: "each host has its own", Got: node.Host,
+		Do: "add it to proxmox.template.perHost with a free VMID",
+	})
 }
 
 // sortedKeys are the keys of a mapping in their order.

@@ -22,9 +22,23 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 	require.NoError(t, reader.AddGoComments("github.com/em-infra/em-infra/internal/inventory/reference", "..", jsonschema.WithFullComment()))
 	const types = "github.com/em-infra/em-infra/internal/inventory."
 	for _, declared := range []any{
-		inventory.Header{}, inventory.Cluster{}, inventory.Talos{}, inventory.Schematic{}, inventory.Kubernetes{}, inventory.Endpoint{},
-		inventory.Network{}, inventory.Proxmox{}, inventory.Template{}, inventory.Defaults{}, inventory.Size{}, inventory.NodeList{},
-		inventory.Node{}, inventory.DataDisk{}, inventory.NIC{}, inventory.GPU{}, inventory.Startup{},
+		inventory.Header{},
+		inventory.Cluster{},
+		inventory.Talos{},
+		inventory.Schematic{},
+		inventory.Kubernetes{},
+		inventory.Endpoint{},
+		inventory.Network{},
+		inventory.Proxmox{},
+		inventory.Template{},
+		inventory.Defaults{},
+		inventory.Size{},
+		inventory.NodeList{},
+		inventory.Node{},
+		inventory.DataDisk{},
+		inventory.NIC{},
+		inventory.GPU{},
+		inventory.Startup{},
 	} {
 		structure := reflect.TypeOf(declared)
 		for i := range structure.NumField() {

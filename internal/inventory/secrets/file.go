@@ -50,9 +50,10 @@ func joined(path []string) string { return strings.Join(path, "\x00") }
 func Load(dir string, keys Keys) (*Secrets, error) {
 	name := filepath.Join(dir, File)
 	data, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return &Secrets{}, nil
-	} else if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("read secrets: %w", err)
 	}
 	secrets, err := decrypt(data, keys)

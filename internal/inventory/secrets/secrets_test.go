@@ -45,8 +45,10 @@ func encrypted(t *testing.T, plain string, keys ...*ageidentity.X25519Identity) 
 		require.NoError(t, master.Encrypt(dataKey))
 		group = append(group, master)
 	}
-	tree := sops.Tree{Branches: branches, Metadata: sops.Metadata{KeyGroups: []sops.KeyGroup{group}, UnencryptedSuffix: "_unencrypted",
-		Version: "3.10.2", LastModified: time.Now().UTC().Truncate(time.Second)}}
+	tree := sops.Tree{Branches: branches, Metadata: sops.Metadata{
+		KeyGroups: []sops.KeyGroup{group}, UnencryptedSuffix: "_unencrypted",
+		Version: "3.10.2", LastModified: time.Now().UTC().Truncate(time.Second),
+	}}
 	cipher := aes.NewCipher()
 	sum, err := tree.Encrypt(dataKey, cipher)
 	require.NoError(t, err)
@@ -146,24 +148,42 @@ func TestRefusals(t *testing.T) {
 		is   error
 		want string
 	}{
-		"no key": {dir, inEnvironment(nil, t.TempDir()), secrets.ErrNoKey,
-			name + ": no age key was found: set SOPS_AGE_KEY_FILE to the file that holds the key of " + key.Recipient().String()},
-		"no key file": {dir, secrets.Keys{File: gone}, secrets.ErrNoKey,
-			name + ": no age key was found: SOPS_AGE_KEY_FILE names " + gone + ", which is not there: correct it or restore the file"},
-		"broken key": {dir, secrets.Keys{File: broken}, secrets.ErrBadKey,
-			name + ": " + broken + ": holds no age key: each line is a comment or AGE-SECRET-KEY-1…, as age-keygen writes it"},
-		"wrong key": {dir, secrets.Keys{File: foreign}, secrets.ErrWrongKey,
+		"no key": {
+			dir, inEnvironment(nil, t.TempDir()), secrets.ErrNoKey,
+			name + ": no age key was found: set SOPS_AGE_KEY_FILE to the file that holds the key of " + key.Recipient().String(),
+		},
+		"no key file": {
+			dir,
+			secrets.Keys{File: gone},
+			secrets.ErrNoKey,
+			name + ": no age key was found: SOPS_AGE_KEY_FILE names " + gone + ", which is not there: correct it or restore the file",
+		},
+		"broken key": {
+			dir,
+			secrets.Keys{File: broken},
+			secrets.ErrBadKey,
+			name + ": " + broken + ": holds no age key: each line is a comment or AGE-SECRET-KEY-1…, as age-keygen writes it",
+		},
+		"wrong key": {
+			dir,
+			secrets.Keys{File: foreign},
+			secrets.ErrWrongKey,
 			name + ": the age key does not open it: it is encrypted for " + key.Recipient().String() + ", and " + foreign + " holds that of " +
-				other.Recipient().String() + ": use the right key, or add this one with `sops updatekeys`"},
+				other.Recipient().String() + ": use the right key, or add this one with `sops updatekeys`",
+		},
 		"no recipient": {encrypted(t, plain), mine, secrets.ErrNoRecipient, ": is encrypted for no age key: add one with `sops updatekeys`"},
-		"not encrypted": {folder(t, plain), mine, secrets.ErrNotEncrypted,
-			": is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read"},
+		"not encrypted": {
+			folder(t, plain), mine, secrets.ErrNotEncrypted,
+			": is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read",
+		},
 		"not YAML":   {folder(t, "correct: [horse"), mine, secrets.ErrNotSOPS, ": is not a file that sops wrote: restore it from a backup"},
 		"not text":   {encrypted(t, "nas: {port: 443}\n", key), mine, secrets.ErrNotText, ": nas.port is not text: put it in quotes with `sops edit`"},
 		"a list":     {encrypted(t, "keys: [a, b]\n", key), mine, secrets.ErrNotText, ": keys is not text: put it in quotes with `sops edit`"},
 		"added line": {appended(t, dir, "extra: sneaked in\n"), mine, secrets.ErrTampered, ": was changed after it was encrypted: restore it from a backup"},
-		"changed value": {replaced(t, dir, "nas.example", "evil.example"), mine, secrets.ErrTampered,
-			": was changed after it was encrypted: restore it from a backup"},
+		"changed value": {
+			replaced(t, dir, "nas.example", "evil.example"), mine, secrets.ErrTampered,
+			": was changed after it was encrypted: restore it from a backup",
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()

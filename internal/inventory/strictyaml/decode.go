@@ -125,8 +125,10 @@ func (d *decoder) enter(node *yaml.Node, at *Path) (target *yaml.Node, leave fun
 		return resolved(node), leave
 	}
 	if d.borrowed == maxBorrowed+1 {
-		d.refuse(node, at, Fault{What: "is repeated too often by aliases",
-			Rule: fmt.Sprintf("at most %d values through aliases", maxBorrowed), Do: "write the values out"})
+		d.refuse(node, at, Fault{
+			What: "is repeated too often by aliases",
+			Rule: fmt.Sprintf("at most %d values through aliases", maxBorrowed), Do: "write the values out",
+		})
 	}
 	return nil, leave
 }
@@ -246,8 +248,10 @@ func (d *decoder) pairs(node *yaml.Node, at *Path) []pair {
 		case name.ShortTag() == "!!merge":
 			d.refuse(name, at.Key(name.Value), Fault{What: "merge keys are not supported", Do: "write the keys out"})
 		case lines[name.Value] > 0:
-			d.refuse(name, at.Key(name.Value), Fault{What: "is given twice",
-				Rule: "first in line " + strconv.Itoa(lines[name.Value]), Do: "remove one of them"})
+			d.refuse(name, at.Key(name.Value), Fault{
+				What: "is given twice",
+				Rule: "first in line " + strconv.Itoa(lines[name.Value]), Do: "remove one of them",
+			})
 		default:
 			lines[name.Value] = name.Line
 			pairs = append(pairs, pair{key: name.Value, name: name, value: value})
@@ -268,11 +272,15 @@ func (d *decoder) is(node *yaml.Node, at *Path, kind yaml.Kind) bool {
 func (d *decoder) fits(count int, node *yaml.Node, at *Path, noun string, limit limits) bool {
 	switch {
 	case limit.min != nil && count < *limit.min:
-		d.refuse(node, at, Fault{What: "has too few " + noun, Rule: "at least " + strconv.Itoa(*limit.min),
-			Got: strconv.Itoa(count), Do: "add what is missing"})
+		d.refuse(node, at, Fault{
+			What: "has too few " + noun, Rule: "at least " + strconv.Itoa(*limit.min),
+			Got: strconv.Itoa(count), Do: "add what is missing",
+		})
 	case limit.max != nil && count > *limit.max:
-		d.refuse(node, at, Fault{What: "has too many " + noun, Rule: "at most " + strconv.Itoa(*limit.max),
-			Got: strconv.Itoa(count), Do: "remove some"})
+		d.refuse(node, at, Fault{
+			What: "has too many " + noun, Rule: "at most " + strconv.Itoa(*limit.max),
+			Got: strconv.Itoa(count), Do: "remove some",
+		})
 	default:
 		return true
 	}

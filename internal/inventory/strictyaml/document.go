@@ -24,31 +24,49 @@ type Document struct {
 // Parse reads the one document of a file. With a finding there is no document.
 func Parse(data []byte) (*Document, *Finding) {
 	if len(data) > MaxBytes {
-		return nil, &Finding{Fault: Fault{What: "is too large", Rule: fmt.Sprintf("at most %d bytes", MaxBytes),
-			Do: "remove what does not belong here"}}
+		return nil, &Finding{Fault: Fault{
+			What: "is too large", Rule: fmt.Sprintf("at most %d bytes", MaxBytes),
+			Do: "remove what does not belong here",
+		}}
 	}
 	if at := invalidUTF8(data); at >= 0 {
 		return nil, &Finding{Line: 1 + bytes.Count(data[:at], []byte("\n")), Fault: Fault{
-			What: "is not UTF-8", Got: fmt.Sprintf("0x%x", data[at]), Do: "save the file as UTF-8"}}
+			What: "is not UTF-8", Got: fmt.Sprintf("0x%x", data[at]), Do: "save the file as UTF-8",
+		}}
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var first, second yaml.Node
-	if err := decoder.Decode(&first); errors.Is(err, io.EOF) {
-		return nil, &Finding{Line: 1, Fault: Fault{What: "is empty", Do: "begin with apiVersion and kind"}}
-	} else if err != nil {
-		return nil, syntaxFinding(err)
-	}
-	if err := decoder.Decode(&second); err == nil {
-		return nil, &Finding{Line: second.Line, Column: second.Column, Fault: Fault{What: "holds a second document",
-			Rule: "one document for each file", Do: "remove the --- and what follows it"}}
-	} else if !errors.Is(err, io.EOF) {
-		return nil, syntaxFinding(err)
+	first, finding := onlyDocument(data)
+	if finding != nil {
+		return nil, finding
 	}
 	root := first.Content[0]
 	if root.Kind != yaml.MappingNode {
 		return nil, &Finding{Line: root.Line, Column: root.Column, Fault: mistyped(root, yaml.MappingNode)}
 	}
 	return &Document{root: root}, nil
+}
+
+// onlyDocument parses a file that holds one document.
+func onlyDocument(data []byte) (*yaml.Node, *Finding) {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	err := decoder.Decode(&first)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, &Finding{Line: 1, Fault: Fault{What: "is empty", Do: "begin with apiVersion and kind"}}
+	case err != nil:
+		return nil, syntaxFinding(err)
+	}
+	err = decoder.Decode(&second)
+	switch {
+	case errors.Is(err, io.EOF):
+		return &first, nil
+	case err != nil:
+		return nil, syntaxFinding(err)
+	}
+	return nil, &Finding{Line: second.Line, Column: second.Column, Fault: Fault{
+		What: "holds a second document",
+		Rule: "one document for each file", Do: "remove the --- and what follows it",
+	}}
 }
 
 // invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.

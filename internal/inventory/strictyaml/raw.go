@@ -16,8 +16,10 @@ func (d *decoder) raw(node *yaml.Node, at *Path, into yaml.Unmarshaler) {
 	copying := &copying{decoder: d}
 	written := copying.node(node, at, 0)
 	if copying.tooDeep {
-		d.refuse(node, at, Fault{What: "is nested too deeply", Rule: fmt.Sprintf("at most %d levels", maxDepth),
-			Do: "make it flatter"})
+		d.refuse(node, at, Fault{
+			What: "is nested too deeply", Rule: fmt.Sprintf("at most %d levels", maxDepth),
+			Do: "make it flatter",
+		})
 	}
 	if len(d.findings) > before || d.borrowed > maxBorrowed {
 		return

@@ -66,8 +66,10 @@ func decodeAddr(text string, target *netip.Addr) *Fault {
 	case err != nil:
 		return &Fault{What: "is not an IP address", Got: text, Do: "write one like 192.168.20.11 or fd00:20::11"}
 	case addr.Zone() != "":
-		return &Fault{What: "has a zone", Rule: "an address is valid on every host", Got: text,
-			Do: "write " + addr.WithZone("").String()}
+		return &Fault{
+			What: "has a zone", Rule: "an address is valid on every host", Got: text,
+			Do: "write " + addr.WithZone("").String(),
+		}
 	case addr.Is4In6():
 		return &Fault{What: "is an IPv4 address written as IPv6", Got: text, Do: "write " + addr.Unmap().String()}
 	}
@@ -78,8 +80,10 @@ func decodeAddr(text string, target *netip.Addr) *Fault {
 func decodePrefix(text string, target *netip.Prefix) *Fault {
 	prefix, err := netip.ParsePrefix(text)
 	if err != nil || prefix.Addr().Is4In6() {
-		return &Fault{What: "is not an address with a prefix length", Got: text,
-			Do: "write one like 192.168.20.0/24 or fd00:20::/64"}
+		return &Fault{
+			What: "is not an address with a prefix length", Got: text,
+			Do: "write one like 192.168.20.0/24 or fd00:20::/64",
+		}
 	}
 	*target = prefix
 	return nil
@@ -133,8 +137,10 @@ func decodeBool(node *yaml.Node, into reflect.Value) *Fault {
 func decodeString(node *yaml.Node, into reflect.Value, limit limits) *Fault {
 	switch {
 	case node.ShortTag() != "!!str":
-		return &Fault{What: "is not text", Rule: "YAML reads it as " + tagName(node.ShortTag()), Got: node.Value,
-			Do: "put it in quotes"}
+		return &Fault{
+			What: "is not text", Rule: "YAML reads it as " + tagName(node.ShortTag()), Got: node.Value,
+			Do: "put it in quotes",
+		}
 	case node.Value == "" && !limit.empty:
 		return &Fault{What: "is empty", Do: "give a value or remove the key"}
 	}

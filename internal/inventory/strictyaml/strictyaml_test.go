@@ -86,8 +86,10 @@ func TestDefaultsAreMerged(t *testing.T) {
 	t.Parallel()
 	value, wrong := decode(t, "color: green\ncount: 7\ndeep: {size: 2}\nmaybe: {size: 1}\nwords: []\ntable: {x: {name: y}}\non: true\n")
 	require.Empty(t, wrong)
-	require.Equal(t, document{Color: "green", Count: 7, Deep: inner{Size: 2, Name: "five"}, Maybe: &inner{Size: 1}, Words: []string{},
-		Table: map[string]inner{"x": {Name: "y"}}, On: true}, value)
+	require.Equal(t, document{
+		Color: "green", Count: 7, Deep: inner{Size: 2, Name: "five"}, Maybe: &inner{Size: 1}, Words: []string{},
+		Table: map[string]inner{"x": {Name: "y"}}, On: true,
+	}, value)
 }
 
 func TestFindings(t *testing.T) {
