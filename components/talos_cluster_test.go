@@ -106,7 +106,7 @@ func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
 	node := r.named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
-	require.Equal(t, []string{"cdrom", "clone", "initialization"}, node.GetIgnoreChanges())
+	require.Equal(t, []string{"cdrom", "clone", "initialization", "disks[0].speed"}, node.GetIgnoreChanges())
 	require.Empty(t, node.GetPropertyDependencies()["clone"].GetUrns(), "the template's VMID must be a plain number")
 	require.Contains(t, shortURNs(node.GetDependencies()), "k3s-dev-template-vm")
 }

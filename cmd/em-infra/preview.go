@@ -12,6 +12,7 @@ func newPreviewCommand() *cobra.Command {
 	var (
 		flags   stackFlags
 		refresh bool
+		diff    bool
 	)
 	command := &cobra.Command{
 		Use:   "preview --stack STACK",
@@ -31,6 +32,9 @@ our back.`,
 			if refresh {
 				options = append(options, optpreview.Refresh())
 			}
+			if diff {
+				options = append(options, optpreview.Diff())
+			}
 			result, err := s.stack.Preview(ctx, options...)
 			if err != nil {
 				return s.failed(ctx, "preview", err)
@@ -44,6 +48,7 @@ our back.`,
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	command.Flags().BoolVar(&refresh, "refresh", false, "ask the host for what is there before comparing")
+	command.Flags().BoolVar(&diff, "diff", false, "show every property that differs")
 	return command
 }
 

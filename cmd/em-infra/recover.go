@@ -19,24 +19,24 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 	if err := s.clearLocks(); err != nil {
 		return err
 	}
-	deployment, err := s.state.Export(ctx)
+	exported, err := s.state.Export(ctx)
 	if err != nil {
 		return err
 	}
-	cleared, err := s.clearUnfinished(ctx, &deployment)
+	cleared, err := s.clearUnfinished(ctx, &exported.Deployment)
 	if err != nil {
 		return err
 	}
 	adopted := false
 	if goingUp {
-		if adopted, err = s.adoptBootstrap(ctx, &deployment); err != nil {
+		if adopted, err = s.adoptBootstrap(ctx, &exported.Deployment); err != nil {
 			return err
 		}
 	}
 	if !cleared && !adopted {
 		return nil
 	}
-	return s.state.Import(ctx, deployment)
+	return s.state.Import(ctx, exported)
 }
 
 func (s *session) clearLocks() error {
