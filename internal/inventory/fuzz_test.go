@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // FuzzParse: whatever the files hold, the answer is an inventory that prints and loads again, or a list of problems with
-// lines that exist; and it comes soon. The seeds are all fixtures.
+// lines that exist; and it comes soon and with bounded memory. The seeds are all fixtures.
 func FuzzParse(f *testing.F) {
 	for _, prefix := range []string{"valid", "invalid"} {
 		for _, dir := range fixtures(f, prefix) {
@@ -21,9 +22,13 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, cluster, nodes []byte) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		start := time.Now()
 		inv, err := inventory.Parse("fuzz", cluster, nodes)
 		require.Less(t, time.Since(start), 10*time.Second)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<30))
 		if err == nil {
 			requireSame(t, inv, reloaded(t, inv))
 			return

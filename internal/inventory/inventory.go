@@ -54,3 +54,30 @@ func (c Cluster) TemplateName() string { return c.Proxmox.Template.Name }
 func (n Node) Prefix(c Cluster) netip.Prefix {
 	return netip.PrefixFrom(n.Address, c.Network.CIDR.Bits())
 }
+
+// Prefixes are the node's addresses with the lengths of their networks: one, or two in a dual-stack cluster.
+func (n Node) Prefixes(c Cluster) []netip.Prefix {
+	prefixes := []netip.Prefix{n.Prefix(c)}
+	if n.Address6.IsValid() {
+		prefixes = append(prefixes, netip.PrefixFrom(n.Address6, c.Network.CIDR6.Bits()))
+	}
+	return prefixes
+}
+
+// Subnets are the networks that hold the nodes: one, or two in a dual-stack cluster.
+func (n Network) Subnets() []netip.Prefix {
+	subnets := []netip.Prefix{n.CIDR}
+	if n.CIDR6.IsValid() {
+		subnets = append(subnets, n.CIDR6)
+	}
+	return subnets
+}
+
+// Gateways are the default routes, at most one for each IP family.
+func (n Network) Gateways() []netip.Addr {
+	gateways := []netip.Addr{n.Gateway}
+	if n.Gateway6.IsValid() {
+		gateways = append(gateways, n.Gateway6)
+	}
+	return gateways
+}

@@ -1,6 +1,7 @@
 package inventory_test
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
 	"os"
@@ -69,6 +70,24 @@ func TestPrefixOfANode(t *testing.T) {
 	require.Equal(t, netip.MustParsePrefix("192.168.20.11/24"), inv.Nodes[0].Prefix(inv.Cluster))
 }
 
+func TestBothHalvesOfDualStack(t *testing.T) {
+	t.Parallel()
+	single, dual := load(t, "valid-minimal"), load(t, "valid-dual-stack")
+	prefixes := func(texts ...string) (prefixes []netip.Prefix) {
+		for _, text := range texts {
+			prefixes = append(prefixes, netip.MustParsePrefix(text))
+		}
+		return prefixes
+	}
+	require.Equal(t, prefixes("192.168.20.11/24"), single.Nodes[0].Prefixes(single.Cluster))
+	require.Equal(t, prefixes("192.168.20.11/24", "fd00:20::11/64"), dual.Nodes[0].Prefixes(dual.Cluster))
+	require.Equal(t, prefixes("192.168.20.0/24"), single.Cluster.Network.Subnets())
+	require.Equal(t, prefixes("192.168.20.0/24", "fd00:20::/64"), dual.Cluster.Network.Subnets())
+	v4, v6 := netip.MustParseAddr("192.168.20.1"), netip.MustParseAddr("fd00:20::1")
+	require.Equal(t, []netip.Addr{v4}, single.Cluster.Network.Gateways())
+	require.Equal(t, []netip.Addr{v4, v6}, dual.Cluster.Network.Gateways())
+}
+
 func TestMappingNames(t *testing.T) {
 	t.Parallel()
 	node := load(t, "valid-gpu-by-address").Nodes.GPUWorkers()[0]
@@ -110,6 +129,20 @@ func TestOneProblem(t *testing.T) {
 	require.Equal(t, "network.vlan", problem.Path)
 	require.Equal(t, "1 to 4094", problem.Rule)
 	require.Equal(t, "0", problem.Got)
+}
+
+// Files that were written on Windows, or by an editor that marks UTF-8, are read like any other.
+func TestLineEndingsAndByteOrderMark(t *testing.T) {
+	t.Parallel()
+	want := load(t, "valid-example")
+	file := func(name string) []byte {
+		text, err := os.ReadFile(filepath.Join("testdata/valid-example", name))
+		require.NoError(t, err)
+		return append([]byte("\uFEFF"), bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))...)
+	}
+	got, err := inventory.Parse("windows", file(inventory.ClusterFile), file(inventory.NodesFile))
+	require.NoError(t, err)
+	requireSame(t, want, got)
 }
 
 // What the documentation of Talos asks for is never less than what Talos' own health check does.

@@ -1,6 +1,13 @@
 package inventory
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+)
 
 // endpoint checks where the Kubernetes API is reached: on a free address of the nodes' network that the control planes
 // share, or on a host of the user's.
@@ -23,6 +30,20 @@ func (c *checker) endpoint() {
 		})
 	}
 	c.vip(endpoint.VIP)
+	c.port(endpoint)
+}
+
+// port: without a load balancer in between, the API is reached where the API servers listen.
+func (c *checker) port(endpoint Endpoint) {
+	direct := endpoint.VIP.IsValid() || slices.ContainsFunc(c.inv.Nodes, func(node Node) bool {
+		return node.Address.IsValid() && node.Address.String() == endpoint.Host
+	})
+	if direct && endpoint.Port != 0 && endpoint.Port != constants.DefaultControlPlanePort {
+		c.cluster(key("kubernetes", "endpoint", "port"), fault{
+			What: "is not where the API servers listen", Rule: fmt.Sprintf("that is %d", constants.DefaultControlPlanePort),
+			Got: strconv.Itoa(endpoint.Port), Do: "remove the key, or give the host of a load balancer",
+		})
+	}
 }
 
 func (c *checker) vip(vip netip.Addr) {

@@ -47,6 +47,9 @@ func BenchmarkParse(b *testing.B) {
 				_, err := inventory.Parse("large", []byte(largeCluster), nodes)
 				require.NoError(b, err)
 			}
+			if limit := 50 * time.Millisecond; count == 1000 && b.Elapsed()/time.Duration(b.N) > limit {
+				b.Errorf("1,000 nodes take more than %s", limit)
+			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*count), "µs/node")
 		})
 	}
