@@ -23,36 +23,44 @@ type State struct {
 	Stack string
 }
 
-// Export returns the deployment, with secrets in clear.
-func (s State) Export(ctx context.Context) (apitype.DeploymentV3, error) {
-	var deployment apitype.DeploymentV3
-	stdout, stderr, _, err := s.run(ctx, nil, "stack", "export", "--show-secrets", "--stack", s.Stack)
-	if err != nil {
-		return deployment, fmt.Errorf("export the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
-	}
-	var exported apitype.UntypedDeployment
-	if err := json.Unmarshal([]byte(stdout), &exported); err != nil {
-		return deployment, fmt.Errorf("export the state of %s: %w", s.Stack, err)
-	}
-	if exported.Deployment == nil {
-		return deployment, nil
-	}
-	if exported.Version != apitype.DeploymentSchemaVersionCurrent {
-		return deployment, fmt.Errorf("the state of %s has version %d, not %d: run the command with the Pulumi CLI that wrote it", s.Stack, exported.Version, apitype.DeploymentSchemaVersionCurrent)
-	}
-	if err := json.Unmarshal(exported.Deployment, &deployment); err != nil {
-		return deployment, fmt.Errorf("state of %s: %w", s.Stack, err)
-	}
-	return deployment, nil
+// Exported is a state: the deployment, with secrets in clear, and what the CLI says of its format.
+type Exported struct {
+	// Deployment is what may be changed.
+	Deployment apitype.DeploymentV3
+
+	format apitype.UntypedDeployment
 }
 
-// Import replaces the deployment; the CLI encrypts its secrets.
-func (s State) Import(ctx context.Context, deployment apitype.DeploymentV3) error {
-	text, err := json.Marshal(deployment)
+// Export returns the state.
+func (s State) Export(ctx context.Context) (*Exported, error) {
+	stdout, stderr, _, err := s.run(ctx, nil, "stack", "export", "--show-secrets", "--stack", s.Stack)
+	if err != nil {
+		return nil, fmt.Errorf("export the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
+	}
+	exported := &Exported{}
+	if err := json.Unmarshal([]byte(stdout), &exported.format); err != nil {
+		return nil, fmt.Errorf("export the state of %s: %w", s.Stack, err)
+	}
+	if exported.format.Deployment == nil {
+		return exported, nil // a stack on which nothing was ever done
+	}
+	if exported.format.Version > apitype.DeploymentSchemaVersionLatest {
+		return nil, fmt.Errorf("the state of %s has format %d, newer than %d: use an em-infra as new as the Pulumi CLI that wrote it", s.Stack, exported.format.Version, apitype.DeploymentSchemaVersionLatest)
+	}
+	if err := json.Unmarshal(exported.format.Deployment, &exported.Deployment); err != nil {
+		return nil, fmt.Errorf("state of %s: %w", s.Stack, err)
+	}
+	return exported, nil
+}
+
+// Import replaces the state; the CLI encrypts its secrets.
+func (s State) Import(ctx context.Context, exported *Exported) error {
+	text, err := json.Marshal(exported.Deployment)
 	if err != nil {
 		return err
 	}
-	document, err := json.Marshal(apitype.UntypedDeployment{Version: apitype.DeploymentSchemaVersionCurrent, Deployment: text})
+	exported.format.Deployment = text
+	document, err := json.Marshal(exported.format)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -145,12 +146,27 @@ func (s *Server) deleteVolume(c *call) (any, error) {
 		}
 		defer release()
 
-		if err := s.wait(w.ctx, pace.VolumeRemove); err != nil {
+		if err := s.waitForRemoval(w.ctx, c.node, storageID); err != nil {
 			return err
 		}
 
 		return s.locked(func() error { return s.removeVolume(w, c.node, id, storageID) })
 	})
+}
+
+// waitForRemoval takes the time of destroying a volume. A file is unlinked in less than the next request needs to arrive:
+// the provider relies on that, since it asks for a download right after a removal that it does not wait for
+// (terraform-provider-proxmox v0.73.0, fwprovider/resource_download_file.go).
+func (s *Server) waitForRemoval(ctx context.Context, node, storageID string) error {
+	s.mu.Lock()
+	st, err := s.state.storage(storageID, node)
+	s.mu.Unlock()
+
+	if err != nil || st.Type.FileBased() {
+		return err
+	}
+
+	return s.wait(ctx, pace.VolumeRemove)
 }
 
 func (s *Server) checkDeleteVolume(c *call, id, storageID string) (owner string, err error) {
