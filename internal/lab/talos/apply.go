@@ -124,9 +124,7 @@ func (s *system) apply(cfg config.Provider, mode machine.ApplyConfigurationReque
 	case machine.ApplyConfigurationRequest_NO_REBOOT:
 		return s.activate(cfg)
 	case machine.ApplyConfigurationRequest_REBOOT:
-		s.request(command{sequence: sequenceReboot})
-
-		return nil
+		return s.request(command{sequence: sequenceReboot})
 	default:
 		return nil
 	}

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"crypto/tls"
 	stdx509 "crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +36,7 @@ func (c *keyring) serverConfig() (*tls.Config, error) {
 		return nil, fmt.Errorf("prepare TLS of apid: %w", err)
 	}
 
+	config.VerifyPeerCertificate = verifyPurpose
 	config.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &c.current.Load().server, nil }
 	config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		now := config.Clone()
@@ -44,6 +47,22 @@ func (c *keyring) serverConfig() (*tls.Config, error) {
 	}
 
 	return config, nil
+}
+
+// verifyPurpose admits certificates that are made for client authentication and for nothing else, as Talos does
+// (internal/app/apid/main.go): a server certificate of a worker must not open the API.
+func verifyPurpose(_ [][]byte, chains [][]*stdx509.Certificate) error {
+	if len(chains) == 0 {
+		return errors.New("no verified chains")
+	}
+
+	for _, cert := range chains[0] {
+		if !cert.IsCA && !slices.Equal(cert.ExtKeyUsage, []stdx509.ExtKeyUsage{stdx509.ExtKeyUsageClientAuth}) {
+			return fmt.Errorf("certificate %q is missing the client auth extended key usage", cert.Subject)
+		}
+	}
+
+	return nil
 }
 
 // forwardConfig is the TLS towards other nodes; nil on a worker, which forwards nothing.

@@ -76,13 +76,6 @@ func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}
 	return slices.Compact(addrs), changed
 }
 
-// announce makes the node known to its cluster.
-func (s *system) announce(cfg config.Config, n nodeNetwork) {
-	if key, ok := clusterKey(cfg); ok {
-		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
-	}
-}
-
 // vanish lets the cluster forget a node that stopped without taking its leave, after the time that Talos gives it.
 func (s *system) vanish() {
 	cfg := s.config()
@@ -137,6 +130,16 @@ func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) 
 			return ctx.Err()
 		}
 	}
+}
+
+// followCluster follows the discovery service, if the configuration uses it.
+func (s *system) followCluster(ctx context.Context, cfg config.Provider) error {
+	key, ok := clusterKey(cfg)
+	if !ok {
+		return nil
+	}
+
+	return s.followDiscovery(ctx, key)
 }
 
 // publishMembers publishes what has changed in the list of the cluster's nodes, each under its name.

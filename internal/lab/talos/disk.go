@@ -1,6 +1,7 @@
 package talos
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -26,8 +27,6 @@ type contents struct {
 	Identity string `json:"identity,omitempty"`
 	// Etcd is the etcd data directory (partition EPHEMERAL).
 	Etcd etcd.Data `json:"etcd,omitzero"`
-	// Meta are the values of the META partition by key.
-	Meta map[uint8][]byte `json:"meta,omitempty"`
 }
 
 // disk is an installed disk. It is safe for concurrent use.
@@ -37,7 +36,11 @@ type disk struct {
 	mu       sync.Mutex
 	contents contents
 	parsed   config.Provider // of contents.Config; nil when there is none
+	erased   bool            // nothing can be written any more
 }
+
+// errErased is returned for a write to a disk whose contents are gone.
+var errErased = errors.New("the system disk was wiped")
 
 // newDisk takes up contents that were validated when they were written.
 func newDisk(s *store, c contents) (*disk, error) {
@@ -81,6 +84,10 @@ func (d *disk) change(change func(*contents)) error {
 }
 
 func (d *disk) apply(change func(*contents)) error {
+	if d.erased {
+		return errErased
+	}
+
 	changed := d.contents
 	change(&changed)
 
@@ -110,6 +117,16 @@ func (d *disk) writeConfig(cfg config.Provider) error {
 	d.parsed = cfg
 
 	return nil
+}
+
+// erase makes the disk blank.
+func (d *disk) erase() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.erased = true
+
+	return d.store.removeDisk(d.contents.ID)
 }
 
 // wipeState erases partition STATE: the machine configuration and the node's identity.

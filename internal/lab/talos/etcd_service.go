@@ -1,6 +1,7 @@
 package talos
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,13 +81,11 @@ func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped 
 		return err
 	}
 
-	if joined {
-		s.background.Go(func() {
-			if err := s.promote(ctx, cfg, data); err != nil && ctx.Err() == nil {
-				s.vm.note(StepEtcdPromote, err, s.fleet.config.Now())
-			}
-		})
-	}
+	s.background.Go(func() {
+		if err := s.establish(ctx, cfg, data, joined); err != nil && ctx.Err() == nil {
+			s.vm.note(StepEtcdPromote, err, s.fleet.config.Now())
+		}
+	})
 
 	return s.watchEtcd(ctx, data)
 }
@@ -164,7 +163,15 @@ func (s *system) sameEtcd(cfg config.Provider, other *system) bool {
 	theirs := other.config()
 
 	return theirs != nil && theirs.Machine().Type().IsControlPlane() && !other.etcdData().Empty() &&
-		string(theirs.Cluster().Etcd().CA().Crt) == string(cfg.Cluster().Etcd().CA().Crt)
+		bytes.Equal(etcdAuthority(theirs), etcdAuthority(cfg))
+}
+
+func etcdAuthority(cfg config.Provider) []byte {
+	if ca := cfg.Cluster().Etcd().CA(); ca != nil {
+		return ca.Crt
+	}
+
+	return nil
 }
 
 // etcdAddress is the address that the member advertises: the first one in the advertised subnets, or the node's first.
@@ -224,14 +231,16 @@ func (s *system) bootstrapEtcd(cfg config.Provider) error {
 	return nil
 }
 
-// promote publishes a member that joined and makes it a voter as soon as the cluster lets it.
-func (s *system) promote(ctx context.Context, cfg config.Provider, data etcd.Data) error {
+// establish publishes the member, as etcd does at every start, and makes one that has just joined a voter as soon as the
+// cluster lets it. A learner that restarts before that stays one, as in Talos (services/etcd.go keeps its identifier in
+// memory only).
+func (s *system) establish(ctx context.Context, cfg config.Provider, data etcd.Data, joined bool) error {
 	n, err := s.network(cfg)
 	if err != nil {
 		return err
 	}
 
-	if err := s.untilLed(ctx, func() error { return s.fleet.etcd.Publish(data, n.hostname) }); err != nil {
+	if err := s.untilLed(ctx, func() error { return s.fleet.etcd.Publish(data, n.hostname) }); err != nil || !joined {
 		return err
 	}
 

@@ -308,7 +308,7 @@ func (f *Fleet) erase(id string) error {
 		return nil
 	}
 
-	return errors.Join(f.store.removeDisk(id), f.forgetEtcd(erased.read().Etcd))
+	return errors.Join(erased.erase(), f.forgetEtcd(erased.read().Etcd))
 }
 
 // forgetEtcd drops an etcd cluster once the last of its data directories is gone.

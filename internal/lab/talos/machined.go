@@ -45,7 +45,8 @@ func (s *system) startMachined() *machinedServer {
 	access := &authz.Authorizer{Rules: accessRules(), FallbackRoles: role.MakeSet(role.Admin)}
 
 	m.grpc = factory.NewServer(m,
-		factory.ServerOptions(grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize)),
+		// calls may start work in the background, so that none may outlive the system
+		factory.ServerOptions(grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize), grpc.WaitForHandlers(true)),
 		factory.WithUnaryInterceptor(roles.UnaryInterceptor()),
 		factory.WithStreamInterceptor(roles.StreamInterceptor()),
 		factory.WithUnaryInterceptor(access.UnaryInterceptor()),

@@ -54,7 +54,7 @@ func (s *system) openMaintenance(ctx context.Context, service *maintenanceServer
 	roles := &authz.Injector{Mode: authz.ReadOnlyWithAdminOnSiderolink}
 
 	s.setFront(serveGRPC(factory.NewServer(service,
-		factory.ServerOptions(grpc.Creds(credentials.NewTLS(config))),
+		factory.ServerOptions(grpc.Creds(credentials.NewTLS(config)), grpc.WaitForHandlers(true)),
 		factory.WithUnaryInterceptor(roles.UnaryInterceptor()),
 		factory.WithStreamInterceptor(roles.StreamInterceptor()),
 		factory.WithUnaryInterceptor(watch.unary),

@@ -99,7 +99,7 @@ func stopKubelet(ctx context.Context, s *system, _ command) error {
 		return err
 	}
 
-	return s.finish("kubelet")
+	return s.finish(kubelet)
 }
 
 func stopCRI(_ context.Context, s *system, _ command) error {
@@ -108,8 +108,11 @@ func stopCRI(_ context.Context, s *system, _ command) error {
 	return errors.Join(s.stopEtcd(), s.finish("trustd", "cri"))
 }
 
+// stopEverything ends the API as well: what clients hear last is that it begins.
 func stopEverything(_ context.Context, s *system, _ command) error {
-	return s.finish("auditd", "syslogd", "udevd", "containerd")
+	s.events.End()
+
+	return errors.Join(s.closeFront(grace), s.finish("apid", "auditd", "syslogd", "udevd", "containerd"))
 }
 
 // finish stops services that the system has.

@@ -13,7 +13,10 @@ func (m *machinedServer) Reboot(_ context.Context, in *machine.RebootRequest) (*
 		return nil, err
 	}
 
-	m.system.request(command{sequence: sequenceReboot, actor: actor, force: in.GetMode() == machine.RebootRequest_FORCE})
+	force := in.GetMode() == machine.RebootRequest_FORCE
+	if err := m.system.request(command{sequence: sequenceReboot, actor: actor, force: force}); err != nil {
+		return nil, err
+	}
 
 	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, nil
 }
@@ -25,7 +28,9 @@ func (m *machinedServer) Shutdown(_ context.Context, in *machine.ShutdownRequest
 		return nil, err
 	}
 
-	m.system.request(command{sequence: sequenceShutdown, actor: actor, force: in.GetForce()})
+	if err := m.system.request(command{sequence: sequenceShutdown, actor: actor, force: in.GetForce()}); err != nil {
+		return nil, err
+	}
 
 	return &machine.ShutdownResponse{Messages: []*machine.Shutdown{{ActorId: actor}}}, nil
 }

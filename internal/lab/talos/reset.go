@@ -36,7 +36,9 @@ func (m *machinedServer) Reset(_ context.Context, in *machine.ResetRequest) (*ma
 		return nil, err
 	}
 
-	m.system.request(command{sequence: sequenceReset, actor: actor, reset: options})
+	if err := m.system.request(command{sequence: sequenceReset, actor: actor, reset: options}); err != nil {
+		return nil, err
+	}
 
 	return &machine.ResetResponse{Messages: []*machine.Reset{{ActorId: actor}}}, nil
 }
@@ -125,7 +127,7 @@ func (s *system) wipePartitions(installed *disk, labels []string) error {
 			lost := installed.read().Etcd
 			errs = append(errs, installed.change(func(c *contents) { c.Etcd = etcd.Data{} }), s.fleet.forgetEtcd(lost))
 		case constants.MetaPartitionLabel:
-			errs = append(errs, installed.change(func(c *contents) { c.Meta, c.Staged = nil, nil }))
+			errs = append(errs, installed.change(func(c *contents) { c.Staged = nil }))
 		}
 	}
 

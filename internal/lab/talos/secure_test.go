@@ -3,21 +3,28 @@ package talos_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
+	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/resource/meta"
 	"github.com/cosi-project/runtime/pkg/safe"
+	talosx509 "github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	clusterres "github.com/siderolabs/talos/pkg/machinery/resources/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -89,25 +96,45 @@ func TestCertificateOfAnotherCluster(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "without a certificate: %v", err)
 }
 
-// TestServerCertificateIsNoClientCertificate: what a worker's apid shows does not open other nodes.
-func TestServerCertificateIsNoClientCertificate(t *testing.T) {
+// TestServerCertificate names the node, and gives its holder no role.
+func TestServerCertificate(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	l.install(102, c.worker())
+	l.waitStage(102, talos.StageRunning)
+
+	for _, vmid := range []int{101, 102} {
+		leaf := l.serverCertificate(vmid)
+		require.NoError(t, leaf.VerifyHostname(l.address(vmid).String()))
+		require.NoError(t, leaf.VerifyHostname(fmt.Sprintf("vm-%d", vmid)))
+		require.Empty(t, leaf.Subject.Organization)
+		require.Equal(t, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, leaf.ExtKeyUsage)
+	}
+}
+
+// TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also good for servers opens nothing.
+func TestClientCertificateOfTheWrongKind(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
 	c := l.controlPlaneUp("k3s-dev")
 
-	conn, err := tls.Dial("tcp", l.address(101).String()+":50000", &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // looks at the certificate only
+	ca, err := talosx509.NewCertificateAuthorityFromCertificateAndKey(c.bundle.Certs.OS)
 	require.NoError(t, err)
-	require.NoError(t, conn.Handshake())
 
-	leaf := conn.ConnectionState().PeerCertificates[0]
-	require.NoError(t, conn.Close())
-	require.NoError(t, leaf.VerifyHostname(l.address(101).String()))
-	require.NoError(t, leaf.VerifyHostname("vm-101"))
-	require.Empty(t, leaf.Subject.Organization)
-
-	_, err = c.admin(101).Version(t.Context())
+	pair, err := talosx509.NewKeyPair(ca, talosx509.Organization(string(role.Admin)), talosx509.NotAfter(time.Now().Add(time.Hour)),
+		talosx509.ExtKeyUsage([]x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}))
 	require.NoError(t, err)
+
+	settings := clientconfig.NewConfig("test", []string{l.address(101).String()}, c.bundle.Certs.OS.Crt, talosx509.NewCertificateAndKeyFromKeyPair(pair))
+	broad, err := client.New(t.Context(), client.WithConfig(settings))
+	require.NoError(t, err)
+	l.client(broad)
+
+	_, err = broad.Version(t.Context())
+	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 }
 
 // TestRoles holds Talos' access rules against client certificates of every role.
@@ -308,4 +335,73 @@ func (c *cluster) readBootID(vmid int) (string, error) {
 	id, err := io.ReadAll(reader)
 
 	return string(id), errors.Join(err, reader.Close())
+}
+
+// TestRenewedClient opens the API with a configuration that the node itself has made.
+func TestRenewedClient(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+
+	generate := func(ttl time.Duration) (*machine.GenerateClientConfigurationResponse, error) {
+		return c.admin(101).GenerateClientConfiguration(t.Context(), &machine.GenerateClientConfigurationRequest{
+			Roles: []string{string(role.Reader)}, CrtTtl: durationpb.New(ttl),
+		})
+	}
+
+	_, err := generate(0)
+	require.EqualError(t, err, "rpc error: code = InvalidArgument desc = crt_ttl should be positive")
+
+	answer, err := generate(time.Hour)
+	require.NoError(t, err)
+
+	settings, err := clientconfig.FromBytes(answer.GetMessages()[0].GetTalosconfig())
+	require.NoError(t, err)
+	require.Equal(t, "reader@k3s-dev", settings.Context)
+
+	renewed, err := client.New(t.Context(), client.WithConfig(settings), client.WithEndpoints(l.address(101).String()))
+	require.NoError(t, err)
+	l.client(renewed)
+
+	_, err = renewed.Version(t.Context())
+	require.NoError(t, err)
+}
+
+// TestNewNamesAreCertified: a name that is added without a reboot stands in the certificate at once.
+func TestNewNamesAreCertified(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	l.install(102, c.worker())
+	l.waitStage(102, talos.StageRunning)
+
+	named := func(c *v1alpha1.Config) { c.MachineConfig.MachineCertSANs = []string{"talos.example.org", "192.0.2.7"} }
+
+	for vmid, data := range map[int][]byte{101: c.controlPlane(named), 102: c.worker(named)} {
+		_, err := c.admin(vmid).ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{
+			Data: data, Mode: machine.ApplyConfigurationRequest_NO_REBOOT,
+		})
+		require.NoError(t, err)
+		l.eventually(func() bool {
+			leaf := l.serverCertificate(vmid)
+
+			return leaf.VerifyHostname("talos.example.org") == nil && leaf.VerifyHostname("192.0.2.7") == nil
+		}, "the certificate of machine %d has not the new names", vmid)
+	}
+}
+
+// serverCertificate is what a machine shows at its API.
+func (l *lab) serverCertificate(vmid int) *x509.Certificate {
+	l.t.Helper()
+
+	conn, err := tls.Dial("tcp", netip.AddrPortFrom(l.address(vmid), 50000).String(),
+		&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // looks at the certificate only
+	require.NoError(l.t, err)
+
+	leaf := conn.ConnectionState().PeerCertificates[0]
+	require.NoError(l.t, conn.Close())
+
+	return leaf
 }

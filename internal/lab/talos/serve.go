@@ -4,17 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
-	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
-	configres "github.com/siderolabs/talos/pkg/machinery/resources/config"
-	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
-
-	"github.com/em-infra/em-infra/internal/lab/talos/apid"
-	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
 // serve is an installed and configured node: it takes up its configuration, gets its certificates, opens the secure API
@@ -28,15 +20,13 @@ func (s *system) serve(ctx context.Context, cfg config.Provider) error {
 		return fmt.Errorf("take up the machine configuration: %w", err)
 	}
 
-	n, err := s.network(cfg)
-	if err != nil {
+	if err := s.needHostname(ctx, cfg); err != nil {
 		return err
 	}
 
-	s.announce(cfg, n)
 	s.inBackground(func(ctx context.Context) error { return s.followCluster(ctx, cfg) })
 
-	if err := s.openSecureAPI(ctx, cfg, n); err != nil {
+	if err := s.openSecureAPI(ctx, cfg); err != nil {
 		return err
 	}
 
@@ -66,57 +56,20 @@ func (s *system) persist(cfg config.Provider) error {
 	return errors.Join(d.change(func(c *contents) { c.Identity = identity }), d.writeConfig(cfg))
 }
 
-// activate makes a configuration the one that the node runs by.
-func (s *system) activate(cfg config.Provider) error {
-	s.mu.Lock()
-	s.active = cfg
-	s.mu.Unlock()
+// errNoHostname says why a node goes no further: Talos makes no certificates before the network has a hostname.
+var errNoHostname = errors.New("the node has no hostname: neither the machine configuration nor the configuration drive gives one")
 
+// needHostname waits for ever on a node that has no name, as Talos does.
+func (s *system) needHostname(ctx context.Context, cfg config.Provider) error {
 	n, err := s.network(cfg)
-	if err != nil {
+	if err != nil || n.hostname != "" {
 		return err
 	}
 
-	persistent := s.installedConfig()
-	if persistent == nil {
-		persistent = cfg
-	}
+	s.vm.note(StepCertificate, errNoHostname, s.fleet.config.Now())
+	<-ctx.Done()
 
-	return errors.Join(
-		s.publishConfig(configres.ActiveID, cfg),
-		s.publishConfig(configres.PersistentID, persistent),
-		put(s, configres.NewMachineType(), func(r *configres.MachineType) { r.SetMachineType(cfg.Machine().Type()) }),
-		put(s, cluster.NewIdentity(cluster.NamespaceName, cluster.LocalIdentity), func(r *cluster.Identity) {
-			r.TypedSpec().NodeID = s.nodeID()
-		}),
-		put(s, cluster.NewInfo(), func(r *cluster.Info) {
-			r.TypedSpec().ClusterID, r.TypedSpec().ClusterName = cfg.Cluster().ID(), cfg.Cluster().Name()
-		}),
-		put(s, k8s.NewNodename(k8s.NamespaceName, k8s.NodenameID), func(r *k8s.Nodename) {
-			r.TypedSpec().Nodename = n.hostname
-			r.TypedSpec().SkipNodeRegistration = cfg.Machine().Kubelet().SkipNodeRegistration()
-		}),
-		s.publishNetwork(n),
-	)
-}
-
-// publishConfig replaces the configuration resource as a whole, since its content cannot be changed in place.
-func (s *system) publishConfig(id string, cfg config.Provider) error {
-	r := configres.NewMachineConfigWithID(cfg, id)
-
-	if err := withdraw(s, r); err != nil {
-		return err
-	}
-
-	if err := s.resources.Create(s.ctx, r); err != nil {
-		return fmt.Errorf("publish the machine configuration: %w", err)
-	}
-
-	return nil
-}
-
-func (s *system) network(cfg config.Provider) (nodeNetwork, error) {
-	return networkOf(s.hardware, cfg, s.nodeID())
+	return ctx.Err()
 }
 
 // inBackground runs work until the system stops; what ends it earlier goes into the log.
@@ -128,95 +81,8 @@ func (s *system) inBackground(work func(context.Context) error) {
 	})
 }
 
-func (s *system) followCluster(ctx context.Context, cfg config.Provider) error {
-	key, ok := clusterKey(cfg)
-	if !ok {
-		return nil
-	}
-
-	return s.followDiscovery(ctx, key)
-}
-
-// openSecureAPI gets the node's certificates, for which a worker waits until a control plane signs, and opens the API.
-func (s *system) openSecureAPI(ctx context.Context, cfg config.Provider, n nodeNetwork) error {
-	if err := errors.Join(
-		s.services.Set("apid", service.Waiting, "Waiting for api certificates"),
-		s.vm.step(ctx, StepCertificate, 0),
-	); err != nil {
-		return err
-	}
-
-	certificates, err := s.issue(ctx, cfg, n)
-	if err != nil {
-		return err
-	}
-
-	creds := &keyring{}
-	creds.current.Store(certificates)
-
-	config, err := creds.serverConfig()
-	if err != nil {
-		return err
-	}
-
-	listeners, err := s.listen(ctx, n.own())
-	if err != nil {
-		return err
-	}
-
-	machined := s.startMachined()
-
-	front, err := apid.Serve(apid.Options{
-		Listeners: listeners.All(), TLS: config, Forward: creds.forwardConfig(), Port: s.fleet.config.Port,
-		Machined: machined.connect, IsLocal: n.isLocal, Guard: (&guard{vm: s.vm, listeners: listeners}).stream,
-	})
-	if err != nil {
-		return err
-	}
-
-	s.setFront(front)
-	s.inBackground(func(ctx context.Context) error { return s.renew(ctx, creds) })
-
-	return s.services.Start("apid")
-}
-
-func (s *system) issue(ctx context.Context, cfg config.Provider, n nodeNetwork) (*issued, error) {
-	who := subjectOf(cfg, n)
-
-	if cfg.Machine().Type().IsControlPlane() {
-		return issueOwn(cfg, who, s.fleet.config.Now())
-	}
-
-	return s.issueRemote(ctx, cfg, who)
-}
-
-// renew replaces the certificates half way through their time, which is real time: the clients are real.
-func (s *system) renew(ctx context.Context, creds *keyring) error {
-	for {
-		select {
-		case <-time.After(x509.DefaultCertificateValidityDuration / 2):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-
-		cfg := s.config()
-
-		n, err := s.network(cfg)
-		if err != nil {
-			return err
-		}
-
-		certificates, err := s.issue(ctx, cfg, n)
-		if err != nil {
-			return err
-		}
-
-		creds.current.Store(certificates)
-	}
-}
-
-// startServices is the boot sequence after the API is open: container runtime, kubelet and on a control plane trustd
-// and etcd.
+// startServices is the boot sequence after the API is open: on a control plane trustd, then the container runtime and
+// the kubelet, and on a control plane etcd, with whose health the boot ends.
 func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 	controlPlane := cfg.Machine().Type().IsControlPlane()
 
@@ -232,7 +98,7 @@ func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 		return err
 	}
 
-	if err := errors.Join(s.services.Start("cri"), s.services.Start("kubelet")); err != nil {
+	if err := errors.Join(s.services.Start("cri"), s.services.Start(kubelet)); err != nil {
 		return err
 	}
 

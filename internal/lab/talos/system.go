@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
-	"github.com/em-infra/em-infra/internal/lab/talos/transport"
 )
 
 // system is the Talos that runs on a machine from one boot to the next. It is safe for concurrent use.
@@ -37,8 +37,8 @@ type system struct {
 	disk      *disk // nil until Talos is installed
 	active    config.Provider
 	status    runtime.MachineStatusSpec
-	listeners *transport.Listeners
 	front     stoppable // what listens on the node's addresses, nil if nothing does
+	keys      *keyring  // of the secure API, nil while it is not open
 	machined  *machinedServer
 	trusted   *authority // this node's trustd, nil while it does not run
 	etcd      etcdControl
@@ -150,8 +150,19 @@ func (s *system) untilInterrupted(ctx context.Context, work func(context.Context
 	return work(ctx)
 }
 
-// request asks for a sequence; false says that one is under way already.
-func (s *system) request(c command) bool {
+// request asks for a sequence. While one is under way another does not begin, which only an event tells.
+func (s *system) request(c command) error {
+	if s.accept(c) {
+		return nil
+	}
+
+	return s.publish(c, &machine.SequenceEvent{
+		Sequence: string(c.sequence), Action: machine.SequenceEvent_NOOP,
+		Error: &common.Error{Code: common.Code_LOCKED, Message: "sequence not started: locked"},
+	})
+}
+
+func (s *system) accept(c command) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

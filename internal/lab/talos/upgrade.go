@@ -31,14 +31,17 @@ func (m *machinedServer) Upgrade(_ context.Context, in *machine.UpgradeRequest) 
 		}
 	}
 
+	c := command{sequence: sequenceUpgrade, actor: actor, upgrade: &release}
+
 	if in.GetStage() {
+		c = command{sequence: sequenceReboot, actor: actor}
 		if err := m.system.installed().change(func(c *contents) { c.Staged = &release }); err != nil {
 			return nil, err
 		}
+	}
 
-		m.system.request(command{sequence: sequenceReboot, actor: actor})
-	} else {
-		m.system.request(command{sequence: sequenceUpgrade, actor: actor, upgrade: &release})
+	if err := m.system.request(c); err != nil {
+		return nil, err
 	}
 
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
@@ -126,7 +129,9 @@ func (m *machinedServer) Rollback(context.Context, *machine.RollbackRequest) (*m
 		return nil, err
 	}
 
-	m.system.request(command{sequence: sequenceReboot})
+	if err := m.system.request(command{sequence: sequenceReboot}); err != nil {
+		return nil, err
+	}
 
 	return &machine.RollbackResponse{Messages: []*machine.Rollback{{}}}, nil
 }

@@ -122,7 +122,9 @@ func (m *vm) pressPowerButton(ctx context.Context) error {
 	}
 
 	if system != nil {
-		system.request(command{sequence: sequenceShutdown, force: true})
+		if err := system.request(command{sequence: sequenceShutdown, force: true}); err != nil {
+			return err
+		}
 	}
 
 	select {

@@ -5,11 +5,8 @@ package apid
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -78,15 +75,13 @@ func (register) Register(*grpc.Server) {}
 func newServer(o Options, router *director) *grpc.Server {
 	injector := &authz.Injector{Mode: authz.Enabled}
 
-	config := o.TLS.Clone()
-	config.VerifyPeerCertificate = verifyPurpose
-
 	return factory.NewServer(register{},
 		factory.ServerOptions(
-			grpc.Creds(credentials.NewTLS(config)),
+			grpc.Creds(credentials.NewTLS(o.TLS)),
 			grpc.ForceServerCodecV2(proxy.Codec()),
 			grpc.UnknownServiceHandler(proxy.TransparentHandler(router.direct, proxy.WithStreamedDetector(streamed))),
 			grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize),
+			grpc.WaitForHandlers(true),
 		),
 		factory.WithStreamInterceptor(injector.StreamInterceptor()),
 		factory.WithStreamInterceptor(o.Guard),
@@ -107,20 +102,4 @@ func (s *Server) Stop(grace time.Duration) error {
 	}
 
 	return errors.Join(errs...)
-}
-
-// verifyPurpose admits certificates that are made for client authentication and for nothing else, as Talos does
-// (internal/app/apid/main.go): a server certificate of a worker must not open the API.
-func verifyPurpose(_ [][]byte, chains [][]*x509.Certificate) error {
-	if len(chains) == 0 {
-		return errors.New("no verified chains")
-	}
-
-	for _, cert := range chains[0] {
-		if !cert.IsCA && !slices.Equal(cert.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}) {
-			return fmt.Errorf("certificate %q is missing the client auth extended key usage", cert.Subject)
-		}
-	}
-
-	return nil
 }

@@ -1,0 +1,79 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
+	configres "github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+)
+
+// activate makes a configuration the one that the node runs by, at boot and when it is changed without a reboot.
+func (s *system) activate(cfg config.Provider) error {
+	n, err := s.network(cfg)
+	if err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	s.active = cfg
+	serving := s.keys != nil
+	s.mu.Unlock()
+
+	if key, ok := clusterKey(cfg); ok {
+		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
+	}
+
+	if serving { // names, addresses and authorities of the API may have changed
+		s.inBackground(func(ctx context.Context) error { return s.reissue(ctx, cfg) })
+	}
+
+	return s.publishActive(cfg, n)
+}
+
+func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
+	persistent := s.installedConfig()
+	if persistent == nil {
+		persistent = cfg
+	}
+
+	return errors.Join(
+		s.publishConfig(configres.ActiveID, cfg),
+		s.publishConfig(configres.PersistentID, persistent),
+		put(s, configres.NewMachineType(), func(r *configres.MachineType) { r.SetMachineType(cfg.Machine().Type()) }),
+		put(s, cluster.NewIdentity(cluster.NamespaceName, cluster.LocalIdentity), func(r *cluster.Identity) {
+			r.TypedSpec().NodeID = s.nodeID()
+		}),
+		put(s, cluster.NewInfo(), func(r *cluster.Info) {
+			r.TypedSpec().ClusterID, r.TypedSpec().ClusterName = cfg.Cluster().ID(), cfg.Cluster().Name()
+		}),
+		put(s, k8s.NewNodename(k8s.NamespaceName, k8s.NodenameID), func(r *k8s.Nodename) {
+			r.TypedSpec().Nodename = n.hostname
+			r.TypedSpec().SkipNodeRegistration = cfg.Machine().Kubelet().SkipNodeRegistration()
+		}),
+		s.publishNetwork(n),
+	)
+}
+
+// publishConfig replaces the configuration resource as a whole, since its content cannot be changed in place.
+func (s *system) publishConfig(id string, cfg config.Provider) error {
+	r := configres.NewMachineConfigWithID(cfg, id)
+
+	if err := withdraw(s, r); err != nil {
+		return err
+	}
+
+	if err := s.resources.Create(s.ctx, r); err != nil {
+		return fmt.Errorf("publish the machine configuration: %w", err)
+	}
+
+	return nil
+}
+
+// network is what the node is called and where it is reached under a configuration.
+func (s *system) network(cfg config.Provider) (nodeNetwork, error) {
+	return networkOf(s.hardware, cfg, s.nodeID())
+}

@@ -1,0 +1,121 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/siderolabs/crypto/x509"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/apid"
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+)
+
+// openSecureAPI gets the node's certificates, for which a worker waits until a control plane signs, and opens the API.
+func (s *system) openSecureAPI(ctx context.Context, cfg config.Provider) error {
+	if err := errors.Join(
+		s.services.Set("apid", service.Waiting, "Waiting for api certificates"),
+		s.vm.step(ctx, StepCertificate, 0),
+	); err != nil {
+		return err
+	}
+
+	certificates, err := s.issue(ctx, cfg)
+	if err != nil {
+		return err
+	}
+
+	keys := &keyring{}
+	keys.current.Store(certificates)
+
+	if err := s.startAPID(ctx, keys); err != nil {
+		return err
+	}
+
+	s.inBackground(s.renew)
+
+	return s.services.Start("apid")
+}
+
+func (s *system) startAPID(ctx context.Context, keys *keyring) error {
+	config, err := keys.serverConfig()
+	if err != nil {
+		return err
+	}
+
+	listeners, err := s.listen(ctx, s.hardware.addresses())
+	if err != nil {
+		return err
+	}
+
+	front, err := apid.Serve(apid.Options{
+		Listeners: listeners.All(), TLS: config, Forward: keys.forwardConfig(), Port: s.fleet.config.Port,
+		Machined: s.startMachined().connect, IsLocal: s.isLocal, Guard: (&guard{vm: s.vm, listeners: listeners}).stream,
+	})
+	if err != nil {
+		listeners.Close()
+
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.front, s.keys = front, keys
+
+	return nil
+}
+
+// isLocal says whether a name or address that a client uses means this node.
+func (s *system) isLocal(target string) bool {
+	n, err := s.network(s.config())
+
+	return err == nil && n.isLocal(target)
+}
+
+// issue gets certificates: a control plane signs them itself, a worker asks one.
+func (s *system) issue(ctx context.Context, cfg config.Provider) (*issued, error) {
+	n, err := s.network(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	who := subjectOf(cfg, n)
+
+	if cfg.Machine().Type().IsControlPlane() {
+		return issueOwn(cfg, who, s.fleet.config.Now())
+	}
+
+	return s.issueRemote(ctx, cfg, who)
+}
+
+// reissue replaces the certificates of the open API.
+func (s *system) reissue(ctx context.Context, cfg config.Provider) error {
+	certificates, err := s.issue(ctx, cfg)
+	if err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.keys.current.Store(certificates)
+
+	return nil
+}
+
+// renew replaces the certificates half way through their time, which is real time: the clients are real.
+func (s *system) renew(ctx context.Context) error {
+	for {
+		select {
+		case <-time.After(x509.DefaultCertificateValidityDuration / 2):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+
+		if err := s.reissue(ctx, s.config()); err != nil {
+			return err
+		}
+	}
+}
