@@ -48,7 +48,7 @@ func (s *Server) authenticate(r *http.Request, path string) (string, error) {
 }
 
 // readRequest collects the parameters, and of an upload the size of its file.
-func (s *Server) readRequest(r *http.Request, path string) (schema.Params, uint64, error) {
+func readRequest(r *http.Request, path string) (schema.Params, uint64, error) {
 	if uploadPath.MatchString(path) && r.Method == http.MethodPost {
 		return readUpload(r)
 	}

@@ -43,11 +43,7 @@ func (s *Server) listResources(c *call) (any, error) {
 	list := []resource{}
 
 	if wanted("pool") {
-		for _, name := range sortedNames(s.state.Access.Pools) {
-			if s.state.Access.Allowed(c.identity, "/pool/"+name, "Pool.Audit") {
-				list = append(list, resource{ID: "/pool/" + name, Type: "pool", Pool: name})
-			}
-		}
+		list = append(list, s.poolResources(c.identity)...)
 	}
 
 	if wanted("vm") {
@@ -68,15 +64,40 @@ func (s *Server) listResources(c *call) (any, error) {
 		list = append(list, s.storageResources(c.identity)...)
 	}
 
-	if wanted("sdn") && s.state.Access.Allowed(c.identity, "/sdn/zones/localnetwork", "SDN.Audit") {
-		for _, host := range s.config.Hosts {
-			list = append(list, resource{
-				ID: "sdn/" + host.Name + "/localnetwork", Type: "sdn", Node: host.Name, SDN: "localnetwork", Status: "ok",
-			})
-		}
+	if wanted("sdn") {
+		list = append(list, s.sdnResources(c.identity)...)
 	}
 
 	return list, nil
+}
+
+func (s *Server) poolResources(identity string) []resource {
+	var list []resource
+
+	for _, name := range sortedNames(s.state.Access.Pools) {
+		if s.state.Access.Allowed(identity, "/pool/"+name, "Pool.Audit") {
+			list = append(list, resource{ID: "/pool/" + name, Type: "pool", Pool: name})
+		}
+	}
+
+	return list
+}
+
+// sdnResources are the zone that every node has without any SDN being set up.
+func (s *Server) sdnResources(identity string) []resource {
+	if !s.state.Access.Allowed(identity, "/sdn/zones/localnetwork", "SDN.Audit") {
+		return nil
+	}
+
+	var list []resource
+
+	for _, host := range s.config.Hosts {
+		list = append(list, resource{
+			ID: "sdn/" + host.Name + "/localnetwork", Type: "sdn", Node: host.Name, SDN: "localnetwork", Status: "ok",
+		})
+	}
+
+	return list
 }
 
 func (s *Server) vmResource(identity string, m *vm) resource {

@@ -102,7 +102,25 @@ func normalizeName(name string) string {
 
 // incoming is a file on its way to a storage.
 type incoming struct {
-	node, storage, name string
+	node, storage, dir, name string
+}
+
+// path is where the file will lie.
+func (in incoming) path() string { return path.Join(in.dir, "template/iso", in.name) }
+
+// present tells whether a file of that name lies there already.
+func (s *Server) present(in incoming) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, err := s.state.storage(in.storage, in.node)
+	if err != nil {
+		return false
+	}
+
+	_, ok := st.Find(in.node, in.storage+":iso/"+in.name)
+
+	return ok
 }
 
 // checkIncoming makes the checks that downloads and uploads share (pve-storage API2/Storage/Status.pm).
@@ -120,6 +138,8 @@ func (s *Server) checkIncoming(c *call, notFileBased, notContent string) (incomi
 	if !st.Type.FileBased() {
 		return in, fmt.Errorf(notFileBased, st.Type)
 	}
+
+	in.dir = st.Path
 
 	content := c.params.Get("content")
 	if !st.Holds(content) {
@@ -156,29 +176,10 @@ func encodeTaskID(name string) string { return strings.ReplaceAll(url.QueryEscap
 
 // download is the worker (pve-common Tools.pm, download_file_from_url).
 func (s *Server) download(w *worker, params schema.Params, in incoming) error {
-	source := params.Get("url")
-	target := "/var/lib/vz/template/iso/" + in.name
-
-	var present bool
-
-	err := s.locked(func() error {
-		st, err := s.state.storage(in.storage, in.node)
-		if err != nil {
-			return err
-		}
-
-		_, present = st.Find(in.node, in.storage+":iso/"+in.name)
-		target = st.Path + "/template/iso/" + in.name
-
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-
+	source, target := params.Get("url"), in.path()
 	w.print("downloading %s to %s", source, target)
 
-	if present {
+	if s.present(in) {
 		return fmt.Errorf("refusing to override existing file '%s'", target)
 	}
 

@@ -157,8 +157,10 @@ func newCertificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 // reply is an answer as a client sees it.
 type reply struct {
 	// Status is the complete status line after the protocol, such as "400 Parameter verification failed.".
-	Status  string
-	Header  http.Header
+	Status string
+	Header http.Header
+	// Closed is set when the server ends the connection with the answer.
+	Closed  bool
 	Data    json.RawMessage   `json:"data"`
 	Message string            `json:"message"`
 	Errors  map[string]string `json:"errors"`
@@ -213,7 +215,7 @@ func (l *lab) try(ctx context.Context, token, verb, path string, params url.Valu
 		return reply{}, err
 	}
 
-	r := reply{Status: response.Status, Header: response.Header, Raw: string(raw)}
+	r := reply{Status: response.Status, Header: response.Header, Closed: response.Close, Raw: string(raw)}
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &r)
 	}

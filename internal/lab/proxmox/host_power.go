@@ -63,31 +63,33 @@ func (s *Server) guestsOf(node string) []guest {
 		}
 
 		g := guest{vmid: m.ID, order: math.MaxInt, delay: usualDelay}
-
-		for _, part := range schema.SplitList(m.Config.Get("startup")) {
-			name, value, named := strings.Cut(part, "=")
-
-			n, err := strconv.Atoi(value)
-			if !named {
-				name = "order"
-				n, err = strconv.Atoi(part)
-			}
-
-			switch {
-			case err != nil:
-			case name == "order":
-				g.order = n
-			case name == "up":
-				g.delay = n
-			}
-		}
-
+		g.read(m.Config.Get("startup"))
 		guests = append(guests, g)
 	}
 
 	slices.SortStableFunc(guests, func(a, b guest) int { return cmp.Compare(a.order, b.order) })
 
 	return guests
+}
+
+// read takes order and delay from a startup setting such as "order=2,up=30", whose order may stand without its name.
+func (g *guest) read(startup string) {
+	for _, part := range schema.SplitList(startup) {
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			name, value = "order", part
+		}
+
+		n, err := strconv.Atoi(value)
+
+		switch {
+		case err != nil:
+		case name == "order":
+			g.order = n
+		case name == "up":
+			g.delay = n
+		}
+	}
 }
 
 func (s *Server) startOneByOne(w *worker, node string, guests []guest) error {

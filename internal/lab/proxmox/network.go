@@ -3,7 +3,6 @@ package proxmox
 import (
 	"maps"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -82,25 +81,45 @@ func (i iface) setCIDR(suffix, cidr string) {
 
 func (i iface) isBridge() bool { return i["type"] == "bridge" }
 
-// shown is the interface as the API returns it: flags are numbers, VLAN IDs and MTUs strings.
-func (i iface) shown() map[string]any {
-	out := map[string]any{}
+// shownInterface is an interface as the API returns it: flags are numbers, VLAN IDs and MTUs strings.
+type shownInterface struct {
+	Name      string   `json:"iface"`
+	Type      string   `json:"type"`
+	Method    string   `json:"method"`
+	Method6   string   `json:"method6"`
+	Families  []string `json:"families"`
+	Priority  int      `json:"priority"`
+	Active    int      `json:"active,omitempty"`
+	Exists    int      `json:"exists,omitempty"`
+	Autostart int      `json:"autostart,omitempty"`
+	Address   string   `json:"address,omitempty"`
+	Netmask   string   `json:"netmask,omitempty"`
+	CIDR      string   `json:"cidr,omitempty"`
+	Gateway   string   `json:"gateway,omitempty"`
+	Address6  string   `json:"address6,omitempty"`
+	Netmask6  string   `json:"netmask6,omitempty"`
+	CIDR6     string   `json:"cidr6,omitempty"`
+	Gateway6  string   `json:"gateway6,omitempty"`
+	MTU       string   `json:"mtu,omitempty"`
+	Comments  string   `json:"comments,omitempty"`
 
-	for key, value := range i {
-		out[key] = value
-	}
+	BridgePorts     string `json:"bridge_ports,omitempty"`
+	BridgeSTP       string `json:"bridge_stp,omitempty"`
+	BridgeFD        string `json:"bridge_fd,omitempty"`
+	BridgeVLANAware int    `json:"bridge_vlan_aware,omitempty"`
+	BridgeVIDs      string `json:"bridge_vids,omitempty"`
 
-	for _, flag := range []string{"autostart", "active", "exists", "bridge_vlan_aware"} {
-		if n, err := strconv.Atoi(i[flag]); err == nil {
-			out[flag] = n
-		}
-	}
+	VLANID     string `json:"vlan-id,omitempty"`
+	VLANDevice string `json:"vlan-raw-device,omitempty"`
+}
 
+// show returns the interface as the API does; its priority is its place in the file.
+func (i iface) show(priority int) shownInterface {
 	families := []string{}
 
-	for suffix, family := range map[string]string{"": "inet", "6": "inet6"} {
+	for _, suffix := range []string{"", "6"} {
 		if i["address"+suffix] != "" {
-			families = append(families, family)
+			families = append(families, "inet"+suffix)
 		}
 	}
 
@@ -108,8 +127,13 @@ func (i iface) shown() map[string]any {
 		families = append(families, "inet")
 	}
 
-	slices.Sort(families)
-	out["families"] = families
-
-	return out
+	return shownInterface{
+		Name: i["iface"], Type: i["type"], Method: i["method"], Method6: i["method6"], Families: families,
+		Priority: priority, Active: 1, Exists: flag(i["type"] == "eth"), Autostart: flag(i["autostart"] == "1"),
+		Address: i["address"], Netmask: i["netmask"], CIDR: i["cidr"], Gateway: i["gateway"], Address6: i["address6"],
+		Netmask6: i["netmask6"], CIDR6: i["cidr6"], Gateway6: i["gateway6"], MTU: i["mtu"], Comments: i["comments"],
+		BridgePorts: i["bridge_ports"], BridgeSTP: i["bridge_stp"], BridgeFD: i["bridge_fd"],
+		BridgeVLANAware: flag(i["bridge_vlan_aware"] == "1"), BridgeVIDs: i["bridge_vids"], VLANID: i["vlan-id"],
+		VLANDevice: i["vlan-raw-device"],
+	}
 }

@@ -22,10 +22,10 @@ func (s *Server) listNetwork(c *call) (any, error) {
 	defer s.mu.Unlock()
 
 	filter := c.params.Get("type")
-	list := []map[string]any{}
+	list := []shownInterface{}
 	interfaces := s.state.Networks[c.node].current()
 
-	for _, name := range sortedNames(interfaces) {
+	for at, name := range sortedNames(interfaces) {
 		i := interfaces[name]
 		anyBridge := filter == "any_bridge" || filter == "any_local_bridge"
 
@@ -33,7 +33,7 @@ func (s *Server) listNetwork(c *call) (any, error) {
 		case filter != "" && filter != i["type"] && !(anyBridge && i.isBridge()):
 		case i.isBridge() && !s.seesBridge(c.identity, name):
 		default:
-			list = append(list, i.shown())
+			list = append(list, i.show(at+3))
 		}
 	}
 
@@ -56,7 +56,7 @@ func (s *Server) getInterface(c *call) (any, error) {
 		return nil, schema.BadParam("iface", "%s", errNoInterface)
 	}
 
-	return i.shown(), nil
+	return i.show(0), nil
 }
 
 // createInterface answers POST /nodes/{node}/network. It changes nothing before the reload.

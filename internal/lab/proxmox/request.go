@@ -146,11 +146,13 @@ func mergePath(params schema.Params, fromPath map[string]string) (schema.Params,
 	return merged, nil
 }
 
-// locate fills in the node and the VM that the path names.
-func (c *call) locate(fromPath map[string]string) {
-	c.node = fromPath["node"]
+// newCall is a call without its parameters; node and VM are those that the path names.
+func newCall(ctx context.Context, identity string, upload uint64, fromPath map[string]string) *call {
+	c := &call{ctx: ctx, identity: identity, upload: upload, node: fromPath["node"]}
 
 	if vmid, err := strconv.Atoi(fromPath["vmid"]); err == nil {
 		c.vmid = vmid
 	}
+
+	return c
 }

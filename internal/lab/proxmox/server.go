@@ -167,14 +167,12 @@ func (s *Server) answer(r *http.Request, entry *Call) *answer {
 
 	identity, err := s.authenticate(r, path)
 	if err != nil {
-		return &answer{
-			status: http.StatusUnauthorized, message: err.Error(), plain: true, delay: pace.LoginDelay,
-		}
+		return &answer{status: http.StatusUnauthorized, message: err.Error(), plain: true, delay: pace.LoginDelay}
 	}
 
 	entry.Identity = identity
 
-	params, upload, err := s.readRequest(r, path)
+	params, upload, err := readRequest(r, path)
 	if err != nil {
 		return failure(err)
 	}
@@ -187,10 +185,8 @@ func (s *Server) answer(r *http.Request, entry *Call) *answer {
 		return &answer{status: http.StatusNotImplemented, message: message}
 	}
 
-	entry.Endpoint = found.Path
-	c := &call{ctx: r.Context(), identity: identity, upload: upload}
-	c.locate(fromPath)
-	entry.Node, entry.VMID = c.node, c.vmid
+	c := newCall(r.Context(), identity, upload, fromPath)
+	entry.Endpoint, entry.Node, entry.VMID = found.Path, c.node, c.vmid
 
 	data, err := s.serve(c, found, params, fromPath, entry)
 	if err != nil {

@@ -1,5 +1,21 @@
 package proxmox_test
 
-import "strings"
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+)
 
 func trimmed(s string) string { return strings.TrimSpace(s) }
+
+func scaled(t testing.TB, scale float64) pace.Pace {
+	t.Helper()
+
+	p, err := pace.New(scale)
+	require.NoError(t, err)
+
+	return p
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
@@ -37,27 +38,28 @@ func readUpload(r *http.Request) (schema.Params, uint64, error) {
 			return params, size, nil
 		}
 
+		if err == nil {
+			err = readPart(part, params, &size)
+		}
+
 		if err != nil {
 			return nil, 0, fmt.Errorf("read the upload: %w", err)
 		}
-
-		if part.FileName() != "" {
-			written, err := io.Copy(io.Discard, part)
-			if err != nil {
-				return nil, 0, fmt.Errorf("read the upload: %w", err)
-			}
-
-			size = uint64(written)
-			params["filename"] = schema.Scalar(part.FileName())
-
-			continue
-		}
-
-		value, err := io.ReadAll(io.LimitReader(part, mostField))
-		if err != nil {
-			return nil, 0, fmt.Errorf("read the upload: %w", err)
-		}
-
-		params[part.FormName()] = schema.Scalar(string(value))
 	}
+}
+
+// readPart reads a field into the parameters, and of a file the size.
+func readPart(part *multipart.Part, params schema.Params, size *uint64) error {
+	if part.FileName() == "" {
+		value, err := io.ReadAll(io.LimitReader(part, mostField))
+		params[part.FormName()] = schema.Scalar(string(value))
+
+		return err
+	}
+
+	written, err := io.Copy(io.Discard, part)
+	*size = uint64(written)
+	params["filename"] = schema.Scalar(part.FileName())
+
+	return err
 }

@@ -164,24 +164,7 @@ func (s *Server) copyDisks(w *worker, r *cloning, plan *clonePlan) error {
 		w:     w, storage: r.storage, format: r.format, full: plan.full,
 	}
 
-	err := s.config.Faults.Step(w.ctx, w.info, StepCopy)
-
-	slices.SortFunc(plan.drives, func(a, b *vmconfig.Drive) int { return strings.Compare(a.Key, b.Key) })
-
-	for _, drive := range plan.drives {
-		if err != nil {
-			break
-		}
-
-		if err = copier.copy(drive); err == nil {
-			plan.conf.Set(drive.Key, drive.String())
-			s.publish(r.newID, plan.conf)
-		}
-	}
-
-	if err == nil && len(plan.drives) == 0 {
-		err = s.wait(w.ctx, pace.VMClone)
-	}
+	err := s.copyAll(copier, r, plan)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,6 +179,29 @@ func (s *Server) copyDisks(w *worker, r *cloning, plan *clonePlan) error {
 
 	plan.conf.Delete("lock")
 	s.finishClone(w, r, plan)
+
+	return nil
+}
+
+func (s *Server) copyAll(copier *diskCopier, r *cloning, plan *clonePlan) error {
+	if err := s.config.Faults.Step(copier.w.ctx, copier.w.info, StepCopy); err != nil {
+		return err
+	}
+
+	if len(plan.drives) == 0 {
+		return s.wait(copier.w.ctx, pace.VMClone)
+	}
+
+	slices.SortFunc(plan.drives, func(a, b *vmconfig.Drive) int { return strings.Compare(a.Key, b.Key) })
+
+	for _, drive := range plan.drives {
+		if err := copier.copy(drive); err != nil {
+			return err
+		}
+
+		plan.conf.Set(drive.Key, drive.String())
+		s.publish(r.newID, plan.conf)
+	}
 
 	return nil
 }

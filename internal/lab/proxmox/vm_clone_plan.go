@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,14 +32,8 @@ func (s *Server) planClone(r *cloning) (*clonePlan, error) {
 	}
 
 	plan := &clonePlan{full: r.call.params.Bool("full", !source.Config.Template())}
-
-	switch {
-	case source.Running != r.running:
-		return nil, errors.New("unexpected state change")
-	case r.storage != "" && !plan.full:
-		return nil, errors.New("parameter 'storage' not allowed for linked clones")
-	case r.format != "" && !plan.full:
-		return nil, errors.New("parameter 'format' not allowed for linked clones")
+	if err := r.check(source, plan.full); err != nil {
+		return nil, err
 	}
 
 	drives, err := s.drives(source.Config)
@@ -55,6 +50,19 @@ func (s *Server) planClone(r *cloning) (*clonePlan, error) {
 	}
 
 	return plan, s.fillClone(r, source, drives, plan)
+}
+
+func (r *cloning) check(source *vm, full bool) error {
+	switch {
+	case source.Running != r.running:
+		return errors.New("unexpected state change")
+	case r.storage != "" && !full:
+		return errors.New("parameter 'storage' not allowed for linked clones")
+	case r.format != "" && !full:
+		return errors.New("parameter 'format' not allowed for linked clones")
+	default:
+		return nil
+	}
 }
 
 func (s *Server) checkCloneTarget(r *cloning) error {
@@ -94,34 +102,11 @@ func (s *Server) checkCloneTarget(r *cloning) error {
 	return nil
 }
 
-// checkCloneAccess demands the room, the devices and the bridges (API2/Qemu.pm, check_storage_access_clone).
+// checkCloneAccess demands the room, the devices and the bridges.
 func (s *Server) checkCloneAccess(r *cloning, source *vm, drives []*vmconfig.Drive) error {
-	shared := true
-
-	for _, drive := range drives {
-		id := drive.Storage()
-		if id == "" {
-			continue
-		}
-
-		st, err := s.state.storage(id, r.call.node)
-		if err != nil {
-			return err
-		}
-
-		shared = shared && st.Shared
-
-		if drive.CDROM() {
-			continue
-		}
-
-		if r.storage != "" {
-			id = r.storage
-		}
-
-		if err := s.state.Access.Check(r.call.identity, "/storage/"+id, false, "Datastore.AllocateSpace"); err != nil {
-			return err
-		}
+	shared, err := s.checkCloneStorage(r, drives)
+	if err != nil {
+		return err
 	}
 
 	for _, key := range source.Config.Keys() {
@@ -143,6 +128,37 @@ func (s *Server) checkCloneAccess(r *cloning, source *vm, drives []*vmconfig.Dri
 	}
 
 	return nil
+}
+
+// checkCloneStorage demands the room, and reports whether all drives are on shared storage (API2/Qemu.pm,
+// check_storage_access_clone).
+func (s *Server) checkCloneStorage(r *cloning, drives []*vmconfig.Drive) (shared bool, err error) {
+	shared = true
+
+	for _, drive := range drives {
+		id := drive.Storage()
+		if id == "" {
+			continue
+		}
+
+		st, err := s.state.storage(id, r.call.node)
+		if err != nil {
+			return false, err
+		}
+
+		shared = shared && st.Shared
+
+		if drive.CDROM() {
+			continue
+		}
+
+		id = cmp.Or(r.storage, id)
+		if err := s.state.Access.Check(r.call.identity, "/storage/"+id, false, "Datastore.AllocateSpace"); err != nil {
+			return false, err
+		}
+	}
+
+	return shared, nil
 }
 
 // fillClone copies the settings: new MAC addresses, new UUIDs, no template, and of the drives only CD-ROMs.

@@ -112,18 +112,16 @@ func (c *diskCopier) duplicate(drive *vmconfig.Drive, source *storage.Volume, to
 		r.Format = source.Format
 	}
 
-	if drive.CloudInit() {
+	link := to.Copy
+
+	switch {
+	case drive.CloudInit():
 		r.Name = fmt.Sprintf("vm-%d-cloudinit", c.maker.vmid)
+	case !c.full:
+		link = to.Link
 	}
 
-	var made *storage.Volume
-
-	if c.full || drive.CloudInit() {
-		made, err = to.Copy(source, r)
-	} else {
-		made, err = to.Link(source, r)
-	}
-
+	made, err := link(source, r)
 	if err != nil {
 		return nil, err
 	}

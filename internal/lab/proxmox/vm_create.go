@@ -69,15 +69,8 @@ func (s *Server) planCreation(c *call) (*creation, error) {
 		return nil, err
 	}
 
-	drives, err := s.checkDrives(settings)
-	if err != nil {
+	if err := s.planDrives(p, vmid, settings); err != nil {
 		return nil, err
-	}
-
-	for _, drive := range drives {
-		if err := s.checkDriveStorage(c.identity, c.node, vmid, drive, p.storage); err != nil {
-			return nil, err
-		}
 	}
 
 	if err := s.checkSettings(c.identity, vmid, p.pool, settings.Names()); err != nil {
@@ -90,10 +83,27 @@ func (s *Server) planCreation(c *call) (*creation, error) {
 		}
 	}
 
-	p.drives = drives
-	p.conf, err = s.newConfig(c, vmid, settings)
+	conf, err := s.newConfig(c, vmid, settings)
+	p.conf = conf
 
 	return p, err
+}
+
+func (s *Server) planDrives(p *creation, vmid int, settings schema.Params) error {
+	drives, err := s.checkDrives(settings)
+	if err != nil {
+		return err
+	}
+
+	for _, drive := range drives {
+		if err := s.checkDriveStorage(p.call.identity, p.call.node, vmid, drive, p.storage); err != nil {
+			return err
+		}
+	}
+
+	p.drives = drives
+
+	return nil
 }
 
 func (s *Server) checkCreate(p *creation, vmid int) error {

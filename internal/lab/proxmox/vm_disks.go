@@ -2,13 +2,10 @@ package proxmox
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/lab/pace"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
@@ -124,18 +121,7 @@ func (m *diskMaker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
 		return schema.BadParam(drive.Key, "unable to parse drive options")
 	}
 
-	format := drive.Options["format"]
-
-	switch {
-	case drive.Key == "efidisk0" && drive.Options["efitype"] == "4m":
-		size = efiBytes
-	case drive.Key == "efidisk0":
-		size = efiSmallBytes
-	case drive.Key == "tpmstate0":
-		size, format = tpmBytes, "raw"
-	}
-
-	v, err := m.allocate(st, storage.Request{Format: format, Bytes: size})
+	v, err := m.allocate(st, fixedSize(drive, storage.Request{Format: drive.Options["format"], Bytes: size}))
 	if err != nil {
 		return err
 	}
@@ -150,6 +136,20 @@ func (m *diskMaker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
 	m.print("%s: successfully created disk '%s'", drive.Key, drive)
 
 	return nil
+}
+
+// fixedSize replaces the size of disks that are no matter of taste.
+func fixedSize(drive *vmconfig.Drive, r storage.Request) storage.Request {
+	switch {
+	case drive.Key == "efidisk0" && drive.Options["efitype"] == "4m":
+		r.Bytes = efiBytes
+	case drive.Key == "efidisk0":
+		r.Bytes = efiSmallBytes
+	case drive.Key == "tpmstate0":
+		r.Bytes, r.Format = tpmBytes, "raw"
+	}
+
+	return r
 }
 
 func (m *diskMaker) allocate(st *storage.Storage, r storage.Request) (*storage.Volume, error) {
@@ -250,50 +250,4 @@ func (s *Server) checkDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 	}
 
 	return drives, nil
-}
-
-// lockStorage takes the lock under which volumes of a storage are allocated, and spends the time of an allocation.
-func (s *Server) lockStorage(ctx context.Context, info TaskInfo, node, id string) (func(), error) {
-	s.mu.Lock()
-	st, err := s.state.storage(id, node)
-	s.mu.Unlock()
-
-	if err != nil {
-		return nil, err
-	}
-
-	// Local storages are locked by a file of the node, shared ones in the cluster file system (pve-storage
-	// Storage/Plugin.pm, cluster_lock_storage; pve-cluster Cluster.pm, cfs_lock).
-	name := "/var/lock/pve-manager/pve-storage-" + id
-	file, text := node+name, flock.TimeoutText(name)
-
-	if st.Shared {
-		file = "/etc/pve/priv/lock/storage-" + id
-		text = fmt.Sprintf("cfs-lock 'storage-%s' error: got lock request timeout", id)
-	}
-
-	release, err := s.locks.Exclusive(ctx, file, s.config.Pace.Timeout(pace.StorageLockTimeout))
-
-	var late *flock.TimeoutError
-	if errors.As(err, &late) {
-		return nil, &flock.TimeoutError{Text: text}
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
-	info.Storage = id
-
-	err = s.config.Faults.Step(ctx, info, StepAllocate)
-	if err == nil {
-		err = s.wait(ctx, pace.VolumeAllocate)
-	}
-
-	if err != nil {
-		release()
-		return nil, err
-	}
-
-	return release, nil
 }

@@ -24,21 +24,7 @@ const (
 
 // halt brings a machine down (QemuServer.pm, _do_vm_stop). The configuration's lock is held.
 func (s *Server) halt(w *worker, c *call, kind haltKind) error {
-	var running bool
-
-	err := s.locked(func() error {
-		m, err := s.state.find(c.node, c.vmid)
-		if err != nil {
-			return err
-		}
-
-		running = m.Running
-		if !running {
-			return nil
-		}
-
-		return s.checkLock(m)
-	})
+	running, err := s.checkHalt(c)
 	if err != nil || !running {
 		return err
 	}
@@ -47,10 +33,7 @@ func (s *Server) halt(w *worker, c *call, kind haltKind) error {
 		return s.cutPower(w, c.vmid)
 	}
 
-	limit := pace.ShutdownTimeout
-	if c.params.Has("timeout") {
-		limit = time.Duration(c.params.Int("timeout", 0)) * time.Second
-	}
+	limit := time.Duration(c.params.Int("timeout", int(pace.ShutdownTimeout.Seconds()))) * time.Second
 
 	err = s.pressButton(w.ctx, c.vmid, limit)
 
@@ -66,6 +49,19 @@ func (s *Server) halt(w *worker, c *call, kind haltKind) error {
 	default:
 		return errors.New("VM quit/powerdown failed - got timeout")
 	}
+}
+
+// checkHalt reports whether there is anything to bring down.
+func (s *Server) checkHalt(c *call) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	m, err := s.state.find(c.node, c.vmid)
+	if err != nil || !m.Running {
+		return false, err
+	}
+
+	return true, s.checkLock(m)
 }
 
 func (s *Server) pressButton(ctx context.Context, vmid int, limit time.Duration) error {

@@ -108,32 +108,44 @@ func (s *Server) checkMovable(w *worker, c *call) error {
 	stuck := false
 
 	for _, drive := range drives {
-		st, err := s.state.storage(drive.Storage(), c.node)
-		if drive.Storage() == "" || err == nil && st.Shared {
-			continue
-		}
-
+		problem, err := s.stuck(c, m, drive)
 		if err != nil {
 			return err
 		}
 
-		switch {
-		case drive.CDROM() && !drive.CloudInit():
-			w.print("can't migrate local disk '%s': local cdrom image", drive.Volume())
-
-			stuck = true
-		case !c.params.Bool("with-local-disks", false) && m.Running:
-			w.print("can't live migrate attached local disks without with-local-disks option")
+		if problem != "" {
+			w.print("%s", problem)
 
 			stuck = true
 		}
 	}
 
 	if stuck {
-		return errors.New("migration aborted (duration 00:00:01): Problem found while scanning volumes - can't migrate VM - check log")
+		return errors.New("migration aborted (duration 00:00:01): " +
+			"Problem found while scanning volumes - can't migrate VM - check log")
 	}
 
 	return nil
+}
+
+// stuck says what keeps a drive on its node, or "".
+func (s *Server) stuck(c *call, m *vm, drive *vmconfig.Drive) (string, error) {
+	if drive.Storage() == "" {
+		return "", nil
+	}
+
+	st, err := s.state.storage(drive.Storage(), c.node)
+
+	switch {
+	case err != nil || st.Shared:
+		return "", err
+	case drive.CDROM() && !drive.CloudInit():
+		return fmt.Sprintf("can't migrate local disk '%s': local cdrom image", drive.Volume()), nil
+	case m.Running && !c.params.Bool("with-local-disks", false):
+		return "can't live migrate attached local disks without with-local-disks option", nil
+	default:
+		return "", nil
+	}
 }
 
 // migrate moves the local volumes and then the configuration.

@@ -131,7 +131,7 @@ func (m *vm) addUnused(volume string) {
 }
 
 // applyPending makes all pending changes of a VM that does not run (QemuServer.pm, vmconfig_apply_pending).
-func (s *Server) applyPending(m *vm) error {
+func (s *Server) applyPending(m *vm) {
 	for _, key := range slices.Clone(m.Config.Deleted) {
 		s.takeOut(m, key)
 	}
@@ -142,8 +142,6 @@ func (s *Server) applyPending(m *vm) error {
 
 	m.Config.Pending, m.Config.Deleted = nil, nil
 	s.changed()
-
-	return nil
 }
 
 func (s *Server) takeOut(m *vm, key string) {
@@ -181,7 +179,7 @@ var hotDrive = regexp.MustCompile(`^(?:scsi|virtio)\d+$`)
 
 // hotplug makes those pending changes that a running machine can take; the others wait for its next start
 // (QemuServer.pm, vmconfig_hotplug_pending). The default hotplug features are network, disk and usb.
-func (s *Server) hotplug(m *vm) error {
+func (s *Server) hotplug(m *vm) {
 	features := m.Config.Get("hotplug")
 	if features == "" || features == "1" {
 		features = "network,disk,usb"
@@ -214,8 +212,6 @@ func (s *Server) hotplug(m *vm) error {
 			s.putIn(m, key)
 		}
 	}
-
-	return nil
 }
 
 func (s *Server) changesMedium(m *vm, key string) bool {

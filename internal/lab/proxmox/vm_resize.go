@@ -48,19 +48,9 @@ func (s *Server) resize(c *call) error {
 		return missingVolume(drive.Volume())
 	}
 
-	text, grow := strings.CutPrefix(c.params.Get("size"), "+")
-
-	size, ok := schema.ParseSize(text)
-	if !ok {
-		return fmt.Errorf("unable to parse size '%s'", text)
-	}
-
-	if grow {
-		size += v.Size
-	}
-
-	if size < v.Size {
-		return errors.New("shrinking disks is not supported")
+	size, err := newSize(c.params.Get("size"), v.Size)
+	if err != nil {
+		return err
 	}
 
 	if err := st.Resize(m.Node, v.ID, size); err != nil {
@@ -72,6 +62,26 @@ func (s *Server) resize(c *call) error {
 	s.changed()
 
 	return nil
+}
+
+// newSize reads a wanted size, which may be what to add to the present one.
+func newSize(text string, present uint64) (uint64, error) {
+	bare, grow := strings.CutPrefix(text, "+")
+
+	size, ok := schema.ParseSize(bare)
+	if !ok {
+		return 0, fmt.Errorf("unable to parse size '%s'", text)
+	}
+
+	if grow {
+		size += present
+	}
+
+	if size < present {
+		return 0, errors.New("shrinking disks is not supported")
+	}
+
+	return size, nil
 }
 
 // diskOf finds the disk that a request is about, in a configuration that nobody holds.

@@ -44,22 +44,11 @@ func (s *Server) applyRemovals(u *update, print func(string, ...any)) error {
 }
 
 func (s *Server) remove(u *update, m *vm, key, value string) error {
-	identity, db := u.call.identity, s.state.Access
+	identity := u.call.identity
 
 	switch {
 	case unusedKey.MatchString(key):
-		if err := m.checkProtection(fmt.Sprintf("can't remove unused disk '%s'", value)); err != nil {
-			return err
-		}
-
-		if err := db.CheckVM(identity, m.ID, "", false, "VM.Config.Disk"); err != nil {
-			return err
-		}
-
-		s.freeVolume(m.Node, value)
-		m.Config.Delete(key)
-
-		return nil
+		return s.removeUnused(identity, m, key, value)
 	case vmconfig.IsDrive(key):
 		if err := m.checkProtection(fmt.Sprintf("can't remove drive '%s'", key)); err != nil {
 			return err
@@ -83,6 +72,22 @@ func (s *Server) remove(u *update, m *vm, key, value string) error {
 	}
 
 	m.Config.DeletePending(key)
+
+	return nil
+}
+
+// removeUnused frees a volume that no drive uses any more.
+func (s *Server) removeUnused(identity string, m *vm, key, value string) error {
+	if err := m.checkProtection(fmt.Sprintf("can't remove unused disk '%s'", value)); err != nil {
+		return err
+	}
+
+	if err := s.state.Access.CheckVM(identity, m.ID, "", false, "VM.Config.Disk"); err != nil {
+		return err
+	}
+
+	s.freeVolume(m.Node, value)
+	m.Config.Delete(key)
 
 	return nil
 }

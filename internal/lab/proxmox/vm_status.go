@@ -160,19 +160,19 @@ func (s *Server) getConfig(c *call) (any, error) {
 		return nil, errors.New("the description of the configuration is missing")
 	}
 
-	shown := m.Config
+	config := m.Config
 	if !c.params.Bool("current", false) {
-		shown = m.Config.WithPending()
+		config = m.Config.WithPending()
 	}
 
-	typed := shown.Typed(method.Returns)
-	typed["digest"] = m.Config.Digest()
+	shown := config.Shown()
+	shown["digest"] = m.Config.Digest()
 
 	if lock := m.lock(s.config.Now()); lock != "" {
-		typed["lock"] = lock
+		shown["lock"] = lock
 	}
 
-	return typed, nil
+	return schema.Typed{Values: shown, Declared: method.Returns.Properties}, nil
 }
 
 // pendingSetting is one line of the list of pending changes.

@@ -183,21 +183,26 @@ func (s *Server) applyUpdate(ctx context.Context, u *update, print func(string, 
 		return err
 	}
 
-	return s.locked(func() error {
-		m, err := s.state.find(u.call.node, u.call.vmid)
-		if err != nil {
-			return err
-		}
+	return s.locked(func() error { return s.takeEffect(u) })
+}
 
-		m.Config.CleanupPending()
-		s.changed()
+// takeEffect lets the changes come into force as far as they can.
+func (s *Server) takeEffect(u *update) error {
+	m, err := s.state.find(u.call.node, u.call.vmid)
+	if err != nil {
+		return err
+	}
 
-		if m.Running {
-			return s.hotplug(m)
-		}
+	m.Config.CleanupPending()
+	s.changed()
 
-		return s.applyPending(m)
-	})
+	if m.Running {
+		s.hotplug(m)
+	} else {
+		s.applyPending(m)
+	}
+
+	return nil
 }
 
 // locked does something with the state.

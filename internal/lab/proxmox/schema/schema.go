@@ -117,8 +117,9 @@ func (m *Method) compile() error {
 	return m.Returns.compile()
 }
 
-// Perl spells "with the flags of here" as (?^:...), which Go writes without the caret.
-var perlDefaultFlags = regexp.MustCompile(`\(\?\^[a-z]*:`)
+// perlGroups are groups that Go spells otherwise or not at all: (?^:...) is one with the flags of here, (?>...) one
+// that is not tried again, which makes no difference to what the patterns of the description match.
+var perlGroups = regexp.MustCompile(`\(\?(?:\^[a-z]*:|>)`)
 
 // longRepeat is a count at the end of a pattern that is beyond what Go's regular expressions take.
 var longRepeat = regexp.MustCompile(`\{0,(\d{4,})\}$`)
@@ -134,7 +135,7 @@ func compilePattern(pattern string) (re *regexp.Regexp, longest int, err error) 
 		pattern = longRepeat.ReplaceAllString(pattern, "*")
 	}
 
-	re, err = regexp.Compile("^" + perlDefaultFlags.ReplaceAllString(pattern, "(?:") + "$")
+	re, err = regexp.Compile("^" + perlGroups.ReplaceAllString(pattern, "(?:") + "$")
 
 	return re, longest, err
 }

@@ -55,8 +55,8 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 		return nil, fmt.Errorf("disk image '%s' already exists", s.FilePath(v))
 	}
 
-	if err := s.checkRoom(p, v, r.Bytes); err != nil {
-		return nil, err
+	if !s.hasRoom(p, r.Bytes) {
+		return nil, fmt.Errorf("zfs error: cannot create '%s/%s': out of space", s.ID, name)
 	}
 
 	p.Volumes[v.ID] = v
@@ -64,12 +64,9 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 	return v, nil
 }
 
-func (s *Storage) checkRoom(p *pool, v *Volume, bytes uint64) error {
-	if s.Type.thin() || bytes <= p.Total-min(p.used(s.Type), p.Total) {
-		return nil
-	}
-
-	return fmt.Errorf("zfs error: cannot create '%s/%s': out of space", s.ID, path.Base(v.ID))
+// hasRoom tells whether a volume may grow by bytes; thin ones always may.
+func (s *Storage) hasRoom(p *pool, bytes uint64) bool {
+	return s.Type.thin() || bytes <= p.Total-min(p.used(s.Type), p.Total)
 }
 
 func (s *Storage) volumeID(vmid int, name, format string) string {
@@ -199,8 +196,9 @@ func (s *Storage) Resize(node, id string, bytes uint64) error {
 		return fmt.Errorf("volume '%s' does not exist", id)
 	}
 
-	if err := s.checkRoom(p, v, bytes-v.Size); err != nil {
-		return err
+	if !s.hasRoom(p, bytes-v.Size) {
+		return fmt.Errorf("zfs error: cannot set property for '%s/%s': size is greater than available space",
+			s.ID, strings.TrimPrefix(v.ID, s.ID+":"))
 	}
 
 	v.Size = bytes
@@ -255,8 +253,8 @@ func (s *Storage) MoveNode(from, to, id string) error {
 		return fmt.Errorf("volume '%s' does not exist", id)
 	}
 
-	if err := s.checkRoom(target, v, v.Size); err != nil && source != target {
-		return err
+	if source != target && !s.hasRoom(target, v.Size) {
+		return fmt.Errorf("zfs error: cannot receive new filesystem stream: out of space")
 	}
 
 	delete(source.Volumes, id)

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 // Config is a VM's settings by name. Pending holds changes that wait for the VM's next start.
@@ -174,29 +172,14 @@ func writeSection(text *strings.Builder, values map[string]string) {
 	}
 }
 
-// Typed returns the settings as JSON shows them: numbers for what the release declares an integer or a flag, strings
-// for everything else, "memory" included (QemuServer.pm, check_type).
-func (c *Config) Typed(returns *schema.Property) map[string]any {
-	typed := make(map[string]any, len(c.Values)+1)
-
-	for key, value := range c.Values {
-		typed[key] = value
-
-		p, declared := schema.Lookup(returns.Properties, key)
-		if !declared || p.Type != schema.Integer && p.Type != schema.Boolean {
-			continue
-		}
-
-		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-			typed[key] = n
-		}
-	}
+// Shown returns the settings as the API shows them: with the digest, and without the password.
+func (c *Config) Shown() map[string]string {
+	shown := maps.Clone(c.Values)
+	shown["digest"] = c.Digest()
 
 	if c.Has("cipassword") {
-		typed["cipassword"] = "**********"
+		shown["cipassword"] = "**********"
 	}
 
-	typed["digest"] = c.Digest()
-
-	return typed
+	return shown
 }

@@ -77,6 +77,11 @@ func trim(from, to string) error {
 		return strings.Compare(a.Path+" "+a.Verb, b.Path+" "+b.Verb)
 	})
 
+	return write(kept, to)
+}
+
+// write keeps one method to a line, so that a change of the description reads as such.
+func write(kept []method, to string) error {
 	var text bytes.Buffer
 
 	text.WriteString("[\n")
