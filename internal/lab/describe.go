@@ -81,7 +81,7 @@ func freePorts(count int) ([]uint16, error) {
 
 func (d Description) token() proxmox.Token {
 	id, secret, _ := strings.Cut(d.Token, "=")
-	return proxmox.Token{ID: id, Secret: secret, Role: "EmInfra", Privileges: proxmox.OperatorPrivileges(schema.Release84)}
+	return proxmox.Token{ID: id, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(schema.Release84)}
 }
 
 // selfSigned is a certificate such as a fresh Proxmox VE host shows: nobody trusts it.

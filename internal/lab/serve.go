@@ -73,7 +73,7 @@ type emulation struct {
 }
 
 func open(o Options, d Description) (_ *emulation, err error) {
-	e := &emulation{factory: factory.New()}
+	e := &emulation{factory: factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics")))}
 	speed, err := pace.New(d.TimeScale)
 	if err != nil {
 		return nil, err
