@@ -19,14 +19,14 @@ const (
 // a reboot; when the power was cut the result means nothing.
 func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome, error) {
 	if err := m.step(ctx, StepBoot, wait); err != nil {
-		return outcomeReboot, errors.Join(err, m.pause(ctx))
+		return outcomeReboot, err
 	}
 
 	m.setStage(StageBooting)
 
 	release, found, err := m.bootMedium()
 	if err != nil {
-		return outcomeReboot, errors.Join(err, m.pause(ctx))
+		return outcomeReboot, err
 	}
 
 	if !found {

@@ -87,24 +87,6 @@ func (f *Fleet) open(ctx context.Context) (err error) {
 	return errors.Join(f.openDisks(), f.openMachines())
 }
 
-func (f *Fleet) openDisks() error {
-	all, err := f.store.disks()
-	if err != nil {
-		return err
-	}
-
-	for _, c := range all {
-		opened, err := newDisk(f.store, c)
-		if err != nil {
-			return err
-		}
-
-		f.disks[c.ID] = opened
-	}
-
-	return nil
-}
-
 func (f *Fleet) openMachines() error {
 	records, err := f.store.machines()
 	if err != nil {
@@ -160,8 +142,8 @@ func (f *Fleet) PowerOn(ctx context.Context, hardware Hardware) error {
 // PowerOff cuts the power: every connection breaks, and what was not on a disk is lost. A machine that is off, or that
 // nobody knows, stays as it is.
 func (f *Fleet) PowerOff(vmid int) error {
-	m, err := f.machine(vmid)
-	if err != nil {
+	m := f.machine(vmid)
+	if m == nil {
 		return nil
 	}
 
@@ -175,12 +157,12 @@ func (f *Fleet) PowerOff(vmid int) error {
 // Shutdown presses the power button and waits until the machine is off. A machine that has not booted Talos does not
 // notice the button, so that the call ends with the context.
 func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
-	m, err := f.machine(vmid)
-	if err == nil {
-		err = m.pressPowerButton(ctx)
+	m := f.machine(vmid)
+	if m == nil {
+		return fmt.Errorf("shut down machine %d: %w", vmid, ErrUnknownMachine)
 	}
 
-	if err != nil {
+	if err := m.pressPowerButton(ctx); err != nil {
 		return fmt.Errorf("shut down machine %d: %w", vmid, err)
 	}
 
@@ -189,8 +171,8 @@ func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
 
 // Destroy removes a machine with the contents of its disks. A machine that nobody knows is removed already.
 func (f *Fleet) Destroy(vmid int) error {
-	m, err := f.machine(vmid)
-	if err != nil {
+	m := f.machine(vmid)
+	if m == nil {
 		return nil
 	}
 
@@ -254,83 +236,10 @@ func (f *Fleet) all() []*vm {
 	return machines
 }
 
-func (f *Fleet) machine(vmid int) (*vm, error) {
+// machine is nil for a VMID that nobody knows.
+func (f *Fleet) machine(vmid int) *vm {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 
-	if m := f.machines[vmid]; m != nil {
-		return m, nil
-	}
-
-	return nil, ErrUnknownMachine
+	return f.machines[vmid]
 }
-
-// systemDisk is the first disk of a machine that something is installed on, nil if there is none.
-func (f *Fleet) systemDisk(hardware Hardware) *disk {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return f.disks[d.ID] != nil })
-	if i < 0 {
-		return nil
-	}
-
-	return f.disks[hardware.Disks[i].ID]
-}
-
-// format makes a disk an installed one, whatever was on it before.
-func (f *Fleet) format(c contents) (*disk, error) {
-	formatted, err := newDisk(f.store, c)
-	if err == nil {
-		err = f.store.saveDisk(c)
-	}
-
-	if err != nil {
-		return nil, err
-	}
-
-	f.mu.Lock()
-	defer f.mu.Unlock()
-
-	f.disks[c.ID] = formatted
-
-	return formatted, nil
-}
-
-// erase makes a disk blank.
-func (f *Fleet) erase(id string) error {
-	f.mu.Lock()
-	erased := f.disks[id]
-	delete(f.disks, id)
-	f.mu.Unlock()
-
-	if erased == nil {
-		return nil
-	}
-
-	return errors.Join(erased.erase(), f.forgetEtcd(erased.read().Etcd))
-}
-
-// forgetEtcd drops an etcd cluster once the last of its data directories is gone.
-func (f *Fleet) forgetEtcd(data etcd.Data) error {
-	if data.Empty() {
-		return nil
-	}
-
-	f.mu.Lock()
-	for _, d := range f.disks {
-		if d.read().Etcd.Cluster == data.Cluster {
-			f.mu.Unlock()
-
-			return nil
-		}
-	}
-	f.mu.Unlock()
-
-	f.etcd.Forget(data.Cluster)
-
-	return f.saveEtcd()
-}
-
-// saveEtcd writes the memberships down after each change of them.
-func (f *Fleet) saveEtcd() error { return f.store.saveEtcd(f.etcd.Clusters()) }

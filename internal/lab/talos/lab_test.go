@@ -1,37 +1,21 @@
 package talos_test
 
 import (
-	"bytes"
-	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
-	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/container"
-	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
-	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
-	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
-	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
-	configres "github.com/siderolabs/talos/pkg/machinery/resources/config"
-	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
@@ -190,87 +174,6 @@ func (l *lab) eventually(is func() bool, what string, args ...any) {
 	}
 }
 
-// cluster is one cluster's secrets and configurations.
-type cluster struct {
-	lab    *lab
-	bundle *secrets.Bundle
-	input  *generate.Input
-}
-
-// contract is the machine configuration contract of the tests.
-func contract() *config.VersionContract { return config.TalosVersion1_12 }
-
-// The secrets of two clusters. They are made once: their RSA keys take most of the time of a test.
-var (
-	ourSecrets   = sync.OnceValues(newSecrets)
-	theirSecrets = sync.OnceValues(newSecrets)
-)
-
-func newSecrets() (*secrets.Bundle, error) { return secrets.NewBundle(secrets.NewClock(), contract()) }
-
-// cluster with secrets that all clusters of all labs share but those of anotherCluster.
-func (l *lab) cluster(name string, options ...generate.Option) *cluster {
-	l.t.Helper()
-
-	bundle, err := ourSecrets()
-	require.NoError(l.t, err)
-
-	return l.clusterWith(bundle, name, options...)
-}
-
-func (l *lab) anotherCluster(name string) *cluster {
-	l.t.Helper()
-
-	bundle, err := theirSecrets()
-	require.NoError(l.t, err)
-
-	return l.clusterWith(bundle, name)
-}
-
-func (l *lab) clusterWith(bundle *secrets.Bundle, name string, options ...generate.Option) *cluster {
-	l.t.Helper()
-
-	options = append([]generate.Option{
-		generate.WithSecretsBundle(bundle), generate.WithVersionContract(contract()),
-		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installerImage),
-	}, options...)
-
-	input, err := generate.NewInput(name, "https://"+l.address(101).String()+":6443", constants.DefaultKubernetesVersion, options...)
-	require.NoError(l.t, err)
-
-	return &cluster{lab: l, bundle: bundle, input: input}
-}
-
-// config of one machine of the cluster; patches change it in place.
-func (c *cluster) config(typ machinetype.Type, patches ...func(*v1alpha1.Config)) []byte {
-	c.lab.t.Helper()
-
-	generated, err := c.input.Config(typ)
-	require.NoError(c.lab.t, err)
-
-	raw := generated.RawV1Alpha1().DeepCopy()
-	for _, patch := range patches {
-		patch(raw)
-	}
-
-	data, err := container.NewV1Alpha1(raw).EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
-	require.NoError(c.lab.t, err)
-
-	return data
-}
-
-func (c *cluster) controlPlane(patches ...func(*v1alpha1.Config)) []byte {
-	c.lab.t.Helper()
-
-	return c.config(machinetype.TypeControlPlane, patches...)
-}
-
-func (c *cluster) worker(patches ...func(*v1alpha1.Config)) []byte {
-	c.lab.t.Helper()
-
-	return c.config(machinetype.TypeWorker, patches...)
-}
-
 // insecure is a client as it talks to maintenance mode.
 func (l *lab) insecure(vmid int) *client.Client {
 	l.t.Helper()
@@ -303,39 +206,6 @@ func (l *lab) closeClients() {
 	l.clients = nil
 }
 
-// as is a client with a certificate of this role, which talks to one machine.
-func (c *cluster) as(who role.Role, vmid int) *client.Client {
-	c.lab.t.Helper()
-
-	certificate, err := c.bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(who), time.Hour)
-	require.NoError(c.lab.t, err)
-
-	endpoint := c.lab.address(vmid).String()
-	settings := clientconfig.NewConfig("test", []string{endpoint}, c.bundle.Certs.OS.Crt, certificate)
-
-	// a node that was away is tried again at once, not after gRPC's usual pause
-	impatient := grpc.WithConnectParams(grpc.ConnectParams{
-		Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}, MinConnectTimeout: patience,
-	})
-
-	made, err := client.New(c.lab.t.Context(), client.WithConfig(settings), client.WithGRPCDialOptions(impatient))
-	require.NoError(c.lab.t, err)
-
-	return c.lab.client(made)
-}
-
-// admin is the client that a test uses for one machine all along.
-func (c *cluster) admin(vmid int) *client.Client {
-	c.lab.t.Helper()
-
-	key := adminKey{vmid, c.bundle}
-	if c.lab.admins[key] == nil {
-		c.lab.admins[key] = c.as(role.Admin, vmid)
-	}
-
-	return c.lab.admins[key]
-}
-
 // install switches a machine on and applies a configuration to it in maintenance mode.
 func (l *lab) install(vmid int, cfg []byte) {
 	l.t.Helper()
@@ -351,104 +221,6 @@ func (l *lab) apply(vmid int, cfg []byte) {
 	require.NoError(l.t, err)
 }
 
-// controlPlaneUp is a cluster with one bootstrapped control plane, machine 101.
-func (l *lab) controlPlaneUp(name string, options ...generate.Option) *cluster {
-	l.t.Helper()
-
-	c := l.cluster(name, options...)
-	l.install(101, c.controlPlane())
-	l.waitStage(101, talos.StageRunning)
-	c.bootstrap(101)
-
-	return c
-}
-
-// bootstrap bootstraps as the provider does: again until the container runtime is up.
-func (c *cluster) bootstrap(vmid int) {
-	c.lab.t.Helper()
-
-	c.lab.eventually(func() bool {
-		return c.admin(vmid).Bootstrap(c.lab.t.Context(), &machine.BootstrapRequest{}) == nil
-	}, "machine %d cannot be bootstrapped", vmid)
-}
-
-// waitAPI waits until the secure API of a machine answers.
-func (c *cluster) waitAPI(vmid int) {
-	c.lab.t.Helper()
-	c.lab.eventually(func() bool {
-		_, err := c.admin(vmid).Version(c.lab.t.Context())
-
-		return err == nil
-	}, "the secure API of machine %d does not answer", vmid)
-}
-
-// serviceState is the state of a service as the API tells it, with its health; "" while the API does not answer.
-func (c *cluster) serviceState(vmid int, id string) (string, bool) {
-	c.lab.t.Helper()
-
-	info, err := c.admin(vmid).ServiceInfo(c.lab.t.Context(), id)
-	if err != nil || len(info) == 0 {
-		return "", false
-	}
-
-	return info[0].Service.GetState(), info[0].Service.GetHealth().GetHealthy()
-}
-
-func (c *cluster) waitHealthy(vmid int, id string) {
-	c.lab.t.Helper()
-	c.lab.eventually(func() bool {
-		state, healthy := c.serviceState(vmid, id)
-
-		return state == "Running" && healthy
-	}, "service %s of machine %d is not healthy", id, vmid)
-}
-
-// heldPace makes every delay none but one, which lasts until the test lets it go.
-type heldPace struct {
-	held time.Duration
-	gate chan struct{}
-}
-
-func newHeldPace(held time.Duration) *heldPace {
-	return &heldPace{held: held, gate: make(chan struct{})}
-}
-
-func (p *heldPace) release() { close(p.gate) }
-
-// Sleep implements talos.Pacer.
-func (p *heldPace) Sleep(ctx context.Context, d time.Duration) error {
-	if d != p.held {
-		return ctx.Err()
-	}
-
-	select {
-	case <-p.gate:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// syncBuffer is a log that is read while it is written.
-type syncBuffer struct {
-	mu     sync.Mutex
-	buffer bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.buffer.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	return b.buffer.String()
-}
-
 func TestMain(m *testing.M) {
 	// the clients of these tests talk to loopback; a proxy of the environment is none of theirs
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
@@ -458,30 +230,4 @@ func TestMain(m *testing.M) {
 	}
 
 	os.Exit(m.Run())
-}
-
-// has says whether the log has a step with this error.
-func (b *syncBuffer) has(step, failure string) bool {
-	for line := range strings.Lines(b.String()) {
-		var entry struct{ Step, Error string }
-		if json.Unmarshal([]byte(line), &entry) == nil && entry.Step == step && entry.Error == failure {
-			return true
-		}
-	}
-
-	return false
-}
-
-// runsBy says whether the configuration that a node runs by contains a text. It compares without showing the
-// configuration, which is full of secrets.
-func (c *cluster) runsBy(vmid int, text string) bool {
-	c.lab.t.Helper()
-
-	found, err := safe.StateGetByID[*configres.MachineConfig](c.lab.t.Context(), c.admin(vmid).COSI, configres.ActiveID)
-	require.NoError(c.lab.t, err)
-
-	data, err := found.Provider().EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
-	require.NoError(c.lab.t, err)
-
-	return strings.Contains(string(data), text)
 }

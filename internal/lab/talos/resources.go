@@ -9,7 +9,6 @@ import (
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
-	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
@@ -101,28 +100,16 @@ func (s *system) publishHardware() error {
 }
 
 // publishNetwork publishes names and addresses. Kubernetes' own addresses are never on an emulated node, so that the
-// list without them is the whole list and the list of only them stays empty.
+// lists without them are the whole lists and the lists of only them stay empty.
 func (s *system) publishNetwork(n nodeNetwork) error {
-	var errs []error
+	errs := []error{s.publishAddresses(network.NodeAddressDefaultID, n.addresses[:min(1, len(n.addresses))])}
 
-	lists := map[resource.ID][]netip.Prefix{
-		network.NodeAddressCurrentID:      n.addresses,
-		network.NodeAddressRoutedID:       n.addresses,
-		network.NodeAddressAccumulativeID: n.addresses,
-		network.FilteredNodeAddressID(network.NodeAddressCurrentID, k8s.NodeAddressFilterNoK8s):      n.addresses,
-		network.FilteredNodeAddressID(network.NodeAddressRoutedID, k8s.NodeAddressFilterNoK8s):       n.addresses,
-		network.FilteredNodeAddressID(network.NodeAddressAccumulativeID, k8s.NodeAddressFilterNoK8s): n.addresses,
-		network.FilteredNodeAddressID(network.NodeAddressCurrentID, k8s.NodeAddressFilterOnlyK8s):    {},
-		network.FilteredNodeAddressID(network.NodeAddressRoutedID, k8s.NodeAddressFilterOnlyK8s):     {},
-	}
-	if len(n.addresses) > 0 {
-		lists[network.NodeAddressDefaultID] = n.addresses[:1]
-	}
-
-	for id, addresses := range lists { // order is of no matter: each entry is a resource of its own
-		errs = append(errs, put(s, network.NewNodeAddress(network.NamespaceName, id), func(r *network.NodeAddress) {
-			r.TypedSpec().Addresses = addresses
-		}))
+	for _, list := range []resource.ID{network.NodeAddressCurrentID, network.NodeAddressRoutedID, network.NodeAddressAccumulativeID} {
+		errs = append(errs,
+			s.publishAddresses(list, n.addresses),
+			s.publishAddresses(network.FilteredNodeAddressID(list, k8s.NodeAddressFilterNoK8s), n.addresses),
+			s.publishAddresses(network.FilteredNodeAddressID(list, k8s.NodeAddressFilterOnlyK8s), nil),
+		)
 	}
 
 	if n.hostname != "" {
@@ -137,6 +124,12 @@ func (s *system) publishNetwork(n nodeNetwork) error {
 			HostnameReady: n.hostname != "", EtcFilesReady: true,
 		}
 	}))...)
+}
+
+func (s *system) publishAddresses(list resource.ID, addresses []netip.Prefix) error {
+	return put(s, network.NewNodeAddress(network.NamespaceName, list), func(r *network.NodeAddress) {
+		r.TypedSpec().Addresses = addresses
+	})
 }
 
 // setMachineStage publishes how far the machine is, as resource and as event.
@@ -172,40 +165,4 @@ func (s *system) publishService(c service.Change) error {
 	return put(s, r, func(r *v1alpha1.Service) {
 		*r.TypedSpec() = v1alpha1.ServiceSpec{Running: true, Healthy: c.Health.GetHealthy(), Unknown: c.Health == nil}
 	})
-}
-
-// publishDisks publishes the disks under the names that Linux gives them, and which of them is the system disk.
-func (s *system) publishDisks() error {
-	var errs []error
-
-	installed := s.installed()
-
-	for _, d := range s.hardware.devices() {
-		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, d.name), func(r *block.Disk) {
-			spec := r.TypedSpec()
-			spec.DevPath = d.path()
-			spec.SetSize(d.Bytes)
-			spec.IOSize, spec.SectorSize = 512, 512
-			spec.Model, spec.Transport = "QEMU HARDDISK", "virtio"
-			spec.SubSystem = "/sys/class/block"
-		}))
-
-		if installed == nil || installed.read().ID != d.ID {
-			continue
-		}
-
-		errs = append(errs, put(s, block.NewSystemDisk(block.NamespaceName, block.SystemDiskID), func(r *block.SystemDisk) {
-			r.TypedSpec().DiskID, r.TypedSpec().DevPath = d.name, d.path()
-		}))
-	}
-
-	if s.hardware.ISO != "" {
-		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, "sr0"), func(r *block.Disk) {
-			spec := r.TypedSpec()
-			spec.DevPath, spec.CDROM, spec.Readonly = "/dev/sr0", true, true
-			spec.Model, spec.Transport = "QEMU DVD-ROM", "ata"
-		}))
-	}
-
-	return errors.Join(errs...)
 }

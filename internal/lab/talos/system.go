@@ -90,7 +90,7 @@ func (s *system) run(ctx context.Context) (outcome, error) {
 		case ctx.Err() != nil:
 			return outcomeReboot, ctx.Err()
 		case asked == nil && err != nil:
-			return outcomeReboot, errors.Join(err, s.vm.pause(ctx))
+			return outcomeReboot, err
 		case asked == nil:
 			return outcomeReboot, nil
 		}
@@ -255,19 +255,4 @@ func (s *system) serviceChanged(c service.Change) error {
 		s.events.Publish("", &machine.ServiceStateEvent{Service: c.ID, Action: c.State, Message: c.Message, Health: c.Health}),
 		s.publishService(c),
 	)
-}
-
-// pause is Talos' wait before it reboots after a failure. It is never quite zero, lest a machine that fails at every
-// boot keeps the lab busy.
-func (m *vm) pause(ctx context.Context) error {
-	if err := m.fleet.config.Pace.Sleep(ctx, m.fleet.config.Durations.Failure); err != nil {
-		return err
-	}
-
-	select {
-	case <-time.After(100 * time.Millisecond):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -149,15 +149,36 @@ func (m *vm) live(ctx context.Context, resume bool) (byItself bool) {
 			return false
 		}
 
-		if err != nil {
-			m.note(StepFailure, err, m.fleet.config.Now())
-		}
-
 		if next == outcomeOff {
 			return true
 		}
 
+		m.setStage(StageRebooting)
+
+		if err != nil {
+			m.note(StepFailure, err, m.fleet.config.Now())
+
+			if m.pause(ctx) != nil {
+				return false
+			}
+		}
+
 		wait, resume = m.fleet.config.Durations.Reboot, false
+	}
+}
+
+// pause is Talos' wait before it reboots after a failure. It is never quite zero, lest a machine that fails at every
+// boot keeps the lab busy.
+func (m *vm) pause(ctx context.Context) error {
+	if err := m.fleet.config.Pace.Sleep(ctx, m.fleet.config.Durations.Failure); err != nil {
+		return err
+	}
+
+	select {
+	case <-time.After(100 * time.Millisecond):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -95,3 +95,39 @@ func (s *system) publishMissingVolumes() error {
 
 	return errors.Join(errs...)
 }
+
+// publishDisks publishes the disks under the names that Linux gives them, and which of them is the system disk.
+func (s *system) publishDisks() error {
+	var errs []error
+
+	installed := s.installed()
+
+	for _, d := range s.hardware.devices() {
+		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, d.name), func(r *block.Disk) {
+			spec := r.TypedSpec()
+			spec.DevPath = d.path()
+			spec.SetSize(d.Bytes)
+			spec.IOSize, spec.SectorSize = 512, 512
+			spec.Model, spec.Transport = "QEMU HARDDISK", "virtio"
+			spec.SubSystem = "/sys/class/block"
+		}))
+
+		if installed == nil || installed.read().ID != d.ID {
+			continue
+		}
+
+		errs = append(errs, put(s, block.NewSystemDisk(block.NamespaceName, block.SystemDiskID), func(r *block.SystemDisk) {
+			r.TypedSpec().DiskID, r.TypedSpec().DevPath = d.name, d.path()
+		}))
+	}
+
+	if s.hardware.ISO != "" {
+		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, "sr0"), func(r *block.Disk) {
+			spec := r.TypedSpec()
+			spec.DevPath, spec.CDROM, spec.Readonly = "/dev/sr0", true, true
+			spec.Model, spec.Transport = "QEMU DVD-ROM", "ata"
+		}))
+	}
+
+	return errors.Join(errs...)
+}

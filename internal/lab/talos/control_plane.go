@@ -1,0 +1,70 @@
+package talos
+
+import (
+	"errors"
+
+	etcdres "github.com/siderolabs/talos/pkg/machinery/resources/etcd"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
+
+// staticPods are the control plane's pods by the names that the kubelet gives them.
+func (s *system) staticPods() ([]string, error) {
+	n, err := s.network(s.config())
+
+	return []string{
+		"kube-system/kube-apiserver-" + n.hostname,
+		"kube-system/kube-controller-manager-" + n.hostname,
+		"kube-system/kube-scheduler-" + n.hostname,
+	}, err
+}
+
+// publishStaticPods publishes the control plane's pods as running.
+func (s *system) publishStaticPods() error {
+	ids, err := s.staticPods()
+	errs := []error{err}
+
+	for _, id := range ids {
+		errs = append(errs, put(s, k8s.NewStaticPodStatus(k8s.NamespaceName, id), func(r *k8s.StaticPodStatus) {
+			r.TypedSpec().PodStatus = map[string]any{
+				"phase":      "Running",
+				"conditions": []any{map[string]any{"type": "Ready", "status": "True"}},
+			}
+		}))
+	}
+
+	return errors.Join(errs...)
+}
+
+func (s *system) clearStaticPods() error {
+	ids, err := s.staticPods()
+
+	errs := []error{err}
+	for _, id := range ids {
+		errs = append(errs, withdraw(s, k8s.NewStaticPodStatus(k8s.NamespaceName, id)))
+	}
+
+	return errors.Join(errs...)
+}
+
+// etcdHealth publishes what depends on the health of etcd: the service, the member, the control plane's static pods and
+// with them the end of the boot sequence.
+func (s *system) etcdHealth(healthy bool, status etcd.Status) error {
+	if !healthy {
+		return errors.Join(
+			s.services.SetHealth("etcd", false, etcd.ErrNoLeader.Error()),
+			s.setMachineStage(runtime.MachineStageRunning, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
+		)
+	}
+
+	return errors.Join(
+		s.services.SetHealth("etcd", true, ""),
+		put(s, etcdres.NewMember(etcdres.NamespaceName, etcdres.LocalMemberID), func(r *etcdres.Member) {
+			r.TypedSpec().MemberID = etcd.FormatID(status.Member.ID)
+		}),
+		s.publishStaticPods(),
+		s.setMachineStage(runtime.MachineStageRunning, true),
+	)
+}

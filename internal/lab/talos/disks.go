@@ -1,0 +1,96 @@
+package talos
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
+
+func (f *Fleet) openDisks() error {
+	all, err := f.store.disks()
+	if err != nil {
+		return err
+	}
+
+	for _, c := range all {
+		opened, err := newDisk(f.store, c)
+		if err != nil {
+			return err
+		}
+
+		f.disks[c.ID] = opened
+	}
+
+	return nil
+}
+
+// systemDisk is the first disk of a machine that something is installed on, nil if there is none.
+func (f *Fleet) systemDisk(hardware Hardware) *disk {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return f.disks[d.ID] != nil })
+	if i < 0 {
+		return nil
+	}
+
+	return f.disks[hardware.Disks[i].ID]
+}
+
+// format makes a disk an installed one, whatever was on it before.
+func (f *Fleet) format(c contents) (*disk, error) {
+	formatted, err := newDisk(f.store, c)
+	if err == nil {
+		err = f.store.saveDisk(c)
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	f.disks[c.ID] = formatted
+
+	return formatted, nil
+}
+
+// erase makes a disk blank.
+func (f *Fleet) erase(id string) error {
+	f.mu.Lock()
+	erased := f.disks[id]
+	delete(f.disks, id)
+	f.mu.Unlock()
+
+	if erased == nil {
+		return nil
+	}
+
+	return errors.Join(erased.erase(), f.forgetEtcd(erased.read().Etcd))
+}
+
+// forgetEtcd drops an etcd cluster once the last of its data directories is gone.
+func (f *Fleet) forgetEtcd(data etcd.Data) error {
+	if data.Empty() {
+		return nil
+	}
+
+	f.mu.Lock()
+	for _, d := range f.disks {
+		if d.read().Etcd.Cluster == data.Cluster {
+			f.mu.Unlock()
+
+			return nil
+		}
+	}
+	f.mu.Unlock()
+
+	f.etcd.Forget(data.Cluster)
+
+	return f.saveEtcd()
+}
+
+// saveEtcd writes the memberships down after each change of them.
+func (f *Fleet) saveEtcd() error { return f.store.saveEtcd(f.etcd.Clusters()) }
