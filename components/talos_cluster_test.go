@@ -131,7 +131,7 @@ func TestNoTimeoutsAreGivenToTalosResources(t *testing.T) {
 	require.NoError(t, err)
 	for key, args := range r.resources {
 		if strings.HasPrefix(args.TypeToken, "talos:") {
-			require.NotContains(t, args.Inputs, resource.PropertyKey("timeouts"), "%s: it could not be recorded, see docs/decisions/0004", key)
+			require.NotContains(t, args.Inputs, resource.PropertyKey("timeouts"), "%s: it could not be recorded, see docs/decisions/0005", key)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package proxmox
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -139,34 +138,51 @@ func (s *Server) deleteVolume(c *call) (any, error) {
 		return nil, err
 	}
 
-	return s.fork(c.node, "imgdel", owner+storageID, c.identity, 0, func(w *worker) error {
+	upid, err := s.fork(c.node, "imgdel", owner+storageID, c.identity, 0, func(w *worker) error {
 		release, err := s.lockStorage(w.ctx, w.info, c.node, storageID)
 		if err != nil {
 			return err
 		}
 		defer release()
 
-		if err := s.waitForRemoval(w.ctx, c.node, storageID); err != nil {
-			return err
-		}
-
-		return s.locked(func() error { return s.removeVolume(w, c.node, id, storageID) })
+		return s.removeInTime(w, c.node, id, storageID)
 	})
-}
-
-// waitForRemoval takes the time of destroying a volume. A file is unlinked in less than the next request needs to arrive:
-// the provider relies on that, since it asks for a download right after a removal that it does not wait for
-// (terraform-provider-proxmox v0.73.0, fwprovider/resource_download_file.go).
-func (s *Server) waitForRemoval(ctx context.Context, node, storageID string) error {
-	s.mu.Lock()
-	st, err := s.state.storage(storageID, node)
-	s.mu.Unlock()
-
-	if err != nil || st.Type.FileBased() {
-		return err
+	if err != nil {
+		return nil, err
 	}
 
-	return s.wait(ctx, pace.VolumeRemove)
+	return upid, s.awaitUnlink(c, upid, storageID)
+}
+
+// removeInTime removes a volume after the time that its destruction takes; a file is unlinked at once.
+func (s *Server) removeInTime(w *worker, node, id, storageID string) error {
+	if !s.isFileBased(node, storageID) {
+		if err := s.wait(w.ctx, pace.VolumeRemove); err != nil {
+			return err
+		}
+	}
+
+	return s.locked(func() error { return s.removeVolume(w, node, id, storageID) })
+}
+
+// awaitUnlink lets the answer leave after a file is gone. On a real host the two race, and the unlink wins by the time
+// that the next request takes to arrive; the provider relies on that when it asks for a download right after a removal
+// (terraform-provider-proxmox v0.73.0, fwprovider/resource_download_file.go).
+func (s *Server) awaitUnlink(c *call, upid, storageID string) error {
+	if !s.isFileBased(c.node, storageID) {
+		return nil
+	}
+
+	return s.await(c.ctx, upid)
+}
+
+func (s *Server) isFileBased(node, storageID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, err := s.state.storage(storageID, node)
+
+	return err == nil && st.Type.FileBased()
 }
 
 func (s *Server) checkDeleteVolume(c *call, id, storageID string) (owner string, err error) {
