@@ -3,34 +3,38 @@ module github.com/em-infra/em-infra
 go 1.26.0
 
 require (
-	filippo.io/age v1.2.1
-	github.com/agext/levenshtein v1.2.3
-	github.com/blang/semver/v4 v4.0.0
-	github.com/cosi-project/runtime v1.12.0
-	github.com/getsops/sops/v3 v3.10.2
-	github.com/google/go-cmp v0.7.0
-	github.com/invopop/jsonschema v0.13.0
-	github.com/luthermonson/go-proxmox v0.7.0
-	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1
-	github.com/pulumi/pulumi-command/sdk v1.2.1
-	github.com/pulumi/pulumi-kubernetes/sdk/v4 v4.30.0
-	github.com/pulumi/pulumi/sdk/v3 v3.254.0
-	github.com/pulumiverse/pulumi-talos/sdk v0.7.1
-	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1
-	github.com/siderolabs/crypto v0.6.4
-	github.com/siderolabs/grpc-proxy v0.5.1
-	github.com/siderolabs/image-factory v0.6.9
-	github.com/siderolabs/talos v1.12.0
-	github.com/siderolabs/talos/pkg/machinery v1.12.4
-	github.com/spf13/cobra v1.10.2
-	github.com/stretchr/testify v1.11.1
-	go.yaml.in/yaml/v3 v3.0.4
-	golang.org/x/sync v0.20.0
-	golang.org/x/sys v0.45.0
-	golang.org/x/term v0.43.0
-	google.golang.org/grpc v1.82.1
-	k8s.io/apimachinery v0.35.0
-	k8s.io/client-go v0.35.0
+	filippo.io/age v1.2.1 // keys of secrets.sops.yaml
+	github.com/agext/levenshtein v1.2.3 // "did you mean"
+	github.com/blang/semver v3.5.1+incompatible // the type in which the Automation API wants the CLI's version
+	github.com/blang/semver/v4 v4.0.0 // versions of Talos and Kubernetes
+	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
+	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
+	github.com/google/go-cmp v0.7.0 // tests
+	github.com/google/uuid v1.6.0 // lab: identities of nodes
+	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
+	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
+	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1 // given; label of the plugin built in tools/
+	github.com/pulumi/pulumi-command/sdk v1.2.1 // given; label of the stand-in in tools/
+	github.com/pulumi/pulumi-kubernetes/sdk/v4 v4.30.0 // given
+	github.com/pulumi/pulumi/sdk/v3 v3.254.0 // given; the CLI in tools/cli has the same version
+	github.com/pulumiverse/pulumi-talos/sdk v0.7.1 // given; label of the plugin built in tools/
+	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // tests: the generated schemas refuse what the loader refuses
+	github.com/siderolabs/crypto v0.6.4 // lab: certificates of nodes
+	github.com/siderolabs/grpc-proxy v0.5.1 // lab: apid forwards as Talos' own does
+	github.com/siderolabs/image-factory v0.6.9 // schematics and their IDs
+	github.com/siderolabs/talos v1.12.0 // lab: kubeconfig, access rules and health checks of Talos itself
+	github.com/siderolabs/talos/pkg/machinery v1.12.4 // machine configuration and client of Talos; the version inside the provider
+	github.com/spf13/cobra v1.10.2 // command line
+	github.com/stretchr/testify v1.11.1 // tests
+	go.yaml.in/yaml/v3 v3.0.4 // the inventory
+	golang.org/x/mod v0.35.0 // versions in go.mod files of tools/
+	golang.org/x/sync v0.20.0 // groups of goroutines
+	golang.org/x/sys v0.45.0 // file locks
+	golang.org/x/term v0.43.0 // is somebody there to be asked
+	google.golang.org/grpc v1.82.1 // Talos API
+	google.golang.org/protobuf v1.36.11 // Talos API
+	k8s.io/apimachinery v0.35.0 // rules for names, labels and taints
+	k8s.io/client-go v0.35.0 // kubeconfig
 )
 
 require (
@@ -84,7 +88,6 @@ require (
 	github.com/aws/smithy-go v1.23.2 // indirect
 	github.com/aymanbagabas/go-osc52/v2 v2.0.1 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
-	github.com/blang/semver v3.5.1+incompatible // indirect
 	github.com/buger/goterm v1.0.4 // indirect
 	github.com/buger/jsonparser v1.1.1 // indirect
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
@@ -141,7 +144,6 @@ require (
 	github.com/google/go-containerregistry v0.20.6 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
 	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
-	github.com/google/uuid v1.6.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.6 // indirect
 	github.com/googleapis/gax-go/v2 v2.14.1 // indirect
 	github.com/gorilla/websocket v1.5.4-0.20250319132907-e064f32e3674 // indirect
@@ -265,7 +267,6 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
 	golang.org/x/crypto v0.52.0 // indirect
 	golang.org/x/exp v0.0.0-20260410095643-746e56fc9e2f // indirect
-	golang.org/x/mod v0.35.0 // indirect
 	golang.org/x/net v0.55.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
@@ -275,7 +276,6 @@ require (
 	google.golang.org/genproto v0.0.0-20250324211829-b45e905df463 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260414002931-afd174a4e478 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
