@@ -9,19 +9,25 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// firstPort is where a lab looks for two free ports when it is made; it reminds of the port of Proxmox VE.
-const firstPort = 18006
+// A lab looks for two free ports between these when it is made; the first reminds of the port of Proxmox VE.
+const firstPort, lastPort = 18006, 19006
 
 // tokenID is the emulated host's only token, with the role that em-infra documents.
 const tokenID = "em-infra@pve!rehearsal"
@@ -31,7 +37,7 @@ func describe(o Options) (Description, error) {
 	d, err := ReadDescription(o.Dir)
 	switch {
 	case errors.Is(err, ErrNoLab):
-		if d, err = newDescription(o); err != nil {
+		if d, err = chooseDescription(o); err != nil {
 			return d, err
 		}
 	case err != nil:
@@ -43,12 +49,30 @@ func describe(o Options) (Description, error) {
 	return d, nil
 }
 
+// chooseDescription chooses one lab after the other, and writes each choice down before the next is made, so that two labs
+// of a project that are made at once get different addresses.
+func chooseDescription(o Options) (Description, error) {
+	choosing, err := os.OpenFile(filepath.Join(filepath.Dir(o.Dir), "choosing.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return Description{}, err
+	}
+	defer choosing.Close()
+	if err := unix.Flock(int(choosing.Fd()), unix.LOCK_EX); err != nil {
+		return Description{}, fmt.Errorf("wait for other labs: %w", err)
+	}
+	d, err := newDescription(o)
+	if err != nil {
+		return d, err
+	}
+	return d, d.write(o.Dir)
+}
+
 func newDescription(o Options) (Description, error) {
 	network, err := chooseNetwork(o.Inventory, o.Dir)
 	if err != nil {
 		return Description{}, err
 	}
-	ports, err := freePorts(2)
+	ports, err := freePorts(2, portsBeside(o.Dir))
 	if err != nil {
 		return Description{}, err
 	}
@@ -64,17 +88,29 @@ func newDescription(o Options) (Description, error) {
 	}, nil
 }
 
-func freePorts(count int) ([]uint16, error) {
+// portsBeside are those of the other labs of the project, running or not.
+func portsBeside(dir string) []uint16 {
 	var ports []uint16
-	for port := firstPort; port < firstPort+1000 && len(ports) < count; port++ {
-		listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+	for _, sibling := range descriptionsBeside(dir) {
+		ports = append(ports, sibling.Proxmox.Port(), sibling.Factory.Port())
+	}
+	return ports
+}
+
+func freePorts(count int, taken []uint16) ([]uint16, error) {
+	var ports []uint16
+	for port := uint16(firstPort); port < lastPort && len(ports) < count; port++ {
+		if slices.Contains(taken, port) {
+			continue
+		}
+		listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
 		if err == nil {
-			ports = append(ports, uint16(port))
+			ports = append(ports, port)
 			listener.Close()
 		}
 	}
 	if len(ports) < count {
-		return nil, errors.New("no port from 18006 to 19005 is free: stop other labs with `em-infra lab stop`")
+		return nil, fmt.Errorf("no two ports from %d to %d are free: stop other labs with `em-infra lab stop`", firstPort, lastPort)
 	}
 	return ports, nil
 }

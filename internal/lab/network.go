@@ -47,13 +47,22 @@ func chooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 // networksBeside are those of the other labs of the project, running or not.
 func networksBeside(dir string) []netip.Prefix {
 	var networks []netip.Prefix
+	for _, sibling := range descriptionsBeside(dir) {
+		networks = append(networks, sibling.Network)
+	}
+	return networks
+}
+
+// descriptionsBeside are those of the other labs of the project; one that cannot be read keeps nothing for itself.
+func descriptionsBeside(dir string) []Description {
+	var descriptions []Description
 	siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")) // the pattern is sound
 	for _, sibling := range siblings {
 		if description, err := ReadDescription(sibling); err == nil && sibling != dir {
-			networks = append(networks, description.Network)
+			descriptions = append(descriptions, description)
 		}
 	}
-	return networks
+	return descriptions
 }
 
 func overlapsAny(candidate netip.Prefix, taken []netip.Prefix) bool {

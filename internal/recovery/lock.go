@@ -67,8 +67,15 @@ func clearStaleLock(file string) error {
 	return os.Remove(file)
 }
 
-// alive says whether a process exists; one of somebody else's does, too.
+// alive says whether a process is a Pulumi CLI that runs; one of somebody else's does, too. A process ID is given to
+// others in time, and one that was killed keeps it until its parent looks.
 func alive(pid int) bool {
-	err := syscall.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
+	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+		return false
+	}
+	process, err := processOf(pid)
+	if err != nil {
+		return true // there is no /proc to ask
+	}
+	return process.state != "Z" && process.name == cliName
 }

@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +17,7 @@ import (
 func TestClearStaleLocks(t *testing.T) {
 	t.Parallel()
 
-	dead := deadProcess(t)
+	dead, living := deadProcess(t), livingCLI(t)
 	here, err := os.Hostname()
 	require.NoError(t, err)
 	for _, test := range []struct {
@@ -25,8 +27,10 @@ func TestClearStaleLocks(t *testing.T) {
 		err     string
 	}{
 		{"dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, dead, here), 1, ""},
-		{"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), 0,
-			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", os.Getpid(), here)},
+		{"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, living, here), 0,
+			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", living, here)},
+		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), 1, ""},
+		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), 1, ""},
 		{"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, 0,
 			"another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again"},
 	} {
@@ -65,4 +69,40 @@ func deadProcess(t *testing.T) int {
 	ended := exec.Command("true")
 	require.NoError(t, ended.Run())
 	return ended.ProcessState.Pid()
+}
+
+// livingCLI is the number of a process that runs a program of the CLI's name until the test ends.
+func livingCLI(t *testing.T) int {
+	t.Helper()
+	cli := startCLI(t, "600")
+	t.Cleanup(func() {
+		require.NoError(t, cli.Process.Kill())
+		require.Error(t, cli.Wait(), "it was killed")
+	})
+	return cli.Process.Pid
+}
+
+// zombieCLI is the number of one that has ended, and whose parent does not look until the test ends.
+func zombieCLI(t *testing.T) int {
+	t.Helper()
+	cli := startCLI(t, "0")
+	t.Cleanup(func() { require.NoError(t, cli.Wait()) })
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cli.Process.Pid))
+		return err == nil && strings.Contains(string(stat), ") Z ")
+	}, 10*time.Second, 10*time.Millisecond)
+	return cli.Process.Pid
+}
+
+func startCLI(t *testing.T, seconds string) *exec.Cmd {
+	t.Helper()
+	sleep, err := exec.LookPath("sleep")
+	require.NoError(t, err)
+	program, err := os.ReadFile(sleep)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "pulumi")
+	require.NoError(t, os.WriteFile(path, program, 0o700)) //nolint:gosec // it is to be run
+	cli := exec.Command(path, seconds)
+	require.NoError(t, cli.Start())
+	return cli
 }

@@ -27,11 +27,8 @@ func EndOrphans(home string) (int, error) {
 	}
 	ended := 0
 	for _, process := range processes {
-		if !runsFrom(process, home, plugins) || !isOrphan(process) {
-			continue
-		}
 		pid, err := strconv.Atoi(filepath.Base(process))
-		if err != nil {
+		if err != nil || !runsFrom(process, home, plugins) || !isOrphan(pid) {
 			continue
 		}
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
@@ -54,17 +51,11 @@ func runsFrom(process, home, plugins string) bool {
 }
 
 // isOrphan says that the parent is no Pulumi CLI any more.
-func isOrphan(process string) bool {
-	text, err := os.ReadFile(filepath.Join(process, "stat"))
+func isOrphan(pid int) bool {
+	process, err := processOf(pid)
 	if err != nil {
-		return false
+		return false // it has ended
 	}
-	// The second field is the name in parentheses, which may hold anything; the parent is the second after it.
-	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
-	fields := strings.Fields(rest)
-	if len(fields) < 2 {
-		return false
-	}
-	parent, err := os.ReadFile(filepath.Join("/proc", fields[1], "comm"))
-	return err != nil || strings.TrimSpace(string(parent)) != "pulumi"
+	parent, err := processOf(process.parent)
+	return err != nil || parent.name != cliName
 }
