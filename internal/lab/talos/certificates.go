@@ -149,6 +149,10 @@ func certPool(pem []byte) (*stdx509.CertPool, error) {
 // issueOwn is how a control plane gets its certificates: it signs them itself, the client's with the role that lets it
 // speak in the name of others (controllers/secrets/api.go).
 func issueOwn(cfg config.Config, s subject, now time.Time) (*issued, error) {
+	if cfg.Machine().Security().IssuingCA() == nil {
+		return nil, errors.New("the machine configuration of this control plane has no authority to sign with")
+	}
+
 	ca, err := x509.NewCertificateAuthorityFromCertificateAndKey(cfg.Machine().Security().IssuingCA())
 	if err != nil {
 		return nil, fmt.Errorf("read the authority of the Talos API: %w", err)

@@ -50,12 +50,12 @@ func (s *system) clearStaticPods() error {
 }
 
 // etcdHealth publishes what depends on the health of etcd: the service, the member, the control plane's static pods and
-// with them the end of the boot sequence.
-func (s *system) etcdHealth(healthy bool, status etcd.Status) error {
-	if !healthy {
+// the stage of the machine, whose boot ends when etcd is healthy.
+func (s *system) etcdHealth(status etcd.Status, stage runtime.MachineStage) error {
+	if status.Leader == 0 {
 		return errors.Join(
 			s.services.SetHealth("etcd", false, etcd.ErrNoLeader.Error()),
-			s.setMachineStage(runtime.MachineStageRunning, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
+			s.setMachineStage(stage, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
 		)
 	}
 
@@ -65,6 +65,6 @@ func (s *system) etcdHealth(healthy bool, status etcd.Status) error {
 			r.TypedSpec().MemberID = etcd.FormatID(status.Member.ID)
 		}),
 		s.publishStaticPods(),
-		s.setMachineStage(runtime.MachineStageRunning, true),
+		s.setMachineStage(stage, true),
 	)
 }

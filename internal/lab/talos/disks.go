@@ -92,5 +92,10 @@ func (f *Fleet) forgetEtcd(data etcd.Data) error {
 	return f.saveEtcd()
 }
 
-// saveEtcd writes the memberships down after each change of them.
-func (f *Fleet) saveEtcd() error { return f.store.saveEtcd(f.etcd.Clusters()) }
+// saveEtcd writes the memberships down after each change of them; the last to write has the newest.
+func (f *Fleet) saveEtcd() error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
+
+	return f.store.saveEtcd(f.etcd.Clusters())
+}

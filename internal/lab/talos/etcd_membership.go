@@ -111,5 +111,6 @@ func (s *system) writeEtcd(data etcd.Data) error {
 		return errors.New("talos is not installed")
 	}
 
-	return errors.Join(d.change(func(c *contents) { c.Etcd = data }), s.fleet.saveEtcd())
+	// a member without data can be removed; data without a member could not be used
+	return errors.Join(s.fleet.saveEtcd(), d.change(func(c *contents) { c.Etcd = data }))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
@@ -112,7 +113,7 @@ func (s *system) bootstrapEtcd(cfg config.Provider) error {
 	}
 
 	data := s.fleet.etcd.Bootstrap(n.hostname, s.etcdAddress(cfg, n))
-	if err := errors.Join(s.disk.change(func(c *contents) { c.Etcd = data }), s.fleet.saveEtcd()); err != nil {
+	if err := errors.Join(s.fleet.saveEtcd(), s.disk.change(func(c *contents) { c.Etcd = data })); err != nil {
 		return err
 	}
 
@@ -167,20 +168,29 @@ func (s *system) untilLed(ctx context.Context, change func() error) error {
 
 // watchEtcd keeps the health of the service up to date. It ends when the member is none any more.
 func (s *system) watchEtcd(ctx context.Context, data etcd.Data) error {
-	var healthy, known bool
+	// not known yet, and booting until it has been healthy for the first time
+	var healthy *bool
+
+	stage := runtime.MachineStageBooting
 
 	for {
 		changed := s.fleet.etcd.Changed()
 
 		status, err := s.fleet.etcd.Status(data)
 		if err != nil {
-			return errors.Join(s.services.Set("etcd", service.Failed, "the member has been permanently removed from the cluster"), s.clearStaticPods())
+			return errors.Join(
+				s.services.Set("etcd", service.Failed, "the member has been permanently removed from the cluster"),
+				s.clearStaticPods(),
+			)
 		}
 
-		if now := status.Leader != 0; now != healthy || !known {
-			healthy, known = now, true
+		if led := status.Leader != 0; healthy == nil || led != *healthy {
+			healthy = &led
+			if led {
+				stage = runtime.MachineStageRunning
+			}
 
-			if err := s.etcdHealth(healthy, status); err != nil {
+			if err := s.etcdHealth(status, stage); err != nil {
 				return err
 			}
 		}

@@ -75,6 +75,9 @@ func TestFaultApplyHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 
+	// as the provider calls it, with the node's name
+	ctx = client.WithNode(ctx, l.address(101).String())
+
 	_, err := l.insecure(101).ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: l.cluster("k3s-dev").controlPlane()})
 	require.Equal(t, codes.DeadlineExceeded, status.Code(err))
 	require.Equal(t, talos.StageMaintenance, l.node(101).Stage)
@@ -104,6 +107,20 @@ func TestFaultAPIUnavailable(t *testing.T) {
 
 	_, err := c.admin(101).Version(t.Context())
 	require.NoError(t, err)
+}
+
+// TestFaultOnAWorker strikes although the call names the node, since a worker does not forward.
+func TestFaultOnAWorker(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	l.install(102, c.worker())
+	l.waitStage(102, talos.StageRunning)
+	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultAPIUnavailable, VMID: 102, Times: 1}))
+
+	_, err := c.admin(102).Version(client.WithNode(t.Context(), l.address(102).String()))
+	require.EqualError(t, err, "rpc error: code = Unavailable desc = the node does not answer")
 }
 
 func TestUnknownFault(t *testing.T) {

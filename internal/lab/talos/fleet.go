@@ -37,6 +37,8 @@ type Fleet struct {
 	ctx   context.Context
 	end   context.CancelFunc
 
+	writing sync.Mutex // of the etcd memberships
+
 	mu       sync.Mutex
 	closed   bool
 	machines map[int]*vm

@@ -17,6 +17,8 @@ import (
 type guard struct {
 	vm        *vm
 	listeners *transport.Listeners
+	// forwards says that calls which name a node go on to that node, even if it is this one.
+	forwards bool
 }
 
 func (g *guard) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
@@ -36,9 +38,8 @@ func (g *guard) unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 // pass lets the call through, or what a fault makes of it. A call that goes on to another node is struck there.
 func (g *guard) pass(ctx context.Context, method string, handle func() error) error {
 	began := g.vm.fleet.config.Now()
-	passing := !apid.Forwarded(ctx) && apid.Target(ctx) != ""
 
-	if passing {
+	if g.forwards && !apid.Forwarded(ctx) && apid.Target(ctx) != "" {
 		err := handle()
 		g.log(ctx, method, err, began)
 

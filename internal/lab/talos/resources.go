@@ -134,10 +134,7 @@ func (s *system) publishAddresses(list resource.ID, addresses []netip.Prefix) er
 
 // setMachineStage publishes how far the machine is, as resource and as event.
 func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet ...runtime.UnmetCondition) error {
-	s.mu.Lock()
-	s.status = runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{Ready: ready, UnmetConditions: unmet}}
-	status := s.status
-	s.mu.Unlock()
+	status := runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{Ready: ready, UnmetConditions: unmet}}
 
 	reported := &machine.MachineStatusEvent_MachineStatus{Ready: ready}
 	for _, condition := range unmet {

@@ -49,9 +49,12 @@ func (s *system) startAPID(ctx context.Context, keys *keyring) error {
 		return err
 	}
 
+	forward := keys.forwardConfig()
+	watch := &guard{vm: s.vm, listeners: listeners, forwards: forward != nil}
+
 	front, err := apid.Serve(apid.Options{
-		Listeners: listeners.All(), TLS: config, Forward: keys.forwardConfig(), Port: s.fleet.config.Port,
-		Machined: s.startMachined().connect, IsLocal: s.isLocal, Guard: (&guard{vm: s.vm, listeners: listeners}).stream,
+		Listeners: listeners.All(), TLS: config, Forward: forward, Port: s.fleet.config.Port,
+		Machined: s.startMachined().connect, IsLocal: s.isLocal, Guard: watch.stream,
 	})
 	if err != nil {
 		listeners.Close()

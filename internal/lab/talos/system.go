@@ -10,7 +10,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
@@ -36,7 +35,6 @@ type system struct {
 	mu        sync.Mutex
 	disk      *disk // nil until Talos is installed
 	active    config.Provider
-	status    runtime.MachineStatusSpec
 	front     stoppable // what listens on the node's addresses, nil if nothing does
 	keys      *keyring  // of the secure API, nil while it is not open
 	machined  *machinedServer

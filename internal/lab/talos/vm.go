@@ -62,7 +62,7 @@ func (m *vm) powerOn(hardware Hardware, resume bool) error {
 	began := &life{cut: cut, done: make(chan struct{})}
 	m.life = began
 
-	return m.fleet.spawn(func() {
+	err := m.fleet.spawn(func() {
 		byItself := m.live(ctx, resume)
 		cut()
 
@@ -76,6 +76,12 @@ func (m *vm) powerOn(hardware Hardware, resume bool) error {
 			m.fleet.config.OnPowerOff(hardware.VMID)
 		}
 	})
+	if err != nil {
+		cut()
+		m.life, m.stage = nil, StageOff
+	}
+
+	return err
 }
 
 func (m *vm) powerOff() error {
