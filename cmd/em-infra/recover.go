@@ -16,44 +16,54 @@ import (
 
 // recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
 func (s *session) recover(ctx context.Context, goingUp bool) error {
-	if err := s.clearLocks(); err != nil {
+	locks, err := s.clearLocks()
+	if err != nil {
 		return err
 	}
 	exported, err := s.state.Export(ctx)
 	if err != nil {
 		return err
 	}
-	cleared, err := s.clearUnfinished(ctx, &exported.Deployment)
-	if err != nil {
-		return err
-	}
-	adopted := false
-	if goingUp {
-		if adopted, err = s.adoptBootstrap(ctx, &exported.Deployment); err != nil {
+	if locks > 0 || len(exported.Deployment.PendingOperations) > 0 {
+		if err := s.endOrphans(); err != nil {
 			return err
 		}
 	}
-	if !cleared && !adopted {
+	changed, err := s.clearUnfinished(ctx, &exported.Deployment)
+	if err != nil {
+		return err
+	}
+	if goingUp {
+		adopted, err := s.adoptBootstrap(ctx, &exported.Deployment)
+		if err != nil {
+			return err
+		}
+		changed = changed || adopted
+	}
+	if !changed {
 		return nil
 	}
 	return s.state.Import(ctx, exported)
 }
 
-func (s *session) clearLocks() error {
+func (s *session) clearLocks() (int, error) {
 	cleared, err := recovery.ClearStaleLocks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
 	var busy *recovery.BusyError
 	if errors.As(err, &busy) {
-		return refused(err)
+		return 0, refused(err)
 	}
-	if err != nil || cleared == 0 {
-		return err
+	if cleared > 0 {
+		s.report([]string{"the run before was killed: its lock is removed"})
 	}
+	return cleared, err
+}
+
+func (s *session) endOrphans() error {
 	ended, err := recovery.EndOrphans(s.workspace.Home)
-	if err != nil {
-		return err
+	if ended > 0 {
+		s.report([]string{fmt.Sprintf("%d of its plugins still worked: they are ended", ended)})
 	}
-	fmt.Fprintf(s.out, " recover    the run before was killed: its lock is removed, %d of its plugins ended\n", ended)
-	return nil
+	return err
 }
 
 // clearUnfinished settles machines of which only the beginning is known.

@@ -32,16 +32,12 @@ func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 }
 
 // TestE2EKilledDuringTheClone: the state knows no more than that a creation was begun; up deletes what never ran and goes
-// on, and a plain engine fails with an error that can be looked up.
+// on.
 func TestE2EKilledDuringTheClone(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-early")
 
-	// Slow enough that a clone takes as long as on a real host.
-	r.mustRun(0, "lab", "start", "--time-scale", "1")
-	kill := r.start("up", "--lab", "--yes")
-	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
-	kill()
+	r.killDuringClone()
 	require.NotEmpty(t, r.pending(), "the state holds a pending create")
 
 	output := r.mustRun(0, "up", "--lab", "--yes")
@@ -49,6 +45,37 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 	require.Empty(t, r.pending())
 	r.mustRun(0, "preview", "--lab", "--refresh")
+}
+
+// TestE2EPlainEngineAfterAKill: a plain engine says what is in its way, and em-infra goes on from there.
+func TestE2EPlainEngineAfterAKill(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-killed-plain")
+
+	r.killDuringClone()
+	r.killPlugins() // as when the machine that ran it loses its power
+	plain := r.plainEngine()
+
+	_, err := plain.Up(t.Context())
+	require.ErrorContains(t, err, "the stack is currently locked by 1 lock(s)")
+	require.ErrorContains(t, err, "pulumi cancel")
+	require.NoError(t, plain.Cancel(t.Context()))
+
+	_, err = plain.Up(t.Context())
+	require.ErrorContains(t, err, "already exists")
+
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")
+	r.secureAPIAnswers(r.nodes())
+}
+
+// killDuringClone kills a first up at a time scale at which a clone takes long enough to be caught.
+func (r *rehearsal) killDuringClone() {
+	r.t.Helper()
+	r.mustRun(0, "lab", "start", "--time-scale", "0.5")
+	kill := r.start("up", "--lab", "--yes")
+	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
+	kill()
 }
 
 // clones counts the clones that the host was asked for.
