@@ -22,8 +22,20 @@ const (
 	atNextReboot  = "Staged configuration to be applied after the next reboot"
 )
 
+// plan is how a configuration will be applied.
+type plan struct {
+	// mode that is really taken, in place of AUTO.
+	mode machine.ApplyConfigurationRequest_Mode
+	// details tell the caller of it.
+	details string
+	// reason is why the mode is not a lighter one.
+	reason string
+}
+
 // ApplyConfiguration changes the configuration of a running node, as Talos v1.12 does (v1alpha1_server.go).
-func (m *machinedServer) ApplyConfiguration(ctx context.Context, in *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+func (m *machinedServer) ApplyConfiguration(
+	ctx context.Context, in *machine.ApplyConfigurationRequest,
+) (*machine.ApplyConfigurationResponse, error) {
 	if in.GetMode() != machine.ApplyConfigurationRequest_TRY {
 		m.system.keepTried()
 	}
@@ -33,34 +45,34 @@ func (m *machinedServer) ApplyConfiguration(ctx context.Context, in *machine.App
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 
-	mode, details, reason, err := m.resolveMode(in.GetMode(), cfg)
+	p, err := m.plan(in.GetMode(), cfg)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 
-	if in.GetDryRun() {
-		return m.dryRun(mode, details, cfg)
-	}
+	answer := &machine.ApplyConfiguration{Mode: p.mode, ModeDetails: p.details + p.reason, Warnings: warnings}
 
-	if mode == machine.ApplyConfigurationRequest_TRY {
+	switch {
+	case in.GetDryRun():
+		answer.Warnings = nil
+		answer.ModeDetails, err = m.dryRun(p, cfg)
+	case p.mode == machine.ApplyConfigurationRequest_TRY:
 		timeout := constants.ConfigTryTimeout
 		if in.GetTryModeTimeout() != nil {
 			timeout = in.GetTryModeTimeout().AsDuration()
 		}
 
-		details += fmt.Sprintf("\nThe config is applied in 'try' mode and will be automatically reverted back in %s", timeout)
+		answer.ModeDetails += fmt.Sprintf("\nThe config is applied in 'try' mode and will be automatically reverted back in %s", timeout)
 		err = m.system.try(cfg, timeout)
-	} else {
-		err = m.system.apply(cfg, mode)
+	default:
+		err = m.system.apply(cfg, p.mode)
 	}
 
 	if err != nil {
 		return nil, err
 	}
 
-	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
-		Mode: mode, Warnings: warnings, ModeDetails: details + reason,
-	}}}, nil
+	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{answer}}, nil
 }
 
 func (m *machinedServer) judge(ctx context.Context, data []byte) (config.Provider, []string, error) {
@@ -70,7 +82,7 @@ func (m *machinedServer) judge(ctx context.Context, data []byte) (config.Provide
 	}
 
 	if cfg.RawV1Alpha1() == nil {
-		return nil, nil, errors.New("the applied machine configuration doesn't contain v1alpha1 config, did you mean to patch the machine config instead?")
+		return nil, nil, errOnlyDocuments
 	}
 
 	warnings, err := m.system.validate(ctx, cfg, "", "")
@@ -78,40 +90,43 @@ func (m *machinedServer) judge(ctx context.Context, data []byte) (config.Provide
 	return cfg, warnings, err
 }
 
-// resolveMode is the mode in which a configuration is really applied, how Talos tells so, and why it is not a lighter one.
-func (m *machinedServer) resolveMode(asked machine.ApplyConfigurationRequest_Mode, cfg config.Provider) (mode machine.ApplyConfigurationRequest_Mode, details, reason string, err error) {
+// errOnlyDocuments is Talos' refusal of a configuration that would leave the node without its main part.
+var errOnlyDocuments = errors.New("the applied machine configuration doesn't contain v1alpha1 config, " +
+	"did you mean to patch the machine config instead?")
+
+// plan finds the mode for a configuration; the error is a mode that was asked for and is too light.
+func (m *machinedServer) plan(asked machine.ApplyConfigurationRequest_Mode, cfg config.Provider) (plan, error) {
+	tooHeavy := canApplyImmediately(m.system.config(), cfg)
+
 	switch asked {
 	case machine.ApplyConfigurationRequest_TRY, machine.ApplyConfigurationRequest_NO_REBOOT:
-		return asked, withoutReboot, "", canApplyImmediately(m.system.config(), cfg)
+		return plan{asked, withoutReboot, ""}, tooHeavy
 	case machine.ApplyConfigurationRequest_STAGED:
-		return asked, atNextReboot, "", nil
+		return plan{asked, atNextReboot, ""}, nil
 	case machine.ApplyConfigurationRequest_AUTO:
-		if why := canApplyImmediately(m.system.config(), cfg); why != nil {
-			return machine.ApplyConfigurationRequest_REBOOT, withReboot, ": " + why.Error(), nil
+		if tooHeavy != nil {
+			return plan{machine.ApplyConfigurationRequest_REBOOT, withReboot, ": " + tooHeavy.Error()}, nil
 		}
 
-		return machine.ApplyConfigurationRequest_NO_REBOOT, withoutReboot, "", nil
+		return plan{machine.ApplyConfigurationRequest_NO_REBOOT, withoutReboot, ""}, nil
 	case machine.ApplyConfigurationRequest_REBOOT:
-		return asked, withReboot, "", nil
+		return plan{asked, withReboot, ""}, nil
 	default:
-		return asked, "", "", fmt.Errorf("incorrect mode '%s' specified for the apply config call", asked)
+		return plan{}, fmt.Errorf("incorrect mode '%s' specified for the apply config call", asked)
 	}
 }
 
-func (m *machinedServer) dryRun(mode machine.ApplyConfigurationRequest_Mode, details string, cfg config.Provider) (*machine.ApplyConfigurationResponse, error) {
+func (m *machinedServer) dryRun(p plan, cfg config.Provider) (string, error) {
 	diff, err := configdiff.DiffToString(m.system.config(), cfg)
 	if err != nil {
-		return nil, fmt.Errorf("failed to generate diff: %w", err)
+		return "", fmt.Errorf("failed to generate diff: %w", err)
 	}
 
 	if diff == "" {
 		diff = "No changes."
 	}
 
-	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{{
-		Mode:        mode,
-		ModeDetails: fmt.Sprintf("Dry run summary:\n%s (skipped in dry-run).\nConfig diff:\n\n%s", details, diff),
-	}}}, nil
+	return fmt.Sprintf("Dry run summary:\n%s (skipped in dry-run).\nConfig diff:\n\n%s", p.details, diff), nil
 }
 
 // apply persists a configuration, and takes it up now or by a reboot as the mode says.

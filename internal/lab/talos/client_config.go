@@ -14,7 +14,9 @@ import (
 )
 
 // GenerateClientConfiguration makes a talosconfig with a new client certificate, by which operators renew their own.
-func (m *machinedServer) GenerateClientConfiguration(_ context.Context, in *machine.GenerateClientConfigurationRequest) (*machine.GenerateClientConfigurationResponse, error) {
+func (m *machinedServer) GenerateClientConfiguration(
+	_ context.Context, in *machine.GenerateClientConfigurationRequest,
+) (*machine.GenerateClientConfigurationResponse, error) {
 	cfg := m.system.config()
 	if cfg.Machine().Type() == machinetype.TypeWorker {
 		return nil, status.Error(codes.FailedPrecondition, "client configuration (talosconfig) can't be generated on worker nodes")

@@ -13,7 +13,9 @@ import (
 
 // etcdMembership is the membership in the data directory, once there is one: from an earlier boot, from a bootstrap, or
 // by joining the cluster of another control plane.
-func (s *system) etcdMembership(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}) (data etcd.Data, joined bool, err error) {
+func (s *system) etcdMembership(
+	ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{},
+) (data etcd.Data, joined bool, err error) {
 	if data := s.etcdData(); !data.Empty() {
 		return data, false, nil
 	}

@@ -86,7 +86,9 @@ func refused(endpoint netip.Addr) error {
 }
 
 // EtcdRemoveMemberByID removes a member, which may be one whose node is gone.
-func (m *machinedServer) EtcdRemoveMemberByID(_ context.Context, in *machine.EtcdRemoveMemberByIDRequest) (*machine.EtcdRemoveMemberByIDResponse, error) {
+func (m *machinedServer) EtcdRemoveMemberByID(
+	_ context.Context, in *machine.EtcdRemoveMemberByIDRequest,
+) (*machine.EtcdRemoveMemberByIDResponse, error) {
 	if err := m.needControlPlane("etcd remove member"); err != nil {
 		return nil, err
 	}
@@ -113,7 +115,9 @@ func (m *machinedServer) EtcdRemoveMemberByID(_ context.Context, in *machine.Etc
 }
 
 // EtcdLeaveCluster takes this node out of the etcd cluster.
-func (m *machinedServer) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLeaveClusterRequest) (*machine.EtcdLeaveClusterResponse, error) {
+func (m *machinedServer) EtcdLeaveCluster(
+	ctx context.Context, _ *machine.EtcdLeaveClusterRequest,
+) (*machine.EtcdLeaveClusterResponse, error) {
 	if err := m.needControlPlane("etcd leave"); err != nil {
 		return nil, err
 	}
@@ -126,7 +130,9 @@ func (m *machinedServer) EtcdLeaveCluster(ctx context.Context, _ *machine.EtcdLe
 }
 
 // EtcdForfeitLeadership hands the lead to another member, if this node has it.
-func (m *machinedServer) EtcdForfeitLeadership(context.Context, *machine.EtcdForfeitLeadershipRequest) (*machine.EtcdForfeitLeadershipResponse, error) {
+func (m *machinedServer) EtcdForfeitLeadership(
+	context.Context, *machine.EtcdForfeitLeadershipRequest,
+) (*machine.EtcdForfeitLeadershipResponse, error) {
 	if err := m.needControlPlane("etcd forfeit leadership"); err != nil {
 		return nil, err
 	}

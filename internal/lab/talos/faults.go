@@ -70,7 +70,7 @@ const (
 // ErrUnknownFault is returned for a name that no FaultSet knows.
 var ErrUnknownFault = errors.New("no such fault")
 
-// faultRow says at which points a fault strikes and what it does there. An empty name stands for every call.
+// faultRow says at which point a fault strikes and what it does there. An empty point stands for every call.
 type faultRow struct {
 	fault       FaultName
 	description string
@@ -83,13 +83,48 @@ func faultRows() []faultRow {
 	const service = "/machine.MachineService/"
 
 	return []faultRow{
-		{FaultStaysInMaintenance, "the node accepts a configuration and stays in maintenance mode", string(StepLeaveMaintenance), false, Effect{Hang: true}},
-		{FaultBootstrapAnswerLost, "bootstrap happens, but the connection breaks before the answer", service + "Bootstrap", true, Effect{Cut: true}},
-		{FaultApplyHangs, "applying a configuration never answers", service + "ApplyConfiguration", false, Effect{Hang: true}},
-		{FaultInstallFails, "the installer fails, and the node boots into maintenance mode again", string(StepInstall), false, Effect{Err: errors.New("installer exited with code 1")}},
-		{FaultLearnerNotPromoted, "an etcd member that joins stays a learner", string(StepEtcdPromote), false, Effect{Hang: true}},
-		{FaultCertificateWithheld, "the node gets no certificate, so that its secure API never opens", string(StepCertificate), false, Effect{Hang: true}},
-		{FaultAPIUnavailable, "every call of the secure API fails", "", false, Effect{Err: status.Error(codes.Unavailable, "the node does not answer")}},
+		{
+			fault:       FaultStaysInMaintenance,
+			description: "the node accepts a configuration and stays in maintenance mode",
+			point:       string(StepLeaveMaintenance),
+			effect:      Effect{Hang: true},
+		},
+		{
+			fault:       FaultBootstrapAnswerLost,
+			description: "bootstrap happens, but the connection breaks before the answer",
+			point:       service + "Bootstrap",
+			done:        true,
+			effect:      Effect{Cut: true},
+		},
+		{
+			fault:       FaultApplyHangs,
+			description: "applying a configuration never answers",
+			point:       service + "ApplyConfiguration",
+			effect:      Effect{Hang: true},
+		},
+		{
+			fault:       FaultInstallFails,
+			description: "the installer fails, and the node boots into maintenance mode again",
+			point:       string(StepInstall),
+			effect:      Effect{Err: errors.New("installer exited with code 1")},
+		},
+		{
+			fault:       FaultLearnerNotPromoted,
+			description: "an etcd member that joins stays a learner",
+			point:       string(StepEtcdPromote),
+			effect:      Effect{Hang: true},
+		},
+		{
+			fault:       FaultCertificateWithheld,
+			description: "the node gets no certificate, so that its secure API never opens",
+			point:       string(StepCertificate),
+			effect:      Effect{Hang: true},
+		},
+		{
+			fault:       FaultAPIUnavailable,
+			description: "every call of the node's API fails",
+			effect:      Effect{Err: status.Error(codes.Unavailable, "the node does not answer")},
+		},
 	}
 }
 

@@ -31,6 +31,22 @@ func TestMinimalWorker(t *testing.T) {
 	c.waitAPI(102)
 }
 
+// TestMinimalControlPlane has no certificates but those of the Talos API.
+func TestMinimalControlPlane(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.cluster("k3s-dev")
+	encode := base64.StdEncoding.EncodeToString
+
+	l.install(101, []byte("version: v1alpha1\nmachine:\n  type: controlplane\n  install: {disk: /dev/sda}\n  ca: {crt: "+
+		encode(c.bundle.Certs.OS.Crt)+", key: "+encode(c.bundle.Certs.OS.Key)+"}\n"+
+		"cluster:\n  controlPlane: {endpoint: 'https://"+l.address(101).String()+":6443'}\n"))
+	l.waitStage(101, talos.StageRunning)
+	c.bootstrap(101)
+	c.waitHealthy(101, "etcd")
+}
+
 // FuzzApplyConfiguration: whatever is sent, the node answers with an error that is not a crash, and goes on answering.
 func FuzzApplyConfiguration(f *testing.F) {
 	l := newLab(f)

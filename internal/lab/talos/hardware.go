@@ -86,10 +86,8 @@ func (h Hardware) validate() error {
 		}
 	}
 
-	for _, address := range h.CloudInit.Addresses {
-		if address.Addr().Is4() && !address.Addr().IsLoopback() {
-			errs = append(errs, fmt.Errorf("address %s is outside 127.0.0.0/8: rebase the node network onto loopback", address))
-		}
+	if elsewhere := h.otherAddresses(); len(h.addresses()) == 0 && len(elsewhere) > 0 {
+		errs = append(errs, fmt.Errorf("address %s is outside 127.0.0.0/8, where nobody listens: rebase the node network onto loopback", elsewhere[0]))
 	}
 
 	return errors.Join(errs...)
@@ -121,7 +119,16 @@ func (h Hardware) devices() []device {
 	return devices
 }
 
-// addresses are those of the configuration drive that the emulation can listen on.
+// addresses are those of the configuration drive that the emulation listens on: IPv4 on loopback.
 func (h Hardware) addresses() []netip.Prefix {
-	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool { return !p.Addr().Is4() })
+	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool {
+		return !p.Addr().Is4() || !p.Addr().IsLoopback()
+	})
+}
+
+// otherAddresses are the remaining IPv4 addresses, such as those on a storage network, which a node only tells of.
+func (h Hardware) otherAddresses() []netip.Prefix {
+	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool {
+		return !p.Addr().Is4() || p.Addr().IsLoopback()
+	})
 }

@@ -73,7 +73,9 @@ func (m *maintenanceServer) Register(g *grpc.Server) {
 
 // ApplyConfiguration takes the first configuration of the machine. One that cannot be parsed is an error without a
 // code, as in Talos, which makes clients try again.
-func (m *maintenanceServer) ApplyConfiguration(ctx context.Context, in *machine.ApplyConfigurationRequest) (*machine.ApplyConfigurationResponse, error) {
+func (m *maintenanceServer) ApplyConfiguration(
+	ctx context.Context, in *machine.ApplyConfigurationRequest,
+) (*machine.ApplyConfigurationResponse, error) {
 	switch in.GetMode() {
 	case machine.ApplyConfigurationRequest_TRY, machine.ApplyConfigurationRequest_REBOOT, machine.ApplyConfigurationRequest_AUTO:
 	default:
@@ -119,7 +121,9 @@ func errMaintenance() error {
 }
 
 // GenerateClientConfiguration is refused: there is no authority to sign for.
-func (m *maintenanceServer) GenerateClientConfiguration(context.Context, *machine.GenerateClientConfigurationRequest) (*machine.GenerateClientConfigurationResponse, error) {
+func (m *maintenanceServer) GenerateClientConfiguration(
+	context.Context, *machine.GenerateClientConfigurationRequest,
+) (*machine.GenerateClientConfigurationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "client configuration (talosconfig) can't be generated in the maintenance mode")
 }
 

@@ -2,6 +2,7 @@ package talos_test
 
 import (
 	"context"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
@@ -234,4 +236,28 @@ func TestMachineWithoutAddress(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err))
 	require.NoError(t, l.fleet.Shutdown(t.Context(), 101))
 	require.Equal(t, []int{101}, l.poweredOff())
+}
+
+// TestSeveralNetworks: a node tells of all its addresses and answers on those of the lab.
+func TestSeveralNetworks(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.cluster("k3s-dev")
+	elsewhere := netip.MustParsePrefix("10.20.30.40/24")
+
+	machine := l.hardware(101)
+	machine.CloudInit.Addresses = []netip.Prefix{elsewhere}
+	require.EqualError(t, l.fleet.PowerOn(t.Context(), machine),
+		"switch on machine 101: address 10.20.30.40/24 is outside 127.0.0.0/8, where nobody listens: rebase the node network onto loopback")
+
+	machine.CloudInit.Addresses = append(machine.CloudInit.Addresses, l.hardware(101).CloudInit.Addresses[0], netip.MustParsePrefix("fd00::11/64"))
+	require.NoError(t, l.fleet.PowerOn(t.Context(), machine))
+	l.waitStage(101, talos.StageMaintenance)
+	l.apply(101, c.controlPlane())
+	l.waitStage(101, talos.StageRunning)
+
+	addresses, err := safe.StateGetByID[*network.NodeAddress](t.Context(), c.admin(101).COSI, network.NodeAddressCurrentID)
+	require.NoError(t, err)
+	require.Equal(t, []netip.Addr{l.address(101), elsewhere.Addr()}, addresses.TypedSpec().IPs())
 }

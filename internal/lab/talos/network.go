@@ -17,14 +17,9 @@ import (
 type nodeNetwork struct {
 	// addresses of the node; those that it listens on come first.
 	addresses []netip.Prefix
-	// listening is how many of the addresses are the node's own on the lab's network.
-	listening int
 	hostname  string
 	domain    string
 }
-
-// own are the addresses on which the node listens.
-func (n nodeNetwork) own() []netip.Prefix { return n.addresses[:n.listening] }
 
 func (n nodeNetwork) fqdn() string {
 	if n.domain == "" {
@@ -53,8 +48,7 @@ func (n nodeNetwork) isLocal(target string) bool {
 // networkOf is the network of a machine with this configuration, which is nil in maintenance mode. The addresses of the
 // configuration drive stay when the configuration adds others, since Talos merges the two layers.
 func networkOf(hardware Hardware, cfg config.Config, nodeID string) (nodeNetwork, error) {
-	own := hardware.addresses()
-	n := nodeNetwork{addresses: own, listening: len(own)}
+	n := nodeNetwork{addresses: slices.Concat(hardware.addresses(), hardware.otherAddresses())}
 
 	if cfg != nil {
 		configured, err := staticAddresses(cfg)
@@ -170,8 +164,8 @@ func checkAddresses(hardware Hardware, cfg config.Config) error {
 		mine := slices.ContainsFunc(own, func(o netip.Prefix) bool { return o.Addr() == address.Addr() })
 
 		if onNetwork && !mine {
-			return fmt.Errorf("the machine configuration sets address %s, but the machine has %s from its configuration drive: make the two the same",
-				address.Addr(), own[0].Addr())
+			return fmt.Errorf("the machine configuration sets address %s, but the machine has %s from its configuration drive: "+
+				"make the two the same", address.Addr(), own[0].Addr())
 		}
 	}
 

@@ -64,8 +64,10 @@ func resetPhases(c command, drain, dbus phase) []phase {
 	}
 
 	list = append(list, phase{name: "preReset", task: "sendResetSignal", work: withdrawAffiliate})
-	list = slices.Concat(list, stopAll(true), []phase{{name: "forceCleanup", task: "forceCleanup"}})
-	list = append(list, phase{name: "reset", task: "resetSystemDisk", work: wipe})
+	list = slices.Concat(list, stopAll(len(c.reset.partitions) > 0), []phase{
+		{name: "forceCleanup", task: "forceCleanup"},
+		{name: "reset", task: "resetSystemDisk", work: wipe},
+	})
 
 	if c.reset.reboot {
 		return append(list, phase{name: "reboot", task: "reboot"})

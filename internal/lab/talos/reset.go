@@ -69,7 +69,8 @@ func (s *system) resetOptions(in *machine.ResetRequest) (*resetOptions, error) {
 
 	for _, spec := range in.GetSystemPartitionsToWipe() {
 		if !slices.Contains(volumes(), spec.GetLabel()) {
-			return nil, fmt.Errorf("failed to get volume status with label %q: resource VolumeStatuses.block.talos.dev(runtime/%s@undefined) doesn't exist", spec.GetLabel(), spec.GetLabel())
+			return nil, fmt.Errorf("failed to get volume status with label %q: "+
+				"resource VolumeStatuses.block.talos.dev(runtime/%s@undefined) doesn't exist", spec.GetLabel(), spec.GetLabel())
 		}
 
 		if spec.GetWipe() {

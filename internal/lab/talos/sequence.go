@@ -35,6 +35,15 @@ type command struct {
 	upgrade *Release
 }
 
+// outcome is how the machine goes down at the end of the sequence.
+func (c command) outcome() outcome {
+	if c.sequence == sequenceShutdown || c.sequence == sequenceReset && !c.reset.reboot {
+		return outcomeOff
+	}
+
+	return outcomeReboot
+}
+
 // phase is a phase of a sequence with its only task, by the names that their events carry.
 type phase struct {
 	name string
@@ -54,7 +63,9 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 		return outcomeReboot, err
 	}
 
-	s.vm.setStage(StageRebooting)
+	if c.outcome() == outcomeReboot {
+		s.vm.setStage(StageRebooting)
+	}
 
 	for _, p := range phases(c) {
 		if err := s.runPhase(ctx, p, c); err != nil {
@@ -69,12 +80,12 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 
 // conclude publishes the last event of a sequence, which says how the machine goes down.
 func (s *system) conclude(c command) (outcome, error) {
-	next, last := outcomeReboot, int64(unix.LINUX_REBOOT_CMD_RESTART)
-	if c.sequence == sequenceShutdown || c.sequence == sequenceReset && !c.reset.reboot {
-		next, last = outcomeOff, unix.LINUX_REBOOT_CMD_POWER_OFF
+	last := int64(unix.LINUX_REBOOT_CMD_RESTART)
+	if c.outcome() == outcomeOff {
+		last = unix.LINUX_REBOOT_CMD_POWER_OFF
 	}
 
-	return next, errors.Join(
+	return c.outcome(), errors.Join(
 		s.publish(c, &machine.RestartEvent{Cmd: last}),
 		s.publish(c, &machine.SequenceEvent{Sequence: string(c.sequence), Action: machine.SequenceEvent_STOP}),
 	)

@@ -20,7 +20,7 @@ func (s *system) serve(ctx context.Context, cfg config.Provider) error {
 		return fmt.Errorf("take up the machine configuration: %w", err)
 	}
 
-	if err := s.needHostname(ctx, cfg); err != nil {
+	if err := s.needNetwork(ctx, cfg); err != nil {
 		return err
 	}
 
@@ -56,17 +56,17 @@ func (s *system) persist(cfg config.Provider) error {
 	return errors.Join(d.change(func(c *contents) { c.Identity = identity }), d.writeConfig(cfg))
 }
 
-// errNoHostname says why a node goes no further: Talos makes no certificates before the network has a hostname.
-var errNoHostname = errors.New("the node has no hostname: neither the machine configuration nor the configuration drive gives one")
+// errNoNetwork says why a node goes no further: Talos makes no certificates before it has a name and an address.
+var errNoNetwork = errors.New("the node has no hostname or no address: neither the machine configuration nor the configuration drive gives both")
 
-// needHostname waits for ever on a node that has no name, as Talos does.
-func (s *system) needHostname(ctx context.Context, cfg config.Provider) error {
+// needNetwork waits for ever on a node without name or address, as Talos does.
+func (s *system) needNetwork(ctx context.Context, cfg config.Provider) error {
 	n, err := s.network(cfg)
-	if err != nil || n.hostname != "" {
+	if err != nil || n.hostname != "" && len(n.addresses) > 0 {
 		return err
 	}
 
-	s.vm.note(StepCertificate, errNoHostname, s.fleet.config.Now())
+	s.vm.note(StepCertificate, errNoNetwork, s.fleet.config.Now())
 	<-ctx.Done()
 
 	return ctx.Err()
