@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"syscall"
 
 	"github.com/blang/semver"
@@ -34,39 +34,67 @@ var _ auto.PulumiCommand = (*Command)(nil)
 func (c *Command) Version() semver.Version { return c.version }
 
 // Run runs the CLI to its end. When ctx ends it is sent one interrupt, upon which the engine cancels what it has not
-// begun, finishes what it has, and saves. A CLI that was interrupted is an error of context.Cause(ctx).
+// begun, finishes what it has, and saves; [WithTermination] is for those who cannot wait for that. A CLI that was
+// interrupted is an error of context.Cause(ctx). What the CLI prints goes to the writers too; one that fails is left out
+// from then on.
 func (c *Command) Run(ctx context.Context, dir string, stdin io.Reader, stdouts, stderrs []io.Writer, env []string, args ...string) (string, string, int, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(c.path, append([]string{"--non-interactive"}, args...)...) //nolint:gosec // the CLI that the tool chain installed
 	cmd.Dir = dir
-	cmd.Env = c.environment(env)
+	cmd.Env = environment(c.path, os.Environ(), env)
 	cmd.Stdin = stdin
-	cmd.Stdout = io.MultiWriter(append(stdouts, &stdout)...)
-	cmd.Stderr = io.MultiWriter(append(stderrs, &stderr)...)
+	cmd.Stdout = newTee(&stdout, stdouts)
+	cmd.Stderr = newTee(&stderr, stderrs)
 	// A group of its own: a Ctrl-C in the terminal must reach it once, not twice, since a second one ends it at once.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 
 	err := runInterruptible(ctx, cmd)
+	if err != nil && cmd.ProcessState == nil {
+		fmt.Fprintf(cmd.Stderr, "error: %v\n", err) // nobody else can say why there is no output
+	}
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), err
 }
 
 func runInterruptible(ctx context.Context, cmd *exec.Cmd) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself just now
-	})
-	defer stop()
+	ended := make(chan struct{})
+	go interrupt(ctx, cmd.Process, ended)
 	err := cmd.Wait()
+	close(ended)
 	if err != nil && ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return err
 }
 
-// environment lets the plugins' own look for the CLI find this one, and tells it who calls.
-func (c *Command) environment(extra []string) []string {
-	env := append(os.Environ(), extra...)
-	return append(env, "PULUMI_AUTOMATION_API=true", "PATH="+filepath.Dir(c.path)+string(os.PathListSeparator)+os.Getenv("PATH"))
+// interrupt sends one interrupt when ctx ends and a second one on termination, unless the process ends before.
+func interrupt(ctx context.Context, process *os.Process, ended <-chan struct{}) {
+	for _, asked := range []<-chan struct{}{ctx.Done(), termination(ctx)} {
+		select {
+		case <-ended:
+			return
+		case <-asked:
+			_ = process.Signal(os.Interrupt) // it may have ended by itself just now
+		}
+	}
+}
+
+type terminationKey struct{}
+
+// WithTermination returns a context under which [Command.Run] sends the CLI a second interrupt when hurry is closed after
+// the context has ended. The engine then waits for nothing any more and saves what it knows, with the operations that
+// are under way as pending (pulumi pkg/v3 v3.254.0, backend/cancellation_scope.go).
+func WithTermination(ctx context.Context, hurry <-chan struct{}) context.Context {
+	return context.WithValue(ctx, terminationKey{}, hurry)
+}
+
+// termination is nil, which is never closed, where nobody asked for one.
+func termination(ctx context.Context) <-chan struct{} {
+	hurry, _ := ctx.Value(terminationKey{}).(<-chan struct{})
+	return hurry
 }

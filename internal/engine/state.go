@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -44,13 +46,31 @@ func (s State) Export(ctx context.Context) (*Exported, error) {
 	if exported.format.Deployment == nil {
 		return exported, nil // a stack on which nothing was ever done
 	}
-	if exported.format.Version > apitype.DeploymentSchemaVersionLatest {
-		return nil, fmt.Errorf("the state of %s has format %d, newer than %d: use an em-infra as new as the Pulumi CLI that wrote it", s.Stack, exported.format.Version, apitype.DeploymentSchemaVersionLatest)
+	if err := checkFormat(exported.format); err != nil {
+		return nil, fmt.Errorf("the state of %s %w: use an em-infra as new as the Pulumi CLI that wrote it", s.Stack, err)
 	}
 	if err := json.Unmarshal(exported.format.Deployment, &exported.Deployment); err != nil {
 		return nil, fmt.Errorf("state of %s: %w", s.Stack, err)
 	}
 	return exported, nil
+}
+
+// knownFeatures are those of which [apitype.DeploymentV3] keeps everything (pulumi pkg/v3 v3.254.0,
+// resource/stack/deployment.go, supportedFeatures); a state with another one would lose it on the way through here.
+var knownFeatures = []string{
+	"refreshBeforeUpdate", "views", "hooks", "taint", "replaceWith", "snippets-prototype", "extensionParameterization", "byteString",
+}
+
+func checkFormat(format apitype.UntypedDeployment) error {
+	if format.Version > apitype.DeploymentSchemaVersionLatest {
+		return fmt.Errorf("has format %d, newer than %d", format.Version, apitype.DeploymentSchemaVersionLatest)
+	}
+	for _, feature := range format.Features {
+		if !slices.Contains(knownFeatures, feature) {
+			return fmt.Errorf("uses %q, which is unknown here", feature)
+		}
+	}
+	return nil
 }
 
 // Import replaces the state; the CLI encrypts its secrets.
@@ -73,8 +93,8 @@ func (s State) Import(ctx context.Context, exported *Exported) error {
 
 func (s State) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr string, code int, err error) {
 	env := make([]string, 0, len(s.Env))
-	for name, value := range s.Env {
-		env = append(env, name+"="+value)
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		env = append(env, name+"="+s.Env[name])
 	}
 	return s.Command.Run(ctx, s.Dir, bytes.NewReader(stdin), nil, nil, env, args...)
 }
