@@ -51,12 +51,17 @@ func clientURLs(member etcd.Member) []string {
 	return nil
 }
 
-// etcdCluster is the cluster that a client of this node's reaches: that of the first control plane whose etcd runs. The
-// failure is what the etcd client in Talos reports when nobody listens.
+// etcdCluster is the cluster that a client on this node reaches: its own member's, or that of the first control plane
+// whose etcd runs. Talos asks them in a random order, which only matters when they are not of one cluster. The failure is
+// what the etcd client in Talos reports when nobody listens.
 func (s *system) etcdCluster() (uint64, error) {
 	endpoints, _ := s.controlPlanes(s.config())
 	if len(endpoints) == 0 {
 		return 0, errors.New("no controlplane endpoints discovered yet")
+	}
+
+	if own := s.etcdData(); s.fleet.etcdRuns(own) {
+		return own.Cluster, nil
 	}
 
 	for _, endpoint := range endpoints {

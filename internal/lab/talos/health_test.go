@@ -82,53 +82,132 @@ func (h *health) firstFailure(t *testing.T) string {
 	return ""
 }
 
+// hangs holds one machine at one step for ever.
+type hangs struct {
+	vmid int
+	step talos.Step
+}
+
+// At implements talos.Faults.
+func (h hangs) At(p talos.Point) talos.Effect {
+	return talos.Effect{Hang: p.VMID == h.vmid && p.Name == string(h.step)}
+}
+
 // TestHealthChecks: Talos' own checks pass for a healthy cluster and fail at the right place for each broken one.
 func TestHealthChecks(t *testing.T) {
 	t.Parallel()
 
-	const three, worker = 3, 104
+	const worker = 104
 
 	for _, test := range []struct {
 		name    string
+		change  func(*talos.Config)
 		harm    func(*testing.T, *lab, *cluster)
-		failure string // begins with the check, and goes on with what Talos says is wrong
+		failure string // the check, and what Talos says is wrong
 	}{
-		{"healthy", func(*testing.T, *lab, *cluster) {}, ""},
-		{"quorum lost", func(t *testing.T, l *lab, _ *cluster) {
+		{name: "healthy"},
+		{name: "quorum lost", harm: func(t *testing.T, l *lab, _ *cluster) {
 			require.NoError(t, l.fleet.PowerOff(102))
 			require.NoError(t, l.fleet.PowerOff(103))
-		}, "etcd to be healthy"},
-		{"a stranger among the members", func(t *testing.T, l *lab, c *cluster) {
+		}, failure: "etcd to be healthy: "},
+		{name: "a stranger among the members", harm: func(_ *testing.T, l *lab, c *cluster) {
 			l.install(105, c.controlPlane())
 			c.waitMembers(101, map[string]bool{"vm-101": false, "vm-102": false, "vm-103": false, "vm-105": false})
-		}, "etcd members to be control plane nodes"},
-		{"worker off", func(t *testing.T, l *lab, _ *cluster) { require.NoError(t, l.fleet.PowerOff(worker)) }, "apid to be ready"},
-		{"worker with too little memory", func(t *testing.T, l *lab, c *cluster) {
-			small := l.hardware(worker)
-			small.MemoryMiB = 512
-
+		}, failure: "etcd members to be control plane nodes: etcd member ips "},
+		{name: "worker off", harm: func(t *testing.T, l *lab, _ *cluster) {
 			require.NoError(t, l.fleet.PowerOff(worker))
+		}, failure: "apid to be ready: "},
+		{name: "worker with too little memory", harm: func(t *testing.T, l *lab, c *cluster) {
+			c.replace(t, worker, func(h *talos.Hardware) { h.MemoryMiB = 512 })
+		}, failure: "all nodes memory sizes: "},
+		{name: "worker with too small a disk", harm: func(t *testing.T, l *lab, c *cluster) {
+			require.NoError(t, l.fleet.Destroy(worker))
+
+			small := l.hardware(worker)
+			small.Disks[0].Bytes = 5 << 30
 			require.NoError(t, l.fleet.PowerOn(t.Context(), small))
+			l.waitStage(worker, talos.StageMaintenance)
+			l.apply(worker, c.worker())
 			l.waitStage(worker, talos.StageRunning)
 			c.waitAPI(worker)
-		}, "all nodes memory sizes"},
+		}, failure: "all nodes disk sizes: "},
+		{name: "kubelet stopped", harm: func(t *testing.T, _ *lab, c *cluster) {
+			_, err := c.admin(102).ServiceStop(t.Context(), "kubelet")
+			require.NoError(t, err)
+		}, failure: "kubelet to be healthy: "},
+		{name: "worker does not finish its boot", change: func(c *talos.Config) { c.Faults = hangs{worker, talos.StepServices} },
+			failure: "all nodes to finish boot sequence: nodes are not running: booting: ["},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 
-			l := newLab(t)
+			change := test.change
+			if change == nil {
+				change = func(*talos.Config) {}
+			}
+
+			l := newLab(t, change)
 			c := l.threeControlPlanes()
 			l.install(worker, c.worker())
 			l.waitStage(worker, talos.StageRunning)
-			test.harm(t, l, c)
 
-			seen := &health{client: c.admin(101), workers: []netip.Addr{l.address(worker)}}
-			for i := range three {
-				seen.controlPlanes = append(seen.controlPlanes, l.address(101+i))
+			if test.harm != nil {
+				test.harm(t, l, c)
 			}
 
-			failed := seen.firstFailure(t)
-			require.Truef(t, strings.HasPrefix(failed, test.failure) && (test.failure != "" || failed == ""), "failed: %s", failed)
+			failed := l.healthOf(c, 3, worker).firstFailure(t)
+			require.Truef(t, strings.HasPrefix(failed, test.failure) && (test.failure != "") == (failed != ""), "failed: %s", failed)
 		})
 	}
+}
+
+// replace gives a machine other hardware around the same disk.
+func (c *cluster) replace(t *testing.T, vmid int, change func(*talos.Hardware)) {
+	t.Helper()
+
+	hardware := c.lab.hardware(vmid)
+	change(&hardware)
+
+	require.NoError(t, c.lab.fleet.PowerOff(vmid))
+	require.NoError(t, c.lab.fleet.PowerOn(t.Context(), hardware))
+	c.lab.waitStage(vmid, talos.StageRunning)
+	c.waitAPI(vmid)
+}
+
+// healthOf is the cluster with so many control planes, from machine 101 on, and workers.
+func (l *lab) healthOf(c *cluster, controlPlanes int, workers ...int) *health {
+	l.t.Helper()
+
+	seen := &health{client: c.admin(101)}
+	for i := range controlPlanes {
+		seen.controlPlanes = append(seen.controlPlanes, l.address(101+i))
+	}
+
+	for _, worker := range workers {
+		seen.workers = append(seen.workers, l.address(worker))
+	}
+
+	return seen
+}
+
+// TestSplitBrain: two control planes that were both bootstrapped are two clusters, which Talos' checks notice.
+func TestSplitBrain(t *testing.T) {
+	t.Parallel()
+
+	starting := newHeldPace(talos.AssumedDurations().EtcdBootstrap)
+	l := newLab(t, func(c *talos.Config) { c.Pace = starting })
+	c := l.cluster("ha")
+
+	for _, vmid := range []int{101, 102} {
+		l.install(vmid, c.controlPlane())
+		l.waitStage(vmid, talos.StageRunning)
+		c.bootstrap(vmid) // none of the two sees a member that it could join
+	}
+
+	starting.release()
+	c.waitHealthy(101, "etcd")
+	c.waitHealthy(102, "etcd")
+
+	failed := l.healthOf(c, 2).firstFailure(t)
+	require.Truef(t, strings.HasPrefix(failed, "etcd members to be consistent across nodes: "), "failed: %s", failed)
 }
