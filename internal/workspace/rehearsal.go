@@ -52,14 +52,23 @@ func (w *Workspace) Prepare() error {
 	return writeOnce(w.passphraseFile(), rand.Text())
 }
 
+// writeOnce makes a file that is whole from the first moment and never changes: a passphrase of which half is there would
+// encrypt a state that nobody can read again.
 func writeOnce(path, text string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // below the project
-	if errors.Is(err, os.ErrExist) {
+	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
+	defer os.Remove(file.Name()) //nolint:errcheck // a file that stays beside its place does no harm
 	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(file.Name(), path); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return nil
 }

@@ -49,6 +49,7 @@ func (w *Workspace) HasToken() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, found := file.Config[keyToken]
-	return found, nil
+	token, found := file.Config[keyToken]
+	isEmpty := token.Kind == yaml.ScalarNode && token.Value == "" // an encrypted one is a mapping
+	return found && !isEmpty, nil
 }

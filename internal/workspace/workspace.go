@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
@@ -43,7 +44,7 @@ func FindRoot(from string) (string, error) {
 		case err == nil && project.Name == Project && !isRehearsal(dir):
 			return dir, nil
 		case err != nil && !errors.Is(err, os.ErrNotExist):
-			return "", fmt.Errorf("%s: %w", filepath.Join(dir, "Pulumi.yaml"), err)
+			return "", fmt.Errorf("%w: correct the file or restore it from git", err)
 		case dir == filepath.Dir(dir):
 			return "", ErrNoProject
 		}
@@ -51,8 +52,11 @@ func FindRoot(from string) (string, error) {
 }
 
 // Real is the workspace of a stack of real machines. inventory may be empty: the one that the stack's file names, or
-// stacks/<stack>. A relative one starts at the current folder.
+// stacks/<stack>. A relative one starts at the current folder. The error wraps [ErrStackName] for a name that is none.
 func Real(root, stack, inventory string) (*Workspace, error) {
+	if err := checkStack(stack); err != nil {
+		return nil, err
+	}
 	w := &Workspace{
 		Stack:       stack,
 		Root:        root,
@@ -64,8 +68,12 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 	return w, w.locateInventory(inventory)
 }
 
-// Rehearsal is the workspace of a stack's rehearsal, under .lab/<stack> of the project.
+// Rehearsal is the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are those of
+// [Real].
 func Rehearsal(root, stack, inventory string) (*Workspace, error) {
+	if err := checkStack(stack); err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(root, rehearsals, stack)
 	w := &Workspace{
 		Stack:       stack,
@@ -77,6 +85,20 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 		Rehearsed:   true,
 	}
 	return w, w.locateInventory(inventory)
+}
+
+// ErrStackName says that a name cannot be a stack's.
+var ErrStackName = errors.New("is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit")
+
+// stackName is narrower than Pulumi's own rule (pulumi sdk/v3, go/common/tokens/stack_name.go): a stack names folders and
+// files here, and one called .. would rehearse on the real stack's folder.
+var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+
+func checkStack(stack string) error {
+	if !stackName.MatchString(stack) {
+		return fmt.Errorf("%q %w", stack, ErrStackName)
+	}
+	return nil
 }
 
 // StackFile is the stack's configuration file in use.
