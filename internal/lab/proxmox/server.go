@@ -98,14 +98,17 @@ func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error
 		},
 	}
 
-	s.workers.onClose(func() {
+	open := s.workers.onClose(func() {
 		if err := server.Close(); err != nil {
 			s.journal.note("listener not closed", err)
 		}
 	})
+	if !open {
+		return listener.Close()
+	}
 
-	if err := s.bootOnce(); err != nil {
-		return err
+	if err := s.bootOnce(); err != nil && !errors.Is(err, errClosed) {
+		return errors.Join(err, listener.Close())
 	}
 
 	err := server.ServeTLS(listener, "", "")

@@ -3,6 +3,7 @@ package proxmox_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,3 +20,9 @@ func scaled(t testing.TB, scale float64) pace.Pace {
 
 	return p
 }
+
+// How long, and how often, tests look for what is about to happen.
+const (
+	eventually = 5 * time.Second
+	tick       = time.Millisecond
+)

@@ -171,7 +171,7 @@ func TestRefusedChanges(t *testing.T) {
 			http.MethodDelete, "", "", "500 can't remove VM 101 - protection mode enabled",
 		},
 		"to restart what does not run": {http.MethodPost, "/status/reboot", "", "500 VM 101 not running"},
-		"a snapshot": {http.MethodGet, "/config", "snapshot=a1", "500 snapshot 'a1' does not exist"},
+		"a snapshot":                   {http.MethodGet, "/config", "snapshot=a1", "500 snapshot 'a1' does not exist"},
 		"the same VMID": {
 			http.MethodPost, "/clone", "newid=101", "500 unable to create VM 101: config file already exists",
 		},

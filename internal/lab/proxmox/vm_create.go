@@ -158,6 +158,8 @@ func (s *Server) newConfig(c *call, vmid int, settings schema.Params) (*vmconfig
 			value = card.String()
 		case name == "tags":
 			value = vmconfig.UniqueTags(value)
+		case name == "cipassword":
+			value = s.hashPassword(vmid, value)
 		}
 
 		conf.Set(name, value)

@@ -1,6 +1,8 @@
 package proxmox
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"strings"
 
@@ -73,4 +75,16 @@ func (s *Server) parseCard(vmid int, key, text string) (*vmconfig.Card, error) {
 // uuid draws a UUID for a VM.
 func (s *Server) uuid(vmid int, what string) (string, error) {
 	return vmconfig.NewUUID(s.random(fmt.Sprintf("vm %d %s", vmid, what)))
+}
+
+// hashPassword keeps a cloud-init password as a hash, as a real host does, although not as one that a guest could
+// check (qemu-server API2/Qemu.pm, encrypt_pw). What is hashed already stays.
+func (s *Server) hashPassword(vmid int, password string) string {
+	if strings.HasPrefix(password, "$") {
+		return password
+	}
+
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %d %s", s.config.Seed, vmid, password))
+
+	return "$5$" + base64.RawStdEncoding.EncodeToString(sum[:])
 }

@@ -120,6 +120,8 @@ func (s *Server) applySetting(u *update, m *vm, key, value string) error {
 		}
 
 		value = vmconfig.UniqueTags(value)
+	case key == "cipassword" && value != "":
+		value = s.hashPassword(m.ID, value)
 	case key == "vmgenid" && value == "1":
 		id, err := s.uuid(m.ID, "vmgenid")
 		if err != nil {

@@ -17,8 +17,9 @@ type workers struct {
 	group  sync.WaitGroup
 
 	mu sync.Mutex
-	// closed is set while no worker may begin.
+	// closed is set while no worker may begin, ended once that is for good.
 	closed  bool
+	ended   bool
 	running map[string]*running
 	closers []func()
 }
@@ -37,7 +38,7 @@ func (w *workers) start() {
 // stop ends all workers and waits for them.
 func (w *workers) stop() {
 	w.mu.Lock()
-	w.closed = true
+	w.closed, w.ended = true, true
 	closers := slices.Clone(w.closers)
 	w.mu.Unlock()
 
@@ -49,11 +50,14 @@ func (w *workers) stop() {
 	w.group.Wait()
 }
 
-func (w *workers) onClose(f func()) {
+// onClose has something done when the server closes. It reports whether that is still to come.
+func (w *workers) onClose(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
 	w.closers = append(w.closers, f)
+
+	return !w.ended
 }
 
 // halt ends the workers that run and lets none begin until resume.
@@ -77,7 +81,7 @@ func (w *workers) resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	w.closed = w.ctx.Err() != nil
+	w.closed = w.ended
 }
 
 // worker is what a task sees of itself.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Set PVE_API_84 and PVE_API_91 to the complete API descriptions, one JSON array of methods each.
@@ -53,11 +54,26 @@ type Schema struct {
 	methods map[string]*Method
 }
 
-// Load reads the embedded description of a release and compiles its patterns.
+// loaded reads each description once; nothing changes a schema afterwards.
+var loaded = map[Release]func() (*Schema, error){
+	Release84: sync.OnceValues(func() (*Schema, error) { return load(Release84) }),
+	Release91: sync.OnceValues(func() (*Schema, error) { return load(Release91) }),
+}
+
+// Load returns the embedded description of a release. It is safe for concurrent use.
 func Load(release Release) (*Schema, error) {
+	read, ok := loaded[release]
+	if !ok {
+		return nil, fmt.Errorf("proxmox ve %s is not emulated: choose one of %s", release, joined(Releases()))
+	}
+
+	return read()
+}
+
+func load(release Release) (*Schema, error) {
 	raw, err := files.ReadFile("pve-" + string(release) + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("proxmox ve %s is not emulated: choose one of %s", release, joined(Releases()))
+		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
 	}
 
 	var methods []*Method

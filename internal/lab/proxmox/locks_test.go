@@ -1,0 +1,199 @@
+package proxmox_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+)
+
+// withFaults arms a lab's faults and returns them.
+func withFaults(t testing.TB, c *proxmox.Config, armed ...proxmox.Fault) *proxmox.FaultSet {
+	t.Helper()
+
+	set := proxmox.NewFaultSet(c.Pace, [32]byte{1})
+	for _, fault := range armed {
+		require.NoError(t, set.Set(fault))
+	}
+
+	c.Faults = set
+
+	return set
+}
+
+// slowSteps holds every worker at a step until it is let go.
+type slowSteps struct {
+	step    proxmox.Step
+	reached chan string
+	proceed chan struct{}
+}
+
+func (s *slowSteps) Call(context.Context, proxmox.Call) error { return nil }
+
+func (s *slowSteps) Step(ctx context.Context, t proxmox.TaskInfo, step proxmox.Step) error {
+	if step != s.step {
+		return nil
+	}
+
+	s.reached <- t.UPID
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.proceed:
+		return nil
+	}
+}
+
+func (s *slowSteps) Lag(proxmox.TaskInfo, proxmox.Effect) time.Duration { return 0 }
+
+func newSlowSteps(step proxmox.Step) *slowSteps {
+	return &slowSteps{step: step, reached: make(chan string, 16), proceed: make(chan struct{})}
+}
+
+// TestVMOnItsWay holds what a VM looks like while it is cloned, and what it refuses.
+func TestVMOnItsWay(t *testing.T) {
+	t.Parallel()
+
+	slow := newSlowSteps(proxmox.StepCopy)
+	l := newLab(t, func(c *proxmox.Config) { c.Faults = slow })
+	l.template()
+
+	var upid string
+
+	l.ok(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1 name=a"), &upid)
+	<-slow.reached
+
+	c := l.config("101")
+	require.Equal(t, "clone", c["lock"])
+	require.NotContains(t, c, "name")
+
+	var listed []struct {
+		VMID int
+		Lock string
+	}
+
+	l.ok(http.MethodGet, "/cluster/resources", values("type=vm"), &listed)
+	require.Equal(t, "clone", listed[0].Lock)
+
+	require.Equal(t, "500 can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout",
+		l.do(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("cores=2")).Status)
+	require.Equal(t, "can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout",
+		l.task(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil))
+	require.Equal(t, "500 unable to create VM 101: config file already exists",
+		l.do(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101")).Status)
+
+	close(slow.proceed)
+	require.Equal(t, "OK", l.wait(upid).ExitStatus)
+	require.Equal(t, "a", l.config("101")["name"])
+	require.NotContains(t, l.config("101"), "lock")
+}
+
+// TestStoppedClone holds that a clone that is stopped leaves nothing.
+func TestStoppedClone(t *testing.T) {
+	t.Parallel()
+
+	slow := newSlowSteps(proxmox.StepCopy)
+	l := newLab(t, func(c *proxmox.Config) { c.Faults = slow })
+	l.template()
+
+	before := l.server.Volumes()
+
+	var upid string
+
+	l.ok(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1"), &upid)
+	<-slow.reached
+	l.ok(http.MethodDelete, "/nodes/vmhost/tasks/"+url.PathEscape(upid), nil, nil)
+
+	require.Equal(t, "received interrupt", l.wait(upid).ExitStatus)
+	require.Equal(t, []int{9000}, l.vmids())
+	require.Equal(t, before, l.server.Volumes())
+}
+
+// TestClonesRunBesideEachOther holds that a template lends itself to several clones at once.
+func TestClonesRunBesideEachOther(t *testing.T) {
+	t.Parallel()
+
+	slow := newSlowSteps(proxmox.StepCopy)
+	l := newLab(t, func(c *proxmox.Config) { c.Faults = slow })
+	l.template()
+
+	upids := make([]string, 3)
+	for i, newid := range []string{"101", "102", "103"} {
+		l.ok(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("full=1 newid="+newid), &upids[i])
+	}
+
+	for range upids {
+		<-slow.reached
+	}
+
+	close(slow.proceed)
+
+	for _, upid := range upids {
+		require.Equal(t, "OK", l.wait(upid).ExitStatus)
+	}
+}
+
+// TestSameVMIDTwice holds that of two requests for one VMID exactly one wins.
+func TestSameVMIDTwice(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	var (
+		group    sync.WaitGroup
+		statuses = make([]string, 8)
+	)
+
+	for i := range statuses {
+		group.Go(func() {
+			r, err := l.try(context.Background(), l.token, http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101"))
+			if err == nil {
+				statuses[i] = r.Status
+			}
+		})
+	}
+
+	group.Wait()
+
+	won := 0
+
+	for _, status := range statuses {
+		if status == "200 OK" {
+			won++
+			continue
+		}
+
+		require.Equal(t, "500 unable to create VM 101 - VM 101 already exists on node 'vmhost'", status)
+	}
+
+	require.Equal(t, 1, won)
+}
+
+func TestOperationsTakeTheirTime(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, func(c *proxmox.Config) { c.Pace = scaled(t, 0.02) })
+	l.template()
+
+	started := time.Now()
+
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1"))
+	require.InDelta(t, 80, time.Since(started).Milliseconds(), 70, "a clone takes 4 s at scale 1")
+
+	var upid string
+
+	l.ok(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil, &upid)
+
+	var running taskState
+
+	l.ok(http.MethodGet, "/nodes/vmhost/tasks/"+url.PathEscape(upid)+"/status", nil, &running)
+	require.Equal(t, taskState{Status: "running", Type: "qmstart", ID: "101", User: "terraform@pve", TokenID: "em-infra"}, running)
+	require.Equal(t, "OK", l.wait(upid).ExitStatus)
+}
