@@ -15,6 +15,7 @@ func newRootCommand() *cobra.Command {
 		newUpCommand(),
 		newDestroyCommand(),
 		newLabCommand(),
+		newToolsCommand(),
 		newNodeCommand(),
 	)
 	return command

@@ -47,6 +47,27 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
+// TestE2EInterrupted: one Ctrl-C ends up when what was in flight has ended, with nothing for the next one to settle.
+func TestE2EInterrupted(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-interrupted")
+
+	r.mustRun(0, "lab", "start")
+	command, output := r.begin("up", "--lab", "--yes")
+	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
+	require.NoError(t, command.Process.Signal(os.Interrupt))
+	require.Error(t, command.Wait())
+	require.Equal(t, 1, command.ProcessState.ExitCode(), "%s", output)
+	require.Contains(t, output.String(), "interrupted; the state is saved and says what exists.")
+	require.NotContains(t, output.String(), "goroutine ")
+	require.Empty(t, r.pending())
+
+	again := r.mustRun(0, "up", "--lab", "--yes")
+	require.NotContains(t, again, " recover ")
+	require.Equal(t, 2, r.clones(), "each machine was cloned once")
+	r.secureAPIAnswers(r.nodes())
+}
+
 // TestE2EPlainEngineAfterAKill: a plain engine says what is in its way, and em-infra goes on from there.
 func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	t.Parallel()

@@ -38,14 +38,14 @@ var tool = sync.OnceValues(func() (string, error) {
 
 // rehearsal is a stack of its own in this checkout, with an inventory that a test may edit.
 type rehearsal struct {
-	t         *testing.T
+	t         testing.TB
 	stack     string
 	root      string
 	inventory string
 }
 
 // newRehearsal copies the inventory of k3s-dev for a stack that the test has to itself, and removes all of it at the end.
-func newRehearsal(t *testing.T, stack string) *rehearsal {
+func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("end to end: builds the tool chain and takes minutes")
@@ -129,13 +129,20 @@ func (r *rehearsal) mustRun(code int, args ...string) string {
 	return result.output
 }
 
+// begin begins a command, and returns it with what it will have printed when it has ended.
+func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	r.t.Helper()
+	command := r.command(context.Background(), append(args, "--stack", r.stack, "--inventory", r.inventory)...)
+	output := &bytes.Buffer{}
+	command.Stdout, command.Stderr = output, output
+	require.NoError(r.t, command.Start())
+	return command, output
+}
+
 // start begins a command that the test will kill. kill is a kill -9 of it and of the engine that it runs.
 func (r *rehearsal) start(args ...string) (kill func()) {
 	r.t.Helper()
-	command := r.command(context.Background(), append(args, "--stack", r.stack, "--inventory", r.inventory)...)
-	var output bytes.Buffer
-	command.Stdout, command.Stderr = &output, &output
-	require.NoError(r.t, command.Start())
+	command, output := r.begin(args...)
 	return func() {
 		r.t.Helper()
 		for _, pid := range append([]int{command.Process.Pid}, childrenNamed(r.t, command.Process.Pid, "pulumi")...) {
@@ -150,7 +157,7 @@ func (r *rehearsal) start(args ...string) (kill func()) {
 }
 
 // childrenNamed are the child processes of a process that run a program of that name.
-func childrenNamed(t *testing.T, parent int, name string) []int {
+func childrenNamed(t testing.TB, parent int, name string) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
