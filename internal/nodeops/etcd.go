@@ -2,6 +2,7 @@ package nodeops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -20,21 +21,25 @@ type Credentials struct {
 }
 
 // IsBootstrapped says whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
-// is one that was not bootstrapped, so only an answer counts.
+// is one that was not bootstrapped, so only an answer counts. The error is that of ctx when it ends first, or says that
+// the credentials are none; it never quotes them.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
 	config := &clientconfig.Config{Context: "cluster", Contexts: map[string]*clientconfig.Context{"cluster": {
 		Endpoints: []string{address}, CA: credentials.CA, Crt: credentials.Certificate, Key: credentials.Key,
 	}}}
 	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address))
 	if err != nil {
-		return false, fmt.Errorf("credentials of the Talos API: %w", err)
+		return false, errors.New("the credentials of the Talos API in the state cannot be read: restore the state from a backup")
 	}
 	defer api.Close() //nolint:errcheck // nothing is written through it
 
-	ctx, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
+	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
 	defer cancel()
-	members, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
-	if err != nil {
+	members, err := api.EtcdMemberList(call, &machineapi.EtcdMemberListRequest{})
+	switch {
+	case ctx.Err() != nil:
+		return false, fmt.Errorf("ask etcd on %s for its members: %w", address, context.Cause(ctx))
+	case err != nil:
 		return false, nil //nolint:nilerr // no answer: nothing to adopt
 	}
 	for _, message := range members.GetMessages() {

@@ -3,7 +3,6 @@ package nodeops
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,16 +19,20 @@ const (
 	callTimeout  = 5 * time.Second
 )
 
+// ErrTalosconfig says that a talosconfig is none. It carries no cause, since that would quote what it cannot read.
+var ErrTalosconfig = errors.New("the talosconfig cannot be read: give the stack's output talosconfig as it is")
+
 // WaitUntilSecure returns when the node's Talos API answers under the PKI of talosconfig: the configuration is applied,
-// Talos is installed and the machine is back from its reboot. It returns an error with the last cause when ctx ends.
+// Talos is installed and the machine is back from its reboot. When ctx ends the error says what the node answered last
+// and what to do; it wraps the context's. It is [ErrTalosconfig] when there is nothing to wait with.
 func WaitUntilSecure(ctx context.Context, talosconfig []byte, address string) error {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil {
-		return fmt.Errorf("talosconfig: %w", err)
+		return ErrTalosconfig
 	}
-	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address))
+	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address), client.WithGRPCDialOptions(impatient()))
 	if err != nil {
-		return fmt.Errorf("talosconfig: %w", err)
+		return ErrTalosconfig
 	}
 	defer api.Close() //nolint:errcheck // nothing is written through it
 
@@ -44,7 +47,7 @@ func WaitUntilSecure(ctx context.Context, talosconfig []byte, address string) er
 		}
 		select {
 		case <-ctx.Done():
-			return notSecure(address, ctx.Err(), last)
+			return notSecure(ctx, address, last)
 		case <-ticker.C:
 		}
 	}
@@ -58,25 +61,40 @@ func version(ctx context.Context, api *client.Client, address string) error {
 }
 
 // notSecure says what the last answer means and what to do.
-func notSecure(address string, ended, last error) error {
-	if last == nil {
-		last = ended
+func notSecure(ctx context.Context, address string, last error) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("waiting for node %s: %w", address, context.Cause(ctx))
 	}
-	remedy := "look at the console of its VM in Proxmox VE, then run up again; it goes on from here"
-	if belongsToAnother(last) {
-		remedy = "the disk of its VM holds a node of another cluster (F7): delete that VM, then run up again"
-	}
-	return fmt.Errorf("node %s: its Talos API does not answer under this cluster's PKI (last answer: %s): %s", address, describe(last), remedy)
+	return &notSecureError{address: address, answer: answerOf(last), remedy: remedyFor(ctx, address, last)}
 }
 
-func belongsToAnother(err error) bool {
-	var unknown x509.UnknownAuthorityError
-	// gRPC hands the handshake's error on as text only.
-	return errors.As(err, &unknown) || strings.Contains(err.Error(), "certificate signed by unknown authority")
+// notSecureError is one sentence that ends with what to do.
+type notSecureError struct{ address, answer, remedy string }
+
+func (e *notSecureError) Error() string {
+	return fmt.Sprintf("node %s: its Talos API does not answer under this cluster's PKI (last answer: %s): %s", e.address, e.answer, e.remedy)
 }
 
-func describe(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {
+func (e *notSecureError) Unwrap() error { return context.DeadlineExceeded }
+
+func remedyFor(ctx context.Context, address string, last error) string {
+	switch {
+	case !isUnderAnotherPKI(last):
+		return "look at the console of its VM in Proxmox VE, then run up again; it goes on from here"
+	case isInMaintenance(ctx, address):
+		return "it is in maintenance mode and has no configuration: run up again; if it comes back there, look at the console of its VM in Proxmox VE"
+	default:
+		return "the disk of its VM holds a node of another cluster (F7): delete that VM, then run up again"
+	}
+}
+
+// isUnderAnotherPKI reads the error's text, since gRPC hands that of the handshake on as text only.
+func isUnderAnotherPKI(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "certificate signed by unknown authority")
+}
+
+func answerOf(err error) string {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded {
 		return "none"
 	}
 	return status.Convert(err).Message()
