@@ -107,7 +107,7 @@ type nodeStatus struct {
 	Wait       float64   `json:"wait"`
 	PVEVersion string    `json:"pveversion"`
 	CPUInfo    cpuInfo   `json:"cpuinfo"`
-	Memory     usage     `json:"memory"`
+	Memory     hostUsage `json:"memory"`
 	Swap       usage     `json:"swap"`
 	KSM        sharedMem `json:"ksm"`
 	RootFS     diskUsage `json:"rootfs"`
@@ -130,6 +130,12 @@ type usage struct {
 	Total uint64 `json:"total"`
 	Used  uint64 `json:"used"`
 	Free  uint64 `json:"free"`
+}
+
+// hostUsage counts what is free and what could be freed.
+type hostUsage struct {
+	usage
+	Available uint64 `json:"available"`
 }
 
 type sharedMem struct {
@@ -177,7 +183,7 @@ func (s *Server) getNodeStatus(c *call) (any, error) {
 			Cores: max(1, host.Cores/2), CPUs: host.Cores, Sockets: 1, Model: host.CPUModel, Flags: "vmx svm aes avx2",
 			HVM: "1", MHz: "2500.000", UserHz: 100,
 		},
-		Memory: usage{Total: total, Used: used, Free: total - used},
+		Memory: hostUsage{usage: usage{Total: total, Used: used, Free: total - used}, Available: total - used},
 		RootFS: diskUsage{
 			usage:     usage{Total: rootDiskBytes, Used: rootDiskUsed, Free: rootDiskBytes - rootDiskUsed},
 			Available: rootDiskBytes - rootDiskUsed,

@@ -1,0 +1,159 @@
+package proxmox_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBridges follows a bridge and a VLAN in the calls that the provider makes.
+func TestBridges(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	l.ok(http.MethodPost, "/nodes/vmhost/network", url.Values{
+		"iface": {"vmbr1"}, "type": {"bridge"}, "autostart": {"1"}, "cidr": {"10.1.0.1/24"}, "comments": {"k8s"},
+		"bridge_vlan_aware": {"1"}, "mtu": {"9000"},
+	}, nil)
+	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=eno1.20 type=vlan vlan-id=20 vlan-raw-device=eno1"), nil)
+
+	var bridge map[string]any
+
+	l.ok(http.MethodGet, "/nodes/vmhost/network/vmbr1", nil, &bridge)
+	require.Equal(t, map[string]any{
+		"iface": "vmbr1", "type": "bridge", "autostart": 1.0, "cidr": "10.1.0.1/24", "address": "10.1.0.1",
+		"netmask": "24", "comments": "k8s", "bridge_vlan_aware": 1.0, "mtu": "9000", "method": "static",
+		"method6": "manual", "families": []any{"inet"}, "priority": 0.0, "active": 1.0,
+	}, bridge)
+
+	var vlan map[string]any
+
+	l.ok(http.MethodGet, "/nodes/vmhost/network/eno1.20", nil, &vlan)
+	require.Equal(t, "20", vlan["vlan-id"], "numbers that the provider reads as text are text")
+	require.Equal(t, "eno1", vlan["vlan-raw-device"])
+
+	// Nothing is in force before the reload.
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 net0=virtio,bridge=vmbr1"))
+	require.Equal(t, "bridge 'vmbr1' does not exist", l.task(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil))
+	l.must(http.MethodPut, "/nodes/vmhost/network", nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
+
+	l.ok(http.MethodPut, "/nodes/vmhost/network/vmbr1", url.Values{
+		"type": {"bridge"}, "cidr6": {"fd00::1/64"}, "delete": {"cidr", "mtu"},
+	}, nil)
+
+	var changed map[string]any
+
+	l.ok(http.MethodGet, "/nodes/vmhost/network/vmbr1", nil, &changed)
+	require.NotContains(t, changed, "cidr")
+	require.NotContains(t, changed, "address")
+	require.NotContains(t, changed, "mtu")
+	require.Equal(t, []any{"inet6"}, changed["families"])
+
+	l.ok(http.MethodDelete, "/nodes/vmhost/network", nil, nil)
+	l.ok(http.MethodGet, "/nodes/vmhost/network/vmbr1", nil, &changed)
+	require.Equal(t, "10.1.0.1/24", changed["cidr"], "reverted")
+
+	l.ok(http.MethodDelete, "/nodes/vmhost/network/vmbr1", nil, nil)
+	require.Equal(t, map[string]string{"iface": "interface does not exist"},
+		l.do(http.MethodGet, "/nodes/vmhost/network/vmbr1", nil).Errors)
+}
+
+func TestRefusedInterfaces(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=vmbr1 type=bridge gateway=10.0.0.1 cidr=10.0.0.2/24"), nil)
+
+	tests := map[string]struct {
+		verb, path, params string
+		errors             map[string]string
+	}{
+		"one that is there": {
+			http.MethodPost, "", "iface=vmbr0 type=bridge", map[string]string{"iface": "interface already exists"},
+		},
+		"one that is not there": {
+			http.MethodPut, "/vmbr9", "type=bridge", map[string]string{"iface": "interface does not exist"},
+		},
+		"to delete what is not there": {
+			http.MethodDelete, "/vmbr9", "", map[string]string{"iface": "interface does not exist"},
+		},
+		"a second gateway": {
+			http.MethodPost, "", "iface=vmbr2 type=bridge gateway=10.0.0.9",
+			map[string]string{"gateway": "Default gateway already exists on interface 'vmbr1'."},
+		},
+		"a port that is taken": {
+			http.MethodPost, "", "iface=vmbr2 type=bridge bridge_ports=eno1",
+			map[string]string{"bridge_ports": "iface 'eno1' is already used by interface 'vmbr0'"},
+		},
+	}
+
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.errors, l.do(test.verb, "/nodes/vmhost/network"+test.path, values(test.params)).Errors)
+		})
+	}
+}
+
+// TestMappings follows a resource mapping of a GPU.
+func TestMappings(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	maps := url.Values{
+		"id":          {"gpu"},
+		"description": {"two hosts"},
+		"map": {
+			"id=10de:2204,node=vmhost,path=0000:01:00.0,iommugroup=12,subsystem-id=1458:403b",
+			"id=10de:2204,node=vmhost2,path=0000:01:00.0",
+		},
+	}
+	l.ok(http.MethodPost, "/cluster/mapping/pci", maps, nil)
+
+	var mapping map[string]any
+
+	l.ok(http.MethodGet, "/cluster/mapping/pci/gpu", nil, &mapping)
+	require.Equal(t, "pci", mapping["type"])
+	require.Equal(t, "two hosts", mapping["description"])
+	require.Len(t, mapping["map"], 2)
+	require.NotEmpty(t, mapping["digest"])
+
+	var checked []struct {
+		ID     string
+		Checks []struct{ Severity, Message string }
+	}
+
+	l.ok(http.MethodGet, "/cluster/mapping/pci", values("check-node=vmhost"), &checked)
+	require.Empty(t, checked[0].Checks)
+	l.ok(http.MethodGet, "/cluster/mapping/pci", values("check-node=vmhost2"), &checked)
+	require.Equal(t, "error", checked[0].Checks[0].Severity)
+	require.Equal(t, "Invalid configuration: pci device '0000:01:00.0' not found\n", checked[0].Checks[0].Message)
+
+	require.Equal(t, "500 create hardware mapping failed: pci ID 'gpu' already defined",
+		l.do(http.MethodPost, "/cluster/mapping/pci", maps).Status)
+
+	l.ok(http.MethodPut, "/cluster/mapping/pci/gpu", url.Values{"map": maps["map"][:1], "delete": {"description"}}, nil)
+
+	var shorter map[string]any
+
+	l.ok(http.MethodGet, "/cluster/mapping/pci/gpu", nil, &shorter)
+	require.Len(t, shorter["map"], 1)
+	require.NotContains(t, shorter, "description")
+
+	require.Equal(t, "500 update hardware mapping failed: pci ID 'none' does not exist",
+		l.do(http.MethodPut, "/cluster/mapping/pci/none", url.Values{"map": maps["map"]}).Status)
+	l.ok(http.MethodDelete, "/cluster/mapping/pci/gpu", nil, nil)
+	require.Equal(t, "500 mapping 'gpu' not found", l.do(http.MethodGet, "/cluster/mapping/pci/gpu", nil).Status)
+
+	var devices []map[string]any
+
+	l.ok(http.MethodGet, "/nodes/vmhost/hardware/pci", nil, &devices)
+	require.Equal(t, []map[string]any{{
+		"id": "0000:01:00.0", "class": "0x030000", "vendor": "0x10de", "device": "0x2204", "iommugroup": 12.0,
+		"vendor_name": "NVIDIA Corporation", "device_name": "GA102 [GeForce RTX 3090]",
+		"subsystem_vendor": "0x1458", "subsystem_device": "0x403b",
+	}}, devices)
+}
