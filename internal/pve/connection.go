@@ -5,11 +5,11 @@ package pve
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -35,10 +35,18 @@ var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
 // ErrToken says that the token has not the form of one. It never carries the token.
 var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --secret em-infra:proxmoxToken`")
 
-// Client is a client for the connection. The error is [ErrToken].
+// ErrEndpoint says that the endpoint is no URL of a Proxmox VE API.
+var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set em-infra:proxmoxEndpoint URL`")
+
+// Client is a client for the connection. The error is [ErrToken] or [ErrEndpoint].
 func (c Connection) Client() (*proxmox.Client, error) {
 	if !tokenForm.MatchString(c.Token) {
 		return nil, ErrToken
+	}
+	// The provider takes https only, too (bpg/terraform-provider-proxmox v0.73.0, proxmox/api/client.go).
+	endpoint, err := url.Parse(c.Endpoint)
+	if err != nil || endpoint.Scheme != "https" || endpoint.Host == "" {
+		return nil, ErrEndpoint
 	}
 	id, secret, _ := strings.Cut(c.Token, "=")
 	transport := &http.Transport{
@@ -57,7 +65,10 @@ func (c Connection) Reach(ctx context.Context) (release string, err error) {
 		return "", err
 	}
 	version, err := client.Version(ctx)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("ask Proxmox VE at %s for its version: %w", c.Endpoint, context.Cause(ctx))
+	case err != nil:
 		return "", c.explain(err)
 	}
 	return version.Version, nil
@@ -65,19 +76,22 @@ func (c Connection) Reach(ctx context.Context) (release string, err error) {
 
 func (c Connection) explain(err error) error {
 	var (
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		lookup    *net.DNSError
+		request     *url.Error
+		certificate *tls.CertificateVerificationError
+		lookup      *net.DNSError
 	)
+	if errors.As(err, &request) {
+		err = request.Err // without the URL, which the sentence begins with
+	}
 	id, _, _ := strings.Cut(c.Token, "=")
 	switch {
 	case proxmox.IsNotAuthorized(err):
 		return fmt.Errorf("proxmox VE at %s refuses the token %s: make it with `pveum user token add`, or set its secret again with `pulumi config set --secret em-infra:proxmoxToken`", c.Endpoint, id)
-	case errors.As(err, &authority), errors.As(err, &hostname):
-		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or set `pulumi config set em-infra:proxmoxInsecure true`", c.Endpoint, err)
+	case errors.As(err, &certificate):
+		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or run `pulumi config set em-infra:proxmoxInsecure true`", c.Endpoint, certificate.Err)
 	case errors.As(err, &lookup):
-		return fmt.Errorf("the name in %s is unknown (%w): correct em-infra:proxmoxEndpoint", c.Endpoint, err)
+		return fmt.Errorf("the name in %s is unknown (%w): correct it with `pulumi config set em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
 	default:
-		return fmt.Errorf("proxmox VE does not answer at %s (%w): is the host on, and em-infra:proxmoxEndpoint right?", c.Endpoint, err)
+		return fmt.Errorf("proxmox VE does not answer at %s (%w): start the host, or correct the endpoint with `pulumi config set em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
 	}
 }

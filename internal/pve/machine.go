@@ -13,30 +13,41 @@ import (
 )
 
 // Host is a Proxmox VE host with which recovery settles what a killed run left on it.
-type Host struct{ client *proxmox.Client }
+type Host struct {
+	client   *proxmox.Client
+	interval time.Duration
+	// patience is how long a lock may outlast the last task before it counts as left behind.
+	patience time.Duration
+}
 
 var _ recovery.Host = Host{}
 
-// NewHost connects to a host. The error is [ErrToken].
+// NewHost is the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
 func NewHost(c Connection) (Host, error) {
 	client, err := c.Client()
-	return Host{client: client}, err
+	return Host{client: client, interval: settleInterval, patience: lockPatience}, err
 }
 
 const (
 	settleInterval = time.Second
 	// settleTimeout is what the provider gives a clone (timeoutClone).
 	settleTimeout = 30 * time.Minute
-	// lockPatience is how long a lock may outlast the last task before it counts as left behind.
-	lockPatience = 15 * time.Second
+	lockPatience  = 15 * time.Second
 	// taskHistory is more than a small host does between two runs.
 	taskHistory = 500
 )
 
 // Settle implements [recovery.Host]. A lock that no task holds any more is an error that names the command to remove it.
 func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
+	machine, err := h.settle(ctx, node, vmid)
+	if err != nil && ctx.Err() != nil {
+		return nil, fmt.Errorf("wait for VM %d on %s: %w", vmid, node, context.Cause(ctx))
+	}
+	return machine, err
+}
+
+func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
+	limit := time.After(settleTimeout)
 	idleSince := time.Now()
 	for {
 		machine, err := h.machine(ctx, node, vmid)
@@ -44,8 +55,7 @@ func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 			return nil, err
 		}
 		if machine.Lock == "" {
-			started, err := h.wasStarted(ctx, node, machine)
-			return &recovery.Machine{Name: machine.Name, Started: started}, err
+			return h.settled(ctx, node, machine)
 		}
 		busy, err := h.isWorking(ctx, node)
 		if err != nil {
@@ -54,15 +64,25 @@ func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 		if busy {
 			idleSince = time.Now()
 		}
-		if time.Since(idleSince) > lockPatience {
+		if time.Since(idleSince) > h.patience {
 			return nil, fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", vmid, node, machine.Lock)
 		}
 		select {
 		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-limit:
 			return nil, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
-		case <-time.After(settleInterval):
+		case <-time.After(h.interval):
 		}
 	}
+}
+
+func (h Host) settled(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
+	started, err := h.wasStarted(ctx, node, machine)
+	if err != nil {
+		return nil, err
+	}
+	return &recovery.Machine{Name: machine.Name, Started: started}, nil
 }
 
 // Delete implements [recovery.Host].
@@ -75,14 +95,14 @@ func (h Host) Delete(ctx context.Context, node string, vmid int) error {
 	var upid proxmox.UPID
 	path := fmt.Sprintf("/nodes/%s/qemu/%d?purge=1&destroy-unreferenced-disks=1", node, vmid)
 	if err := h.client.Delete(ctx, path, &upid); err != nil {
-		return fmt.Errorf("delete VM %d on %s: %w", vmid, node, err)
+		return fmt.Errorf("delete VM %d on %s: %w: delete it there, then run up again", vmid, node, err)
 	}
 	task := proxmox.NewTask(upid, h.client)
-	if err := task.Wait(ctx, settleInterval, settleTimeout); err != nil {
+	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return fmt.Errorf("delete VM %d on %s: %w", vmid, node, err)
 	}
 	if task.IsFailed {
-		return fmt.Errorf("delete VM %d on %s: %s", vmid, node, task.ExitStatus)
+		return fmt.Errorf("delete VM %d on %s: Proxmox VE says %q: delete it there, then run up again", vmid, node, task.ExitStatus)
 	}
 	return nil
 }
@@ -90,17 +110,27 @@ func (h Host) Delete(ctx context.Context, node string, vmid int) error {
 // machine returns nil for a VMID that is free.
 func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.VirtualMachine, error) {
 	machine, err := h.node(node).VirtualMachine(ctx, vmid)
-	if err != nil && strings.Contains(err.Error(), "does not exist") {
-		return nil, nil // Proxmox VE says so in words only
+	switch {
+	case err == nil:
+		return machine, nil
+	case isNoSuchVM(err):
+		return nil, nil
+	case proxmox.IsNotAuthorized(err):
+		return nil, fmt.Errorf("the token may not look at VM %d on %s: give it the privilege VM.Audit, then run up again", vmid, node)
+	default:
+		return nil, fmt.Errorf("look at VM %d on %s: %w", vmid, node, err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("VM %d on %s: %w", vmid, node, err)
-	}
-	return machine, nil
+}
+
+// isNoSuchVM reads Proxmox VE's words, its only sign: "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not
+// exist" with the status 500 (pve-guest-common, AbstractConfig.pm, load_config).
+func isNoSuchVM(err error) bool {
+	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }
 
 // wasStarted says whether a machine runs or ever did. Proxmox VE keeps no such mark, but a list of tasks; those of a
-// machine that had this VMID before end with its removal.
+// machine that had this VMID before end with its removal. Times are whole seconds: a start in the second of a removal
+// counts, since a machine that is taken for a used one is left alone, and the other mistake would delete one.
 func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.VirtualMachine) (bool, error) {
 	if machine.Status != "stopped" {
 		return true, nil
@@ -118,7 +148,7 @@ func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.Virt
 			started = later(started, task.StartTime)
 		}
 	}
-	return started.After(removed), nil
+	return !started.IsZero() && !started.Before(removed), nil
 }
 
 // isWorking says whether a task is going on that makes machines. A clone is listed under its source, so the VMID is of no

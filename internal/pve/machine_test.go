@@ -1,0 +1,156 @@
+package pve_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/recovery"
+)
+
+const patience = 5 * time.Second
+
+func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		prepare func(*emulated)
+		want    *recovery.Machine
+	}{
+		{"free VMID", func(*emulated) {}, nil},
+		{"stopped, never started", func(e *emulated) { e.clone() }, &recovery.Machine{Name: name}},
+		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Name: name, Started: true}},
+		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Name: name, Started: true}},
+		{"removed", func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy() }, nil},
+		{
+			"made again after one that ran was removed",
+			func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy(); e.clone() },
+			&recovery.Machine{Name: name},
+		},
+		{
+			"the same within one second, in doubt for the machine",
+			func(e *emulated) {
+				e.mustNow(http.MethodPost, clonePath(), cloneParams)
+				e.mustNow(http.MethodPost, vmPath("/status/start"), nil)
+				e.mustNow(http.MethodPost, vmPath("/status/stop"), nil)
+				e.mustNow(http.MethodDelete, vmPath(""), nil)
+				e.mustNow(http.MethodPost, clonePath(), cloneParams)
+			},
+			&recovery.Machine{Name: name, Started: true},
+		},
+		{
+			"another machine's start is not ours",
+			func(e *emulated) {
+				e.clone()
+				e.must(http.MethodPost, clonePath(), url.Values{"newid": {"103"}, "name": {"other"}, "full": {"1"}})
+				e.must(http.MethodPost, "/qemu/103/status/start", nil)
+			},
+			&recovery.Machine{Name: name},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e := newHost(t, nil)
+			test.prepare(e)
+			machine, err := e.host(patience).Settle(t.Context(), node, vmid)
+			require.NoError(t, err)
+			require.Equal(t, test.want, machine)
+		})
+	}
+}
+
+// slowClones is a pace at which a clone takes about a second.
+func slowClones(t *testing.T) func(*proxmox.Config) {
+	t.Helper()
+	slow, err := pace.New(float64(time.Second) / float64(pace.VMClone))
+	require.NoError(t, err)
+	return func(c *proxmox.Config) { c.Pace = slow }
+}
+
+func TestSettleWaitsForTheTask(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, slowClones(t))
+	e.begin(http.MethodPost, clonePath(), cloneParams)
+	// Less than the clone takes: a task that works is given all the time that it needs.
+	machine, err := e.host(200*time.Millisecond).Settle(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Name: name}, machine)
+}
+
+func TestSettleIsInterrupted(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, slowClones(t))
+	e.begin(http.MethodPost, clonePath(), cloneParams)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	time.AfterFunc(200*time.Millisecond, func() { cancel(errors.New("interrupt signal received")) })
+	_, err := e.host(patience).Settle(ctx, node, vmid)
+	require.EqualError(t, err, "wait for VM 102 on vmhost: interrupt signal received")
+}
+
+func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
+	t.Parallel()
+	hostClock := newClock()
+	config := hostConfig(t, hostClock)
+	slowClones(t)(&config)
+	e := newHost(t, func(c *proxmox.Config) { *c = config })
+	e.begin(http.MethodPost, clonePath(), cloneParams)
+	require.NoError(t, e.server.Close()) // the power goes out in the middle of the clone
+
+	again := serve(t, config, hostClock)
+	_, err := again.host(100*time.Millisecond).Settle(t.Context(), node, vmid)
+	require.EqualError(t, err, "VM 102 on vmhost is locked (clone) and no task works on it: run `qm unlock 102` on vmhost, then run up again")
+}
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	host := e.host(patience)
+	require.NoError(t, host.Delete(t.Context(), node, vmid), "a machine that is gone is deleted")
+	e.clone()
+	require.NoError(t, host.Delete(t.Context(), node, vmid))
+	machine, err := host.Settle(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Nil(t, machine)
+}
+
+func TestDeleteLeavesARunningMachineAlone(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	e.clone()
+	e.start()
+	host := e.host(patience)
+	require.EqualError(t, host.Delete(t.Context(), node, vmid),
+		"delete VM 102 on vmhost: 500 VM 102 is running - destroy failed: delete it there, then run up again")
+	machine, err := host.Settle(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Name: name, Started: true}, machine)
+}
+
+func TestMachinesThatMayNotBeSeen(t *testing.T) {
+	t.Parallel()
+	hostClock := newClock()
+	config := hostConfig(t, hostClock)
+	config.Tokens[0].Role, config.Tokens[0].Privileges = "NoAudit", []string{"Sys.Audit"}
+	e := serve(t, config, hostClock)
+	_, err := e.host(patience).Settle(t.Context(), node, vmid)
+	require.EqualError(t, err, "the token may not look at VM 102 on vmhost: give it the privilege VM.Audit, then run up again")
+	require.EqualError(t, e.host(patience).Delete(t.Context(), node, vmid), err.Error())
+}
+
+func TestSettleOnAHostThatFails(t *testing.T) {
+	t.Parallel()
+	faults := proxmox.NewFaultSet(pace.Pace{}, [32]byte{1})
+	e := newHost(t, func(c *proxmox.Config) { c.Faults = faults })
+	e.clone()
+	require.NoError(t, faults.Set(proxmox.Fault{Name: "unreachable", Endpoint: "/nodes/{node}/tasks"}))
+	machine, err := e.host(patience).Settle(t.Context(), node, vmid)
+	require.Nil(t, machine, "nothing is concluded from a list that was not had")
+	require.ErrorContains(t, err, "tasks of VM 102 on vmhost: ")
+}
