@@ -3,7 +3,9 @@ package recovery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
@@ -45,22 +47,24 @@ func ClearPending(ctx context.Context, deployment *apitype.DeploymentV3, host Ho
 }
 
 // ClearHalfMade settles the machines whose creation failed half way. The engine keeps them in the state and would update
-// them, which never starts a machine; one that was never started is deleted and left to be made anew. It changes the
-// deployment and returns one sentence for each thing that was done.
+// them, which never starts a machine; one that was never started is deleted and left to be made anew. One that was
+// started is whole, and only a change of it failed: that is left to the engine. It changes the deployment and returns one
+// sentence for each thing that was done.
 func ClearHalfMade(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (done []string, err error) {
-	var kept []apitype.ResourceV3
-	for _, resource := range deployment.Resources {
-		if resource.Type != typeVM || len(resource.InitErrors) == 0 {
-			kept = append(kept, resource)
+	for _, resource := range slices.Clone(deployment.Resources) {
+		if resource.Type != typeVM || len(resource.InitErrors) == 0 || resource.Delete {
 			continue
 		}
 		sentence, err := clearMachine(ctx, resource, host)
+		if errors.Is(err, errStarted) {
+			continue
+		}
 		if err != nil {
 			return done, err
 		}
+		forget(deployment, resource.URN)
 		done = append(done, sentence)
 	}
-	deployment.Resources = kept
 	return done, nil
 }
 
@@ -81,6 +85,9 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 		return "", fmt.Errorf("unfinished creation of %s: %w", unfinished.URN.Name(), err)
 	}
 	vmid := int(wanted.VMID)
+	if wanted.Node == "" || vmid == 0 {
+		return "", fmt.Errorf("unfinished creation of %s: the state does not say which VM on which host: restore the state from a backup", unfinished.URN.Name())
+	}
 	machine, err := host.Settle(ctx, wanted.Node, vmid)
 	switch {
 	case err != nil:
@@ -90,7 +97,7 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 	case machine.Name != wanted.Name:
 		return "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", vmid, wanted.Node, machine.Name, wanted.Name)
 	case machine.Started:
-		return "", startedError(wanted, vmid)
+		return "", &startedError{vmid: vmid, leftover: wanted}
 	}
 	if err := host.Delete(ctx, wanted.Node, vmid); err != nil {
 		return "", err
@@ -98,7 +105,17 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", vmid, wanted.Name), nil
 }
 
+// errStarted is wrapped by every startedError.
+var errStarted = errors.New("the machine was started")
+
 // startedError leaves alone what only its owner may decide on.
-func startedError(wanted leftover, vmid int) error {
-	return fmt.Errorf("VM %[1]d (%[2]s) was started by a run that ended before it could note so, and is left alone: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again", vmid, wanted.Name, wanted.Node)
+type startedError struct {
+	vmid int
+	leftover
 }
+
+func (e *startedError) Error() string {
+	return fmt.Sprintf("VM %[1]d (%[2]s) was started by a run that ended before it could note so, and is left alone: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again", e.vmid, e.Name, e.Node)
+}
+
+func (e *startedError) Unwrap() error { return errStarted }

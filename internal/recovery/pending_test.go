@@ -17,6 +17,8 @@ type host struct {
 	machine *recovery.Machine
 	err     error
 	deleted []int
+
+	deleteErr error
 }
 
 func (h *host) Settle(context.Context, string, int) (*recovery.Machine, error) {
@@ -24,8 +26,10 @@ func (h *host) Settle(context.Context, string, int) (*recovery.Machine, error) {
 }
 
 func (h *host) Delete(_ context.Context, _ string, vmid int) error {
-	h.deleted = append(h.deleted, vmid)
-	return nil
+	if h.deleteErr == nil {
+		h.deleted = append(h.deleted, vmid)
+	}
+	return h.deleteErr
 }
 
 func pendingMachine() *apitype.DeploymentV3 {
