@@ -1,6 +1,8 @@
 package proxmox_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,3 +28,5 @@ const (
 	eventually = 5 * time.Second
 	tick       = time.Millisecond
 )
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
