@@ -49,10 +49,15 @@ func ReadDescription(dir string) (Description, error) {
 	if err != nil {
 		return d, err
 	}
-	if err := json.Unmarshal(text, &d); err != nil {
-		return d, fmt.Errorf("%s: %w: delete the folder %s to begin anew", descriptionFile(dir), err, dir)
+	if err := json.Unmarshal(text, &d); err != nil || !d.isWhole() {
+		// Without the cause, which could quote the token.
+		return Description{}, fmt.Errorf("%s is damaged: delete the folder %s to begin anew", descriptionFile(dir), dir)
 	}
 	return d, nil
+}
+
+func (d Description) isWhole() bool {
+	return d.Stack != "" && d.Host != "" && d.Network.IsValid() && d.Proxmox.IsValid() && d.Factory.IsValid() && d.Token != ""
 }
 
 // write puts the description in place at once, so that nobody reads half of it.

@@ -38,13 +38,13 @@ type Options struct {
 }
 
 // Serve is the lab: it takes the folder, opens the host in it or makes one, listens, tells whoever started it, and ends
-// with ctx. The state is in the folder when it returns.
+// with ctx. The state is in the folder when it returns. A lab whose folder is removed ends by itself, with an error.
 func Serve(ctx context.Context, o Options) error {
-	release, err := lock(o.Dir)
+	held, err := lock(o.Dir)
 	if err != nil {
 		return sayReady(err)
 	}
-	defer release()
+	defer held.release()
 	description, err := describe(o)
 	if err != nil {
 		return sayReady(err)
@@ -53,15 +53,19 @@ func Serve(ctx context.Context, o Options) error {
 	if err != nil {
 		return sayReady(err)
 	}
-	defer func() { host.close(o.Log) }()
-	listeners, err := listen(description)
+	defer host.close(o.Log)
+	listeners, err := listen(description, o.Dir)
 	if err != nil {
 		return sayReady(err)
 	}
-	if err := errors.Join(description.write(o.Dir), sayReady(nil)); err != nil {
+	defer listeners.close()
+	if err := description.write(o.Dir); err != nil {
+		return sayReady(err)
+	}
+	if err := sayReady(nil); err != nil {
 		return err
 	}
-	return host.serve(ctx, listeners)
+	return host.serveWhileHeld(ctx, held, listeners)
 }
 
 // emulation is the host, its machines and the Image Factory.
@@ -72,15 +76,24 @@ type emulation struct {
 	files   []*os.File
 }
 
-func open(o Options, d Description) (_ *emulation, err error) {
+// open opens all of it, or nothing.
+func open(o Options, d Description) (*emulation, error) {
 	e := &emulation{factory: factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics")))}
+	if err := e.openHost(o, d); err != nil {
+		e.close(o.Log)
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *emulation) openHost(o Options, d Description) error {
 	speed, err := pace.New(d.TimeScale)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	nodeLog, hostLog, err := e.openLogs(o.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.fleet, err = talos.NewFleet(talos.Config{
 		StateDir:   filepath.Join(o.Dir, "nodes"),
@@ -89,7 +102,7 @@ func open(o Options, d Description) (_ *emulation, err error) {
 		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
 		Hosts:     hosts(o.Inventory),
@@ -100,7 +113,7 @@ func open(o Options, d Description) (_ *emulation, err error) {
 		Seed:      sha256.Sum256([]byte(o.Stack)),
 		StateFile: filepath.Join(o.Dir, "host.json"),
 	})
-	return e, err
+	return err
 }
 
 // openLogs opens the call logs, JSON lines of what was asked of the nodes and of the host.
@@ -116,6 +129,18 @@ func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
 		e.files = append(e.files, *log.file)
 	}
 	return nodes, host, nil
+}
+
+// serveWhileHeld answers until ctx ends, one of the servers cannot go on, or the folder is gone.
+func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, l listeners) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go held.watch(ctx, func() { end(errFolderGone) })
+	err := e.serve(ctx, l)
+	if errors.Is(context.Cause(ctx), errFolderGone) {
+		return errors.Join(errFolderGone, err)
+	}
+	return err
 }
 
 // serve answers until ctx ends or one of the servers cannot go on.
@@ -137,7 +162,13 @@ func (e *emulation) serve(ctx context.Context, l listeners) error {
 
 // close takes the host down before its machines, so that it does not take their end for a power-off.
 func (e *emulation) close(log *slog.Logger) {
-	problems := []error{e.host.Close(), e.fleet.Close()}
+	var problems []error
+	if e.host != nil {
+		problems = append(problems, e.host.Close())
+	}
+	if e.fleet != nil {
+		problems = append(problems, e.fleet.Close())
+	}
 	for _, file := range e.files {
 		problems = append(problems, file.Close())
 	}
@@ -155,20 +186,26 @@ func ignoreClosed(err error) error {
 
 type listeners struct{ proxmox, factory net.Listener }
 
-func listen(d Description) (l listeners, err error) {
-	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API"); err != nil {
+// close is for listeners that were never served, too; to close one twice does no harm.
+func (l listeners) close() {
+	l.proxmox.Close()
+	l.factory.Close()
+}
+
+func listen(d Description, dir string) (l listeners, err error) {
+	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API", dir); err != nil {
 		return l, err
 	}
-	if l.factory, err = listenOn(d.Factory, "the Image Factory"); err != nil {
+	if l.factory, err = listenOn(d.Factory, "the Image Factory", dir); err != nil {
 		l.proxmox.Close()
 	}
 	return l, err
 }
 
-func listenOn(address netip.AddrPort, what string) (net.Listener, error) {
+func listenOn(address netip.AddrPort, what, dir string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address.String())
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again", what, address, address.Port())
+		return nil, fmt.Errorf("%s of the lab listens on %s, which another process has taken: find it with `ss -ltnp 'sport = :%d'`, end it, and start the lab again; or delete %s to begin anew with other ports", what, address, address.Port(), dir)
 	}
 	return listener, err
 }

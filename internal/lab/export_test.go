@@ -1,0 +1,19 @@
+package lab
+
+import (
+	"net/netip"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+)
+
+// ChooseNetwork is chooseNetwork for tests.
+func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
+	return chooseNetwork(inv, dir)
+}
+
+// Hosts is hosts for tests.
+func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
+
+// Write is write for tests.
+func (d Description) Write(dir string) error { return d.write(dir) }

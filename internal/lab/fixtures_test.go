@@ -1,0 +1,143 @@
+package lab_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab"
+)
+
+const (
+	// roleVariable makes the test binary a lab's process: "serve" is a real one, "mute" one that ends without a word.
+	roleVariable = "EM_INFRA_TEST_ROLE"
+	dirVariable  = "EM_INFRA_TEST_DIR"
+)
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(roleVariable) {
+	case "serve":
+		os.Exit(serveAsProcess())
+	case "mute":
+		os.Exit(1)
+	case "slow":
+		time.Sleep(time.Minute)
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func serveAsProcess() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	inv, err := inventory.Parse("inventory", []byte(clusterYAML), []byte(nodesYAML))
+	if err == nil {
+		err = lab.Serve(ctx, options(os.Getenv(dirVariable), inv))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func options(dir string, inv *inventory.Inventory) lab.Options {
+	noDelay := 0.0
+	return lab.Options{
+		Dir: dir, Stack: "k3s-dev", Inventory: inv, TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
+}
+
+// The third byte of the network is one that no other lab of this machine is likely to have.
+const (
+	clusterYAML = `apiVersion: em-infra/v1alpha1
+kind: Cluster
+name: k3s-dev
+kubernetes: {endpoint: {vip: 192.168.217.10}}
+network: {cidr: 192.168.217.0/24, gateway: 192.168.217.1, bridge: vmbr0}
+proxmox: {host: vmhost, isoStorage: local, diskStorage: tank, template: {vmid: 9000}}
+`
+	nodesYAML = `apiVersion: em-infra/v1alpha1
+kind: Nodes
+nodes:
+  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.217.11}
+  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.217.21}
+`
+)
+
+func parse(t *testing.T, cluster, nodes string) *inventory.Inventory {
+	t.Helper()
+	inv, err := inventory.Parse("inventory", []byte(cluster), []byte(nodes))
+	require.NoError(t, err)
+	return inv
+}
+
+// labDir is the folder of a lab in a project of its own.
+func labDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), ".lab", "k3s-dev")
+	require.NoError(t, os.MkdirAll(dir, 0o700))
+	return dir
+}
+
+// process is the test binary in a role.
+func process(t *testing.T, role, dir string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	command := exec.Command(self)
+	command.Env = append(os.Environ(), roleVariable+"="+role, dirVariable+"="+dir)
+	return command
+}
+
+// start starts a lab in a process of its own, which is stopped when the test ends. It does not choose its ports itself,
+// since labs of several projects that do so at once may choose the same.
+func start(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := lab.ReadDescription(dir); errors.Is(err, lab.ErrNoLab) {
+		require.NoError(t, described(t).Write(dir))
+	}
+	require.NoError(t, lab.Start(t.Context(), dir, process(t, "serve", dir)))
+	t.Cleanup(func() {
+		_, err := lab.Stop(context.Background(), dir)
+		require.NoError(t, err)
+	})
+}
+
+func running(t *testing.T, dir string) int {
+	t.Helper()
+	pid, err := lab.Running(dir)
+	require.NoError(t, err)
+	return pid
+}
+
+// freePort is a loopback address on which nobody listens.
+func freePort(t *testing.T) netip.AddrPort {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	return netip.MustParseAddrPort(listener.Addr().String())
+}
+
+// described is a description of a lab such as the one that a lab chooses for itself.
+func described(t *testing.T) lab.Description {
+	t.Helper()
+	return lab.Description{
+		Stack: "k3s-dev", Host: "vmhost", Network: netip.MustParsePrefix("127.20.217.0/24"), Proxmox: freePort(t), Factory: freePort(t),
+		Token: "em-infra@pve!rehearsal=madeup", TimeScale: 0.25,
+	}
+}

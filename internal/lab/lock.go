@@ -1,0 +1,125 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// lookInterval is how often a lab looks whether its folder is still there.
+	lookInterval = 500 * time.Millisecond
+	// nameTimeout is how long a lab that has just taken its folder may need to write down its process ID.
+	nameTimeout  = time.Second
+	nameInterval = 10 * time.Millisecond
+)
+
+// errFolderGone is why a lab ends by itself.
+var errFolderGone = errors.New("the folder of the lab was removed, so the lab ends")
+
+var errLocked = errors.New("a lab runs in this folder already: see it with `em-infra lab status`")
+
+func lockFile(dir string) string { return filepath.Join(dir, "lab.lock") }
+
+// wholeFile is a lock on a file (fcntl(2), open file description locks): it belongs to the open file, ends with the
+// process however that ends, and can be asked about without being taken.
+func wholeFile() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart} }
+
+// Running returns the process ID of the lab that runs in a folder, 0 when none does.
+func Running(dir string) (int, error) {
+	file, err := os.Open(lockFile(dir))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	for deadline := time.Now().Add(nameTimeout); ; time.Sleep(nameInterval) {
+		held := wholeFile()
+		if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, held); err != nil {
+			return 0, fmt.Errorf("%s: %w", lockFile(dir), err)
+		}
+		if held.Type == unix.F_UNLCK {
+			return 0, nil
+		}
+		text, err := io.ReadAll(io.NewSectionReader(file, 0, 64))
+		if err != nil {
+			return 0, err
+		}
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			return pid, nil
+		}
+		if time.Now().After(deadline) {
+			return 0, fmt.Errorf("a lab runs in %s, but does not say which process it is: find it with `fuser %s`, end it, and start the lab again", dir, lockFile(dir))
+		}
+	}
+}
+
+// hold is a lab's hold on its folder.
+type hold struct{ file *os.File }
+
+// lock makes this process the lab of a folder.
+func lock(dir string) (*hold, error) {
+	file, err := os.OpenFile(lockFile(dir), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, wholeFile())
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		err = errLocked
+	}
+	if err == nil {
+		err = errors.Join(file.Truncate(0), writeAt(file, strconv.Itoa(os.Getpid())+"\n"))
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &hold{file: file}, nil
+}
+
+func writeAt(file *os.File, text string) error {
+	_, err := file.WriteAt([]byte(text), 0)
+	return err
+}
+
+func (h *hold) release() { h.file.Close() }
+
+// watch calls gone when the folder is removed, or another one has its name; else it ends with ctx. A lab without its
+// folder could not be stopped by anybody who does not know its process.
+func (h *hold) watch(ctx context.Context, gone func()) {
+	ticker := time.NewTicker(lookInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if !h.isInPlace() {
+				gone()
+				return
+			}
+		}
+	}
+}
+
+func (h *hold) isInPlace() bool {
+	held, err := h.file.Stat()
+	if err != nil {
+		return true // it is open, so this says nothing of the folder
+	}
+	found, err := os.Stat(h.file.Name())
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	return os.SameFile(held, found)
+}
