@@ -1,8 +1,11 @@
 package proxmox
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -136,4 +139,36 @@ func (i iface) show(priority int) shownInterface {
 		BridgeVLANAware: flag(i["bridge_vlan_aware"] == "1"), BridgeVIDs: i["bridge_vids"], VLANID: i["vlan-id"],
 		VLANDevice: i["vlan-raw-device"],
 	}
+}
+
+const maxVLAN = 4094
+
+// The names that tell a VLAN's number, and those with a dot its device as well.
+var dottedVLAN, numberedVLAN = regexp.MustCompile(`^(\S+)\.(\d+)$`), regexp.MustCompile(`^vlan(\d+)$`)
+
+// setVLAN derives the device and the number of a VLAN from its name, which counts for more than what was asked for
+// (INotify.pm, __read_etc_network_interfaces and __write_etc_network_interfaces).
+func (i iface) setVLAN(others map[string]iface, name string) error {
+	dotted, numbered := dottedVLAN.FindStringSubmatch(name), numberedVLAN.FindStringSubmatch(name)
+
+	switch {
+	case dotted != nil:
+		i["vlan-raw-device"], i["vlan-id"] = dotted[1], dotted[2]
+	case i["vlan-raw-device"] == "":
+		return errors.New("missing vlan-raw-device option")
+	case numbered != nil:
+		i["vlan-id"] = numbered[1]
+	case i["vlan-id"] == "":
+		return errors.New("missing vlan-id option")
+	}
+
+	if id, err := strconv.Atoi(i["vlan-id"]); err != nil || id > maxVLAN {
+		return fmt.Errorf("vlan '%s' - vlan-id %s should be <= %d", name, i["vlan-id"], maxVLAN)
+	}
+
+	if _, ok := others[i["vlan-raw-device"]]; !ok {
+		return fmt.Errorf("vlan '%s' - unable to find parent '%s'", name, i["vlan-raw-device"])
+	}
+
+	return nil
 }

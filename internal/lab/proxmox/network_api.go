@@ -149,6 +149,10 @@ func (n *network) fill(i iface, name string, params schema.Params) error {
 		i[key] = params.Get(key)
 	}
 
+	if i["type"] == "vlan" {
+		return i.setVLAN(n.current(), name)
+	}
+
 	return nil
 }
 

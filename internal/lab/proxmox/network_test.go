@@ -17,7 +17,7 @@ func TestBridges(t *testing.T) {
 		"iface": {"vmbr1"}, "type": {"bridge"}, "autostart": {"1"}, "cidr": {"10.1.0.1/24"}, "comments": {"k8s"},
 		"bridge_vlan_aware": {"1"}, "mtu": {"9000"},
 	}, nil)
-	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=eno1.20 type=vlan vlan-id=20 vlan-raw-device=eno1"), nil)
+	l.ok(http.MethodPost, "/nodes/vmhost/network", values("iface=eno1.20 type=vlan"), nil)
 
 	var bridge map[string]any
 
@@ -31,7 +31,7 @@ func TestBridges(t *testing.T) {
 	var vlan map[string]any
 
 	l.ok(http.MethodGet, "/nodes/vmhost/network/eno1.20", nil, &vlan)
-	require.Equal(t, "20", vlan["vlan-id"], "numbers that the provider reads as text are text")
+	require.Equal(t, "20", vlan["vlan-id"], "from its name; text, as the provider reads it")
 	require.Equal(t, "eno1", vlan["vlan-raw-device"])
 
 	// Nothing is in force before the reload.
@@ -156,4 +156,42 @@ func TestMappings(t *testing.T) {
 		"vendor_name": "NVIDIA Corporation", "device_name": "GA102 [GeForce RTX 3090]",
 		"subsystem_vendor": "0x1458", "subsystem_device": "0x403b",
 	}}, devices)
+}
+
+// TestVLANNames checks what a VLAN's name tells of it.
+func TestVLANNames(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		asked, id, device, err string
+	}{
+		"dotted":               {asked: "iface=eno1.20", id: "20", device: "eno1"},
+		"dotted, contradicted": {asked: "iface=eno1.20 vlan-id=7 vlan-raw-device=vmbr0", id: "20", device: "eno1"},
+		"numbered":             {asked: "iface=vlan30 vlan-raw-device=eno1", id: "30", device: "eno1"},
+		"own name":             {asked: "iface=storage vlan-raw-device=eno1 vlan-id=40", id: "40", device: "eno1"},
+		"no device":            {asked: "iface=vlan30", err: "missing vlan-raw-device option"},
+		"no number":            {asked: "iface=storage vlan-raw-device=eno1", err: "missing vlan-id option"},
+		"too big":              {asked: "iface=eno1.4095", err: "vlan 'eno1.4095' - vlan-id 4095 should be <= 4094"},
+		"no parent":            {asked: "iface=eno7.20", err: "vlan 'eno7.20' - unable to find parent 'eno7'"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			l := newLab(t, nil)
+			asked := values(test.asked + " type=vlan")
+
+			if test.err != "" {
+				require.Equal(t, "500 "+test.err, l.do(http.MethodPost, "/nodes/vmhost/network", asked).Status)
+				return
+			}
+
+			l.ok(http.MethodPost, "/nodes/vmhost/network", asked, nil)
+
+			var got map[string]any
+
+			l.ok(http.MethodGet, "/nodes/vmhost/network/"+asked.Get("iface"), nil, &got)
+			require.Equal(t, []any{test.id, test.device}, []any{got["vlan-id"], got["vlan-raw-device"]})
+		})
+	}
 }

@@ -87,6 +87,7 @@ func (s *Server) listNodes(c *call) (any, error) {
 	list := make([]nodeEntry, len(s.config.Hosts))
 	for i, host := range s.config.Hosts {
 		list[i] = s.nodeEntry(c.identity, host)
+		list[i].Fingerprint = s.fingerprint
 	}
 
 	return list, nil

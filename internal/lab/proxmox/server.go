@@ -7,6 +7,7 @@ package proxmox
 
 import (
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -42,8 +43,9 @@ type Server struct {
 	workers workers
 	saver   saver
 	boots   sync.Once
-	// down is set while the host reboots; guarded by mu.
-	down bool
+	// down is set while the host reboots, fingerprint is that of the certificate that is served; guarded by mu.
+	down        bool
+	fingerprint string
 }
 
 // NewServer builds the host that the configuration describes, or restores it from its state file. Mistakes in the
@@ -107,6 +109,8 @@ func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error
 		return listener.Close()
 	}
 
+	s.certify(certificate)
+
 	if err := s.bootOnce(); err != nil && !errors.Is(err, errClosed) {
 		return errors.Join(err, listener.Close())
 	}
@@ -117,6 +121,18 @@ func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error
 	}
 
 	return err
+}
+
+// certify remembers what the nodes say of their certificate (Certificate.pm, get_certificate_fingerprint). All share one.
+func (s *Server) certify(certificate tls.Certificate) {
+	if len(certificate.Certificate) == 0 {
+		return
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.fingerprint = strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(certificate.Certificate[0])), " ", ":")
 }
 
 type discard struct{}

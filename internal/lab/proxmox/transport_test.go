@@ -3,6 +3,7 @@ package proxmox_test
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -216,4 +217,29 @@ func TestOnlyHTTP1AndModernTLS(t *testing.T) {
 
 	_, err = negotiate(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS11, tls.VersionTLS11 })
 	require.ErrorContains(t, err, "protocol version not supported")
+}
+
+// TestFingerprint checks that nodes name the certificate that they serve; the provider fails on nodes that do not.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	var served string
+
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(l.base, "https://"), l.http.Transport.(*http.Transport).TLSClientConfig.Clone())
+	require.NoError(t, err)
+
+	for _, b := range sha256.Sum256(connection.ConnectionState().PeerCertificates[0].Raw) {
+		served += fmt.Sprintf(":%02X", b)
+	}
+
+	require.NoError(t, connection.Close())
+
+	var nodes []struct {
+		Fingerprint string `json:"ssl_fingerprint"`
+	}
+
+	l.ok(http.MethodGet, "/nodes", nil, &nodes)
+	require.Equal(t, served[1:], nodes[0].Fingerprint)
 }
