@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -12,24 +13,45 @@ import (
 	"golang.org/x/term"
 )
 
-// confirm asks before anything is changed, unless the answer came with the command. Where nobody can answer, it refuses.
-func (s *session) confirm(ctx context.Context, yes bool, deed string) error {
-	if yes {
+// checkConsent refuses early where consent is needed and nobody can be asked for it.
+func (s *session) checkConsent() error {
+	if s.consent == "" || isTerminal(s.in) {
 		return nil
 	}
-	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return refused(fmt.Errorf("nobody is here to be asked: look at `em-infra preview`, then add --yes to %s", deed))
+	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview --stack %s%s`, then add --yes to %s", s.workspace.Stack, s.labFlag(), s.consent)
+}
+
+func isTerminal(in io.Reader) bool {
+	file, isFile := in.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd()))
+}
+
+// confirm shows what would be done and asks, unless the answer came with the command.
+func (s *session) confirm(ctx context.Context) error {
+	if s.consent == "" {
+		return nil
 	}
-	if _, err := s.stack.Preview(ctx, optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(os.Stderr)); err != nil {
+	if _, err := s.stack.Preview(ctx, optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)); err != nil {
 		return s.failed(ctx, "preview", err)
 	}
-	fmt.Fprintf(s.out, "\nType the name of the stack, %s, to %s: ", s.workspace.Stack, deed)
-	answer, err := bufio.NewReader(os.Stdin).ReadString('\n')
-	if err != nil {
-		return err
+	return s.ask(ctx)
+}
+
+// ask takes the stack's name for a yes and everything else for a no.
+func (s *session) ask(ctx context.Context) error {
+	fmt.Fprintf(s.out, "\nType the name of the stack, %s, to %s: ", s.workspace.Stack, s.consent)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(s.in).ReadString('\n') // an end without an answer is a no
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		return refused(context.Cause(ctx))
+	case name := <-answer:
+		if name != s.workspace.Stack {
+			return refused(errors.New("not confirmed; nothing was touched"))
+		}
+		return nil
 	}
-	if strings.TrimSpace(answer) != s.workspace.Stack {
-		return refused(errors.New("not confirmed; nothing was touched"))
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/spf13/cobra"
@@ -17,17 +16,17 @@ func newDestroyCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{}, command.OutOrStdout())
+			s, err := openSession(ctx, flags, want{consent: "delete all of it"}, streamsOf(command))
 			if err != nil {
 				return err
 			}
 			if err := s.recover(ctx, false); err != nil {
 				return err
 			}
-			if err := s.confirm(ctx, flags.yes, "delete all of it"); err != nil {
+			if err := s.confirm(ctx); err != nil {
 				return err
 			}
-			if _, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(os.Stderr)); err != nil {
+			if _, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err)); err != nil {
 				return s.failed(ctx, "destroy", err)
 			}
 			if err := s.forgetCredentials(); err != nil {

@@ -64,7 +64,7 @@ func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Invent
 			return err
 		}
 		if err := lab.Start(ctx, w.Dir, labProcess(w, timeScale)); err != nil {
-			return fmt.Errorf("%w (log: %s)", err, lab.LogFile(w.Dir))
+			return fmt.Errorf("%w (log: %s)", err, workspace.Nearby(lab.LogFile(w.Dir)))
 		}
 	} else if timeScale != "" {
 		return refused(fmt.Errorf("the lab runs already (process %d): stop it before you give it another time scale", pid))
@@ -132,7 +132,7 @@ func newLabStopCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case stopped:
-				fmt.Fprintf(command.OutOrStdout(), "the lab of %s is stopped; `em-infra lab start --stack %s` brings it back as it was\n", w.Stack, w.Stack)
+				fmt.Fprintf(command.OutOrStdout(), "the lab of %s is stopped; `%s` brings it back as it was\n", w.Stack, typed("lab start --stack %s", w.Stack))
 			default:
 				fmt.Fprintf(command.OutOrStdout(), "the lab of %s was not running\n", w.Stack)
 			}
@@ -176,13 +176,22 @@ func newLabStatusCommand() *cobra.Command {
 func labOf(w *workspace.Workspace) (lab.Description, int, error) {
 	d, err := lab.ReadDescription(w.Dir)
 	if errors.Is(err, lab.ErrNoLab) {
-		return d, 0, refused(fmt.Errorf("there is no lab of %s yet: start one with `em-infra lab start --stack %s`", w.Stack, w.Stack))
+		return d, 0, refused(fmt.Errorf("there is no lab of %[1]s yet: start one with `em-infra lab start --stack %[1]s`", w.Stack))
 	}
 	if err != nil {
 		return d, 0, err
 	}
 	pid, err := lab.Running(w.Dir)
 	return d, pid, err
+}
+
+// runningLab is labOf for those who need the lab to answer.
+func runningLab(w *workspace.Workspace) (lab.Description, error) {
+	d, pid, err := labOf(w)
+	if err == nil && pid == 0 {
+		err = refused(fmt.Errorf("the lab of %[1]s is not running: start it with `em-infra lab start --stack %[1]s`", w.Stack))
+	}
+	return d, err
 }
 
 func newLabEnvCommand() *cobra.Command {
@@ -200,6 +209,8 @@ func newLabEnvCommand() *cobra.Command {
 			if _, _, err := labOf(w); err != nil {
 				return err
 			}
+			// The CLI prefers this one to the file, and a shell may know it for another stack.
+			fmt.Fprintln(command.OutOrStdout(), "unset PULUMI_CONFIG_PASSPHRASE")
 			environment := w.Environment()
 			for _, name := range []string{"PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE"} {
 				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name, shellQuote(environment[name]))

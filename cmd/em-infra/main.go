@@ -4,26 +4,31 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	os.Exit(run(context.Background(), streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
+}
 
-// run executes one command and returns the exit code. The first Ctrl-C asks the command to end well; a second one is
-// the default: it ends the process.
-func run(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+// run executes one command and returns the exit code. What went wrong is one sentence on the error stream.
+func run(ctx context.Context, s streams, args []string) int {
+	ctx, stop := withInterrupts(ctx, s.err)
 	defer stop()
-	context.AfterFunc(ctx, stop)
 
 	command := newRootCommand()
 	command.SetArgs(args)
+	command.SetIn(s.in)
+	command.SetOut(s.out)
+	command.SetErr(s.err)
 	err := command.ExecuteContext(ctx)
 	if text := errorText(err); text != "" {
-		fmt.Fprintln(os.Stderr, text)
+		if errors.Is(context.Cause(ctx), errInterrupted) {
+			text = "interrupted; the same command goes on from here"
+		}
+		fmt.Fprintln(s.err, asTyped(text))
 	}
 	return exitCode(err)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
@@ -24,11 +22,11 @@ our back.`,
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{newStack: true}, command.OutOrStdout())
+			s, err := openSession(ctx, flags, want{newStack: true}, streamsOf(command))
 			if err != nil {
 				return err
 			}
-			options := []optpreview.Option{optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(os.Stderr)}
+			options := []optpreview.Option{optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)}
 			if refresh {
 				options = append(options, optpreview.Refresh())
 			}

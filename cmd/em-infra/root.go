@@ -1,10 +1,14 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
 
 func newRootCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:           "em-infra",
+		Use:           toolName,
 		Short:         "Talos Linux Kubernetes clusters on Proxmox VE, from two inventory files",
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -18,5 +22,24 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 	)
+	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
+		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))
+	})
+	for _, group := range append(command.Commands(), command) {
+		if group.HasSubCommands() {
+			refuseUnknown(group)
+		}
+	}
 	return command
+}
+
+// refuseUnknown makes a misspelt command an error; cobra would print the help and call that a success.
+func refuseUnknown(group *cobra.Command) {
+	group.Args = cobra.ArbitraryArgs
+	group.RunE = func(group *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return group.Help()
+		}
+		return refused(fmt.Errorf("%q is no command of %s: see `%s --help`", args[0], group.CommandPath(), group.CommandPath()))
+	}
 }

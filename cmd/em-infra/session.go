@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"time"
@@ -28,8 +27,9 @@ type session struct {
 	stack     auto.Stack
 	state     engine.State
 	host      pve.Connection
-	out       io.Writer
+	consent   string // what is asked for before anything is changed; empty when that was answered
 	started   time.Time
+	streams
 }
 
 // want is what a command needs of the stack.
@@ -38,19 +38,24 @@ type want struct {
 	startLab bool
 	// newStack makes the stack if it is not there.
 	newStack bool
+	// consent is the deed that a person has to agree to, as in "type the name of the stack to …"; empty for none.
+	consent string
 }
 
 // openSession gets everything ready, cheapest check first, and touches nothing that is real.
-func openSession(ctx context.Context, flags stackFlags, wanted want, out io.Writer) (*session, error) {
-	s := &session{out: out, started: time.Now()}
+func openSession(ctx context.Context, flags stackFlags, wanted want, streams streams) (*session, error) {
+	s := &session{streams: streams, started: time.Now()}
 	var err error
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)
 	}
-	if err := checkSecrets(s.workspace); err != nil {
+	if !flags.yes {
+		s.consent = wanted.consent
+	}
+	if err := s.checkOperator(wanted); err != nil {
 		return nil, refused(err)
 	}
-	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: out})
+	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: s.out})
 	if err != nil {
 		return nil, err
 	}
@@ -60,11 +65,9 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, out io.Writ
 	if err := tools.Populate(s.workspace.Home); err != nil {
 		return nil, err
 	}
-	var rehearsed lab.Description
-	if s.workspace.Rehearsed {
-		if rehearsed, err = s.enterLab(ctx, wanted.startLab); err != nil {
-			return nil, err
-		}
+	rehearsed, err := s.enterLab(ctx, wanted.startLab)
+	if err != nil {
+		return nil, err
 	}
 	if err := s.selectStack(ctx, tools, wanted.newStack); err != nil {
 		return nil, err
@@ -78,13 +81,25 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, out io.Writ
 	return s, nil
 }
 
-// checkSecrets refuses early what the engine would refuse after minutes.
-func checkSecrets(w *workspace.Workspace) error {
-	if w.Rehearsed {
+// checkOperator refuses early what would be refused after minutes: that somebody is missing, a secret, or the lab.
+func (s *session) checkOperator(wanted want) error {
+	if err := s.checkConsent(); err != nil {
+		return err
+	}
+	if !s.workspace.Rehearsed {
+		return checkSecrets(s.workspace)
+	}
+	if wanted.startLab {
 		return nil
 	}
-	if os.Getenv("PULUMI_CONFIG_PASSPHRASE") == "" && os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE") == "" {
-		return errors.New("the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without")
+	_, err := runningLab(s.workspace)
+	return err
+}
+
+// checkSecrets looks for what opens the real host.
+func checkSecrets(w *workspace.Workspace) error {
+	if err := checkPassphrase(); err != nil {
+		return err
 	}
 	found, err := w.HasToken()
 	if err == nil && !found {
@@ -93,22 +108,42 @@ func checkSecrets(w *workspace.Workspace) error {
 	return err
 }
 
-// enterLab moves the session onto the lab's network.
+// checkPassphrase looks where the CLI does (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase): an
+// empty passphrase is one.
+func checkPassphrase() error {
+	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
+		return nil
+	}
+	file := os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE")
+	if file == "" {
+		return errors.New("the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without")
+	}
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("the file that PULUMI_CONFIG_PASSPHRASE_FILE names is not there (%w): correct the name, or add --lab to rehearse without", err)
+	}
+	return nil
+}
+
+// enterLab moves the session of a rehearsal onto the lab's network.
 func (s *session) enterLab(ctx context.Context, start bool) (lab.Description, error) {
+	if !s.workspace.Rehearsed {
+		return lab.Description{}, nil
+	}
 	if start {
 		if err := startLab(ctx, s.workspace, s.inventory, "", s.out); err != nil {
 			return lab.Description{}, err
 		}
 	}
-	d, pid, err := labOf(s.workspace)
+	d, err := runningLab(s.workspace)
 	if err != nil {
 		return d, err
 	}
-	if pid == 0 {
-		return d, refused(fmt.Errorf("the lab of %s is not running: start it with `em-infra lab start --stack %s`", s.workspace.Stack, s.workspace.Stack))
+	moved, err := s.inventory.Rebase(d.Network)
+	if err != nil {
+		return d, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
 	}
-	s.inventory, err = s.inventory.Rebase(d.Network)
-	return d, err
+	s.inventory = moved
+	return d, nil
 }
 
 func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) (err error) {
@@ -131,13 +166,13 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	}
 	if create {
 		s.stack, err = stacks.Upsert(ctx, embedding)
-		return err
+		return said(err)
 	}
 	s.stack, err = stacks.Select(ctx, embedding)
 	if errors.Is(err, stacks.ErrNoStack) {
 		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
 	}
-	return err
+	return said(err)
 }
 
 // cli is the Pulumi CLI among the tools.
@@ -157,13 +192,13 @@ func cli(tools *toolchain.Installed) (*engine.Command, error) {
 func (s *session) configure(ctx context.Context, rehearsed lab.Description) error {
 	config, err := s.stack.GetAllConfig(ctx)
 	if err != nil {
-		return err
+		return said(err)
 	}
 	if s.workspace.Rehearsed {
 		wanted := rehearsalConfig(s.workspace, rehearsed)
 		if differs(config, wanted) {
 			if err := s.stack.SetAllConfig(ctx, wanted); err != nil {
-				return err
+				return said(err)
 			}
 			config = wanted
 		}

@@ -38,13 +38,18 @@ func (s *session) summarize(outputs stacks.Outputs) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	lab := ""
-	if s.workspace.Rehearsed {
-		lab = " --lab"
-	}
 	fmt.Fprintf(s.out, "  kubeconfig   %s\n  talosconfig  %s\n", workspace.Nearby(s.kubeconfigFile()), workspace.Nearby(s.talosconfigFile()))
-	fmt.Fprintf(s.out, "next: em-infra preview --stack %[1]s%[2]s · em-infra destroy --stack %[1]s%[2]s\n", s.workspace.Stack, lab)
+	place := "--stack " + s.workspace.Stack + s.labFlag()
+	fmt.Fprintf(s.out, "next: %s · %s\n", typed("preview %s", place), typed("destroy %s", place))
 	return nil
+}
+
+// labFlag is what a command that is to follow needs so that it stays where this one was.
+func (s *session) labFlag() string {
+	if s.workspace.Rehearsed {
+		return " --lab"
+	}
+	return ""
 }
 
 // forgetCredentials removes what opens a cluster that is gone.

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
@@ -22,17 +22,17 @@ func newUpCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{startLab: true, newStack: true}, command.OutOrStdout())
+			s, err := openSession(ctx, flags, want{startLab: true, newStack: true, consent: "bring it up"}, streamsOf(command))
 			if err != nil {
 				return err
 			}
 			if err := s.recover(ctx, true); err != nil {
 				return err
 			}
-			if err := s.confirm(ctx, flags.yes, "bring it up"); err != nil {
+			if err := s.confirm(ctx); err != nil {
 				return err
 			}
-			result, err := s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(os.Stderr), optup.SuppressOutputs())
+			result, err := s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs())
 			if err != nil {
 				return s.failed(ctx, "up", err)
 			}
@@ -50,11 +50,8 @@ func newUpCommand() *cobra.Command {
 }
 
 // failed is the end of a run that the engine has reported on: what is left to say is what it means for the next one.
-func (s *session) failed(ctx interface{ Err() error }, verb string, err error) error {
-	again := fmt.Sprintf("em-infra %s --stack %s", verb, s.workspace.Stack)
-	if s.workspace.Rehearsed {
-		again += " --lab"
-	}
+func (s *session) failed(ctx context.Context, verb string, err error) error {
+	again := typed("%s --stack %s%s", verb, s.workspace.Stack, s.labFlag())
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(s.out, "\ninterrupted; the state is saved and says what exists. Go on with: %s\n", again)

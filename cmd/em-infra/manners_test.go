@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/blang/semver"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine"
+)
+
+func TestCalledAs(t *testing.T) {
+	t.Parallel()
+	for program, name := range map[string]string{
+		"em-infra":                "em-infra",
+		"/usr/local/bin/em-infra": "em-infra",
+		"/tmp/go-build2835131277/b001/exe/em-infra":                                                              "go run ./cmd/em-infra",
+		"/home/u/.cache/go-build/12/121c92294556f76127fa1b4db6871c0f7e607e2a44c44ba03f0f56cf765ecb1a-d/em-infra": "go run ./cmd/em-infra",
+		"/tmp/go-build2835131277/b001/em-infra.test":                                                             "em-infra",
+	} {
+		require.Equal(t, name, calledAs(program), program)
+	}
+}
+
+func TestSaid(t *testing.T) {
+	t.Parallel()
+	quoted := func(stderr string) error {
+		return errors.New("failed to select stack: exit status 255\ncode: 255\nstdout: \nstderr: " + stderr + "\n")
+	}
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+		code int
+	}{
+		{"none", nil, "", exitOK},
+		{"another", errors.New("no such file"), "no such file", exitFailed},
+		{"the CLI's", quoted("warning: old\nerror: could not open the bucket"), "pulumi says: could not open the bucket", exitFailed},
+		{
+			"wrong passphrase", quoted("error: get stack secrets manager: incorrect passphrase"),
+			"the passphrase is not that of the stack's secrets: set PULUMI_CONFIG_PASSPHRASE_FILE to the file that holds it", exitRefused,
+		},
+		{"nothing that the CLI called an error", quoted("panic"), quoted("panic").Error(), exitFailed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			err := said(test.err)
+			require.Equal(t, test.want, errorText(err))
+			require.Equal(t, test.code, exitCode(err))
+		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, exitOK, exitCode(nil))
+	require.Equal(t, exitFailed, exitCode(errors.New("x")))
+	require.Equal(t, exitFailed, exitCode(failedSilently()))
+	require.Equal(t, exitChanges, exitCode(changesFound()))
+	require.Equal(t, exitRefused, exitCode(refused(errors.New("x"))))
+	require.NoError(t, refused(nil))
+}
+
+// engineInMidWork prints what it is told, and ends when it is told twice.
+const engineInMidWork = `#!/bin/sh
+trap 'trap "echo twice; exit 2" INT; echo once' INT
+echo working
+while :; do sleep 0.02; done
+`
+
+// The test sends real signals to its own process, so it does not run beside others.
+func TestInterrupts(t *testing.T) {
+	cli := filepath.Join(t.TempDir(), "pulumi")
+	require.NoError(t, os.WriteFile(cli, []byte(engineInMidWork), 0o700)) //nolint:gosec // it is to be run
+	var said bytes.Buffer
+	ctx, stop := withInterrupts(t.Context(), &said)
+	defer stop()
+
+	stdout, _, code, err := engine.NewCommand(cli, semver.MustParse("3.254.0")).Run(ctx, t.TempDir(), nil, []io.Writer{onLine(func(line string) {
+		if line != "twice\n" {
+			require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGINT))
+		}
+	})}, nil, nil)
+	require.Equal(t, "working\nonce\ntwice\n", stdout)
+	require.Equal(t, 2, code)
+	require.ErrorIs(t, err, errInterrupted)
+	require.Equal(t, "\ninterrupted: what is under way is finished first; Ctrl-C again ends it at once\n", said.String())
+}
+
+// onLine calls for every write.
+type onLine func(string)
+
+func (f onLine) Write(text []byte) (int, error) {
+	f(string(text))
+	return len(text), nil
+}
+
+func TestAnInterruptIsOneSentence(t *testing.T) {
+	project(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	t.Setenv(talosconfigVariable, "context: x\ncontexts: {x: {}}")
+	time.AfterFunc(300*time.Millisecond, func() { _ = syscall.Kill(os.Getpid(), syscall.SIGTERM) })
+	require.Equal(t, outcome{err: "interrupted; the same command goes on from here\n", code: exitFailed},
+		em(ctx, "node", "wait", "--address", "127.0.0.1"))
+}
+
+// A reader that has seen enough, as in `em-infra up | head`, must not end a run in the middle. Only a write to the standard
+// output can end a process, so the test is one of its own.
+func TestABrokenPipeIsNoEnd(t *testing.T) {
+	const inside = "EM_INFRA_TEST_BROKEN_PIPE"
+	if os.Getenv(inside) != "" {
+		withInterrupts(t.Context(), io.Discard)
+		_, err := os.Stdout.WriteString("x")
+		fmt.Fprint(os.Stderr, err)
+		os.Exit(exitChanges) // at once: the test's own report would go to the pipe, too
+	}
+	reader, writer, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
+	defer writer.Close()
+	var errs bytes.Buffer
+	process := exec.Command("/proc/self/exe", "-test.run=^TestABrokenPipeIsNoEnd$")
+	process.Env = append(os.Environ(), inside+"=yes")
+	process.Stdout, process.Stderr = writer, &errs
+	require.EqualError(t, process.Run(), "exit status 2")
+	require.Equal(t, "write /dev/stdout: broken pipe", errs.String())
+}

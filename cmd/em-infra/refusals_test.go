@@ -1,0 +1,118 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCommandLinesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	const noStack = "no stack is named: add --stack NAME, e.g. --stack k3s-dev"
+	for _, test := range []struct {
+		args     []string
+		sentence string
+	}{
+		{[]string{"up"}, noStack},
+		{[]string{"preview", "--lab"}, noStack},
+		{[]string{"destroy", "--yes"}, noStack},
+		{[]string{"lab", "start"}, noStack},
+		{[]string{"lab", "stop"}, noStack},
+		{[]string{"lab", "status"}, noStack},
+		{[]string{"lab", "env"}, noStack},
+		{[]string{"upp"}, "\"upp\" is no command of em-infra: see `em-infra --help`"},
+		{[]string{"lab", "strat"}, "\"strat\" is no command of em-infra lab: see `em-infra lab --help`"},
+		{[]string{"tools", "instal"}, "\"instal\" is no command of em-infra tools: see `em-infra tools --help`"},
+		{[]string{"up", "--stcak", "k3s-dev"}, "unknown flag: --stcak: see `em-infra up --help`"},
+		{[]string{"lab", "start", "--time-scale", "fast"}, "invalid argument \"fast\" for \"--time-scale\" flag: strconv.ParseFloat: parsing \"fast\": invalid syntax: see `em-infra lab start --help`"},
+		{[]string{"node", "wait", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
+	} {
+		t.Run(test.args[0], func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, refusal(test.sentence), em(t.Context(), test.args...))
+		})
+	}
+}
+
+func TestHelpIsASuccess(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{}, {"--help"}, {"lab"}, {"tools", "--help"}} {
+		result := em(t.Context(), args...)
+		require.Equal(t, exitOK, result.code)
+		require.Contains(t, result.out, "Usage:")
+		require.Empty(t, result.err)
+	}
+}
+
+func TestNoProjectHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{{"up"}, {"preview", "--lab"}, {"destroy"}, {"lab", "status"}} {
+		require.Equal(t, refusal("no Pulumi.yaml of project em-infra here or in a folder above: change into a clone of em-infra"),
+			em(t.Context(), append(args, "--stack", "k3s-dev")...))
+	}
+}
+
+func TestStackNamesThatLeadElsewhere(t *testing.T) {
+	root := project(t)
+	before := files(t, root)
+	for _, args := range [][]string{{"up", "--lab", "--yes"}, {"lab", "start"}, {"destroy", "--yes"}} {
+		require.Equal(t, refusal(`".." is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit`),
+			em(t.Context(), append(args, "--stack", "..")...))
+	}
+	require.Equal(t, before, files(t, root))
+}
+
+func TestNobodyIsHereToBeAsked(t *testing.T) {
+	root := project(t)
+	before := files(t, root)
+	require.Equal(t, refusal("nobody is here to be asked: look at `em-infra preview --stack k3s-dev --lab`, then add --yes to bring it up"),
+		em(t.Context(), "up", "--stack", "k3s-dev", "--lab"))
+	require.Equal(t, refusal("nobody is here to be asked: look at `em-infra preview --stack k3s-dev`, then add --yes to delete all of it"),
+		em(t.Context(), "destroy", "--stack", "k3s-dev"))
+	require.Equal(t, before, files(t, root))
+}
+
+func TestSecretsThatAreMissing(t *testing.T) {
+	root := project(t)
+	preview := func() outcome { return em(t.Context(), "preview", "--stack", "k3s-dev") }
+
+	require.Equal(t, refusal("the passphrase of the stack's secrets is not set: put it into a file and run "+
+		"`export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without"), preview())
+
+	file := filepath.Join(root, "passphrase")
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", file)
+	require.Equal(t, refusal("the file that PULUMI_CONFIG_PASSPHRASE_FILE names is not there (stat "+file+": no such file or directory): "+
+		"correct the name, or add --lab to rehearse without"), preview())
+
+	const noToken = "Pulumi.k3s-dev.yaml holds no Proxmox API token: run `pulumi config set --stack k3s-dev --secret " +
+		"em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without"
+	writeFile(t, file, "made up")
+	require.Equal(t, refusal(noToken), preview())
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "")
+	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "")
+	require.Equal(t, refusal(noToken), preview(), "an empty passphrase is one")
+}
+
+func TestLabThatDoesNotRun(t *testing.T) {
+	root := project(t)
+	const none = "there is no lab of k3s-dev yet: start one with `em-infra lab start --stack k3s-dev`"
+	for _, args := range [][]string{{"preview", "--lab"}, {"destroy", "--lab", "--yes"}, {"lab", "status"}, {"lab", "env"}} {
+		require.Equal(t, refusal(none), em(t.Context(), append(args, "--stack", "k3s-dev")...))
+	}
+	stoppedLab(t, root)
+	const stopped = "the lab of k3s-dev is not running: start it with `em-infra lab start --stack k3s-dev`"
+	for _, args := range [][]string{{"preview", "--lab"}, {"destroy", "--lab", "--yes"}} {
+		require.Equal(t, refusal(stopped), em(t.Context(), append(args, "--stack", "k3s-dev")...))
+	}
+	require.Equal(t, outcome{out: "the lab of k3s-dev was not running\n"}, em(t.Context(), "lab", "stop", "--stack", "k3s-dev"))
+}
+
+func TestNodeWaitWithoutATalosconfig(t *testing.T) {
+	t.Setenv(talosconfigVariable, "")
+	require.Equal(t, refusal("EM_INFRA_TALOSCONFIG is empty: put the stack's output talosconfig there"),
+		em(t.Context(), "node", "wait", "--address", "127.0.0.1"))
+	t.Setenv(talosconfigVariable, "nonsense")
+	require.Equal(t, outcome{err: "the talosconfig cannot be read: give the stack's output talosconfig as it is\n", code: exitFailed},
+		em(t.Context(), "node", "wait", "--address", "127.0.0.1"))
+}
