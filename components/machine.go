@@ -1,10 +1,12 @@
 package components
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // Role is what a machine does in its cluster.
@@ -44,6 +46,11 @@ type Machine struct {
 	DiskGiB int
 	// DiskStorage holds the system disk and the cloud-init drive. Required.
 	DiskStorage string
+	// DataDisks are further disks, mounted by Talos. Default: none. One more is added with a reboot, one less is taken from
+	// the machine with all its data.
+	DataDisks []DataDisk
+	// Cards are further network cards. Default: none. A change reboots the machine.
+	Cards []Card
 	// Tags in Proxmox VE. Default: none. A change is made in place.
 	Tags []string
 	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none.
@@ -55,6 +62,40 @@ type Machine struct {
 	// Patches are raw Talos machine-config patches, merged last. Default: none.
 	Patches []string
 }
+
+// DataDisk is a further disk of a machine.
+type DataDisk struct {
+	// SizeGiB is its size in GiB. Required. It can grow in place, with a reboot; it cannot shrink.
+	SizeGiB int
+	// Storage that holds it. Required. A change moves the disk.
+	Storage string
+	// Mount is the name of the Talos user volume on it, mounted at /var/mnt/<Mount>. Required. A change loses the data.
+	Mount string
+}
+
+// Card is a further network card of a machine.
+type Card struct {
+	// MAC of the card. Required.
+	MAC net.HardwareAddr
+	// Bridge of Proxmox VE. Required.
+	Bridge string
+	// VLAN tag; 0 is untagged.
+	VLAN int
+	// Address with the length of its subnet. Default: the zero value, none.
+	Address netip.Prefix
+	// MTU in bytes. Default: 1500.
+	MTU int
+}
+
+// Addressing is how a machine gets its address at first boot. The same address stands in its configuration.
+type Addressing string
+
+const (
+	// AddressingNoCloud writes it to the cloud-init drive.
+	AddressingNoCloud Addressing = "nocloud"
+	// AddressingDHCP relies on a reservation for the machine's MAC, which the network's owner makes.
+	AddressingDHCP Addressing = "dhcp"
+)
 
 // Startup is the place of a machine in the order at boot and shutdown of the host.
 type Startup struct {
@@ -76,6 +117,8 @@ type NodeNetwork struct {
 	Nameservers []netip.Addr
 	// TimeServers give the time. Default: those of Talos.
 	TimeServers []string
+	// Addressing at first boot. Default: AddressingNoCloud. A change concerns machines that are made after it.
+	Addressing Addressing
 	// Bridge of Proxmox VE. Required.
 	Bridge string
 	// VLAN tag; 0 is untagged.
@@ -98,6 +141,10 @@ func (m Machine) withDefaults() Machine {
 	if m.CPUType == "" {
 		m.CPUType = defaultCPUType
 	}
+	m.Cards = slices.Clone(m.Cards)
+	for i := range m.Cards {
+		m.Cards[i].MTU = cmp.Or(m.Cards[i].MTU, defaultMTU)
+	}
 	return m
 }
 
@@ -105,6 +152,7 @@ func (n NodeNetwork) withDefaults() NodeNetwork {
 	if n.MTU == 0 {
 		n.MTU = defaultMTU
 	}
+	n.Addressing = cmp.Or(n.Addressing, AddressingNoCloud)
 	return n
 }
 
@@ -123,7 +171,32 @@ func (m Machine) validate() error {
 		require(m.MemoryMiB > 0, "MemoryMiB", "give the memory in MiB"),
 		require(m.DiskGiB >= templateDiskGiB, "DiskGiB", fmt.Sprintf("%d is smaller than the template's disk: give at least %d", m.DiskGiB, templateDiskGiB)),
 		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
+		m.validateDataDisks(),
+		m.validateCards(),
 	)
+}
+
+func (m Machine) validateDataDisks() error {
+	var problems []error
+	for i, disk := range m.DataDisks {
+		at := fmt.Sprintf("DataDisks[%d]", i)
+		problems = append(problems,
+			require(disk.SizeGiB > 0, at+".SizeGiB", "give the size in GiB"),
+			require(disk.Storage != "", at+".Storage", "name the storage"),
+			require(disk.Mount != "", at+".Mount", "name the volume"))
+	}
+	return errors.Join(problems...)
+}
+
+func (m Machine) validateCards() error {
+	var problems []error
+	for i, card := range m.Cards {
+		at := fmt.Sprintf("Cards[%d]", i)
+		problems = append(problems,
+			require(len(card.MAC) == 6, at+".MAC", "give the 6 bytes of a hardware address"),
+			require(card.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"))
+	}
+	return errors.Join(problems...)
 }
 
 func (n NodeNetwork) validate() error {
@@ -131,6 +204,7 @@ func (n NodeNetwork) validate() error {
 		require(len(n.Subnets) > 0, "Subnets", "give at least one"),
 		require(len(n.Gateways) > 0, "Gateways", "give at least one"),
 		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
+		require(n.Addressing == "" || n.Addressing == AddressingNoCloud || n.Addressing == AddressingDHCP, "Addressing", fmt.Sprintf("%q is unknown: use AddressingNoCloud or AddressingDHCP", n.Addressing)),
 	)
 }
 

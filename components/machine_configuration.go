@@ -65,6 +65,16 @@ func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
 }
 
 func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
+	var (
+		cards   []machineconfig.Card
+		volumes []machineconfig.Volume
+	)
+	for _, card := range m.Cards {
+		cards = append(cards, machineconfig.Card{MAC: card.MAC, Address: card.Address, MTU: card.MTU})
+	}
+	for _, disk := range m.DataDisks {
+		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Serial: disk.serial()})
+	}
 	return machineconfig.Node{
 		Name:         m.Name,
 		ControlPlane: m.Role == RoleControlPlane,
@@ -72,6 +82,8 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 		Addresses:    m.Addresses,
 		Gateways:     n.Gateways,
 		MTU:          n.MTU,
+		Cards:        cards,
+		Volumes:      volumes,
 		InstallDisk:  systemDisk,
 		Labels:       m.Labels,
 		Taints:       m.Taints,

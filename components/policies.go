@@ -1,15 +1,19 @@
 package components
 
-import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
 
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from, first booted from
 // and first addressed with are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted
 // first.
-func clonedMachine() pulumi.ResourceOption {
+func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges([]string{"cdrom", "clone", "initialization", neverSet}),
+		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization"}, neverSet(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
@@ -18,14 +22,20 @@ func clonedMachine() pulumi.ResourceOption {
 // that no drive is enabled, whatever was written (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges([]string{"cdrom.enabled", neverSet}),
+		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, neverSet(1)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
 
 // neverSet are the speed limits of disks: the provider fills zeros in and reads none back, which would be a difference in
-// every preview (F22).
-const neverSet = "disks[0].speed"
+// every preview (F22). Its bridge knows no wildcard in a path.
+func neverSet(disks int) []string {
+	paths := make([]string, disks)
+	for i := range paths {
+		paths[i] = fmt.Sprintf("disks[%d].speed", i)
+	}
+	return paths
+}
 
 // keptISO: a machine whose CD-ROM names a deleted ISO does not start again, so the file outlives the template.
 func keptISO() pulumi.ResourceOption {

@@ -57,7 +57,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn([]pulumi.Resource{a.Template.VM}), clonedMachine())
+		pulumi.Parent(n), pulumi.DependsOn([]pulumi.Resource{a.Template.VM}), clonedMachine(1+len(a.Machine.DataDisks)))
 	if err != nil {
 		return err
 	}

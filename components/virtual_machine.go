@@ -1,6 +1,10 @@
 package components
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
@@ -71,10 +75,10 @@ func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.
 		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(m.Cores), Sockets: pulumi.Int(m.Sockets), Type: pulumi.String(m.CPUType)},
 		Memory:          memory(m.MemoryMiB),
 		ScsiHardware:    pulumi.String(scsiController),
-		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, m.DiskStorage, m.DiskGiB)},
+		Disks:           disks(m),
 		Cdrom:           cdrom(template.ISO),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
-		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{networkDevice(m, n)},
+		NetworkDevices:  networkDevices(m, n),
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
@@ -93,6 +97,28 @@ func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.
 
 // cloneRetries: clones of one template may meet at its lock, which Proxmox VE holds for a second only (F18).
 const cloneRetries = 3
+
+func disks(m Machine) vm.VirtualMachineDiskArray {
+	array := vm.VirtualMachineDiskArray{disk(systemInterface, m.DiskStorage, m.DiskGiB)}
+	for i, data := range m.DataDisks {
+		further := disk(fmt.Sprintf("scsi%d", i+1), data.Storage, data.SizeGiB)
+		further.Serial = pulumi.String(data.serial())
+		array = append(array, further)
+	}
+	return array
+}
+
+// longestSerial is what QEMU takes (qemu-server, Drive.pm).
+const longestSerial = 20
+
+// serial is how Talos tells the disk from others: the volume's name, or what stands for one that is too long.
+func (d DataDisk) serial() string {
+	if len(d.Mount) <= longestSerial {
+		return d.Mount
+	}
+	sum := sha256.Sum256([]byte(d.Mount))
+	return d.Mount[:longestSerial-9] + "-" + hex.EncodeToString(sum[:4])
+}
 
 func disk(device, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
 	return vm.VirtualMachineDiskArgs{
@@ -130,33 +156,27 @@ func memory(mib int) vm.VirtualMachineMemoryArgs {
 	return vm.VirtualMachineMemoryArgs{Dedicated: pulumi.Int(mib), Floating: pulumi.Int(0)}
 }
 
-func networkDevice(m Machine, n NodeNetwork) vm.VirtualMachineNetworkDeviceArgs {
+func networkDevices(m Machine, n NodeNetwork) vm.VirtualMachineNetworkDeviceArray {
+	array := vm.VirtualMachineNetworkDeviceArray{networkDevice(Card{MAC: m.MAC, Bridge: n.Bridge, VLAN: n.VLAN, MTU: n.MTU})}
+	for _, card := range m.Cards {
+		array = append(array, networkDevice(card))
+	}
+	return array
+}
+
+func networkDevice(c Card) vm.VirtualMachineNetworkDeviceArgs {
 	return vm.VirtualMachineNetworkDeviceArgs{
-		Bridge:     pulumi.String(n.Bridge),
-		MacAddress: pulumi.String(strings.ToUpper(m.MAC.String())),
+		Bridge:     pulumi.String(c.Bridge),
+		MacAddress: pulumi.String(strings.ToUpper(c.MAC.String())),
 		Model:      pulumi.String("virtio"),
-		VlanId:     pulumi.Int(n.VLAN),
-		Mtu:        pulumi.Int(n.MTU),
+		VlanId:     pulumi.Int(c.VLAN),
+		Mtu:        pulumi.Int(c.MTU),
 		Firewall:   pulumi.Bool(false),
 	}
 }
 
-// initialization is the cloud-init drive that gives Talos its address at first boot.
+// initialization is the cloud-init drive that gives Talos its address at first boot, or tells it to ask for one.
 func initialization(m Machine, n NodeNetwork) vm.VirtualMachineInitializationArgs {
-	ip := vm.VirtualMachineInitializationIpConfigArgs{}
-	for _, address := range m.Addresses {
-		gateway := optional("")
-		for _, candidate := range n.Gateways {
-			if candidate.Is4() == address.Addr().Is4() {
-				gateway = optional(candidate.String())
-			}
-		}
-		if address.Addr().Is4() {
-			ip.Ipv4 = vm.VirtualMachineInitializationIpConfigIpv4Args{Address: pulumi.String(address.String()), Gateway: gateway}
-		} else {
-			ip.Ipv6 = vm.VirtualMachineInitializationIpConfigIpv6Args{Address: pulumi.String(address.String()), Gateway: gateway}
-		}
-	}
 	servers := make(pulumi.StringArray, len(n.Nameservers))
 	for i, server := range n.Nameservers {
 		servers[i] = pulumi.String(server.String())
@@ -165,9 +185,35 @@ func initialization(m Machine, n NodeNetwork) vm.VirtualMachineInitializationArg
 		Type:        pulumi.String("nocloud"),
 		DatastoreId: pulumi.String(m.DiskStorage),
 		Interface:   pulumi.String(seedInterface),
-		IpConfigs:   vm.VirtualMachineInitializationIpConfigArray{ip},
+		IpConfigs:   vm.VirtualMachineInitializationIpConfigArray{ipConfig(m, n)},
 		Dns:         vm.VirtualMachineInitializationDnsArgs{Servers: servers},
 	}
+}
+
+func ipConfig(m Machine, n NodeNetwork) vm.VirtualMachineInitializationIpConfigArgs {
+	config := vm.VirtualMachineInitializationIpConfigArgs{}
+	for _, prefix := range m.Addresses {
+		address, gateway := optional(prefix.String()), n.gatewayFor(prefix.Addr())
+		if n.Addressing == AddressingDHCP {
+			address, gateway = optional("dhcp"), nil
+		}
+		if prefix.Addr().Is4() {
+			config.Ipv4 = vm.VirtualMachineInitializationIpConfigIpv4Args{Address: address, Gateway: gateway}
+		} else {
+			config.Ipv6 = vm.VirtualMachineInitializationIpConfigIpv6Args{Address: address, Gateway: gateway}
+		}
+	}
+	return config
+}
+
+// gatewayFor is the default route of an address's family, if there is one.
+func (n NodeNetwork) gatewayFor(address netip.Addr) pulumi.StringPtrInput {
+	for _, gateway := range n.Gateways {
+		if gateway.Is4() == address.Is4() {
+			return pulumi.String(gateway.String())
+		}
+	}
+	return nil
 }
 
 // optional leaves a property out when there is nothing to say.

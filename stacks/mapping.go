@@ -2,7 +2,6 @@ package stacks
 
 import (
 	"net"
-	"net/netip"
 	"slices"
 
 	"github.com/em-infra/em-infra/components"
@@ -57,13 +56,15 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		Host:        n.Host,
 		VMID:        n.VMID,
 		MAC:         net.HardwareAddr(n.MAC[:]),
-		Addresses:   []netip.Prefix{n.Prefix(c)},
+		Addresses:   n.Prefixes(c),
 		Sockets:     n.Sockets,
 		Cores:       n.Cores,
 		CPUType:     n.CPUType,
 		MemoryMiB:   n.MemoryMiB,
 		DiskGiB:     n.DiskGiB,
 		DiskStorage: n.DiskStorage,
+		DataDisks:   dataDisks(n.DataDisks),
+		Cards:       cards(n.Networks),
 		Tags:        tags(c.Proxmox.Tags, n.Tags),
 		Labels:      n.Labels,
 		Taints:      taints(n.Taints),
@@ -79,12 +80,31 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 	return m
 }
 
+func dataDisks(disks []inventory.DataDisk) []components.DataDisk {
+	var mapped []components.DataDisk
+	for _, disk := range disks {
+		mapped = append(mapped, components.DataDisk{SizeGiB: disk.SizeGiB, Storage: disk.Storage, Mount: disk.Mount})
+	}
+	return mapped
+}
+
+func cards(nics []inventory.NIC) []components.Card {
+	var mapped []components.Card
+	for _, nic := range nics {
+		mapped = append(mapped, components.Card{
+			MAC: net.HardwareAddr(nic.MAC[:]), Bridge: nic.Bridge, VLAN: nic.VLAN, Address: nic.Address, MTU: nic.MTU,
+		})
+	}
+	return mapped
+}
+
 func nodeNetwork(n inventory.Network) components.NodeNetwork {
 	return components.NodeNetwork{
-		Subnets:     []netip.Prefix{n.CIDR},
-		Gateways:    []netip.Addr{n.Gateway},
+		Subnets:     n.Subnets(),
+		Gateways:    n.Gateways(),
 		Nameservers: n.Nameservers,
 		TimeServers: n.TimeServers,
+		Addressing:  components.Addressing(n.Addressing),
 		Bridge:      n.Bridge,
 		VLAN:        n.VLAN,
 		MTU:         n.MTU,

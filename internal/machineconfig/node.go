@@ -23,12 +23,26 @@ type Node struct {
 	Gateways []netip.Addr
 	// MTU of the card in bytes.
 	MTU int
+	// Cards are further network cards.
+	Cards []Card
+	// Volumes are data disks, mounted at /var/mnt/<name>. They need contract v1.10.
+	Volumes []Volume
 	// InstallDisk is the device that Talos is installed on, e.g. /dev/sda.
 	InstallDisk string
 	// Labels of the Kubernetes node.
 	Labels map[string]string
 	// Taints of the Kubernetes node, key to value:effect.
 	Taints map[string]string
+}
+
+// Card is a further network card of a node.
+type Card struct {
+	// MAC of the card.
+	MAC net.HardwareAddr
+	// Address with the length of its subnet; the zero value means none.
+	Address netip.Prefix
+	// MTU of the card in bytes.
+	MTU int
 }
 
 // Patches are the documents for one node of a cluster, in the order in which they are merged.
@@ -49,7 +63,11 @@ func Patches(c Cluster, n Node) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %q: hostname: %w", n.Name, err)
 	}
-	return []string{machine, string(hostname)}, nil
+	volumes, err := volumeDocuments(n.Volumes)
+	if err != nil {
+		return nil, fmt.Errorf("node %q: %w", n.Name, err)
+	}
+	return append([]string{machine, string(hostname)}, volumes...), nil
 }
 
 // InstallImage is the patch that names the installer image, e.g. factory.talos.dev/nocloud-installer/<schematic>:v1.12.4.
@@ -64,7 +82,7 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 	return &v1alpha1.MachineConfig{
 		MachineInstall: &v1alpha1.InstallConfig{InstallDisk: n.InstallDisk},
 		MachineNetwork: &v1alpha1.NetworkConfig{
-			NetworkInterfaces: v1alpha1.NetworkDeviceList{device(c, n)},
+			NetworkInterfaces: devices(c, n),
 			NameServers:       addrStrings(c.Nameservers),
 		},
 		MachineKubelet: &v1alpha1.KubeletConfig{
@@ -74,6 +92,28 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 		MachineNodeLabels: n.Labels,
 		MachineNodeTaints: n.Taints,
 	}
+}
+
+func devices(c Cluster, n Node) v1alpha1.NetworkDeviceList {
+	list := v1alpha1.NetworkDeviceList{device(c, n)}
+	for _, card := range n.Cards {
+		list = append(list, furtherDevice(card))
+	}
+	return list
+}
+
+// furtherDevice has no routes: a node has one default route for each IP family.
+func furtherDevice(card Card) *v1alpha1.Device {
+	dhcp := false
+	d := &v1alpha1.Device{
+		DeviceSelector: &v1alpha1.NetworkDeviceSelector{NetworkDeviceHardwareAddress: card.MAC.String()},
+		DeviceMTU:      card.MTU,
+		DeviceDHCP:     &dhcp,
+	}
+	if card.Address.IsValid() {
+		d.DeviceAddresses = []string{card.Address.String()}
+	}
+	return d
 }
 
 func device(c Cluster, n Node) *v1alpha1.Device {

@@ -67,6 +67,13 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 	dual.Addresses = append(dual.Addresses, netip.MustParsePrefix("fd00:20::11/64"))
 	dual.Gateways = append(dual.Gateways, netip.MustParseAddr("fd00:20::1"))
 
+	storage := node("worker-1", false)
+	storage.Cards = []machineconfig.Card{
+		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 2}, Address: netip.MustParsePrefix("10.0.40.21/24"), MTU: 9000},
+		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 3}, MTU: 1500},
+	}
+	storage.Volumes = []machineconfig.Volume{{Name: "models", Serial: "models"}, {Name: "scratch", Serial: "scratch"}}
+
 	for _, test := range []struct {
 		name    string
 		cluster machineconfig.Cluster
@@ -78,6 +85,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 		{"control-plane-v1.12-dual-stack", cluster("v1.12", vip), dual},
 		{"worker-v1.12-vip", cluster("v1.12", vip), node("worker-1", false)},
 		{"worker-v1.12-labels", cluster("v1.12", vip), labelled},
+		{"worker-v1.12-data-disks-and-networks", cluster("v1.12", vip), storage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
