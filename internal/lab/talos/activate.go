@@ -31,7 +31,15 @@ func (s *system) activate(cfg config.Provider) error {
 		s.inBackground(func(ctx context.Context) error { return s.reissue(ctx, cfg) })
 	}
 
-	return s.publishActive(cfg, n)
+	if err := s.publishActive(cfg, n); err != nil {
+		return err
+	}
+
+	if serving { // what the kubelet and the static pods run by may have changed
+		s.tellKubernetes()
+	}
+
+	return nil
 }
 
 func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {

@@ -47,6 +47,8 @@ type Config struct {
 	// OnPowerOff is told of every machine that switches itself off, be it asked by API or by the power button, but not
 	// of PowerOff. It may call the fleet.
 	OnPowerOff func(vmid int)
+	// Kubernetes is told what the nodes run for Kubernetes; nil is nobody.
+	Kubernetes Kubernetes
 }
 
 // Durations of the steps of a machine's life.
@@ -121,6 +123,10 @@ func (c Config) withDefaults() Config {
 
 	if c.OnPowerOff == nil {
 		c.OnPowerOff = func(int) {}
+	}
+
+	if c.Kubernetes == nil {
+		c.Kubernetes = noKubernetes{}
 	}
 
 	return c

@@ -89,6 +89,8 @@ func (f *Fleet) forgetEtcd(data etcd.Data) error {
 
 	f.etcd.Forget(data.Cluster)
 
+	f.config.Kubernetes.ClusterGone(etcd.FormatID(data.Cluster))
+
 	return f.saveEtcd()
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -11,32 +12,80 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
+// errEtcdData is returned for a node that is a member already.
+var errEtcdData = errors.New("etcd data directory is not empty")
+
+// bootstrapEtcd begins a new etcd cluster with this node as its only member.
+func (s *system) bootstrapEtcd(cfg config.Provider) error {
+	n, err := s.network(cfg)
+	if err != nil {
+		return err
+	}
+
+	_, err = s.claimEtcd(func() (etcd.Data, error) {
+		s.etcd.born = true
+
+		return s.fleet.etcd.Bootstrap(n.hostname, s.etcdAddress(cfg, n)), nil
+	})
+	if err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.etcd.stop != nil {
+		close(s.etcd.bootstrapped)
+	}
+
+	return nil
+}
+
+// claimEtcd fills the data directory with the membership that obtain gets, unless it is filled already: a bootstrap and
+// an attempt to join may come at the same time.
+func (s *system) claimEtcd(obtain func() (etcd.Data, error)) (etcd.Data, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if s.disk == nil || !s.disk.read().Etcd.Empty() {
+		return etcd.Data{}, errEtcdData
+	}
+
+	data, err := obtain()
+	if err != nil {
+		return etcd.Data{}, err
+	}
+
+	// a member without data can be removed; data without a member could not be used
+	return data, errors.Join(s.fleet.saveEtcd(), s.disk.change(func(c *contents) { c.Etcd = data }))
+}
+
 // etcdMembership is the membership in the data directory, once there is one: from an earlier boot, from a bootstrap, or
 // by joining the cluster of another control plane.
 func (s *system) etcdMembership(
 	ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{},
 ) (data etcd.Data, joined bool, err error) {
-	if data := s.etcdData(); !data.Empty() {
-		return data, false, nil
-	}
-
 	for {
+		if data := s.etcdData(); !data.Empty() {
+			return data, false, s.firstStart(ctx)
+		}
+
 		changed := s.fleet.etcd.Changed()
 		_, discovered := s.controlPlanes(cfg)
 
-		if data, err := s.joinEtcd(cfg); err == nil {
-			if err := s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdJoin); err != nil {
-				return etcd.Data{}, false, err
-			}
+		data, err := s.joinEtcd(cfg)
 
-			return data, true, nil
-		} else if !errors.Is(err, errCannotJoin) {
+		switch {
+		case err == nil:
+			return data, true, s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdJoin)
+		case errors.Is(err, errEtcdData):
+			continue
+		case !errors.Is(err, errCannotJoin):
 			return etcd.Data{}, false, err
 		}
 
 		select {
 		case <-bootstrapped:
-			return s.etcdData(), false, s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdBootstrap)
 		case <-changed:
 		case <-discovered:
 		case <-ctx.Done():
@@ -45,11 +94,30 @@ func (s *system) etcdMembership(
 	}
 }
 
+// firstStart takes the time of the first start of a member that was bootstrapped in this boot.
+func (s *system) firstStart(ctx context.Context) error {
+	s.mu.Lock()
+	born := s.etcd.born
+	s.etcd.born = false
+	s.mu.Unlock()
+
+	if !born {
+		return nil
+	}
+
+	return s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdBootstrap)
+}
+
 // errCannotJoin says that no cluster takes the node up now; it tries again when something changes.
 var errCannotJoin = errors.New("no etcd cluster to join")
 
-// joinEtcd makes the node a learner in the cluster of the first control plane whose etcd answers.
+// joinEtcd makes the node a learner in the cluster of the first control plane whose etcd lets it.
 func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
+	n, err := s.network(cfg)
+	if err != nil {
+		return etcd.Data{}, err
+	}
+
 	endpoints, _ := s.controlPlanes(cfg)
 
 	for _, endpoint := range endpoints {
@@ -58,14 +126,18 @@ func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
 			continue
 		}
 
-		n, err := s.network(cfg)
-		if err != nil {
-			return etcd.Data{}, err
-		}
+		cluster := other.etcdData().Cluster
 
-		data, err := s.fleet.etcd.AddLearner(other.etcdData().Cluster, n.hostname, s.etcdAddress(cfg, n))
-		if err == nil {
-			return data, s.writeEtcd(data)
+		data, err := s.claimEtcd(func() (etcd.Data, error) {
+			data, err := s.fleet.etcd.AddLearner(cluster, n.hostname, s.etcdAddress(cfg, n))
+			if err != nil {
+				err = fmt.Errorf("%w: %w", errCannotJoin, err)
+			}
+
+			return data, err
+		})
+		if !errors.Is(err, errCannotJoin) {
+			return data, err
 		}
 	}
 
@@ -104,15 +176,4 @@ func (s *system) etcdAddress(cfg config.Provider, n nodeNetwork) netip.Addr {
 	}
 
 	return n.ips()[0]
-}
-
-// writeEtcd writes the data directory and the member list down.
-func (s *system) writeEtcd(data etcd.Data) error {
-	d := s.installed()
-	if d == nil {
-		return errors.New("talos is not installed")
-	}
-
-	// a member without data can be removed; data without a member could not be used
-	return errors.Join(s.fleet.saveEtcd(), d.change(func(c *contents) { c.Etcd = data }))
 }

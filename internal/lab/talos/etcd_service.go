@@ -16,6 +16,7 @@ type etcdControl struct {
 	bootstrapped chan struct{}      // closed when the node has been bootstrapped while the service waited for it
 	stop         context.CancelFunc // nil while the service does not run
 	done         chan struct{}      // closed when it has ended
+	born         bool               // the node was bootstrapped and has not started its member yet
 }
 
 // startEtcd starts the etcd service unless it runs.
@@ -28,7 +29,7 @@ func (s *system) startEtcd(cfg config.Provider) {
 	}
 
 	ctx, cancel := context.WithCancel(s.ctx)
-	control := etcdControl{bootstrapped: make(chan struct{}), stop: cancel, done: make(chan struct{})}
+	control := etcdControl{bootstrapped: make(chan struct{}), stop: cancel, done: make(chan struct{}), born: s.etcd.born}
 	s.etcd = control
 
 	s.background.Go(func() {
@@ -93,35 +94,6 @@ func (s *system) etcdData() etcd.Data {
 	}
 
 	return etcd.Data{}
-}
-
-// errEtcdData is returned for a node that is a member already.
-var errEtcdData = errors.New("etcd data directory is not empty")
-
-// bootstrapEtcd begins a new etcd cluster with this node as its only member.
-func (s *system) bootstrapEtcd(cfg config.Provider) error {
-	n, err := s.network(cfg)
-	if err != nil {
-		return err
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if s.disk == nil || !s.disk.read().Etcd.Empty() {
-		return errEtcdData
-	}
-
-	data := s.fleet.etcd.Bootstrap(n.hostname, s.etcdAddress(cfg, n))
-	if err := errors.Join(s.fleet.saveEtcd(), s.disk.change(func(c *contents) { c.Etcd = data })); err != nil {
-		return err
-	}
-
-	if s.etcd.stop != nil {
-		close(s.etcd.bootstrapped)
-	}
-
-	return nil
 }
 
 // establish publishes the member, as etcd does at every start, and makes one that has just joined a voter as soon as the

@@ -162,5 +162,10 @@ func (s *system) leaveEtcd(ctx context.Context) error {
 		}
 	}
 
-	return errors.Join(s.stopEtcd(), s.writeEtcd(etcd.Data{}), s.fleet.forgetEtcd(data))
+	return errors.Join(
+		s.stopEtcd(),
+		s.fleet.saveEtcd(),
+		s.installed().change(func(c *contents) { c.Etcd = etcd.Data{} }),
+		s.fleet.forgetEtcd(data),
+	)
 }

@@ -32,6 +32,8 @@ type system struct {
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
+	telling sync.Mutex // of how the node stands, to Kubernetes
+
 	mu        sync.Mutex
 	disk      *disk // nil until Talos is installed
 	active    config.Provider
@@ -42,6 +44,7 @@ type system struct {
 	etcd      etcdControl
 	rollback  context.CancelFunc // of a configuration that is only tried
 	pending   *command
+	pods      podServices
 	interrupt context.CancelFunc
 }
 
@@ -219,6 +222,7 @@ func (s *system) stop(ctx context.Context) error {
 	}
 
 	s.background.Wait()
+	s.losePods()
 
 	return errors.Join(errs...)
 }
@@ -249,6 +253,8 @@ func (s *system) config() config.Provider {
 
 // serviceChanged publishes a change in the service table, as event and as resource.
 func (s *system) serviceChanged(c service.Change) error {
+	s.followPodServices(c)
+
 	return errors.Join(
 		s.events.Publish("", &machine.ServiceStateEvent{Service: c.ID, Action: c.State, Message: c.Message, Health: c.Health}),
 		s.publishService(c),
