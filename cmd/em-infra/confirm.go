@@ -18,7 +18,7 @@ func (s *session) checkConsent() error {
 	if s.consent == "" || isTerminal(s.in) {
 		return nil
 	}
-	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview --stack %s%s`, then add --yes to %s", s.workspace.Stack, s.labFlag(), s.consent)
+	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", s.place, s.consent)
 }
 
 func isTerminal(in io.Reader) bool {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -221,6 +222,17 @@ func newLabEnvCommand() *cobra.Command {
 	}
 	flags.bindPlace(command)
 	return command
+}
+
+// plainWord needs no quotes in a shell.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+
+// shellWord is text as one word of a command line, quoted only where it must be.
+func shellWord(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return shellQuote(text)
 }
 
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }

@@ -28,6 +28,7 @@ type session struct {
 	state     engine.State
 	host      pve.Connection
 	consent   string // what is asked for before anything is changed; empty when that was answered
+	place     string // the flags that lead a following command to where this one was
 	started   time.Time
 	streams
 }
@@ -44,7 +45,7 @@ type want struct {
 
 // openSession gets everything ready, cheapest check first, and touches nothing that is real.
 func openSession(ctx context.Context, flags stackFlags, wanted want, streams streams) (*session, error) {
-	s := &session{streams: streams, started: time.Now()}
+	s := &session{place: flags.place(), streams: streams, started: time.Now()}
 	var err error
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)

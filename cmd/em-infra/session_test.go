@@ -23,11 +23,12 @@ import (
 func sessionWith(t *testing.T, in io.Reader, rehearsed bool) (*session, *bytes.Buffer) {
 	t.Helper()
 	out := &bytes.Buffer{}
+	place := stackFlags{stack: "k3s-dev", lab: rehearsed}
 	inv, err := inventory.Parse("inventory", []byte(soundCluster), []byte(soundNodes))
 	require.NoError(t, err)
 	return &session{
 		workspace: &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed},
-		inventory: inv, consent: "bring it up", started: time.Now(), streams: streams{in: in, out: out, err: io.Discard},
+		inventory: inv, consent: "bring it up", place: place.place(), started: time.Now(), streams: streams{in: in, out: out, err: io.Discard},
 	}, out
 }
 
@@ -119,6 +120,20 @@ func TestSummaryAndCredentials(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+func TestPlaceIsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		flags stackFlags
+		place string
+	}{
+		{stackFlags{stack: "k3s-dev", yes: true}, "--stack k3s-dev"},
+		{stackFlags{stack: "k3s-dev", lab: true, inventory: "stacks/k3s-dev"}, "--stack k3s-dev --inventory stacks/k3s-dev --lab"},
+		{stackFlags{stack: "k3s-dev", inventory: "my inventory"}, "--stack k3s-dev --inventory 'my inventory'"},
+	} {
+		require.Equal(t, test.place, test.flags.place())
+	}
 }
 
 func TestHasChanges(t *testing.T) {

@@ -35,6 +35,18 @@ func (f *stackFlags) bindYes(command *cobra.Command) {
 	command.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 }
 
+// place is the flags that say where, as they were typed.
+func (f *stackFlags) place() string {
+	place := "--stack " + f.stack
+	if f.inventory != "" {
+		place += " --inventory " + shellWord(f.inventory)
+	}
+	if f.lab {
+		place += " --lab"
+	}
+	return place
+}
+
 var errNoStackNamed = errors.New("no stack is named: add --stack NAME, e.g. --stack k3s-dev")
 
 // workspace locates the stack's workspace from the current folder.

@@ -39,17 +39,8 @@ func (s *session) summarize(outputs stacks.Outputs) error {
 		return err
 	}
 	fmt.Fprintf(s.out, "  kubeconfig   %s\n  talosconfig  %s\n", workspace.Nearby(s.kubeconfigFile()), workspace.Nearby(s.talosconfigFile()))
-	place := "--stack " + s.workspace.Stack + s.labFlag()
-	fmt.Fprintf(s.out, "next: %s · %s\n", typed("preview %s", place), typed("destroy %s", place))
+	fmt.Fprintf(s.out, "next: %s · %s\n", typed("preview %s", s.place), typed("destroy %s", s.place))
 	return nil
-}
-
-// labFlag is what a command that is to follow needs so that it stays where this one was.
-func (s *session) labFlag() string {
-	if s.workspace.Rehearsed {
-		return " --lab"
-	}
-	return ""
 }
 
 // forgetCredentials removes what opens a cluster that is gone.

@@ -51,7 +51,7 @@ func newUpCommand() *cobra.Command {
 
 // failed is the end of a run that the engine has reported on: what is left to say is what it means for the next one.
 func (s *session) failed(ctx context.Context, verb string, err error) error {
-	again := typed("%s --stack %s%s", verb, s.workspace.Stack, s.labFlag())
+	again := typed("%s %s", verb, s.place)
 	switch {
 	case ctx.Err() != nil:
 		fmt.Fprintf(s.out, "\ninterrupted; the state is saved and says what exists. Go on with: %s\n", again)
