@@ -61,6 +61,9 @@ type Machine struct {
 	Taints map[string]string
 	// Patches are raw Talos machine-config patches, merged last. Default: none.
 	Patches []string
+	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or what the
+	// cluster's own protection says.
+	Protect bool
 }
 
 // DataDisk is a further disk of a machine.

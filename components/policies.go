@@ -57,3 +57,12 @@ func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
 		pulumi.DeletedWith(machine),
 	)
 }
+
+// childOf parents what belongs to a machine, with the machine's own protection if it has one; without one, the cluster's
+// is inherited.
+func (m Machine) childOf(c *TalosCluster) pulumi.ResourceOption {
+	if !m.Protect {
+		return pulumi.Parent(c)
+	}
+	return pulumi.Composite(pulumi.Parent(c), pulumi.Protect(true))
+}

@@ -21,7 +21,7 @@ func (c *TalosCluster) waitForNode(ctx *pulumi.Context, name string, a TalosClus
 	m, node := a.Machines[index], c.Nodes[index]
 	address := []string{m.endpoint()}
 	options := []pulumi.ResourceOption{
-		pulumi.Parent(c),
+		m.childOf(c),
 		livesWith(node.VM),
 		pulumi.DependsOn([]pulumi.Resource{node.Configuration}),
 		pulumi.IgnoreChanges([]string{"environment"}), // renewed credentials are no reason to wait again

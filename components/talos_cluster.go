@@ -96,7 +96,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		Template:             template,
 		ClientConfiguration:  c.secrets.ClientConfiguration,
 		MachineConfiguration: configuration,
-	}, pulumi.Parent(c))
+	}, m.childOf(c))
 	if err != nil {
 		return err
 	}

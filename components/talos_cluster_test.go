@@ -74,6 +74,32 @@ func TestEveryCustomResourceHasAnExplicitProvider(t *testing.T) {
 	}
 }
 
+func TestProtectionCoversAllThatBelongsToANode(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		kept := machineFixture("kept", components.RoleWorker, 21)
+		kept.Protect = true
+		args := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11), kept)
+		args.Templates = []*components.TalosTemplate{template}
+		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	})
+	require.NoError(t, err)
+	var protected []string
+	for _, args := range r.resources {
+		if args.RegisterRPC.GetProtect() {
+			protected = append(protected, args.Name)
+		}
+	}
+	slices.Sort(protected)
+	require.Equal(t, []string{"k3s-dev-kept", "k3s-dev-kept-configuration", "k3s-dev-kept-ready", "k3s-dev-kept-vm"}, protected)
+}
+
 func TestCredentialsAreSecret(t *testing.T) {
 	t.Parallel()
 

@@ -69,6 +69,7 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		Labels:      n.Labels,
 		Taints:      taints(n.Taints),
 		Patches:     patches(n.Patches),
+		Protect:     n.Protect,
 	}
 	if n.Startup != nil {
 		m.Startup = &components.Startup{

@@ -9,22 +9,24 @@ import (
 
 // newProviders makes the providers that every component inherits. Default providers are off in Pulumi.yaml, so nothing can
 // be created past them.
-func newProviders(ctx *pulumi.Context, s settings) (pulumi.ResourceOption, error) {
+func newProviders(ctx *pulumi.Context, s settings, protect bool) (pulumi.ResourceOption, error) {
+	// With all of them protected a destroy stops before its first call; with some it would delete the others first.
+	protected := pulumi.Protect(protect)
 	proxmox, err := proxmoxve.NewProvider(ctx, "proxmox", &proxmoxve.ProviderArgs{
 		Endpoint: pulumi.String(s.proxmoxEndpoint),
 		ApiToken: s.proxmoxToken,
 		Insecure: pulumi.Bool(s.proxmoxInsecure),
-	})
+	}, protected)
 	if err != nil {
 		return nil, err
 	}
 	machines, err := talos.NewProvider(ctx, "talos", &talos.ProviderArgs{
 		ImageFactoryUrl: pulumi.String(s.imageFactory.String()),
-	})
+	}, protected)
 	if err != nil {
 		return nil, err
 	}
-	commands, err := command.NewProvider(ctx, "command", &command.ProviderArgs{})
+	commands, err := command.NewProvider(ctx, "command", &command.ProviderArgs{}, protected)
 	if err != nil {
 		return nil, err
 	}

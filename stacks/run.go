@@ -1,6 +1,9 @@
 package stacks
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -35,24 +38,38 @@ func program(ctx *pulumi.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	providers, err := newProviders(ctx, settings)
+	if err := refuseGPUs(inv); err != nil {
+		return err
+	}
+	providers, err := newProviders(ctx, settings, inv.Cluster.Protect)
 	if err != nil {
 		return err
 	}
 
-	templates, err := newTemplates(ctx, inv, settings, providers)
+	// Protection is inherited: set on the top components, it covers everything beneath them.
+	shared := pulumi.Composite(providers, pulumi.Protect(inv.Cluster.Protect))
+	templates, err := newTemplates(ctx, inv, settings, shared)
 	if err != nil {
 		return err
 	}
 	args := clusterArgs(inv)
 	args.Templates = templates
-	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, providers)
+	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
 		return err
 	}
 
 	export(ctx, inv, cluster)
 	return nil
+}
+
+// refuseGPUs keeps a GPU worker from being made without its GPUs: the library has no component for one yet.
+func refuseGPUs(inv *inventory.Inventory) error {
+	var problems []error
+	for _, node := range inv.Nodes.GPUWorkers() {
+		problems = append(problems, fmt.Errorf("%s: node %q: GPU workers cannot be made by this version of em-infra: leave the node out", inventory.NodesFile, node.Name))
+	}
+	return errors.Join(problems...)
 }
 
 func loadInventory(s settings) (*inventory.Inventory, error) {
@@ -64,10 +81,10 @@ func loadInventory(s settings) (*inventory.Inventory, error) {
 }
 
 // newTemplates makes a template on every host that a node stands on.
-func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, providers pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.Nodes.Hosts() {
-		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), templateArgs(inv, s, host), providers)
+		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), templateArgs(inv, s, host), options)
 		if err != nil {
 			return nil, err
 		}

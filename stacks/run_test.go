@@ -2,7 +2,10 @@ package stacks_test
 
 import (
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -17,6 +21,7 @@ import (
 type engine struct {
 	mu        sync.Mutex
 	resources map[string]resource.PropertyMap
+	protected map[string]bool
 	exports   map[string]pulumi.Input
 }
 
@@ -24,6 +29,7 @@ func (e *engine) NewResource(args pulumi.MockResourceArgs) (string, resource.Pro
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.resources[args.Name] = args.Inputs
+	e.protected[args.Name] = args.RegisterRPC.GetProtect()
 	return args.Name + "-id", args.Inputs, nil
 }
 
@@ -36,8 +42,13 @@ func (e *engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
 
 func run(t *testing.T, config map[string]string) (*engine, error) {
 	t.Helper()
-	e := &engine{resources: map[string]resource.PropertyMap{}}
-	program := stacks.Program(stacks.Options{Root: ".."})
+	return runWith(t, stacks.Options{Root: ".."}, config)
+}
+
+func runWith(t *testing.T, options stacks.Options, config map[string]string) (*engine, error) {
+	t.Helper()
+	e := &engine{resources: map[string]resource.PropertyMap{}, protected: map[string]bool{}}
+	program := stacks.Program(options)
 	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
 		err := program(ctx)
 		e.exports = ctx.GetCurrentExportMap()
@@ -128,4 +139,50 @@ func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {
 			require.Empty(t, e.resources, "nothing is registered before the configuration is sound")
 		})
 	}
+}
+
+// edited is a copy of an inventory of the stack k3s-dev with a text in one of its files replaced.
+func edited(t *testing.T, file, old, replacement string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
+		text, err := os.ReadFile(filepath.Join("k3s-dev", name))
+		require.NoError(t, err)
+		if name == file {
+			require.Contains(t, string(text), old)
+			text = []byte(strings.Replace(string(text), old, replacement, 1))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
+	}
+	return dir
+}
+
+func TestProtectCoversEverythingProvidersIncluded(t *testing.T) {
+	t.Parallel()
+
+	e, err := runWith(t, stacks.Options{Root: "..", Inventory: edited(t, "cluster.yaml", "protect: false", "protect: true")}, reachable(nil))
+	require.NoError(t, err)
+	for name, protected := range e.protected {
+		require.True(t, protected, name)
+	}
+}
+
+func TestTheProgramRefusesAnInventoryInTheWordsOfTheLoader(t *testing.T) {
+	t.Parallel()
+
+	dir := edited(t, "nodes.yaml", "192.168.20.21", "192.168.21.21")
+	_, loading := inventory.Load(dir)
+	require.Error(t, loading)
+	e, err := runWith(t, stacks.Options{Root: "..", Inventory: dir}, reachable(nil))
+	require.EqualError(t, err, "1 error occurred:\n\t* "+loading.Error()+"\n\n") // the SDK's own frame
+	require.Empty(t, e.resources)
+}
+
+func TestAGPUWorkerIsRefusedRatherThanMadeWithoutItsGPU(t *testing.T) {
+	t.Parallel()
+
+	dir := edited(t, "nodes.yaml", "    role: worker\n", "    role: gpu-worker\n    gpus: [{mapping: rtx3090}]\n")
+	e, err := runWith(t, stacks.Options{Root: "..", Inventory: dir}, reachable(nil))
+	require.ErrorContains(t, err, `nodes.yaml: node "k3s-dev-worker-1": GPU workers cannot be made by this version of em-infra: leave the node out`)
+	require.Empty(t, e.resources)
 }
