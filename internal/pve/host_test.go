@@ -177,6 +177,18 @@ func (e *emulated) mustNow(verb, path string, params url.Values) {
 	require.Equal(e.t, "OK", task.ExitStatus)
 }
 
+// waitForLock waits until the clone that was begun has its machine.
+func (e *emulated) waitForLock() {
+	e.t.Helper()
+	client, err := e.connection.Client()
+	require.NoError(e.t, err)
+	require.Eventually(e.t, func() bool {
+		var status struct{ Lock string }
+		err := client.Get(e.t.Context(), "/nodes/"+node+vmPath("/status/current"), &status)
+		return err == nil && status.Lock == "clone"
+	}, 10*time.Second, time.Millisecond)
+}
+
 var cloneParams = url.Values{"newid": {fmt.Sprint(vmid)}, "name": {name}, "full": {"1"}}
 
 func clonePath() string { return fmt.Sprintf("/qemu/%d/clone", templateID) }

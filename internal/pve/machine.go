@@ -50,16 +50,22 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 	limit := time.After(settleTimeout)
 	idleSince := time.Now()
 	for {
-		machine, err := h.machine(ctx, node, vmid)
-		if err != nil || machine == nil {
-			return nil, err
-		}
-		if machine.Lock == "" {
-			return h.settled(ctx, node, machine)
-		}
+		// Asked before the machine is looked at: a clone that has just begun has no machine yet, and one that ends in
+		// between has made it (qemu-server, API2/Qemu.pm, clone_vm: the worker writes the configuration).
 		busy, err := h.isWorking(ctx, node)
 		if err != nil {
 			return nil, err
+		}
+		machine, err := h.machine(ctx, node, vmid)
+		switch {
+		case err != nil:
+			return nil, err
+		case machine == nil && !busy:
+			return nil, nil
+		case machine == nil:
+			machine = &proxmox.VirtualMachine{Lock: "being made"}
+		case machine.Lock == "":
+			return h.settled(ctx, node, machine)
 		}
 		if busy {
 			idleSince = time.Now()
@@ -118,7 +124,7 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 	case proxmox.IsNotAuthorized(err):
 		return nil, fmt.Errorf("the token may not look at VM %d on %s: give it the privilege VM.Audit, then run up again", vmid, node)
 	default:
-		return nil, fmt.Errorf("look at VM %d on %s: %w", vmid, node, err)
+		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", vmid, node, err)
 	}
 }
 
@@ -137,7 +143,7 @@ func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.Virt
 	}
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{VMID: int(machine.VMID), Source: "all", Limit: taskHistory})
 	if err != nil {
-		return false, fmt.Errorf("tasks of VM %d on %s: %w", machine.VMID, node, err)
+		return false, fmt.Errorf("the tasks of VM %d on %s cannot be read (%w): see that the host answers, then run up again", machine.VMID, node, err)
 	}
 	var removed, started time.Time
 	for _, task := range tasks {
@@ -156,7 +162,7 @@ func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.Virt
 func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{Source: "active"})
 	if err != nil {
-		return false, fmt.Errorf("tasks of %s: %w", node, err)
+		return false, fmt.Errorf("the tasks of %s cannot be read (%w): see that the host answers, then run up again", node, err)
 	}
 	return slices.ContainsFunc(tasks, func(task *proxmox.Task) bool {
 		return task.EndTime.IsZero() && strings.HasPrefix(task.Type, "qm")
