@@ -20,7 +20,7 @@ func label(c *v1alpha1.Config) {
 }
 
 func environment(c *v1alpha1.Config) {
-	c.MachineConfig.MachineEnv = map[string]string{"GRPC_GO_LOG_VERBOSITY_LEVEL": "99"} //nolint:staticcheck // still accepted
+	c.MachineConfig.MachineEnv = map[string]string{"GRPC_GO_LOG_VERBOSITY_LEVEL": "99"}
 }
 
 const rebootReason = "this config change can't be applied in immediate mode\ndiff:\n"
@@ -48,8 +48,10 @@ func TestApplyModes(t *testing.T) {
 	}{
 		{"auto, light", auto, label, false, codes.OK, noReboot, "Applied configuration without a reboot", false},
 		{"auto, heavy", auto, environment, false, codes.OK, reboot, "Applied configuration with a reboot: " + rebootReason, true},
-		{"auto, heavy, dry", auto, environment, true, codes.OK, reboot,
-			"Dry run summary:\nApplied configuration with a reboot (skipped in dry-run).\nConfig diff:\n\n", false},
+		{
+			"auto, heavy, dry", auto, environment, true, codes.OK, reboot,
+			"Dry run summary:\nApplied configuration with a reboot (skipped in dry-run).\nConfig diff:\n\n", false,
+		},
 		{"no reboot, light", noReboot, label, false, codes.OK, noReboot, "Applied configuration without a reboot", false},
 		{"no reboot, heavy", noReboot, environment, false, codes.InvalidArgument, noReboot, rebootReason, false},
 		{"reboot, light", reboot, label, false, codes.OK, reboot, "Applied configuration with a reboot", true},

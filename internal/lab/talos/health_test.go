@@ -117,7 +117,7 @@ func TestHealthChecks(t *testing.T) {
 		{name: "worker off", harm: func(t *testing.T, l *lab, _ *cluster) {
 			require.NoError(t, l.fleet.PowerOff(worker))
 		}, failure: "apid to be ready: "},
-		{name: "worker with too little memory", harm: func(t *testing.T, l *lab, c *cluster) {
+		{name: "worker with too little memory", harm: func(t *testing.T, _ *lab, c *cluster) {
 			c.replace(t, worker, func(h *talos.Hardware) { h.MemoryMiB = 512 })
 		}, failure: "all nodes memory sizes: "},
 		{name: "worker with too small a disk", harm: func(t *testing.T, l *lab, c *cluster) {
@@ -135,8 +135,10 @@ func TestHealthChecks(t *testing.T) {
 			_, err := c.admin(102).ServiceStop(t.Context(), "kubelet")
 			require.NoError(t, err)
 		}, failure: "kubelet to be healthy: "},
-		{name: "worker does not finish its boot", change: func(c *talos.Config) { c.Faults = hangs{worker, talos.StepServices} },
-			failure: "all nodes to finish boot sequence: nodes are not running: booting: ["},
+		{
+			name: "worker does not finish its boot", change: func(c *talos.Config) { c.Faults = hangs{worker, talos.StepServices} },
+			failure: "all nodes to finish boot sequence: nodes are not running: booting: [",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -178,7 +178,7 @@ func (l *lab) eventually(is func() bool, what string, args ...any) {
 func (l *lab) insecure(vmid int) *client.Client {
 	l.t.Helper()
 
-	c, err := client.New(l.t.Context(), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true}), //nolint:gosec // that is the mode
+	c, err := client.New(l.t.Context(), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true}),
 		client.WithEndpoints(l.address(vmid).String()))
 	require.NoError(l.t, err)
 

@@ -46,37 +46,57 @@ func TestMaintenanceRefuses(t *testing.T) {
 		code codes.Code
 		text string
 	}{
-		{"version", func(ctx context.Context, c *client.Client) error { _, err := c.Version(ctx); return err },
-			codes.Unimplemented, "API is not implemented in maintenance mode"},
-		{"reset", func(ctx context.Context, c *client.Client) error { return c.Reset(ctx, true, true) },
-			codes.Unimplemented, "API is not implemented in maintenance mode"},
-		{"upgrade", func(ctx context.Context, c *client.Client) error {
-			_, err := c.Upgrade(ctx, installerImage, false, false)
-			return err
+		{
+			"version", func(ctx context.Context, c *client.Client) error { _, err := c.Version(ctx); return err },
+			codes.Unimplemented, "API is not implemented in maintenance mode",
 		},
-			codes.Unimplemented, "API is not implemented in maintenance mode"},
-		{"bootstrap", func(ctx context.Context, c *client.Client) error {
-			return c.Bootstrap(ctx, &machine.BootstrapRequest{})
+		{
+			"reset", func(ctx context.Context, c *client.Client) error { return c.Reset(ctx, true, true) },
+			codes.Unimplemented, "API is not implemented in maintenance mode",
 		},
-			codes.Unimplemented, "method Bootstrap not implemented"},
-		{"services", func(ctx context.Context, c *client.Client) error { _, err := c.ServiceList(ctx); return err },
-			codes.Unimplemented, "method ServiceList not implemented"},
-		{"kubeconfig", func(ctx context.Context, c *client.Client) error { _, err := c.Kubeconfig(ctx); return err },
-			codes.Unimplemented, "method Kubeconfig not implemented"},
+		{
+			"upgrade", func(ctx context.Context, c *client.Client) error {
+				_, err := c.Upgrade(ctx, installerImage, false, false)
+				return err
+			},
+			codes.Unimplemented, "API is not implemented in maintenance mode",
+		},
+		{
+			"bootstrap", func(ctx context.Context, c *client.Client) error {
+				return c.Bootstrap(ctx, &machine.BootstrapRequest{})
+			},
+			codes.Unimplemented, "method Bootstrap not implemented",
+		},
+		{
+			"services", func(ctx context.Context, c *client.Client) error { _, err := c.ServiceList(ctx); return err },
+			codes.Unimplemented, "method ServiceList not implemented",
+		},
+		{
+			"kubeconfig", func(ctx context.Context, c *client.Client) error { _, err := c.Kubeconfig(ctx); return err },
+			codes.Unimplemented, "method Kubeconfig not implemented",
+		},
 		{"client configuration", func(ctx context.Context, c *client.Client) error {
 			_, err := c.GenerateClientConfiguration(ctx, &machine.GenerateClientConfigurationRequest{})
 
 			return err
 		}, codes.Unimplemented, "client configuration (talosconfig) can't be generated in the maintenance mode"},
-		{"apply without reboot", apply(machine.ApplyConfigurationRequest_NO_REBOOT, worker),
-			codes.Unimplemented, "apply configuration --mode='no-reboot' is not supported in maintenance mode"},
-		{"apply staged", apply(machine.ApplyConfigurationRequest_STAGED, worker),
-			codes.Unimplemented, "apply configuration --mode='staged' is not supported in maintenance mode"},
-		{"apply nonsense", apply(machine.ApplyConfigurationRequest_AUTO, []byte("machine: {type: worker, colour: blue}")),
-			codes.Unknown, "failed to parse config: error decoding document /v1alpha1/ (line 1): unknown keys found during decoding:\nmachine:\n    colour: blue\n"},
-		{"apply incomplete", apply(machine.ApplyConfigurationRequest_AUTO, []byte("version: v1alpha1\nmachine: {type: worker}\ncluster: {}")),
+		{
+			"apply without reboot", apply(machine.ApplyConfigurationRequest_NO_REBOOT, worker),
+			codes.Unimplemented, "apply configuration --mode='no-reboot' is not supported in maintenance mode",
+		},
+		{
+			"apply staged", apply(machine.ApplyConfigurationRequest_STAGED, worker),
+			codes.Unimplemented, "apply configuration --mode='staged' is not supported in maintenance mode",
+		},
+		{
+			"apply nonsense", apply(machine.ApplyConfigurationRequest_AUTO, []byte("machine: {type: worker, colour: blue}")),
+			codes.Unknown, "failed to parse config: error decoding document /v1alpha1/ (line 1): unknown keys found during decoding:\nmachine:\n    colour: blue\n",
+		},
+		{
+			"apply incomplete", apply(machine.ApplyConfigurationRequest_AUTO, []byte("version: v1alpha1\nmachine: {type: worker}\ncluster: {}")),
 			codes.InvalidArgument, "configuration validation failed: 1 error occurred:\n\t* v1alpha1.Config: 2 errors occurred:\n\t* cluster controlplane endpoint is required\n" +
-				"\t* issuing CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)\n\n\n\n"},
+				"\t* issuing CA or some accepted CAs are required (.machine.ca, machine.acceptedCAs)\n\n\n\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -176,12 +196,24 @@ func TestInstallationFails(t *testing.T) {
 		fault  talos.FaultName
 		reason string
 	}{
-		{"no such disk", []talos.Disk{{ID: "virtio", Bus: talos.BusVirtIO, Bytes: 64 << 30}}, "",
-			"install: lstat /dev/sda: no such file or directory"},
-		{"disk too small", []talos.Disk{{ID: "small", Bytes: 4 << 30}}, "",
-			"install: disk /dev/sda has 4096 MiB, Talos needs 4250 MiB"},
-		{"installer fails", []talos.Disk{{ID: "good", Bytes: 64 << 30}}, talos.FaultInstallFails,
-			"install: installer exited with code 1"},
+		{
+			"no such disk",
+			[]talos.Disk{{ID: "virtio", Bus: talos.BusVirtIO, Bytes: 64 << 30}},
+			"",
+			"install: lstat /dev/sda: no such file or directory",
+		},
+		{
+			"disk too small",
+			[]talos.Disk{{ID: "small", Bytes: 4 << 30}},
+			"",
+			"install: disk /dev/sda has 4096 MiB, Talos needs 4250 MiB",
+		},
+		{
+			"installer fails",
+			[]talos.Disk{{ID: "good", Bytes: 64 << 30}},
+			talos.FaultInstallFails,
+			"install: installer exited with code 1",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -283,7 +283,7 @@ func TestLogHasNoSecrets(t *testing.T) {
 }
 
 // TestNothingIsLeftRunning after machines were switched off in every stage.
-func TestNothingIsLeftRunning(t *testing.T) {
+func TestNothingIsLeftRunning(t *testing.T) { //nolint:paralleltest // it counts what runs in the whole process
 	before := runtime.NumGoroutine()
 
 	l := newLab(t)

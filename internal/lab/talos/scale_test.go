@@ -13,7 +13,7 @@ import (
 )
 
 // TestFiftyNodes: a large cluster comes up at once and fits into a small part of the lab's memory.
-func TestFiftyNodes(t *testing.T) {
+func TestFiftyNodes(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	const (
 		nodes       = 50
 		mostHeapMiB = 400

@@ -64,8 +64,10 @@ func TestWorkerOfAnotherCluster(t *testing.T) {
 		{"wrong token", func(l *lab) []byte {
 			return l.cluster("k3s-dev").worker(func(c *v1alpha1.Config) { c.MachineConfig.MachineToken = "aaaaaa.bbbbbbbbbbbbbbbb" })
 		}, "rpc error: code = Unknown desc = Unauthenticated"},
-		{"another authority", func(l *lab) []byte { return l.anotherCluster("k3s-dev").worker() },
-			"x509: certificate signed by unknown authority"},
+		{
+			"another authority", func(l *lab) []byte { return l.anotherCluster("k3s-dev").worker() },
+			"x509: certificate signed by unknown authority",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +174,8 @@ func TestRoles(t *testing.T) {
 		{"admin takes the kubeconfig", role.Admin, kubeconfig, codes.OK},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
 			who := c.as(test.role, 101)
 
 			for name, ctx := range map[string]context.Context{
@@ -397,7 +401,7 @@ func (l *lab) serverCertificate(vmid int) *x509.Certificate {
 	l.t.Helper()
 
 	conn, err := tls.Dial("tcp", netip.AddrPortFrom(l.address(vmid), 50000).String(),
-		&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) //nolint:gosec // looks at the certificate only
+		&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) // looks at the certificate only
 	require.NoError(l.t, err)
 
 	leaf := conn.ConnectionState().PeerCertificates[0]

@@ -22,7 +22,6 @@ func newLocal(connect func(context.Context) (net.Conn, error)) (*local, error) {
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return connect(ctx) }),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(constants.GRPCMaxMessageSize), grpc.ForceCodecV2(proxy.Codec())),
-		grpc.WithSharedWriteBuffer(true),
 		grpc.WithNoProxy(),
 	)
 	if err != nil {

@@ -4,7 +4,7 @@
 package etcd
 
 import (
-	"crypto/sha1" //nolint:gosec // an identifier, as in etcd, not a signature
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -178,7 +178,7 @@ func (r *Registry) find(cluster uint64) *Cluster {
 // the count of births, so that the same history gives the same numbers.
 func identifier(addr netip.Addr, seed, birth uint64) uint64 {
 	text := addr.String() + "/" + strconv.FormatUint(seed, 16) + "/" + strconv.FormatUint(birth, 16)
-	sum := sha1.Sum([]byte(text)) //nolint:gosec // see import
+	sum := sha256.Sum256([]byte(text))
 
 	return binary.BigEndian.Uint64(sum[:8])
 }

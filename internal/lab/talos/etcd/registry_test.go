@@ -41,10 +41,14 @@ func TestQuorum(t *testing.T) {
 		members, down int
 		led           bool
 	}{
-		{1, 0, true}, {1, 1, false},
-		{2, 0, true}, {2, 1, false},
-		{3, 1, true}, {3, 2, false},
-		{5, 2, true}, {5, 3, false},
+		{1, 0, true},
+		{1, 1, false},
+		{2, 0, true},
+		{2, 1, false},
+		{3, 1, true},
+		{3, 2, false},
+		{5, 2, true},
+		{5, 3, false},
 	} {
 		r, members := cluster(t, test.members)
 		for _, m := range members[:test.down] {

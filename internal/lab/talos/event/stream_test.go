@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"testing"
@@ -54,7 +55,7 @@ func rest(t *testing.T, stream *event.Stream, tail event.Tail) []string {
 
 	for {
 		message, err := reader.Next(t.Context())
-		if err == io.EOF { //nolint:errorlint // it is io.EOF itself
+		if errors.Is(err, io.EOF) {
 			return tasks
 		}
 
