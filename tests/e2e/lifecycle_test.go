@@ -38,7 +38,8 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	require.Empty(t, writes(r.calls()[seen:]), "a second up writes nothing")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
-	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22}")
+	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22," +
+		" dataDisks: [{sizeGiB: 20, mount: models}], networks: [{bridge: vmbr0, vlan: 40, address: 10.0.40.22/24}]}")
 	require.Contains(t, r.mustRun(2, "preview", "--lab"), "k3s-dev-worker-2-vm")
 	seen = len(r.calls())
 	r.mustRun(0, "up", "--lab", "--yes")
@@ -46,6 +47,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 		require.True(t, strings.Contains(write, "/qemu/104") || strings.HasSuffix(write, "/qemu/9000/clone"), "only the new worker is touched, not: %s", write)
 	}
 	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "preview", "--lab", "--refresh")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	after := r.hostFiles()
