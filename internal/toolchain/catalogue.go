@@ -10,7 +10,8 @@ type spec struct {
 	name string
 	kind Kind
 
-	// sdk is the Go SDK whose version in the root go.mod is the version of the tool.
+	// sdk is the Go SDK whose version in the root go.mod is the version of the tool. The lab's tools have none: theirs is
+	// that of upstream.
 	sdk string
 	// server is where `pulumi plugin install` gets the official plugin, when not from Pulumi's own releases. The
 	// SDKs name it in their pulumi-plugin.json.
@@ -71,6 +72,22 @@ func catalogue() []spec {
 			sources:    []string{"go.mod", "go.sum", "standin/command"},
 			versionVar: "main.version",
 			cold:       10 * time.Second, moduleCache: 5 * mebibyte, buildCache: 20 * mebibyte, bin: 30 * mebibyte,
+		},
+		{
+			name: "controlplane", kind: Lab,
+			module: "tools/controlplane", main: ".",
+			sources:    []string{"go.mod", "go.sum", "main.go"},
+			versionVar: "k8s.io/component-base/version.gitVersion", versionPrefix: "v",
+			upstream: "k8s.io/kubernetes",
+			cold:     205 * time.Second, moduleCache: 490 * mebibyte, buildCache: 1200 * mebibyte, bin: 117 * mebibyte,
+		},
+		{
+			name: "kwok", kind: Lab,
+			module: "tools/kwok", main: ".",
+			sources:    []string{"go.mod", "go.sum", "main.go", "stages.go", "stages.yaml"},
+			versionVar: "sigs.k8s.io/kwok/pkg/consts.Version",
+			upstream:   "sigs.k8s.io/kwok",
+			cold:       55 * time.Second, moduleCache: 250 * mebibyte, buildCache: 450 * mebibyte, bin: 40 * mebibyte,
 		},
 	}
 }

@@ -41,15 +41,17 @@ func Lock(ctx context.Context, o Options, name string) (func(), error) {
 
 // A CatalogueEntry is what the tests hold against the checkout.
 type CatalogueEntry struct {
-	Name, SDK, Server, Module, Main, Upstream string
-	Sources                                   []string
+	Name                                string
+	Kind                                Kind
+	SDK, Server, Module, Main, Upstream string
+	Sources                             []string
 }
 
 // Catalogue lists the tools.
 func Catalogue() []CatalogueEntry {
 	var entries []CatalogueEntry
 	for _, s := range catalogue() {
-		entries = append(entries, CatalogueEntry{s.name, s.sdk, s.server, s.module, s.main, s.upstream, s.sources})
+		entries = append(entries, CatalogueEntry{s.name, s.kind, s.sdk, s.server, s.module, s.main, s.upstream, s.sources})
 	}
 	return entries
 }

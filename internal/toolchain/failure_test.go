@@ -54,7 +54,7 @@ func TestUnknownTool(t *testing.T) {
 	opts := checkout(t)
 	opts.Names = []string{"terraform"}
 	_, err := toolchain.Install(t.Context(), opts)
-	require.EqualError(t, err, `there is no tool "terraform": choose from pulumi and the plugins`)
+	require.EqualError(t, err, `there is no tool "terraform": choose from those of `+"`em-infra tools list`")
 }
 
 func TestCompileError(t *testing.T) {

@@ -82,10 +82,10 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 
 // executable is the name of a tool's file.
 func (s spec) executable() string {
-	if s.kind == CLI {
-		return s.name
+	if s.kind == Plugin {
+		return "pulumi-resource-" + s.name
 	}
-	return "pulumi-resource-" + s.name
+	return s.name
 }
 
 // group has a command lead a process group of its own, so that the end of its context ends all that it started:

@@ -26,8 +26,10 @@ type wanted struct {
 func want(s spec, source string, v versions) (wanted, error) {
 	w := wanted{spec: s}
 	var err error
-	if w.version, err = v.sdk(s.sdk); err != nil {
-		return wanted{}, err
+	if s.kind != Lab {
+		if w.version, err = v.sdk(s.sdk); err != nil {
+			return wanted{}, err
+		}
 	}
 	if s.upstream != "" {
 		version, err := v.upstream(s.module, s.upstream)
@@ -35,8 +37,8 @@ func want(s spec, source string, v versions) (wanted, error) {
 			return wanted{}, err
 		}
 		w.from = s.upstream + " " + version
-		if s.kind == CLI {
-			w.version = version // what a build of the CLI calls itself is what it is, whatever the program asks for
+		if s.kind != Plugin {
+			w.version = version // what a build calls itself is what it is, whatever the program asks for
 		}
 	}
 	sum, err := w.hash(source)

@@ -5,13 +5,15 @@ import (
 	"path/filepath"
 )
 
-// Kind tells the CLI from a plugin.
+// Kind tells what a tool is run by.
 type Kind string
 
 // The kinds of tools.
 const (
 	CLI    Kind = "cli"
 	Plugin Kind = "plugin"
+	// Lab is a program that the lab runs, and nothing else: it is got for rehearsals only.
+	Lab Kind = "lab"
 )
 
 // Origin says whose a tool is.
@@ -27,10 +29,10 @@ const (
 	StandIn Origin = "stand-in"
 )
 
-// Tool is the CLI or a plugin.
+// Tool is the CLI, a plugin, or a program of the lab.
 type Tool struct {
-	Name    string `json:"name"`    // pulumi, or NAME of pulumi-resource-NAME
-	Kind    Kind   `json:"kind"`    // cli or plugin
+	Name    string `json:"name"`    // pulumi, NAME of pulumi-resource-NAME, or the name of the program
+	Kind    Kind   `json:"kind"`    // cli, plugin or lab
 	Version string `json:"version"` // with the v, as Pulumi names folders
 	// Origin is what stands in the cache or on PATH; when nothing does, what a build would make.
 	Origin Origin `json:"origin"`

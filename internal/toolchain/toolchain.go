@@ -26,8 +26,10 @@ type Options struct {
 	Progress io.Writer
 	// Retry asks for the official plugins again where the cache holds ones that were built.
 	Retry bool
-	// Names are the tools to get, as in Tool.Name. Default: all.
+	// Names are the tools to get, as in Tool.Name. Default: all, those of kind Lab only with Rehearsal.
 	Names []string
+	// Rehearsal asks for what the lab runs, too.
+	Rehearsal bool
 
 	seams seams
 }
@@ -108,7 +110,7 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	if in.sdk, err = versions.sdk(pulumiSDK); err != nil {
 		return nil, err
 	}
-	specs, err := choose(opts.Names)
+	specs, err := choose(opts.Names, opts.Rehearsal)
 	if err != nil {
 		return nil, err
 	}
@@ -122,16 +124,19 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	return in, nil
 }
 
-// choose returns the tools of those names in the order of the catalogue; without names, all.
-func choose(names []string) ([]spec, error) {
+// choose returns the tools of those names in the order of the catalogue; without names, all that are asked for.
+func choose(names []string, rehearsal bool) ([]spec, error) {
 	all := catalogue()
 	for _, name := range names {
 		if !slices.ContainsFunc(all, func(s spec) bool { return s.name == name }) {
-			return nil, fmt.Errorf("there is no tool %q: choose from pulumi and the plugins", name)
+			return nil, fmt.Errorf("there is no tool %q: choose from those of `em-infra tools list`", name)
 		}
 	}
 	return slices.DeleteFunc(all, func(s spec) bool {
-		return len(names) > 0 && !slices.Contains(names, s.name)
+		if len(names) > 0 {
+			return !slices.Contains(names, s.name)
+		}
+		return s.kind == Lab && !rehearsal
 	}), nil
 }
 
