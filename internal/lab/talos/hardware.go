@@ -24,6 +24,9 @@ type Hardware struct {
 	NICs []NIC `json:"nics"`
 	// CloudInit is the configuration drive.
 	CloudInit CloudInit `json:"cloudInit"`
+	// Leases are the addresses that a DHCP server has reserved for the network cards. They count only without addresses
+	// on the configuration drive, since Talos asks for a lease only then.
+	Leases []netip.Prefix `json:"leases,omitempty"`
 	// ISO is the volume in the CD-ROM drive, "" for none.
 	ISO string `json:"iso"`
 	// PCI are the addresses of the devices that are passed through.
@@ -66,6 +69,7 @@ func (h Hardware) clone() Hardware {
 	h.Disks = slices.Clone(h.Disks)
 	h.NICs = slices.Clone(h.NICs)
 	h.PCI = slices.Clone(h.PCI)
+	h.Leases = slices.Clone(h.Leases)
 	h.CloudInit.Addresses = slices.Clone(h.CloudInit.Addresses)
 	h.CloudInit.Nameservers = slices.Clone(h.CloudInit.Nameservers)
 
@@ -119,16 +123,21 @@ func (h Hardware) devices() []device {
 	return devices
 }
 
-// addresses are those of the configuration drive that the emulation listens on: IPv4 on loopback.
+// assigned are the addresses with which the machine boots.
+func (h Hardware) assigned() []netip.Prefix {
+	if len(h.CloudInit.Addresses) > 0 {
+		return slices.Clone(h.CloudInit.Addresses)
+	}
+
+	return slices.Clone(h.Leases)
+}
+
+// addresses are those that the emulation listens on: IPv4 on loopback.
 func (h Hardware) addresses() []netip.Prefix {
-	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool {
-		return !p.Addr().Is4() || !p.Addr().IsLoopback()
-	})
+	return slices.DeleteFunc(h.assigned(), func(p netip.Prefix) bool { return !p.Addr().Is4() || !p.Addr().IsLoopback() })
 }
 
 // otherAddresses are the remaining IPv4 addresses, such as those on a storage network, which a node only tells of.
 func (h Hardware) otherAddresses() []netip.Prefix {
-	return slices.DeleteFunc(slices.Clone(h.CloudInit.Addresses), func(p netip.Prefix) bool {
-		return !p.Addr().Is4() || p.Addr().IsLoopback()
-	})
+	return slices.DeleteFunc(h.assigned(), func(p netip.Prefix) bool { return !p.Addr().Is4() || p.Addr().IsLoopback() })
 }

@@ -164,7 +164,7 @@ func checkAddresses(hardware Hardware, cfg config.Config) error {
 		mine := slices.ContainsFunc(own, func(o netip.Prefix) bool { return o.Addr() == address.Addr() })
 
 		if onNetwork && !mine {
-			return fmt.Errorf("the machine configuration sets address %s, but the machine has %s from its configuration drive: "+
+			return fmt.Errorf("the machine configuration sets address %s, but the machine booted with %s: "+
 				"make the two the same", address.Addr(), own[0].Addr())
 		}
 	}

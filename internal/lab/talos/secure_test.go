@@ -2,30 +2,20 @@ package talos_test
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
-	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/resource/meta"
 	"github.com/cosi-project/runtime/pkg/safe"
-	talosx509 "github.com/siderolabs/crypto/x509"
-	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	clusterres "github.com/siderolabs/talos/pkg/machinery/resources/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/emptypb"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -84,162 +74,14 @@ func TestWorkerOfAnotherCluster(t *testing.T) {
 }
 
 // TestCertificateOfAnotherCluster does not open the API, nor does the API pass for that cluster's.
-func TestCertificateOfAnotherCluster(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	l.controlPlaneUp("k3s-dev")
-
-	_, err := l.anotherCluster("k3s-dev").admin(101).Version(t.Context())
-	require.Equal(t, codes.Unavailable, status.Code(err))
-	require.Contains(t, status.Convert(err).Message(), "x509: certificate signed by unknown authority")
-
-	_, err = l.insecure(101).Disks(t.Context())
-	require.Equal(t, codes.Unavailable, status.Code(err), "without a certificate: %v", err)
-}
 
 // TestServerCertificate names the node, and gives its holder no role.
-func TestServerCertificate(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-	l.install(102, c.worker())
-	l.waitStage(102, talos.StageRunning)
-
-	for _, vmid := range []int{101, 102} {
-		leaf := l.serverCertificate(vmid)
-		require.NoError(t, leaf.VerifyHostname(l.address(vmid).String()))
-		require.NoError(t, leaf.VerifyHostname(fmt.Sprintf("vm-%d", vmid)))
-		require.Empty(t, leaf.Subject.Organization)
-		require.Equal(t, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, leaf.ExtKeyUsage)
-	}
-}
 
 // TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also good for servers opens nothing.
-func TestClientCertificateOfTheWrongKind(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-
-	ca, err := talosx509.NewCertificateAuthorityFromCertificateAndKey(c.bundle.Certs.OS)
-	require.NoError(t, err)
-
-	pair, err := talosx509.NewKeyPair(ca, talosx509.Organization(string(role.Admin)), talosx509.NotAfter(time.Now().Add(time.Hour)),
-		talosx509.ExtKeyUsage([]x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}))
-	require.NoError(t, err)
-
-	settings := clientconfig.NewConfig("test", []string{l.address(101).String()}, c.bundle.Certs.OS.Crt, talosx509.NewCertificateAndKeyFromKeyPair(pair))
-	broad, err := client.New(t.Context(), client.WithConfig(settings))
-	require.NoError(t, err)
-	l.client(broad)
-
-	_, err = broad.Version(t.Context())
-	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
-}
 
 // TestRoles holds Talos' access rules against client certificates of every role.
-func TestRoles(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-
-	version := func(ctx context.Context, c *client.Client) error { _, err := c.Version(ctx); return err }
-	reset := func(ctx context.Context, c *client.Client) error { return c.Reset(ctx, false, true) }
-	reboot := func(ctx context.Context, c *client.Client) error { return c.Reboot(ctx) }
-	members := func(ctx context.Context, c *client.Client) error {
-		_, err := c.EtcdMemberList(ctx, &machine.EtcdMemberListRequest{})
-
-		return err
-	}
-	kubeconfig := func(ctx context.Context, c *client.Client) error { _, err := c.Kubeconfig(ctx); return err }
-
-	for _, test := range []struct {
-		name string
-		role role.Role
-		call func(context.Context, *client.Client) error
-		code codes.Code
-	}{
-		{"reader reads", role.Reader, version, codes.OK},
-		{"reader resets", role.Reader, reset, codes.PermissionDenied},
-		{"reader reboots", role.Reader, reboot, codes.PermissionDenied},
-		{"reader takes the kubeconfig", role.Reader, kubeconfig, codes.PermissionDenied},
-		{"operator resets", role.Operator, reset, codes.PermissionDenied},
-		{"operator lists members", role.Operator, members, codes.OK},
-		{"backup lists members", role.EtcdBackup, members, codes.OK},
-		{"backup reads", role.EtcdBackup, version, codes.PermissionDenied},
-		{"stranger reads", role.Role("os:stranger"), version, codes.PermissionDenied},
-		{"admin takes the kubeconfig", role.Admin, kubeconfig, codes.OK},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-
-			who := c.as(test.role, 101)
-
-			for name, ctx := range map[string]context.Context{
-				"straight":  t.Context(),
-				"forwarded": client.WithNode(t.Context(), l.address(101).String()),
-			} {
-				err := test.call(ctx, who)
-				require.Equal(t, test.code, status.Code(err), "%s: %v", name, err)
-
-				if err != nil {
-					require.Equal(t, "not authorized", status.Convert(err).Message())
-				}
-			}
-		})
-	}
-}
 
 // TestForwarding: any control plane answers for any node, a worker only for itself.
-func TestForwarding(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-	l.install(102, c.worker())
-	l.waitStage(102, talos.StageRunning)
-
-	first, second, absent := l.address(101).String(), l.address(102).String(), l.address(109).String()
-
-	one, err := hostname(client.WithNode(t.Context(), second), c.admin(101))
-	require.NoError(t, err)
-	require.Equal(t, "vm-102", one.GetMessages()[0].GetHostname())
-	require.Empty(t, one.GetMessages()[0].GetMetadata().GetHostname(), "the answer of one node is passed on as it is")
-
-	many, err := hostname(client.WithNodes(t.Context(), first, second, absent), c.admin(101))
-	require.ErrorContains(t, err, absent+": rpc error: code = Unavailable desc = connection error")
-	require.Len(t, many.GetMessages(), 2)
-	require.ElementsMatch(t, []string{first, second}, []string{
-		many.GetMessages()[0].GetMetadata().GetHostname(), many.GetMessages()[1].GetMetadata().GetHostname(),
-	}, "the answers of many nodes come in no order, each with its node")
-
-	_, err = hostname(client.WithNode(t.Context(), absent), c.admin(101))
-	require.Equal(t, codes.Unavailable, status.Code(err))
-
-	_, err = hostname(client.WithNode(t.Context(), first), c.admin(102))
-	require.Equal(t, codes.PermissionDenied, status.Code(err))
-	require.Equal(t, "no request forwarding", status.Convert(err).Message())
-
-	for _, self := range []string{second, "vm-102"} {
-		own, err := hostname(client.WithNode(t.Context(), self), c.admin(102))
-		require.NoError(t, err)
-		require.Equal(t, "vm-102", own.GetMessages()[0].GetHostname())
-	}
-
-	_, err = safe.StateListAll[*clusterres.Member](client.WithNodes(t.Context(), first, second), c.admin(101).COSI)
-	require.Equal(t, codes.InvalidArgument, status.Code(err))
-	require.Equal(t, "one-2-many proxying is not supported for COSI methods", status.Convert(err).Message())
-}
-
-func hostname(ctx context.Context, c *client.Client) (*machine.HostnameResponse, error) {
-	answer, err := c.MachineClient.Hostname(ctx, &emptypb.Empty{})
-
-	return client.FilterMessages(answer, err)
-}
-
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 
@@ -342,70 +184,7 @@ func (c *cluster) readBootID(vmid int) (string, error) {
 }
 
 // TestRenewedClient opens the API with a configuration that the node itself has made.
-func TestRenewedClient(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-
-	generate := func(ttl time.Duration) (*machine.GenerateClientConfigurationResponse, error) {
-		return c.admin(101).GenerateClientConfiguration(t.Context(), &machine.GenerateClientConfigurationRequest{
-			Roles: []string{string(role.Reader)}, CrtTtl: durationpb.New(ttl),
-		})
-	}
-
-	_, err := generate(0)
-	require.EqualError(t, err, "rpc error: code = InvalidArgument desc = crt_ttl should be positive")
-
-	answer, err := generate(time.Hour)
-	require.NoError(t, err)
-
-	settings, err := clientconfig.FromBytes(answer.GetMessages()[0].GetTalosconfig())
-	require.NoError(t, err)
-	require.Equal(t, "reader@k3s-dev", settings.Context)
-
-	renewed, err := client.New(t.Context(), client.WithConfig(settings), client.WithEndpoints(l.address(101).String()))
-	require.NoError(t, err)
-	l.client(renewed)
-
-	_, err = renewed.Version(t.Context())
-	require.NoError(t, err)
-}
 
 // TestNewNamesAreCertified: a name that is added without a reboot stands in the certificate at once.
-func TestNewNamesAreCertified(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t)
-	c := l.controlPlaneUp("k3s-dev")
-	l.install(102, c.worker())
-	l.waitStage(102, talos.StageRunning)
-
-	named := func(c *v1alpha1.Config) { c.MachineConfig.MachineCertSANs = []string{"talos.example.org", "192.0.2.7"} }
-
-	for vmid, data := range map[int][]byte{101: c.controlPlane(named), 102: c.worker(named)} {
-		_, err := c.admin(vmid).ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{
-			Data: data, Mode: machine.ApplyConfigurationRequest_NO_REBOOT,
-		})
-		require.NoError(t, err)
-		l.eventually(func() bool {
-			leaf := l.serverCertificate(vmid)
-
-			return leaf.VerifyHostname("talos.example.org") == nil && leaf.VerifyHostname("192.0.2.7") == nil
-		}, "the certificate of machine %d has not the new names", vmid)
-	}
-}
 
 // serverCertificate is what a machine shows at its API.
-func (l *lab) serverCertificate(vmid int) *x509.Certificate {
-	l.t.Helper()
-
-	conn, err := tls.Dial("tcp", netip.AddrPortFrom(l.address(vmid), 50000).String(),
-		&tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}) // looks at the certificate only
-	require.NoError(l.t, err)
-
-	leaf := conn.ConnectionState().PeerCertificates[0]
-	require.NoError(l.t, conn.Close())
-
-	return leaf
-}

@@ -1,0 +1,89 @@
+package talos_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+func TestFleetIsResumed(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	c.waitHealthy(101, "etcd")
+	l.install(102, c.worker())
+	l.waitStage(102, talos.StageRunning)
+	l.powerOn(103)
+	l.waitStage(103, talos.StageMaintenance)
+	l.powerOn(104)
+	require.NoError(t, l.fleet.PowerOff(104))
+
+	before, boot := l.fleet.Nodes(), c.bootID(101)
+	members := c.members(101)
+
+	l.reopen()
+
+	l.eventually(func() bool { return sameNodes(before, l.fleet.Nodes()) }, "the nodes are not %v", before)
+	c.waitAPI(101)
+	require.Equal(t, boot, c.bootID(101))
+	c.waitHealthy(101, "etcd")
+	require.Equal(t, members, c.members(101))
+}
+
+func sameNodes(a, b []talos.Node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+
+	for i := range a {
+		if a[i].VMID != b[i].VMID || a[i].Stage != b[i].Stage || a[i].Cluster != b[i].Cluster || a[i].Bootstrapped != b[i].Bootstrapped {
+			return false
+		}
+	}
+
+	return true
+}
+
+func TestStateIsPrivate(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	l.controlPlaneUp("k3s-dev")
+
+	files := 0
+
+	require.NoError(t, filepath.WalkDir(l.config.StateDir, func(path string, entry os.DirEntry, err error) error {
+		require.NoError(t, err)
+
+		info, err := entry.Info()
+		require.NoError(t, err)
+
+		if !entry.IsDir() {
+			files++
+			require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), path)
+		}
+
+		return nil
+	}))
+	require.Equal(t, 3, files, "a machine, a disk and the etcd members")
+}
+
+func TestLogHasNoSecrets(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+
+	_, err := c.admin(101).Kubeconfig(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, l.log.String(), `"method":"/machine.MachineService/Kubeconfig","roles":["os:admin"],"code":"OK"`)
+
+	for _, secret := range []string{c.bundle.TrustdInfo.Token, c.bundle.Cluster.Secret, c.bundle.Secrets.BootstrapToken, "PRIVATE KEY"} {
+		require.NotContains(t, l.log.String(), secret)
+	}
+}
