@@ -17,6 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
+// TestRoles holds Talos' access rules against client certificates of every role.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 
@@ -70,6 +71,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestForwarding: any control plane answers for any node, a worker only for itself.
 func TestForwarding(t *testing.T) {
 	t.Parallel()
 

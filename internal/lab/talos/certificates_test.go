@@ -22,6 +22,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
+// TestCertificateOfAnotherCluster does not open the API, nor does the API pass for that cluster's.
 func TestCertificateOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 
@@ -36,6 +37,7 @@ func TestCertificateOfAnotherCluster(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "without a certificate: %v", err)
 }
 
+// TestServerCertificate names the node, and gives its holder no role.
 func TestServerCertificate(t *testing.T) {
 	t.Parallel()
 
@@ -53,6 +55,7 @@ func TestServerCertificate(t *testing.T) {
 	}
 }
 
+// TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also good for servers opens nothing.
 func TestClientCertificateOfTheWrongKind(t *testing.T) {
 	t.Parallel()
 
@@ -75,6 +78,7 @@ func TestClientCertificateOfTheWrongKind(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 }
 
+// TestRenewedClient opens the API with a configuration that the node itself has made.
 func TestRenewedClient(t *testing.T) {
 	t.Parallel()
 
@@ -105,6 +109,7 @@ func TestRenewedClient(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// TestNewNamesAreCertified: a name that is added without a reboot stands in the certificate at once.
 func TestNewNamesAreCertified(t *testing.T) {
 	t.Parallel()
 
@@ -128,6 +133,7 @@ func TestNewNamesAreCertified(t *testing.T) {
 	}
 }
 
+// serverCertificate is what a machine shows at its API.
 func (l *lab) serverCertificate(vmid int) *x509.Certificate {
 	l.t.Helper()
 

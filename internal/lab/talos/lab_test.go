@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -219,15 +218,4 @@ func (l *lab) apply(vmid int, cfg []byte) {
 
 	_, err := l.insecure(vmid).ApplyConfiguration(l.t.Context(), &machine.ApplyConfigurationRequest{Data: cfg})
 	require.NoError(l.t, err)
-}
-
-func TestMain(m *testing.M) {
-	// the clients of these tests talk to loopback; a proxy of the environment is none of theirs
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		if err := os.Unsetenv(name); err != nil {
-			panic(err)
-		}
-	}
-
-	os.Exit(m.Run())
 }

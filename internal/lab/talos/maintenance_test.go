@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
-
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -156,8 +155,6 @@ func TestMaintenanceDryRunChangesNothing(t *testing.T) {
 	require.Equal(t, "other", l.node(101).Cluster)
 }
 
-// TestConfigurationForAnotherAddress: the address is written in two places, which disagree.
-
 // TestInstallationFails: the node reports success, fails to install and is back in maintenance mode.
 func TestInstallationFails(t *testing.T) {
 	t.Parallel()
@@ -225,9 +222,3 @@ func TestMachineWithoutMedium(t *testing.T) {
 	require.Equal(t, talos.StageOff, l.node(101).Stage)
 	require.Empty(t, l.poweredOff(), "the host knows what it does itself")
 }
-
-// TestMachineWithoutAddress boots, but nobody reaches it.
-
-// TestLease: without addresses on the configuration drive the machine takes what DHCP has reserved for it.
-
-// TestSeveralNetworks: a node tells of all its addresses and answers on those of the lab.

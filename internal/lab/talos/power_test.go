@@ -80,24 +80,9 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestResetFollowedByEvents is what the provider does when a configuration is destroyed: watch the events, reset, wait
-
-// for the task that stops all services.
-
-// tasksUntil are the tasks that begin in the name of an actor, up to and with the last.
-
-// TestResetWithoutReboot wipes everything and switches off.
-
-// TestResetRefuses what Talos refuses, without a code as there.
-
-// TestFleetIsResumed: after a restart of the lab's process every machine is where it was, in the same boot.
-
-// TestStateIsPrivate: it holds the secrets of clusters.
-
-// TestLogHasNoSecrets: the log tells who called what, and nothing of what was said.
-
 // TestNothingIsLeftRunning after machines were switched off in every stage.
 func TestNothingIsLeftRunning(t *testing.T) { //nolint:paralleltest // it counts what runs in the whole process
+
 	before := runtime.NumGoroutine()
 
 	l := newLab(t)

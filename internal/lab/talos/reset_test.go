@@ -13,6 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
+// TestResetFollowedByEvents is what the provider does when a configuration is destroyed: watch the events, reset, wait
+// for the task that stops all services.
 func TestResetFollowedByEvents(t *testing.T) {
 	t.Parallel()
 
@@ -60,6 +62,7 @@ func TestResetFollowedByEvents(t *testing.T) {
 	require.False(t, l.log.has("install", "x"))
 }
 
+// tasksUntil are the tasks that begin in the name of an actor, up to and with the last.
 func tasksUntil(t *testing.T, events <-chan client.EventResult, actor, last string) []string {
 	t.Helper()
 
@@ -87,6 +90,7 @@ func tasksUntil(t *testing.T, events <-chan client.EventResult, actor, last stri
 	}
 }
 
+// TestResetWithoutReboot wipes everything and switches off.
 func TestResetWithoutReboot(t *testing.T) {
 	t.Parallel()
 
@@ -101,6 +105,7 @@ func TestResetWithoutReboot(t *testing.T) {
 	require.Equal(t, talos.Release{}, l.node(102).Release)
 }
 
+// TestResetRefuses what Talos refuses, without a code as there.
 func TestResetRefuses(t *testing.T) {
 	t.Parallel()
 

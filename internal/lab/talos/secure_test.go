@@ -73,15 +73,6 @@ func TestWorkerOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// TestCertificateOfAnotherCluster does not open the API, nor does the API pass for that cluster's.
-
-// TestServerCertificate names the node, and gives its holder no role.
-
-// TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also good for servers opens nothing.
-
-// TestRoles holds Talos' access rules against client certificates of every role.
-
-// TestForwarding: any control plane answers for any node, a worker only for itself.
 func TestKubeconfig(t *testing.T) {
 	t.Parallel()
 
@@ -182,9 +173,3 @@ func (c *cluster) readBootID(vmid int) (string, error) {
 
 	return string(id), errors.Join(err, reader.Close())
 }
-
-// TestRenewedClient opens the API with a configuration that the node itself has made.
-
-// TestNewNamesAreCertified: a name that is added without a reboot stands in the certificate at once.
-
-// serverCertificate is what a machine shows at its API.

@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
+// TestFleetIsResumed: after a restart of the lab's process every machine is where it was, in the same boot.
 func TestFleetIsResumed(t *testing.T) {
 	t.Parallel()
 
@@ -49,6 +50,7 @@ func sameNodes(a, b []talos.Node) bool {
 	return true
 }
 
+// TestStateIsPrivate: it holds the secrets of clusters.
 func TestStateIsPrivate(t *testing.T) {
 	t.Parallel()
 
@@ -73,6 +75,7 @@ func TestStateIsPrivate(t *testing.T) {
 	require.Equal(t, 3, files, "a machine, a disk and the etcd members")
 }
 
+// TestLogHasNoSecrets: the log tells who called what, and nothing of what was said.
 func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
 
