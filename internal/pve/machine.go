@@ -51,7 +51,7 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 	idleSince := time.Now()
 	for {
 		// Asked before the machine is looked at: a clone that has just begun has no machine yet, and one that ends in
-		// between has made it (qemu-server, API2/Qemu.pm, clone_vm: the worker writes the configuration).
+		// between has made it.
 		busy, err := h.isWorking(ctx, node)
 		if err != nil {
 			return nil, err
@@ -129,7 +129,7 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 }
 
 // isNoSuchVM reads Proxmox VE's words, its only sign: "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not
-// exist" with the status 500 (pve-guest-common, AbstractConfig.pm, load_config).
+// exist" with the status 500.
 func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }
