@@ -130,3 +130,23 @@ func TestUnknownFault(t *testing.T) {
 	require.ErrorIs(t, err, talos.ErrUnknownFault)
 	require.EqualError(t, err, `no such fault: "meteorite"`)
 }
+
+// TestFaultsAreDescribed: what can be switched on can be read about, under names that are used once.
+func TestFaultsAreDescribed(t *testing.T) {
+	t.Parallel()
+
+	faults := talos.NewFaultSet()
+	seen := map[talos.FaultName]bool{}
+
+	for _, description := range talos.FaultDescriptions() {
+		require.NotEmpty(t, description.Description)
+		require.False(t, seen[description.Name], "%s twice", description.Name)
+		require.NoError(t, faults.Set(talos.Fault{Name: description.Name}))
+
+		seen[description.Name] = true
+	}
+
+	require.Len(t, faults.Active(), len(seen))
+	faults.Clear(talos.FaultApplyHangs, 0)
+	require.Len(t, faults.Active(), len(seen)-1)
+}
