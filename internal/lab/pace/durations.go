@@ -39,6 +39,8 @@ const (
 	URLProbe = 300 * time.Millisecond
 	// NetworkReload is ifreload on a host with a handful of bridges.
 	NetworkReload = 2500 * time.Millisecond
+	// HARound is a round of the HA manager (pve-ha-manager HA/CRM.pm and HA/LRM.pm, max_time).
+	HARound = 10 * time.Second
 	// HostReboot is a host from power-on until its API answers.
 	HostReboot = 90 * time.Second
 )
@@ -55,6 +57,9 @@ const (
 	StorageLockTimeout = 10 * time.Second
 	// ShutdownTimeout is how long a shutdown without a limit of its own waits (qemu-server QemuServer.pm, _do_vm_stop).
 	ShutdownTimeout = 60 * time.Second
+	// HAStopTimeout is how long the HA manager lets a VM shut down before it stops it (pve-ha-manager
+	// HA/Resources/PVEVM.pm, shutdown).
+	HAStopTimeout = 60 * time.Second
 	// LoginDelay holds back every answer that refuses a login (pve-http-server AnyEvent.pm).
 	LoginDelay = 3 * time.Second
 )

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,7 @@ type resource struct {
 	Pool       string   `json:"pool,omitempty"`
 	Tags       string   `json:"tags,omitempty"`
 	Lock       string   `json:"lock,omitempty"`
+	HAState    string   `json:"hastate,omitempty"`
 	Template   *int     `json:"template,omitempty"`
 	Storage    string   `json:"storage,omitempty"`
 	PluginType string   `json:"plugintype,omitempty"`
@@ -106,6 +108,10 @@ func (s *Server) vmResource(identity string, m *vm) resource {
 		ID: fmt.Sprintf("qemu/%d", m.ID), Type: "qemu", Node: m.Node, VMID: m.ID, Name: m.Config.Get("name"),
 		Status: st.Status, Tags: st.Tags, Lock: st.Lock, Template: &st.Template, Uptime: &st.Uptime, CPU: &st.CPU,
 		MaxCPU: &st.CPUs, Mem: &st.Mem, MaxMem: &st.MaxMem, Disk: &st.Disk, MaxDisk: &st.MaxDisk,
+	}
+
+	if h, ok := s.state.HA[m.ID]; ok {
+		r.HAState = cmp.Or(h.Service, h.Values["state"])
 	}
 
 	if pool := s.state.Access.PoolOf(m.ID); pool != "" && s.state.Access.Allowed(identity, "/pool/"+pool, "Pool.Audit") {

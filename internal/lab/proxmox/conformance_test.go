@@ -82,6 +82,7 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 	l.ok(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("memory=4096"), nil)
 	l.ok(http.MethodPost, "/cluster/mapping/pci", values("id=gpu description=x map=id=10de:2204,node=vmhost,path=0000:01:00.0"), nil)
 	l.ok(http.MethodPost, "/cluster/mapping/usb", values("id=gpu description=x map=id=10de:2204,node=vmhost"), nil)
+	l.ok(http.MethodPost, "/cluster/ha/resources", values("sid=101 comment=x max_restart=0 max_relocate=0"), nil)
 	l.ok(http.MethodPost, "/access/groups", values("groupid=ops"), nil)
 	l.ok(http.MethodPost, "/access/users", values("userid=ci@pve groups=ops"), nil)
 	l.ok(http.MethodPost, "/access/users/ci@pve/token/deploy", nil, nil)
@@ -94,7 +95,7 @@ func fill(path, upid string) string {
 	for name, value := range map[string]string{
 		"node": "vmhost", "vmid": "101", "storage": "local", "volume": "iso%2Fa.iso", "upid": url.PathEscape(upid),
 		"iface": "vmbr0", "id": "gpu", "poolid": "k3s", "userid": "ci@pve", "tokenid": "deploy", "groupid": "ops",
-		"roleid": "PVEAdmin",
+		"roleid": "PVEAdmin", "sid": "vm:101",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
 	}

@@ -20,13 +20,16 @@ import (
 func (s *Server) bootOnce() error {
 	var err error
 
-	s.boots.Do(func() { err = s.startGuests() })
+	s.boots.Do(func() {
+		err = s.startGuests()
+		s.tendAll()
+	})
 
 	return err
 }
 
 // startGuests starts the VMs that are to start with their host, by order and ID, as the service pve-guests does with
-// a task of root's (pve-manager API2/Nodes.pm, startall).
+// a task of root's (pve-manager API2/Nodes.pm, startall). Those of the HA manager are its own affair.
 func (s *Server) startGuests() error {
 	for _, host := range s.config.Hosts {
 		guests := s.guestsOf(host.Name)
@@ -58,7 +61,8 @@ func (s *Server) guestsOf(node string) []guest {
 	var guests []guest
 
 	for _, m := range s.state.sorted() {
-		if m.Node != node || !m.Config.Flag("onboot") || m.Config.Template() {
+		_, managed := s.state.managed(m.ID)
+		if managed || m.Node != node || !m.Config.Flag("onboot") || m.Config.Template() {
 			continue
 		}
 
@@ -148,6 +152,8 @@ func (s *Server) PowerCut() error {
 		if err := s.startGuests(); err != nil {
 			s.journal.note("guests not started", err)
 		}
+
+		s.tendAll()
 	})
 
 	return nil

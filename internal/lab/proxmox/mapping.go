@@ -148,13 +148,14 @@ func (h mappingHandlers) update(s *Server, c *call) (any, error) {
 
 	id := c.params.Get("id")
 
-	m, ok := h.all(s)[id]
+	known, ok := h.all(s)[id]
 	if !ok {
 		return nil, fmt.Errorf("update hardware mapping failed: %s ID '%s' does not exist", h.kind, id)
 	}
 
-	if given := c.params.Get("digest"); given != "" && given != h.show(s, m).Digest {
-		return nil, fmt.Errorf("update hardware mapping failed: detected modified configuration - file changed by other user? Try again.")
+	m := *known
+	if given := c.params.Get("digest"); given != "" && given != h.show(s, known).Digest {
+		return nil, fmt.Errorf("update hardware mapping failed: %w", errModified)
 	}
 
 	for _, key := range c.params.List("delete") {
@@ -171,6 +172,7 @@ func (h mappingHandlers) update(s *Server, c *call) (any, error) {
 	}
 
 	m.set(c.params)
+	h.all(s)[id] = &m
 	s.changed()
 
 	return nil, nil

@@ -91,6 +91,10 @@ func (s *Server) restore(file saved, fresh *state) {
 
 	old.Access.Adopt(fresh.Access)
 
+	if old.HA == nil {
+		old.HA = fresh.HA
+	}
+
 	for _, m := range old.VMs {
 		m.Running, m.PID, m.PCI, m.Memory, m.Since = false, 0, nil, 0, time.Time{}
 	}

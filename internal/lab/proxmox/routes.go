@@ -30,6 +30,7 @@ func routes() []row {
 		mappingHandlers{kind: "pci"}.rows(),
 		mappingHandlers{kind: "usb"}.rows(),
 		poolRows(),
+		haRows(),
 		accessRows(),
 	)
 }

@@ -23,6 +23,8 @@ type state struct {
 	// PCIMappings and USBMappings are the cluster's resource mappings.
 	PCIMappings map[string]*mapping `json:"pci_mappings"`
 	USBMappings map[string]*mapping `json:"usb_mappings"`
+	// HA are the VMs that the cluster's HA manager looks after.
+	HA map[int]*haResource `json:"ha,omitempty"`
 	// Options are the cluster's, Timezones the nodes'.
 	Options   map[string]string `json:"options"`
 	Timezones map[string]string `json:"timezones"`
@@ -54,7 +56,8 @@ func newState(config Config) (*state, error) {
 	st := &state{
 		Access: access.New(config.Release), VMs: map[int]*vm{}, Storages: map[string]*storage.Storage{},
 		Networks: map[string]*network{}, PCIMappings: map[string]*mapping{}, USBMappings: map[string]*mapping{},
-		Options: map[string]string{"keyboard": "en-us"}, Timezones: map[string]string{}, Draws: map[string]uint64{},
+		HA: map[int]*haResource{}, Options: map[string]string{"keyboard": "en-us"}, Timezones: map[string]string{},
+		Draws: map[string]uint64{},
 	}
 
 	for _, host := range config.Hosts {

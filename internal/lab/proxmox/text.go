@@ -1,8 +1,10 @@
 package proxmox
 
 import (
+	"cmp"
 	"crypto/sha1" //nolint:gosec // Proxmox VE's digests are SHA-1; they protect nothing.
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,10 +12,13 @@ import (
 )
 
 // sortedNames lists the keys of a map in order.
-func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedNames[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 // sizeGiB writes a size as the log of a copy does.
 func sizeGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+
+// errModified is about a digest that is not that of the file any more (pve-common SectionConfig.pm, assert_if_modified).
+var errModified = errors.New("detected modified configuration - file changed by other user? Try again.")
 
 func missingVolume(id string) error { return fmt.Errorf("volume '%s' does not exist", id) }
 

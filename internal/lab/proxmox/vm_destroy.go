@@ -35,6 +35,10 @@ func (s *Server) checkDestroy(c *call) error {
 		return err
 	}
 
+	if _, ok := s.state.HA[c.vmid]; ok && !c.params.Bool("purge", false) {
+		return fmt.Errorf("unable to remove VM %d - used in HA resources and purge parameter not set.", c.vmid)
+	}
+
 	if m.Running {
 		return fmt.Errorf("VM %d is running - destroy failed", c.vmid)
 	}
@@ -71,6 +75,7 @@ func (s *Server) destroy(w *worker, c *call) error {
 
 		if c.params.Bool("purge", false) {
 			w.print("purging VM %d from related configurations..", m.ID)
+			s.forgetHA(w, m.ID)
 		}
 
 		s.state.Access.ForgetVM(m.ID)
@@ -79,6 +84,13 @@ func (s *Server) destroy(w *worker, c *call) error {
 
 		return nil
 	})
+}
+
+func (s *Server) forgetHA(w *worker, vmid int) {
+	if _, ok := s.state.HA[vmid]; ok {
+		delete(s.state.HA, vmid)
+		w.print("NOTE: removed VM %d from HA resource configuration.", vmid)
+	}
 }
 
 // checkUnused fails for a locked VM, and for a template whose disks are the base of linked clones (QemuServer.pm,

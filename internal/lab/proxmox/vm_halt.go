@@ -102,6 +102,7 @@ func (s *Server) off(vmid int) {
 	s.changed()
 
 	if !again {
+		s.tend(vmid)
 		return
 	}
 

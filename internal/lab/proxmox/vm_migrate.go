@@ -21,6 +21,14 @@ func (s *Server) migrateVM(c *call) (any, error) {
 		return nil, err
 	}
 
+	if s.isManaged(c.vmid) {
+		return s.requestMove(c)
+	}
+
+	return s.migrateHere(c)
+}
+
+func (s *Server) migrateHere(c *call) (string, error) {
 	return s.fork(c.node, "qmigrate", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
 		return s.withConfigLock(w.ctx, c.vmid, func() error {
 			if err := s.locked(func() error { return s.checkMovable(w, c) }); err != nil {

@@ -8,10 +8,19 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 // startTask answers POST …/status/start (API2/Qemu.pm, vm_start). What is wrong with the VM shows in the task.
 func (s *Server) startTask(c *call) (any, error) {
+	if s.isManaged(c.vmid) {
+		return s.requestStart(c)
+	}
+
+	return s.startHere(c)
+}
+
+func (s *Server) startHere(c *call) (string, error) {
 	return s.fork(c.node, "qmstart", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
 		return s.startVM(w, c.vmid, c.node)
 	})
@@ -136,6 +145,17 @@ func (s *Server) stopTask(c *call) (any, error) {
 		return nil, err
 	}
 
+	switch {
+	case !s.isManaged(c.vmid):
+		return s.stopHere(c)
+	case c.params.Bool("overrule-shutdown", false):
+		return nil, schema.BadParam("overrule-shutdown", "Not applicable for HA resources.")
+	default:
+		return s.requestStop(c, 0)
+	}
+}
+
+func (s *Server) stopHere(c *call) (string, error) {
 	return s.fork(c.node, "qmstop", strconv.Itoa(c.vmid), c.identity, c.vmid, func(w *worker) error {
 		if c.params.Bool("overrule-shutdown", false) {
 			s.overrule(w, c.node, c.vmid)
@@ -172,6 +192,14 @@ func (s *Server) shutdownTask(c *call) (any, error) {
 		return nil, err
 	}
 
+	if s.isManaged(c.vmid) {
+		return s.requestStop(c, c.params.Int("timeout", int(pace.HAStopTimeout.Seconds())))
+	}
+
+	return s.shutdownHere(c)
+}
+
+func (s *Server) shutdownHere(c *call) (string, error) {
 	kind := haltGracefully
 	if c.params.Bool("forceStop", false) {
 		kind = haltInTheEnd

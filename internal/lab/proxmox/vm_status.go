@@ -94,6 +94,13 @@ func (s *Server) bootDiskSize(m *vm) uint64 {
 	return 0
 }
 
+// haStatus is what the HA manager makes of a VM (pve-ha-manager HA/Config.pm, get_service_status).
+type haStatus struct {
+	Managed int    `json:"managed"`
+	Group   string `json:"group,omitempty"`
+	State   string `json:"state,omitempty"`
+}
+
 // currentStatus answers GET …/status/current.
 func (s *Server) currentStatus(c *call) (any, error) {
 	s.mu.Lock()
@@ -106,9 +113,13 @@ func (s *Server) currentStatus(c *call) (any, error) {
 
 	current := struct {
 		vmStatus
-		HA    map[string]int `json:"ha"`
-		Agent int            `json:"agent,omitempty"`
-	}{vmStatus: s.statusOf(m), HA: map[string]int{"managed": 0}}
+		HA    haStatus `json:"ha"`
+		Agent int      `json:"agent,omitempty"`
+	}{vmStatus: s.statusOf(m)}
+
+	if r, ok := s.state.managed(m.ID); ok {
+		current.HA = haStatus{Managed: 1, Group: r.Values["group"], State: r.Service}
+	}
 
 	if s.agentEnabled(m) {
 		current.Agent = 1

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
@@ -18,9 +19,11 @@ type workers struct {
 
 	mu sync.Mutex
 	// closed is set while no worker may begin, ended once that is for good.
-	closed  bool
-	ended   bool
+	closed bool
+	ended  bool
+	// running are the tasks by UPID, and what the host does itself by number.
 	running map[string]*running
+	spawned int
 	closers []func()
 }
 
@@ -126,12 +129,9 @@ func (s *Server) fork(node, kind, id, identity string, vmid int, work func(*work
 	}
 
 	record := s.tasks.Add(node, kind, id, identity)
-	ctx, cancel := context.WithCancel(w.ctx)
-	w.running[record.UPID] = &running{cancel: cancel, done: make(chan struct{})}
-
 	info := TaskInfo{UPID: record.UPID, Node: node, Type: kind, ID: id, VMID: vmid}
 
-	w.group.Go(func() {
+	w.begin(record.UPID, func(ctx context.Context) {
 		err := work(&worker{ctx: ctx, info: info, list: s.tasks})
 		if err != nil && ctx.Err() != nil {
 			err = errInterrupted
@@ -139,20 +139,45 @@ func (s *Server) fork(node, kind, id, identity string, vmid int, work func(*work
 
 		s.tasks.Finish(record.UPID, err)
 		s.changed()
-		w.finished(record.UPID)
 	})
 
 	return record.UPID, nil
 }
 
-func (w *workers) finished(upid string) {
+// spawn starts work of the host's own, which is no task. It reports false when none may begin.
+func (w *workers) spawn(work func(context.Context)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
-	r := w.running[upid]
+	if w.closed {
+		return false
+	}
+
+	w.spawned++
+	w.begin(strconv.Itoa(w.spawned), work)
+
+	return true
+}
+
+// begin starts work under a name of its own. The lock is held.
+func (w *workers) begin(name string, work func(context.Context)) {
+	ctx, cancel := context.WithCancel(w.ctx)
+	w.running[name] = &running{cancel: cancel, done: make(chan struct{})}
+
+	w.group.Go(func() {
+		work(ctx)
+		w.finished(name)
+	})
+}
+
+func (w *workers) finished(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	r := w.running[name]
 	r.cancel()
 	close(r.done)
-	delete(w.running, upid)
+	delete(w.running, name)
 }
 
 // interrupt stops a running worker.

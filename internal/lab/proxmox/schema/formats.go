@@ -54,7 +54,7 @@ var simpleFormats = map[string]simpleFormat{
 	"email":       {regexp.MustCompile(`^[^\s@]+@[^\s@]+$`), "value does not look like a valid email address"},
 	"pve-priv":    {regexp.MustCompile(`^[A-Z][A-Za-z]+(?:\.[A-Z][A-Za-z]+)+$`), "invalid privilege '%s'"},
 	// pve-ha-manager Tools.pm, pve-guest-common, pve-common.
-	"pve-ha-resource-or-vm-id": {regexp.MustCompile(`^(?:(?:vm|ct):)?\d+$`), "value does not look like a valid HA resource or VM ID"},
+	"pve-ha-resource-or-vm-id": {regexp.MustCompile(`^(?:[a-z]+:\S+|\d+)$`), "value does not look like a valid ha resource id"},
 	"pve-task-status-type":     {regexp.MustCompile(`^(?i:ok|error|warning|unknown)$`), "invalid status '%s'"},
 	"mac-prefix":               {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
 }
