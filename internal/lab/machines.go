@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"log/slog"
+	"net"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -11,14 +12,24 @@ import (
 
 // machines are the Talos nodes inside the host's VMs: what the host switches on, the fleet boots.
 type machines struct {
-	fleet *talos.Fleet
-	log   *slog.Logger
+	fleet        *talos.Fleet
+	reservations reservations
+	log          *slog.Logger
 }
 
 var _ proxmox.Machines = machines{}
 
 func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
-	return m.fleet.PowerOn(ctx, hardware(machine))
+	guest := hardware(machine)
+	cards := make([]net.HardwareAddr, len(guest.NICs))
+	for i, nic := range guest.NICs {
+		cards[i] = nic.MAC
+	}
+	var err error
+	if guest.Leases, err = m.reservations.leases(cards); err != nil {
+		m.report(machine.VMID, err) // a DHCP server that is down does not keep a machine from starting
+	}
+	return m.fleet.PowerOn(ctx, guest)
 }
 
 // PowerOff cannot fail for a host: the plug is out. What the emulation could not write down is the lab's own trouble.
