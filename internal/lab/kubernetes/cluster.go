@@ -1,0 +1,165 @@
+package kubernetes
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// retryDelay is the pause before a control plane that failed is started again.
+const retryDelay = 2 * time.Second
+
+// cluster is one Kubernetes cluster: it runs for as long as one of its control planes does.
+type cluster struct {
+	clusters *Clusters
+	id       string
+	dir      string
+
+	ctx     context.Context
+	end     context.CancelFunc
+	ended   chan struct{}
+	changed chan struct{} // holds one notice that membership may have changed
+
+	// What follows belongs to live alone.
+	front    *front
+	kubelets map[int]*kubelet // by VMID
+}
+
+func newCluster(c *Clusters, id string) *cluster {
+	ctx, end := context.WithCancel(c.ctx)
+	return &cluster{
+		clusters: c, id: id, dir: c.dir(id), ctx: ctx, end: end,
+		ended: make(chan struct{}), changed: make(chan struct{}, 1),
+		front: newFront(), kubelets: map[int]*kubelet{},
+	}
+}
+
+// wake has the cluster look at its members again.
+func (c *cluster) wake() {
+	select {
+	case c.changed <- struct{}{}:
+	default: // it has not looked yet
+	}
+}
+
+// live runs the control plane whenever a member can, until the context ends.
+func (c *cluster) live() {
+	defer close(c.ended)
+	defer c.end()
+	for c.ctx.Err() == nil {
+		if m := c.members(); len(m.controlPlanes) > 0 {
+			if err := c.run(m); err != nil && c.ctx.Err() == nil {
+				c.clusters.report(c.id, "the Kubernetes control plane stopped; it is started again", err)
+				c.pause()
+			}
+			continue
+		}
+		select {
+		case <-c.changed:
+		case <-c.ctx.Done():
+		}
+	}
+}
+
+func (c *cluster) members() membership { return c.clusters.members(c.id) }
+
+func (c *cluster) pause() {
+	select {
+	case <-time.After(retryDelay):
+	case <-c.ctx.Done():
+	}
+}
+
+// run is the time from the start of the processes to their end, which is that of the last running control plane.
+func (c *cluster) run(m membership) error {
+	ctx, stop := context.WithCancel(c.ctx)
+	plane := newControlPlane(c.dir, c.clusters.config, m.controlPlanes)
+	failed, ready := make(chan error, 1), make(chan struct{})
+	go func() { failed <- plane.run(ctx, func() { close(ready) }) }()
+	defer func() {
+		c.front.close()
+		c.stopKubelets()
+	}()
+
+	serving := false
+	for {
+		select {
+		case err := <-failed:
+			stop()
+			return err
+		case <-ready:
+			ready, serving = nil, true
+		case <-c.changed:
+		}
+		m = c.members()
+		if len(m.controlPlanes) == 0 || ctx.Err() != nil {
+			c.front.close()
+			stop()
+			return ignoreCanceled(<-failed)
+		}
+		if serving {
+			c.serve(plane, m)
+		}
+	}
+}
+
+// serve lets the API answer where it does now, and has the kubelets run that do now.
+func (c *cluster) serve(plane *controlPlane, m membership) {
+	if err := plane.renew(m.controlPlanes); err != nil {
+		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
+	}
+	if err := c.front.serve(plane.api(), endpoints(m.controlPlanes)); err != nil {
+		c.clusters.report(c.id, "open the Kubernetes API", err)
+	}
+	c.stopKubelets(m.kubelets...)
+	for _, node := range m.kubelets {
+		if c.kubelets[node.Hardware.VMID] == nil {
+			c.kubelets[node.Hardware.VMID] = startKubelet(c.ctx, plane, node, c.clusters.config)
+		}
+	}
+	if err := plane.orphan(c.ctx, c.hostnames()); err != nil {
+		c.clusters.report(c.id, "mark the Nodes whose kubelets stand still", err)
+	}
+}
+
+// stopKubelets stops those that are not among the nodes, or run by something that has changed.
+func (c *cluster) stopKubelets(nodes ...talos.KubernetesNode) {
+	for vmid, running := range c.kubelets {
+		stays := slices.ContainsFunc(nodes, func(n talos.KubernetesNode) bool { return running.plays(n) })
+		if !stays {
+			running.stop()
+			delete(c.kubelets, vmid)
+		}
+	}
+}
+
+// hostnames of the nodes whose kubelets run.
+func (c *cluster) hostnames() []string {
+	var names []string
+	for _, running := range c.kubelets {
+		names = append(names, running.node.Hostname)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// endpoints are where the API answers: on each control plane's own addresses, on the virtual ones that they share, and
+// where the machine configuration says that it is, as far as that is on loopback.
+func endpoints(controlPlanes []talos.KubernetesNode) []netip.AddrPort {
+	var all []netip.AddrPort
+	for _, node := range controlPlanes {
+		port := uint16(node.Config.Cluster().LocalAPIServerPort())
+		for _, address := range slices.Concat(nodeAddresses(node), virtualAddresses(node.Config)) {
+			all = append(all, netip.AddrPortFrom(address, port))
+		}
+		if endpoint, err := netip.ParseAddrPort(node.Config.Cluster().Endpoint().Host); err == nil {
+			all = append(all, endpoint)
+		}
+	}
+	all = slices.DeleteFunc(all, func(a netip.AddrPort) bool { return !a.Addr().IsLoopback() || !a.Addr().Is4() })
+	slices.SortFunc(all, netip.AddrPort.Compare)
+	return slices.Compact(all)
+}

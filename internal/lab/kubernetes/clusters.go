@@ -1,0 +1,146 @@
+package kubernetes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// Tools are the executables that a control plane is made of.
+type Tools struct {
+	// ControlPlane is tools/controlplane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
+	ControlPlane string
+	// Kwok is tools/kwok, which plays Pods.
+	Kwok string
+}
+
+// Config is what the clusters need of the lab around them.
+type Config struct {
+	// Dir keeps keys, settings, logs and the contents of etcd, one folder per cluster. Required.
+	Dir string
+	// Tools that are run. Required.
+	Tools Tools
+	// Scaled is the time that the lab spends on an operation of an assumed duration. Required.
+	Scaled func(time.Duration) time.Duration
+	// Log receives what goes wrong. Required.
+	Log *slog.Logger
+}
+
+// Clusters are all Kubernetes clusters of one lab. It is safe for concurrent use.
+type Clusters struct {
+	config Config
+
+	ctx  context.Context
+	end  context.CancelFunc
+	work sync.WaitGroup
+
+	mu       sync.Mutex
+	nodes    map[int]talos.KubernetesNode // by VMID
+	clusters map[string]*cluster          // by the identifier of their etcd
+}
+
+var _ talos.Kubernetes = (*Clusters)(nil)
+
+// New makes the folder and starts nothing: clusters start when nodes of theirs run.
+func New(config Config) (*Clusters, error) {
+	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder of the Kubernetes clusters: %w", err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	return &Clusters{
+		config: config, ctx: ctx, end: end,
+		nodes: map[int]talos.KubernetesNode{}, clusters: map[string]*cluster{},
+	}, nil
+}
+
+// NodeChanged implements [talos.Kubernetes].
+func (c *Clusters) NodeChanged(node talos.KubernetesNode) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.nodes[node.Hardware.VMID] = node
+	if id := node.EtcdCluster; id != "" && c.clusters[id] == nil && c.ctx.Err() == nil {
+		started := newCluster(c, id)
+		c.clusters[id] = started
+		c.work.Go(started.live)
+	}
+	for _, cluster := range c.clusters {
+		cluster.wake()
+	}
+}
+
+// ClusterGone implements [talos.Kubernetes]: the cluster ends and its folder is removed.
+func (c *Clusters) ClusterGone(etcdCluster string) {
+	c.mu.Lock()
+	gone := c.clusters[etcdCluster]
+	delete(c.clusters, etcdCluster)
+	c.mu.Unlock()
+	dir := c.dir(etcdCluster)
+	c.work.Go(func() {
+		if gone != nil {
+			gone.end()
+			<-gone.ended
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			c.config.Log.Error("remove a Kubernetes cluster", "etcd", etcdCluster, "error", err)
+		}
+	})
+}
+
+// Close ends all processes and returns when they are gone. What etcd holds stays, for the next lab in that folder.
+func (c *Clusters) Close() error {
+	c.end()
+	c.work.Wait()
+	return nil
+}
+
+func (c *Clusters) dir(etcdCluster string) string { return filepath.Join(c.config.Dir, etcdCluster) }
+
+// membership is who belongs to a cluster now, each list by VMID.
+type membership struct {
+	// controlPlanes whose static pods run.
+	controlPlanes []talos.KubernetesNode
+	// kubelets that run and trust the cluster.
+	kubelets []talos.KubernetesNode
+}
+
+// members of the cluster of an etcd. A kubelet finds its cluster by the authority that both have from their machine
+// configurations.
+func (c *Clusters) members(etcdCluster string) membership {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(c.nodes), func(a, b talos.KubernetesNode) int {
+		return cmp.Compare(a.Hardware.VMID, b.Hardware.VMID)
+	})
+	var m membership
+	for _, node := range all {
+		if node.EtcdCluster == etcdCluster {
+			m.controlPlanes = append(m.controlPlanes, node)
+		}
+	}
+	if len(m.controlPlanes) == 0 {
+		return m
+	}
+	for _, node := range all {
+		if node.Kubelet && !node.Config.Machine().Kubelet().SkipNodeRegistration() && trusts(node.Config, m.controlPlanes[0].Config) {
+			m.kubelets = append(m.kubelets, node)
+		}
+	}
+	return m
+}
+
+// report logs what goes wrong in a cluster; that its work was cut short is nothing wrong.
+func (c *Clusters) report(etcdCluster, what string, err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.config.Log.Error(what, "etcd", etcdCluster, "error", err)
+	}
+}

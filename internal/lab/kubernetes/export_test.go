@@ -1,0 +1,67 @@
+package kubernetes
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// Arguments are those of all processes, by their names.
+func Arguments(dir string, nodes ...talos.KubernetesNode) (map[string][]string, error) {
+	config := Config{Tools: Tools{ControlPlane: "controlplane", Kwok: "kwok"}, Scaled: func(d time.Duration) time.Duration { return d }}
+	plane := newControlPlane(dir, config, nodes)
+	plane.ports = ports{etcdClient: 1001, etcdPeer: 1002, api: 1003}
+	first, rest, err := plane.components()
+	arguments := map[string][]string{}
+	for _, c := range append(first, rest...) {
+		arguments[c.name] = append([]string{c.path}, c.args...)
+	}
+	return arguments, err
+}
+
+// Prepare writes the files of a control plane.
+func Prepare(dir string, nodes ...talos.KubernetesNode) error {
+	return newControlPlane(dir, Config{}, nodes).prepare()
+}
+
+// Run runs a process as one of a control plane.
+func Run(ctx context.Context, dir, name, path string, args ...string) error {
+	return component{name: name, path: path, args: args}.run(ctx, dir)
+}
+
+// A Front is where an API answers.
+type Front struct{ front *front }
+
+// NewFront answers nowhere.
+func NewFront() Front { return Front{newFront()} }
+
+// Serve forwards these addresses to the target, and no others.
+func (f Front) Serve(target netip.AddrPort, addresses ...netip.AddrPort) error {
+	return f.front.serve(target, addresses)
+}
+
+// Close breaks all connections.
+func (f Front) Close() { f.front.close() }
+
+// Heartbeat is renew, lease, monitor and grace at a time scale.
+func Heartbeat(scale float64) [4]time.Duration {
+	beat := newHeartbeat(func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale) })
+	return [4]time.Duration{beat.renew, beat.lease, beat.monitor, beat.grace}
+}
+
+// NewNode is a Node as its kubelet registers it and as Talos completes it.
+func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
+	object := newNode(node, now)
+	return object, applyTo(object, node)
+}
+
+// The pure parts.
+var (
+	ApplyTo   = applyTo
+	Endpoints = endpoints
+	Trusts    = trusts
+)

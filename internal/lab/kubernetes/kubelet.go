@@ -1,0 +1,204 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// statusEvery is how many leases a kubelet renews before it looks at its Node again.
+const statusEvery = 5
+
+// kubelet plays the kubelet of one node: it registers the Node with an identity of its own, within what the API server
+// lets a kubelet do, and keeps its lease. Pods are KWOK's.
+type kubelet struct {
+	node   talos.KubernetesNode
+	plane  *controlPlane
+	beat   heartbeat
+	client *kubernetes.Clientset
+	report func(error)
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startKubelet starts the kubelet of a node.
+func startKubelet(ctx context.Context, plane *controlPlane, node talos.KubernetesNode, config Config) *kubelet {
+	ctx, cancel := context.WithCancel(ctx)
+	k := &kubelet{node: node, plane: plane, beat: newHeartbeat(config.Scaled), cancel: cancel, done: make(chan struct{})}
+	k.report = func(err error) {
+		if ctx.Err() == nil {
+			config.Log.Warn("emulated kubelet", "node", node.Hostname, "error", err)
+		}
+	}
+	go func() {
+		defer close(k.done)
+		k.live(ctx)
+	}()
+	return k
+}
+
+// stop returns when the kubelet says nothing any more.
+func (k *kubelet) stop() {
+	k.cancel()
+	<-k.done
+}
+
+// plays says whether this is the kubelet of the node as it stands: in the same boot, with the same configuration.
+func (k *kubelet) plays(node talos.KubernetesNode) bool {
+	return node.Hardware.VMID == k.node.Hardware.VMID && node.BootID == k.node.BootID && node.Config == k.node.Config &&
+		node.Hostname == k.node.Hostname
+}
+
+func (k *kubelet) live(ctx context.Context) {
+	if k.until(ctx, k.connect) != nil || k.until(ctx, k.register) != nil {
+		return
+	}
+	var talos sync.WaitGroup
+	// Talos does its part beside the kubelet: what it is refused does not make the node NotReady.
+	talos.Go(func() { _ = k.until(ctx, k.applyMachineConfig) }) // fails with the context only
+	defer talos.Wait()
+	k.beats(ctx)
+}
+
+// beats keeps the lease and the status until the context ends.
+func (k *kubelet) beats(ctx context.Context) {
+	ticker := time.NewTicker(k.beat.renew)
+	defer ticker.Stop()
+	for beats := 1; ; beats++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := k.renewLease(ctx); err != nil {
+			k.report(err)
+		}
+		if beats%statusEvery == 0 {
+			if err := k.updateStatus(ctx); err != nil {
+				k.report(err)
+			}
+		}
+	}
+}
+
+// until repeats a step until it succeeds; its error is that of the context. The same failure is reported once.
+func (k *kubelet) until(ctx context.Context, step func(context.Context) error) error {
+	reported := ""
+	for {
+		err := step(ctx)
+		if err == nil {
+			return nil
+		}
+		if text := err.Error(); text != reported {
+			k.report(err)
+			reported = text
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(k.beat.renew / 4):
+		}
+	}
+}
+
+func (k *kubelet) connect(context.Context) error {
+	config, err := k.plane.kubeletClient(k.node.Hostname)
+	if err != nil {
+		return err
+	}
+	k.client, err = newClient(config)
+	return err
+}
+
+// register makes the Node, or takes up the one that is there. A Node that is deleted afterwards is not made again before
+// the next start, as with a real kubelet (pkg/kubelet/kubelet_node_status.go).
+func (k *kubelet) register(ctx context.Context) error {
+	wanted := newNode(k.node, time.Now())
+	_, err := k.client.CoreV1().Nodes().Create(ctx, wanted, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		err = k.takeUp(ctx, wanted)
+	}
+	if err != nil {
+		return fmt.Errorf("register the Node: %w", err)
+	}
+	return errors.Join(k.renewLease(ctx), k.updateStatus(ctx))
+}
+
+// takeUp sets the labels that are a kubelet's own on a Node that was there before.
+func (k *kubelet) takeUp(ctx context.Context, wanted *corev1.Node) error {
+	node, err := k.client.CoreV1().Nodes().Get(ctx, wanted.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	for name, value := range wanted.Labels {
+		node.Labels[name] = value
+	}
+	_, err = k.client.CoreV1().Nodes().Update(ctx, node, metav1.UpdateOptions{})
+	return err
+}
+
+// updateStatus says how the machine is, unless the Node says so already.
+func (k *kubelet) updateStatus(ctx context.Context) error {
+	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("look at the Node: %w", err)
+	}
+	if ready(node) && node.Status.NodeInfo == nodeInfo(k.node) {
+		return nil
+	}
+	status := nodeStatus(k.node, time.Now())
+	status.VolumesAttached, status.VolumesInUse = node.Status.VolumesAttached, node.Status.VolumesInUse
+	node.Status = status
+	if _, err := k.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("update the Node's status: %w", err)
+	}
+	return nil
+}
+
+// ready says whether a Node is, by all its conditions that a kubelet sets.
+func ready(node *corev1.Node) bool {
+	for _, wanted := range conditions(time.Time{}) {
+		found := false
+		for _, condition := range node.Status.Conditions {
+			found = found || condition.Type == wanted.Type && condition.Status == wanted.Status
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// renewLease says that the kubelet is alive.
+func (k *kubelet) renewLease(ctx context.Context) error {
+	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	seconds, now := int32(k.beat.lease/time.Second), metav1.NewMicroTime(time.Now())
+	spec := coordinationv1.LeaseSpec{HolderIdentity: &k.node.Hostname, LeaseDurationSeconds: &seconds, RenewTime: &now}
+	lease, err := leases.Get(ctx, k.node.Hostname, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: k.node.Hostname}, Spec: spec}
+		_, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+	case err == nil:
+		lease.Spec = spec
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("renew the lease: %w", err)
+	}
+	return nil
+}

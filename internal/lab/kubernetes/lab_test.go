@@ -1,0 +1,130 @@
+package kubernetes_test
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/container"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+// etcdCluster identifies the etcd of all tests; each has a folder of its own.
+const etcdCluster = "0123456789abcdef"
+
+// The secrets of two clusters. They are made once: their RSA keys take most of the time of a test.
+var (
+	ourSecrets   = sync.OnceValues(newSecrets)
+	theirSecrets = sync.OnceValues(newSecrets)
+)
+
+func newSecrets() (*secrets.Bundle, error) {
+	return secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
+}
+
+// site is a network with machines on it, and one cluster's machine configurations.
+type site struct {
+	t       testing.TB
+	network netip.Prefix
+	input   *generate.Input
+}
+
+// newSite has its endpoint on .10 of a network on which nobody listens.
+func newSite(t testing.TB, bundle func() (*secrets.Bundle, error)) *site {
+	t.Helper()
+	network := freeNetwork(t)
+	made, err := bundle()
+	require.NoError(t, err)
+	input, err := generate.NewInput("k3s-dev", "https://"+number(network, 10).String()+":6443", constants.DefaultKubernetesVersion,
+		generate.WithSecretsBundle(made), generate.WithVersionContract(config.TalosVersion1_12),
+		generate.WithAdditionalSubjectAltNames([]string{"api.example.org"}))
+	require.NoError(t, err)
+	return &site{t: t, network: network, input: input}
+}
+
+func freeNetwork(t testing.TB) netip.Prefix {
+	t.Helper()
+	for range 100 {
+		network := netip.PrefixFrom(netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 0}), 24)
+		listener, err := net.Listen("tcp", netip.AddrPortFrom(number(network, 10), 6443).String())
+		if err == nil {
+			require.NoError(t, listener.Close())
+			return network
+		}
+	}
+	t.Fatal("no free loopback network")
+	return netip.Prefix{}
+}
+
+func number(network netip.Prefix, last byte) netip.Addr {
+	bytes := network.Addr().As4()
+	bytes[3] = last
+	return netip.AddrFrom4(bytes)
+}
+
+// config of a machine; patches change it in place.
+func (s *site) config(kind machine.Type, patches ...func(*v1alpha1.Config)) config.Provider {
+	s.t.Helper()
+	cfg, err := s.input.Config(kind)
+	require.NoError(s.t, err)
+	raw := cfg.RawV1Alpha1()
+	for _, patch := range patches {
+		patch(raw)
+	}
+	return container.NewV1Alpha1(raw)
+}
+
+// node is a machine that runs and whose kubelet does; VMID 101 has .11.
+func (s *site) node(vmid int, kind machine.Type, patches ...func(*v1alpha1.Config)) talos.KubernetesNode {
+	s.t.Helper()
+	name := fmt.Sprintf("node-%d", vmid)
+	node := talos.KubernetesNode{
+		Hardware: talos.Hardware{
+			VMID: vmid, Name: name, CPUs: 4, MemoryMiB: 8192,
+			Disks:     []talos.Disk{{ID: name, Bytes: 64 << 30}},
+			CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(number(s.network, byte(vmid-90)), 24)}},
+		},
+		Hostname: name, FQDN: name, Config: s.config(kind, patches...),
+		Release:  talos.Release{Version: "v1.12.4", Extensions: []talos.Extension{{Name: "siderolabs/qemu-guest-agent", Version: "10.0.2"}}},
+		Identity: name, BootID: "first-boot", Kubelet: true,
+	}
+	if kind.IsControlPlane() {
+		node.EtcdCluster = etcdCluster
+	}
+	return node
+}
+
+// tools are built when the cache does not hold them.
+func tools(t testing.TB) kubernetes.Tools {
+	t.Helper()
+	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})
+	require.NoError(t, err)
+	return kubernetes.Tools{ControlPlane: installed.Tools[0].Path, Kwok: installed.Tools[1].Path}
+}
+
+// open starts clusters without delays in a folder.
+func open(t testing.TB, dir string, tools kubernetes.Tools) *kubernetes.Clusters {
+	t.Helper()
+	clusters, err := kubernetes.New(kubernetes.Config{
+		Dir: dir, Tools: tools, Scaled: func(time.Duration) time.Duration { return 0 },
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	require.NoError(t, err)
+	return clusters
+}
