@@ -87,14 +87,14 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 	t.Parallel()
 
-	real, err := run(t, reachable(nil))
+	onHost, err := run(t, reachable(nil))
 	require.NoError(t, err)
 	rehearsed, err := run(t, reachable(map[string]string{"em-infra:labNetwork": "127.20.20.0/24"}))
 	require.NoError(t, err)
 
 	require.Equal(t, pulumi.String("https://127.20.20.10:6443"), rehearsed.exports["kubernetesEndpoint"])
-	require.Equal(t, slices.Sorted(maps.Keys(real.resources)), slices.Sorted(maps.Keys(rehearsed.resources)))
-	for name, inputs := range real.resources {
+	require.Equal(t, slices.Sorted(maps.Keys(onHost.resources)), slices.Sorted(maps.Keys(rehearsed.resources)))
+	for name, inputs := range onHost.resources {
 		if !inputs.DeepEquals(rehearsed.resources[name]) {
 			require.Contains(t, []string{
 				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
@@ -104,7 +104,7 @@ func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 		}
 	}
 	vm := rehearsed.resources["k3s-dev-worker-1-vm"]
-	require.Equal(t, real.resources["k3s-dev-worker-1-vm"]["networkDevices"], vm["networkDevices"], "the MAC stays")
+	require.Equal(t, onHost.resources["k3s-dev-worker-1-vm"]["networkDevices"], vm["networkDevices"], "the MAC stays")
 }
 
 func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 func (s *session) kubeconfigFile() string {
 	return filepath.Join(s.workspace.Credentials, "kubeconfig")
 }
+
 func (s *session) talosconfigFile() string {
 	return filepath.Join(s.workspace.Credentials, "talosconfig")
 }

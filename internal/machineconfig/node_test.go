@@ -101,7 +101,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 			inDocument := slices.ContainsFunc(merged.Documents(), func(d document.Document) bool {
 				return d.Kind() == network.HostnameKind
 			})
-			inMachineSection := merged.RawV1Alpha1().MachineConfig.MachineNetwork.NetworkHostname != ""
+			inMachineSection := merged.RawV1Alpha1().MachineConfig.MachineNetwork.NetworkHostname != "" //nolint:staticcheck // the older of the two places
 			require.NotEqual(t, inDocument, inMachineSection, "F29: one of the two places, never both")
 		})
 	}

@@ -27,12 +27,16 @@ func TestClearStaleLocks(t *testing.T) {
 		err     string
 	}{
 		{"dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, dead, here), 1, ""},
-		{"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, living, here), 0,
-			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", living, here)},
+		{
+			"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, living, here), 0,
+			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", living, here),
+		},
 		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), 1, ""},
 		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), 1, ""},
-		{"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, 0,
-			"another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again"},
+		{
+			"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, 0,
+			"another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
