@@ -1,0 +1,170 @@
+package kubernetes_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// stopped is a node whose machine is off.
+func stopped(node talos.KubernetesNode) talos.KubernetesNode {
+	node.Kubelet, node.EtcdCluster = false, ""
+	return node
+}
+
+// TestControlPlanesThatComeAndGo: the API answers where a control plane runs, and on the shared address while any does.
+func TestControlPlanesThatComeAndGo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
+	one, two := s.node(101, machine.TypeControlPlane), s.node(102, machine.TypeControlPlane)
+	clusters := open(t, dir, programs)
+	shared, first, second := admin(t, one), admin(t, one, number(s.network, 11)), admin(t, one, number(s.network, 12))
+	silent := func(c cluster) func(context.Context) bool {
+		return func(ctx context.Context) bool { return !c.answers(ctx) }
+	}
+
+	clusters.NodeChanged(one)
+	shared.eventually("the first control plane answers", first.answers)
+	require.False(t, second.answers(t.Context()))
+	clusters.NodeChanged(two)
+	second.eventually("the second does, under its own name", second.answers)
+	clusters.NodeChanged(stopped(one))
+	first.eventually("the first is silent", silent(first))
+	require.True(t, shared.answers(t.Context()))
+	_, err := shared.CoreV1().ConfigMaps("default").Create(t.Context(),
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	clusters.NodeChanged(stopped(two))
+	shared.eventually("all are silent", silent(shared))
+	require.False(t, second.answers(t.Context()))
+	clusters.NodeChanged(one)
+	shared.eventually("it is back", shared.answers)
+	require.NoError(t, clusters.Close())
+	require.False(t, shared.answers(t.Context()), "the end of the lab")
+
+	clusters = open(t, dir, programs)
+	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
+	clusters.NodeChanged(one)
+	shared.eventually("it is back with the lab", shared.answers)
+	_, err = shared.CoreV1().ConfigMaps("default").Get(t.Context(), "kept", metav1.GetOptions{})
+	require.NoError(t, err)
+
+	clusters.NodeChanged(stopped(one))
+	clusters.ClusterGone(etcdCluster)
+	shared.eventually("nothing is left of it", func(context.Context) bool {
+		_, err := os.Stat(filepath.Join(dir, etcdCluster))
+		return os.IsNotExist(err)
+	})
+}
+
+// TestFiftyNodes holds the memory of a large cluster against what a small machine has to spare, and what its workers may
+// not do against what the API server lets a kubelet do.
+func TestFiftyNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	s, programs := newSite(t, ourSecrets), tools(t)
+	clusters := open(t, t.TempDir(), programs)
+	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
+	began := time.Now()
+	for vmid := 101; vmid < 104; vmid++ {
+		clusters.NodeChanged(s.node(vmid, machine.TypeControlPlane))
+	}
+	for vmid := 111; vmid < 158; vmid++ {
+		clusters.NodeChanged(s.node(vmid, machine.TypeWorker, func(c *v1alpha1.Config) {
+			c.MachineConfig.MachineNodeLabels = map[string]string{"rack": "a1"}
+			if vmid == 111 { // which no kubelet may set (NodeRestriction)
+				c.MachineConfig.MachineNodeLabels = map[string]string{"node-role.kubernetes.io/worker": ""}
+			}
+		}))
+	}
+	c := admin(t, s.node(101, machine.TypeControlPlane))
+	c.eventually("fifty nodes are ready and labelled", func(ctx context.Context) bool { return c.countReady(ctx) == 50 && c.labelled(ctx) == 46 })
+	t.Logf("fifty nodes were ready after %s", time.Since(began))
+	time.Sleep(15 * time.Second) // what they need to go on with
+	require.Equal(t, 50, c.countReady(t.Context()))
+	node, err := c.CoreV1().Nodes().Get(t.Context(), "node-111", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, node.Labels, "node-role.kubernetes.io/worker")
+
+	resident := residentMemory(t, programs)
+	t.Logf("resident: %d MiB", resident>>20)
+	require.Less(t, resident, int64(4<<30))
+
+	began = time.Now()
+	require.NoError(t, clusters.Close())
+	t.Logf("all processes had ended after %s", time.Since(began))
+	require.Less(t, time.Since(began), 10*time.Second, "a lab that is stopped waits for no longer")
+}
+
+func (c cluster) countReady(ctx context.Context) int {
+	nodes, err := c.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0
+	}
+	ready := 0
+	for _, node := range nodes.Items {
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+				ready++
+			}
+		}
+	}
+	return ready
+}
+
+func (c cluster) labelled(ctx context.Context) int {
+	nodes, err := c.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "rack=a1"})
+	if err != nil {
+		return 0
+	}
+	return len(nodes.Items)
+}
+
+// residentMemory of this program and of the processes that it started, in bytes.
+func residentMemory(t *testing.T, programs kubernetes.Tools) int64 {
+	t.Helper()
+	self := strconv.Itoa(os.Getpid())
+	processes, err := filepath.Glob("/proc/[0-9]*/status")
+	require.NoError(t, err)
+	var total int64
+	counted := 0
+	for _, path := range processes {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		field := func(name string) string {
+			_, rest, _ := strings.Cut(string(text), "\n"+name+":")
+			value, _, _ := strings.Cut(rest, "\n")
+			return strings.TrimSpace(value)
+		}
+		if field("PPid") != self && field("Pid") != self {
+			continue
+		}
+		var kibibytes int64
+		_, err = fmt.Sscanf(field("VmRSS"), "%d kB", &kibibytes)
+		require.NoError(t, err)
+		total += kibibytes << 10
+		counted++
+	}
+	require.GreaterOrEqual(t, counted, 6, "etcd, three components, KWOK and this program; %v", programs)
+	return total
+}
