@@ -1,0 +1,79 @@
+package talos_test
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// pods records what a fleet tells of its nodes.
+type pods struct {
+	mu    sync.Mutex
+	nodes map[int]talos.KubernetesNode
+	gone  []string
+}
+
+func (p *pods) NodeChanged(node talos.KubernetesNode) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.nodes[node.Hardware.VMID] = node
+}
+
+func (p *pods) ClusterGone(etcdCluster string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	p.gone = append(p.gone, etcdCluster)
+}
+
+func (p *pods) node(vmid int) talos.KubernetesNode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return p.nodes[vmid]
+}
+
+func (p *pods) goneClusters() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return append([]string(nil), p.gone...)
+}
+
+func TestKubernetesIsToldWhatRuns(t *testing.T) {
+	t.Parallel()
+
+	told := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Kubernetes = told })
+	c := l.cluster("k8s")
+
+	l.install(101, c.controlPlane())
+	l.eventually(func() bool { return told.node(101).Kubelet }, "the kubelet does not run")
+	require.Empty(t, told.node(101).EtcdCluster, "nobody has bootstrapped it")
+	require.Equal(t, "vm-101", told.node(101).Hostname)
+	require.Equal(t, "k8s", told.node(101).Config.Cluster().Name())
+
+	c.bootstrap(101)
+	l.eventually(func() bool { return told.node(101).EtcdCluster != "" }, "etcd does not become healthy")
+
+	cluster := told.node(101).EtcdCluster
+
+	l.install(111, c.worker())
+	l.eventually(func() bool { return told.node(111).Kubelet }, "the worker's kubelet does not run")
+	require.Empty(t, told.node(111).EtcdCluster)
+
+	require.NoError(t, l.fleet.PowerOff(101))
+	require.False(t, told.node(101).Kubelet)
+	require.Empty(t, told.node(101).EtcdCluster)
+	require.Empty(t, told.goneClusters())
+
+	l.powerOn(101)
+	l.eventually(func() bool { return told.node(101).EtcdCluster == cluster }, "it does not come back with its etcd")
+
+	require.NoError(t, l.fleet.Destroy(101))
+	require.Equal(t, []string{cluster}, told.goneClusters())
+}
