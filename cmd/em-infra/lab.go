@@ -17,6 +17,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -61,10 +62,14 @@ func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Invent
 		return err
 	}
 	if pid == 0 {
+		tools, err := labTools(ctx, out)
+		if err != nil {
+			return err
+		}
 		if err := w.Prepare(); err != nil {
 			return err
 		}
-		if err := lab.Start(ctx, w.Dir, labProcess(w, timeScale)); err != nil {
+		if err := lab.Start(ctx, w.Dir, labProcess(w, tools, timeScale)); err != nil {
 			return fmt.Errorf("%w (log: %s)", err, workspace.Nearby(lab.LogFile(w.Dir)))
 		}
 	} else if timeScale != "" {
@@ -79,8 +84,10 @@ func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Invent
 }
 
 // labProcess is this program once more, as the lab.
-func labProcess(w *workspace.Workspace, timeScale string) *exec.Cmd {
-	args := []string{"lab", "serve", "--stack", w.Stack, "--inventory", w.Inventory}
+func labProcess(w *workspace.Workspace, tools kubernetes.Tools, timeScale string) *exec.Cmd {
+	args := []string{
+		"lab", "serve", "--stack", w.Stack, "--inventory", w.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,
+	}
 	if timeScale != "" {
 		args = append(args, "--time-scale", timeScale)
 	}
@@ -92,6 +99,7 @@ func labProcess(w *workspace.Workspace, timeScale string) *exec.Cmd {
 func newLabServeCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	var timeScale float64
+	var tools kubernetes.Tools
 	command := &cobra.Command{
 		Use:    "serve --stack STACK",
 		Short:  "Be the lab, in the foreground",
@@ -106,6 +114,9 @@ func newLabServeCommand() *cobra.Command {
 				return err
 			}
 			options := lab.Options{Dir: w.Dir, Stack: w.Stack, Inventory: inv, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+			if tools != (kubernetes.Tools{}) {
+				options.Kubernetes = &tools
+			}
 			if command.Flags().Changed("time-scale") {
 				options.TimeScale = &timeScale
 			}
@@ -114,6 +125,9 @@ func newLabServeCommand() *cobra.Command {
 	}
 	flags.bindPlace(command)
 	command.Flags().Float64Var(&timeScale, "time-scale", 0, "times of a real host are multiplied by this")
+	command.Flags().StringVar(&tools.ControlPlane, "controlplane", "", "executable of the Kubernetes control plane (default: none, and no Kubernetes)")
+	command.Flags().StringVar(&tools.Kwok, "kwok", "", "executable of KWOK, with --controlplane")
+	command.MarkFlagsRequiredTogether("controlplane", "kwok")
 	return command
 }
 

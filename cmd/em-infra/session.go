@@ -56,7 +56,7 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, streams str
 	if err := s.checkOperator(wanted); err != nil {
 		return nil, refused(err)
 	}
-	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: s.out})
+	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: s.out, Rehearsal: s.workspace.Rehearsed})
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +203,9 @@ func (s *session) configure(ctx context.Context, rehearsed lab.Description) erro
 			}
 			config = wanted
 		}
+	}
+	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
+		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
 	}
 	s.host = pve.Connection{
 		Endpoint: config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value,

@@ -24,6 +24,7 @@ func newToolsCommand() *cobra.Command {
 type toolsFlags struct {
 	output   string
 	official bool
+	lab      bool
 }
 
 func (f *toolsFlags) bindOutput(command *cobra.Command) {
@@ -38,8 +39,10 @@ func newToolsInstallCommand() *cobra.Command {
 		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough,
 and the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which
 takes about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
-folder). Every other command does this by itself; this one is for doing it beforehand.`,
+folder). Every other command does this by itself; this one is for doing it beforehand. A rehearsal needs the Kubernetes
+control plane besides, which takes about four minutes more.`,
 		Example: `  em-infra tools install
+  em-infra tools install --lab         # what a rehearsal needs, too
   em-infra tools install --official    # there was no internet the first time`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -47,7 +50,7 @@ folder). Every other command does this by itself; this one is for doing it befor
 				return err
 			}
 			installed, err := toolchain.Install(command.Context(), toolchain.Options{
-				Progress: command.ErrOrStderr(), Retry: flags.official,
+				Progress: command.ErrOrStderr(), Retry: flags.official, Rehearsal: flags.lab,
 			})
 			if err != nil {
 				return err
@@ -57,6 +60,7 @@ folder). Every other command does this by itself; this one is for doing it befor
 	}
 	flags.bindOutput(command)
 	command.Flags().BoolVar(&flags.official, "official", false, "ask for official plugins again where built ones are in use")
+	command.Flags().BoolVar(&flags.lab, "lab", false, "get what a rehearsal needs, too")
 	return command
 }
 
@@ -70,7 +74,7 @@ func newToolsListCommand() *cobra.Command {
 			if err := flags.check(); err != nil {
 				return err
 			}
-			tools, err := toolchain.List(command.Context(), toolchain.Options{})
+			tools, err := toolchain.List(command.Context(), toolchain.Options{Rehearsal: true})
 			if err != nil {
 				return err
 			}

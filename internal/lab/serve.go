@@ -18,6 +18,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/factory"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -33,6 +34,8 @@ type Options struct {
 	Inventory *inventory.Inventory
 	// TimeScale multiplies the delays of a real host. It is kept; nil leaves it as it is, at first [pace.DefaultScale].
 	TimeScale *float64
+	// Kubernetes are the programs of the control planes; nil is a lab in which no Kubernetes starts.
+	Kubernetes *kubernetes.Tools
 	// Log receives what goes wrong inside of the lab. Required.
 	Log *slog.Logger
 }
@@ -71,6 +74,7 @@ func Serve(ctx context.Context, o Options) error {
 // emulation is the host, its machines and the Image Factory.
 type emulation struct {
 	fleet   *talos.Fleet
+	pods    *kubernetes.Clusters // nil in a lab without Kubernetes
 	host    *proxmox.Server
 	factory http.Handler
 	files   []*os.File
@@ -95,20 +99,29 @@ func (e *emulation) openHost(o Options, d Description) error {
 	if err != nil {
 		return err
 	}
-	e.fleet, err = talos.NewFleet(talos.Config{
+	nodes := talos.Config{
 		StateDir:   filepath.Join(o.Dir, "nodes"),
 		Pace:       speed,
 		Log:        nodeLog,
 		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
-	})
-	if err != nil {
+	}
+	if o.Kubernetes != nil {
+		e.pods, err = kubernetes.New(kubernetes.Config{
+			Dir: filepath.Join(o.Dir, "kubernetes"), Tools: *o.Kubernetes, Scaled: speed.Scaled, Log: o.Log,
+		})
+		if err != nil {
+			return err
+		}
+		nodes.Kubernetes = e.pods
+	}
+	if e.fleet, err = talos.NewFleet(nodes); err != nil {
 		return err
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
 		Hosts:     hosts(o.Inventory),
 		Tokens:    []proxmox.Token{d.token()},
 		Pace:      speed,
-		Machines:  machines{fleet: e.fleet, log: o.Log},
+		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Inventory.Dir, network: d.Network}, log: o.Log},
 		Log:       hostLog,
 		Seed:      sha256.Sum256([]byte(o.Stack)),
 		StateFile: filepath.Join(o.Dir, "host.json"),
@@ -165,6 +178,9 @@ func (e *emulation) close(log *slog.Logger) {
 	var problems []error
 	if e.host != nil {
 		problems = append(problems, e.host.Close())
+	}
+	if e.pods != nil {
+		problems = append(problems, e.pods.Close())
 	}
 	if e.fleet != nil {
 		problems = append(problems, e.fleet.Close())

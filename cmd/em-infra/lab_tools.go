@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+// labTools gets the programs that the lab runs, which takes minutes the first time and nothing afterwards.
+func labTools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
+	var tools kubernetes.Tools
+	for _, program := range []struct {
+		name string
+		path *string
+	}{{"controlplane", &tools.ControlPlane}, {"kwok", &tools.Kwok}} {
+		installed, err := toolchain.Install(ctx, toolchain.Options{Names: []string{program.name}, Progress: progress})
+		if err != nil {
+			return tools, err
+		}
+		*program.path = installed.Tools[0].Path
+	}
+	return tools, nil
+}
