@@ -54,6 +54,22 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 	}
 }
 
+// TestPartsOfKubernetesMoveTogether: k8s.io/kubernetes v1.N.P is made of k8s.io/* v0.N.P, all by replacement.
+func TestPartsOfKubernetesMoveTogether(t *testing.T) {
+	t.Parallel()
+	const path = "tools/controlplane/go.mod"
+	parts := strings.Replace(required(t, path, "k8s.io/kubernetes"), "v1.", "v0.", 1)
+	text, err := os.ReadFile(filepath.Join(root, path))
+	require.NoError(t, err)
+	parsed, err := modfile.Parse(path, text, nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, parsed.Replace)
+	for _, r := range parsed.Replace {
+		require.Equal(t, r.Old.Path, r.New.Path)
+		require.Equal(t, parts, r.New.Version, r.New.Path)
+	}
+}
+
 // TestSourcesAreAllThatABuildReads follows the imports of a tool through our own packages: each must lie in one of the
 // folders that the tool's key is made from, or a change to it would go unseen.
 func TestSourcesAreAllThatABuildReads(t *testing.T) {

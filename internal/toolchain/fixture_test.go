@@ -61,6 +61,30 @@ replace (
 	"tools/bridge/proxmoxve/plugin/main.go": sayVersion,
 	"tools/bridge/talos/plugin/main.go":     sayVersion,
 	"tools/standin/command/plugin/main.go":  sayVersion,
+	"tools/controlplane/go.mod": `module github.com/em-infra/em-infra/tools/controlplane
+
+go 1.26
+
+require k8s.io/kubernetes v1.35.4
+
+replace k8s.io/kubernetes => ./kubernetes
+`,
+	"tools/controlplane/go.sum":            "",
+	"tools/controlplane/main.go":           sayVersion,
+	"tools/controlplane/kubernetes/go.mod": "module k8s.io/kubernetes\n",
+	"tools/kwok/go.mod": `module github.com/em-infra/em-infra/tools/kwok
+
+go 1.26
+
+require sigs.k8s.io/kwok v0.8.0
+
+replace sigs.k8s.io/kwok => ./kwok
+`,
+	"tools/kwok/go.sum":      "",
+	"tools/kwok/main.go":     sayVersion,
+	"tools/kwok/stages.go":   "package main\n",
+	"tools/kwok/stages.yaml": "",
+	"tools/kwok/kwok/go.mod": "module sigs.k8s.io/kwok\n",
 }
 
 const sayVersion = "package main\n\nvar version = \"unset\"\n\nfunc main() { println(version) }\n"

@@ -68,6 +68,34 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 	require.Less(t, fastest, 50*time.Millisecond)
 }
 
+func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {
+	t.Parallel()
+	opts := checkout(t)
+	opts.Rehearsal = true
+	installed := install(t, opts)
+	require.Len(t, installed.Tools, 6)
+	for _, wanted := range []struct{ name, version, from string }{
+		{"controlplane", "v1.35.4", "k8s.io/kubernetes v1.35.4"},
+		{"kwok", "v0.8.0", "sigs.k8s.io/kwok v0.8.0"},
+	} {
+		got := tool(t, installed, wanted.name)
+		require.Equal(t, toolchain.Lab, got.Kind)
+		require.Equal(t, wanted.version, got.Version)
+		require.Equal(t, wanted.from, got.From)
+		require.Equal(t, wanted.name, filepath.Base(got.Path))
+	}
+	home := t.TempDir()
+	require.NoError(t, installed.Populate(home))
+	found, err := filepath.Glob(filepath.Join(home, "plugins", "*"))
+	require.NoError(t, err)
+	require.Len(t, found, 3, "what the lab runs is no plugin")
+
+	opts.Rehearsal = false
+	require.Len(t, install(t, opts).Tools, 4)
+	opts.Names = []string{"kwok"}
+	require.Len(t, install(t, opts).Tools, 1, "by its name")
+}
+
 func TestCLIHasTheRootThatTheAutomationAPITakes(t *testing.T) {
 	t.Parallel()
 	opts := checkout(t)

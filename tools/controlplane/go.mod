@@ -2,7 +2,7 @@
 // at its own version, by replacement.
 //
 // What moves together: k8s.io/kubernetes v1.N.P and all k8s.io/* v0.N.P below. It is the default Kubernetes version of
-// an inventory; etcd is that of ../../go.mod.
+// an inventory; etcd is of the minor version that this Kubernetes requires.
 module github.com/em-infra/em-infra/tools/controlplane
 
 go 1.26.0
