@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab"
@@ -31,6 +35,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	require.Len(t, nodes, 2)
 	r.secureAPIAnswers(nodes)
 	r.kubeconfigLeadsTo("k3s-dev")
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 
 	r.mustRun(0, "preview", "--lab")
 	seen := len(r.calls())
@@ -47,6 +52,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 		require.True(t, strings.Contains(write, "/qemu/104") || strings.HasSuffix(write, "/qemu/9000/clone"), "only the new worker is touched, not: %s", write)
 	}
 	r.secureAPIAnswers(r.nodes())
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-worker-2")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
@@ -120,4 +126,32 @@ func (r *rehearsal) hostFiles() hostFiles {
 		files.ISOs = append(files.ISOs, volume.Volid)
 	}
 	return files
+}
+
+// nodesAreReady asks the Kubernetes API at the address in the kubeconfig, until these nodes and no others are Ready.
+func (r *rehearsal) nodesAreReady(want ...string) {
+	r.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(r.dir(), "kubeconfig"))
+	require.NoError(r.t, err)
+	api, err := kubernetes.NewForConfig(config)
+	require.NoError(r.t, err)
+	r.eventually("nodes are Ready: "+strings.Join(want, ", "), func() bool {
+		nodes, err := api.CoreV1().Nodes().List(r.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return false // the API is starting
+		}
+		var ready []string
+		for _, node := range nodes.Items {
+			if isReady(node) {
+				ready = append(ready, node.Name)
+			}
+		}
+		return slices.Equal(ready, want)
+	})
+}
+
+func isReady(node corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+		return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+	})
 }
