@@ -31,7 +31,7 @@ func IsBootstrapped(ctx context.Context, credentials Credentials, address string
 	if err != nil {
 		return false, errors.New("the credentials of the Talos API in the state cannot be read: restore the state from a backup")
 	}
-	defer api.Close() //nolint:errcheck // nothing is written through it
+	defer api.Close()
 
 	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ func isInMaintenance(ctx context.Context, address string) bool {
 	if err != nil {
 		return false
 	}
-	defer api.Close() //nolint:errcheck // nothing is written through it
+	defer api.Close()
 	_, err = api.Disks(client.WithNode(ctx, address))
 	return err == nil
 }

@@ -34,7 +34,7 @@ func WaitUntilSecure(ctx context.Context, talosconfig []byte, address string) er
 	if err != nil {
 		return ErrTalosconfig
 	}
-	defer api.Close() //nolint:errcheck // nothing is written through it
+	defer api.Close()
 
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -51,7 +51,7 @@ func (c cluster) eventually(what string, is func(context.Context) bool) {
 	require.Eventually(c.t, func() bool { return is(c.t.Context()) }, patience, 100*time.Millisecond, what)
 }
 
-func (c cluster) answers(ctx context.Context) bool {
+func (c cluster) answers(context.Context) bool {
 	_, err := c.Discovery().ServerVersion()
 	return err == nil
 }

@@ -30,7 +30,7 @@ func (s *Server) listNetwork(c *call) (any, error) {
 		anyBridge := filter == "any_bridge" || filter == "any_local_bridge"
 
 		switch {
-		case filter != "" && filter != i["type"] && !(anyBridge && i.isBridge()):
+		case filter != "" && filter != i["type"] && (!anyBridge || !i.isBridge()):
 		case i.isBridge() && !s.seesBridge(c.identity, name):
 		default:
 			list = append(list, i.show(at+3))

@@ -12,9 +12,9 @@ import (
 )
 
 // applyDrives makes the new drives one by one, and records them.
-func (s *Server) applyDrives(ctx context.Context, u *update, print func(string, ...any)) error {
+func (s *Server) applyDrives(ctx context.Context, u *update, report func(string, ...any)) error {
 	for _, drive := range u.drives {
-		maker, err := s.prepareDrive(u, drive, print)
+		maker, err := s.prepareDrive(u, drive, report)
 		if err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s *Server) applyDrives(ctx context.Context, u *update, print func(string, 
 	return nil
 }
 
-func (s *Server) prepareDrive(u *update, drive *vmconfig.Drive, print func(string, ...any)) (*diskMaker, error) {
+func (s *Server) prepareDrive(u *update, drive *vmconfig.Drive, report func(string, ...any)) (*diskMaker, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -60,7 +60,7 @@ func (s *Server) prepareDrive(u *update, drive *vmconfig.Drive, print func(strin
 	}
 
 	return &diskMaker{
-		s: s, node: m.Node, vmid: m.ID, template: m.Config.Template(), conf: m.Config.WithPending(), print: print,
+		s: s, node: m.Node, vmid: m.ID, template: m.Config.Template(), conf: m.Config.WithPending(), print: report,
 		info: TaskInfo{Node: m.Node, VMID: m.ID},
 	}, nil
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // applyRemovals marks what is to go.
-func (s *Server) applyRemovals(u *update, print func(string, ...any)) error {
+func (s *Server) applyRemovals(u *update, report func(string, ...any)) error {
 	m, err := s.state.find(u.call.node, u.call.vmid)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (s *Server) applyRemovals(u *update, print func(string, ...any)) error {
 		}
 
 		if value == "" {
-			print("cannot delete '%s' - not set in current configuration!", key)
+			report("cannot delete '%s' - not set in current configuration!", key)
 			continue
 		}
 

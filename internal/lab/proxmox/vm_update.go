@@ -158,9 +158,9 @@ func (s *Server) checkUpdate(u *update) error {
 }
 
 // applyUpdate changes the configuration, whose lock is held.
-func (s *Server) applyUpdate(ctx context.Context, u *update, print func(string, ...any)) error {
-	if print == nil {
-		print = func(string, ...any) {}
+func (s *Server) applyUpdate(ctx context.Context, u *update, report func(string, ...any)) error {
+	if report == nil {
+		report = func(string, ...any) {}
 	}
 
 	if err := s.checkCurrent(u); err != nil {
@@ -171,7 +171,7 @@ func (s *Server) applyUpdate(ctx context.Context, u *update, print func(string, 
 		return err
 	}
 
-	if err := s.locked(func() error { return s.applyRemovals(u, print) }); err != nil {
+	if err := s.locked(func() error { return s.applyRemovals(u, report) }); err != nil {
 		return err
 	}
 
@@ -179,7 +179,7 @@ func (s *Server) applyUpdate(ctx context.Context, u *update, print func(string, 
 		return err
 	}
 
-	if err := s.applyDrives(ctx, u, print); err != nil {
+	if err := s.applyDrives(ctx, u, report); err != nil {
 		return err
 	}
 

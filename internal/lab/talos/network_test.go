@@ -25,7 +25,7 @@ func TestConfigurationForAnotherAddress(t *testing.T) {
 
 	at := func(addresses ...string) func(*v1alpha1.Config) {
 		return func(c *v1alpha1.Config) {
-			c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkInterfaces: v1alpha1.NetworkDeviceList{ //nolint:staticcheck // still accepted
+			c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkInterfaces: v1alpha1.NetworkDeviceList{
 				&v1alpha1.Device{DeviceInterface: "eth0", DeviceAddresses: addresses},
 			}}
 		}

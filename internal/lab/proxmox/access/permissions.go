@@ -191,14 +191,14 @@ func (d *Database) privilegesOf(roles map[string]bool) Permissions {
 }
 
 // Check demands every privilege on a path, or with any at least one. Its error is a *Refusal.
-func (d *Database) Check(identity, path string, any bool, privileges ...string) error {
+func (d *Database) Check(identity, path string, anyOf bool, privileges ...string) error {
 	permissions := d.Permissions(identity, path)
 	has := func(name string) bool {
 		_, ok := permissions[name]
 		return ok
 	}
 
-	if any {
+	if anyOf {
 		if slices.ContainsFunc(privileges, has) {
 			return nil
 		}
@@ -222,12 +222,12 @@ func (d *Database) Allowed(identity, path string, privileges ...string) bool {
 
 // CheckVM demands privileges on a VM, which its pool or the pool that it is about to join may grant as well
 // (RPCEnvironment.pm, check_vm_perm).
-func (d *Database) CheckVM(identity string, vmid int, pool string, any bool, privileges ...string) error {
-	if pool != "" && d.Check(identity, "/pool/"+pool, any, privileges...) == nil {
+func (d *Database) CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error {
+	if pool != "" && d.Check(identity, "/pool/"+pool, anyOf, privileges...) == nil {
 		return nil
 	}
 
-	return d.Check(identity, fmt.Sprintf("/vms/%d", vmid), any, privileges...)
+	return d.Check(identity, fmt.Sprintf("/vms/%d", vmid), anyOf, privileges...)
 }
 
 // CheckModify demands the right to change the access control of a path (RPCEnvironment.pm, check_perm_modify).

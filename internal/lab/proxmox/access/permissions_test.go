@@ -71,11 +71,13 @@ func TestPermissions(t *testing.T) {
 			[]access.Grant{toUser("/", "A", true), toUser("/vms", "B", true)}, user, "/vms/102", access.Permissions{"VM.Clone": true},
 		},
 		"what a pool inherits stays": {
-			[]access.Grant{toUser("/", "A", true), toUser("/vms", "B", true)}, user, "/vms/101",
+			[]access.Grant{toUser("/", "A", true), toUser("/vms", "B", true)},
+			user, "/vms/101",
 			access.Permissions{"VM.Audit": false, "VM.Clone": true},
 		},
 		"several on one path": {
-			[]access.Grant{toUser("/vms", "A", true), toUser("/vms", "B", true)}, user, "/vms/101",
+			[]access.Grant{toUser("/vms", "A", true), toUser("/vms", "B", true)},
+			user, "/vms/101",
 			access.Permissions{"VM.Audit": true, "VM.Clone": true},
 		},
 		"user before group": {
@@ -88,11 +90,13 @@ func TestPermissions(t *testing.T) {
 			[]access.Grant{toUser("/", "A", true), toUser("/vms/101", access.RoleNoAccess, true)}, user, "/vms/101", access.Permissions{},
 		},
 		"separated token, user has more": {
-			[]access.Grant{toUser("/", "A", true), toUser("/", "B", true), toToken("/", "A", true)}, token, "/vms/101",
+			[]access.Grant{toUser("/", "A", true), toUser("/", "B", true), toToken("/", "A", true)},
+			token, "/vms/101",
 			access.Permissions{"VM.Audit": true},
 		},
 		"separated token, user has less": {
-			[]access.Grant{toUser("/vms/101", "A", false), toToken("/", "A", true), toToken("/", "B", true)}, token, "/vms/101",
+			[]access.Grant{toUser("/vms/101", "A", false), toToken("/", "A", true), toToken("/", "B", true)},
+			token, "/vms/101",
 			access.Permissions{"VM.Audit": false},
 		},
 		"separated token without grants": {[]access.Grant{toUser("/", "A", true)}, token, "/vms/101", access.Permissions{}},
@@ -103,18 +107,21 @@ func TestPermissions(t *testing.T) {
 			[]access.Grant{toUser("/pool/k3s", "B", true)}, user, "/vms/101", access.Permissions{"VM.Clone": false},
 		},
 		"through a pool besides the path": {
-			[]access.Grant{toUser("/vms", "A", true), toUser("/pool/k3s", "B", true)}, user, "/vms/101",
+			[]access.Grant{toUser("/vms", "A", true), toUser("/pool/k3s", "B", true)},
+			user, "/vms/101",
 			access.Permissions{"VM.Audit": true, "VM.Clone": false},
 		},
 		"a storage through a pool": {
 			[]access.Grant{toUser("/pool/k3s", "B", true)}, user, "/storage/tank", access.Permissions{"VM.Clone": false},
 		},
 		"denied by a pool": {
-			[]access.Grant{toUser("/vms", "A", true), toUser("/pool/k3s", access.RoleNoAccess, true)}, user, "/vms/101",
+			[]access.Grant{toUser("/vms", "A", true), toUser("/pool/k3s", access.RoleNoAccess, true)},
+			user, "/vms/101",
 			access.Permissions{},
 		},
 		"denial on the path beats the pool": {
-			[]access.Grant{toUser("/vms/101", access.RoleNoAccess, true), toUser("/pool/k3s", "B", true)}, user, "/vms/101",
+			[]access.Grant{toUser("/vms/101", access.RoleNoAccess, true), toUser("/pool/k3s", "B", true)},
+			user, "/vms/101",
 			access.Permissions{},
 		},
 	}
@@ -199,7 +206,8 @@ func TestRules(t *testing.T) {
 			schema.Rule{Test: schema.AnyOf, Rules: []schema.Rule{clone, clone}}, user, "Permission check failed",
 		},
 		"not all rules": {
-			schema.Rule{Test: schema.AllOf, Rules: []schema.Rule{audit, clone}}, user,
+			schema.Rule{Test: schema.AllOf, Rules: []schema.Rule{audit, clone}},
+			user,
 			"Permission check failed (/vms/101, VM.Clone)",
 		},
 		"self":      {schema.Rule{Test: schema.UserParam, Subject: "self"}, user, ""},

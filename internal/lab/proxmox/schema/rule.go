@@ -110,9 +110,9 @@ func (r *Rule) readOptions(parts []json.RawMessage) error {
 
 		switch name {
 		case "any":
-			var any Flag
-			err = json.Unmarshal(parts[1], &any)
-			r.Any = bool(any)
+			var anyOf Flag
+			err = json.Unmarshal(parts[1], &anyOf)
+			r.Any = bool(anyOf)
 		case "require_param":
 			err = json.Unmarshal(parts[1], &r.RequireParam)
 		case "groups_param":

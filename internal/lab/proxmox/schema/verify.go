@@ -115,7 +115,7 @@ func (p *Property) check(v Value) string {
 		return p.checkArray(v)
 	}
 
-	if v.Ref != "" && !(p.Type == Boolean && v.Ref == "JSON::PP::Boolean") {
+	if v.Ref != "" && (p.Type != Boolean || v.Ref != "JSON::PP::Boolean") {
 		return fmt.Sprintf("type check ('%s') failed - got %s", p.Type, v.Ref)
 	}
 
