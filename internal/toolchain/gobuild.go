@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 	cmd := group(exec.CommandContext(ctx, g.path, "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", w.ldflags(), "-o", target, w.main))
 	cmd.Dir = module
-	cmd.Env = append(g.environ, "GOTMPDIR="+work)
+	cmd.Env = slices.Concat(g.environ, []string{"GOTMPDIR=" + work})
 	output := &tail{each: note}
 	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Run(); err != nil {

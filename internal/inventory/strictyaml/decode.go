@@ -79,11 +79,12 @@ func (d *decoder) refuse(node *yaml.Node, at *Path, fault Fault) {
 		return
 	}
 	finding := Finding{Path: at.String(), Fault: fault}
-	if len(d.findings) == maxFindings {
+	switch {
+	case len(d.findings) == maxFindings:
 		finding = Finding{Fault: Fault{What: "has more problems than are listed", Do: "mend these first"}}
-	} else if node != nil {
+	case node != nil:
 		finding.Line, finding.Column = node.Line, node.Column
-	} else {
+	default:
 		finding.Line, finding.Column = d.document.Position(at)
 	}
 	d.findings = append(d.findings, finding)
