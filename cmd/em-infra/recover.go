@@ -72,6 +72,7 @@ func (s *session) clearUnfinished(ctx context.Context, deployment *apitype.Deplo
 	if err != nil {
 		return false, refused(err)
 	}
+	begun := len(deployment.PendingOperations)
 	halfMade, err := recovery.ClearHalfMade(ctx, deployment, host)
 	s.report(halfMade)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *session) clearUnfinished(ctx context.Context, deployment *apitype.Deplo
 	}
 	pending, err := recovery.ClearPending(ctx, deployment, host)
 	s.report(pending)
-	return len(halfMade)+len(pending) > 0, err
+	return len(halfMade)+begun > 0, err
 }
 
 func (s *session) report(done []string) {

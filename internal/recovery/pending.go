@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
 const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
@@ -32,6 +33,9 @@ type Machine struct {
 // changes the deployment and returns one sentence for each thing that was done.
 func ClearPending(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (done []string, err error) {
 	for _, operation := range deployment.PendingOperations {
+		if operation.Type == apitype.OperationTypeCreating && isMade(deployment, operation.Resource.URN) {
+			continue
+		}
 		if operation.Type != apitype.OperationTypeCreating || operation.Resource.Type != typeVM {
 			done = append(done, fmt.Sprintf("%s of %s was interrupted: it is done again", operation.Type, operation.Resource.URN.Name()))
 			continue
@@ -44,6 +48,14 @@ func ClearPending(ctx context.Context, deployment *apitype.DeploymentV3, host Ho
 	}
 	deployment.PendingOperations = nil
 	return done, nil
+}
+
+// isMade says that a resource is in the state after all: a plain engine keeps a creation pending that it has made up for
+// in a later run.
+func isMade(deployment *apitype.DeploymentV3, urn resource.URN) bool {
+	return slices.ContainsFunc(deployment.Resources, func(made apitype.ResourceV3) bool {
+		return made.URN == urn && made.ID != "" && !made.Delete
+	})
 }
 
 // ClearHalfMade settles the machines whose creation failed half way. The engine keeps them in the state and would update

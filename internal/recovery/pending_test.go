@@ -110,6 +110,23 @@ func TestClearPendingLeavesMachinesAloneForOtherOperations(t *testing.T) {
 	require.Empty(t, h.deleted)
 }
 
+func TestClearPendingForgetsWhatALaterRunHasMade(t *testing.T) {
+	t.Parallel()
+
+	deployment := pendingMachine()
+	made := deployment.PendingOperations[0].Resource
+	made.ID = "102"
+	deployment.Resources = append(deployment.Resources, made)
+	h := &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1", Started: true}}
+
+	done, err := recovery.ClearPending(t.Context(), deployment, h)
+	require.NoError(t, err)
+	require.Empty(t, done)
+	require.Empty(t, h.deleted)
+	require.Empty(t, deployment.PendingOperations)
+	require.Equal(t, []apitype.ResourceV3{made}, deployment.Resources)
+}
+
 func TestClearHalfMade(t *testing.T) {
 	t.Parallel()
 
