@@ -49,7 +49,7 @@ func TestWaitUntilSecureOutlastsTheInstallation(t *testing.T) {
 	m.waitFor(talos.StageRunning)
 	running := time.Now()
 	require.NoError(t, <-waited)
-	require.Less(t, time.Since(running), 5*time.Second, "a node that is back is noticed at once")
+	require.Less(t, time.Since(running), 30*time.Second, "gRPC alone would wait for up to two minutes")
 }
 
 func TestWaitUntilSecureSaysWhatTheNodeIs(t *testing.T) {

@@ -149,14 +149,14 @@ func TestRealTools(t *testing.T) {
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Progress: os.Stderr})
 	require.NoError(t, err)
 	fastest := time.Hour
-	for range 5 {
+	for try := 0; try < 50 && fastest >= nextToNothing; try++ {
 		started := time.Now()
 		again, err := toolchain.Install(t.Context(), toolchain.Options{})
 		require.NoError(t, err)
 		require.Equal(t, installed, again)
 		fastest = min(fastest, time.Since(started))
 	}
-	require.Less(t, fastest, 50*time.Millisecond, "tools that are in the cache cost next to nothing")
+	require.Less(t, fastest, nextToNothing, "tools that are in the cache cost next to nothing")
 	t.Logf("found in the cache in %s", fastest)
 
 	home := t.TempDir()

@@ -59,13 +59,13 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 	progress = &log{}
 	opts.Progress = progress
 	fastest := time.Hour
-	for range 5 {
+	for try := 0; try < 50 && fastest >= nextToNothing; try++ {
 		started := time.Now()
 		require.Equal(t, first, install(t, opts))
 		fastest = min(fastest, time.Since(started))
 	}
 	require.Empty(t, progress.String())
-	require.Less(t, fastest, 50*time.Millisecond)
+	require.Less(t, fastest, nextToNothing)
 }
 
 func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {

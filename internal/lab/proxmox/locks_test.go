@@ -185,7 +185,7 @@ func TestOperationsTakeTheirTime(t *testing.T) {
 	started := time.Now()
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1"))
-	require.InDelta(t, 80, time.Since(started).Milliseconds(), 70, "a clone takes 4 s at scale 1")
+	require.GreaterOrEqual(t, time.Since(started), 80*time.Millisecond, "a clone takes 4 s at scale 1")
 
 	var upid string
 

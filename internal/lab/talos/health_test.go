@@ -68,7 +68,7 @@ func (h *health) firstFailure(t *testing.T) string {
 	t.Helper()
 
 	for _, make := range talosChecks() {
-		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		condition := make(h)
 		err := condition.Wait(ctx)
 
