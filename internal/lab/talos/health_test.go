@@ -68,18 +68,35 @@ func (h *health) firstFailure(t *testing.T) string {
 	t.Helper()
 
 	for _, make := range talosChecks() {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		condition := make(h)
-		err := condition.Wait(ctx)
-
-		cancel()
-
-		if err != nil {
+		if err := tryOnce(t.Context(), condition); err != nil {
 			return fmt.Sprint(condition)
 		}
 	}
 
 	return ""
+}
+
+// tryOnce waits for a condition's first answer, however long a busy machine takes to give it, and not for the tries that
+// would follow. Until then a condition describes itself with dots (pkg/conditions/poll.go).
+func tryOnce(ctx context.Context, condition conditions.Condition) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	outcome := make(chan error, 1)
+	go func() { outcome <- condition.Wait(ctx) }()
+
+	for strings.HasSuffix(fmt.Sprint(condition), ": ...") {
+		select {
+		case err := <-outcome:
+			return err
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+
+	cancel()
+
+	return <-outcome
 }
 
 // hangs holds one machine at one step for ever.
