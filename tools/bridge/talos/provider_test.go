@@ -1,10 +1,6 @@
 package talos_test
 
 import (
-	"flag"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,44 +9,21 @@ import (
 
 	"github.com/em-infra/em-infra/tools/bridge/talos"
 	"github.com/em-infra/em-infra/tools/internal/contract"
+	"github.com/em-infra/em-infra/tools/internal/generator"
 )
 
 const sdkModule = "github.com/pulumiverse/pulumi-talos/sdk"
 
-// generate, when set, makes the test binary be the bridge's schema generator for that version.
-const generate = "EM_INFRA_GENERATE"
-
-var update = flag.Bool("update", false, "write what the generator makes over the embedded files")
-
 func TestMain(m *testing.M) {
-	if version := os.Getenv(generate); version != "" {
-		tfgen.Main(talos.Name, talos.Provider(version)) // exits by itself when it fails
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
+	generator.Main(m, func(version string) { tfgen.Main(talos.Name, talos.Provider(version)) })
 }
 
-// TestEmbeddedFilesAreTheGenerators regenerates what the plugin embeds. With -update it is the way to make them.
+// TestEmbeddedFilesAreTheGenerators: with -update it makes them.
 func TestEmbeddedFilesAreTheGenerators(t *testing.T) {
 	t.Parallel()
 	sdk, err := contract.FindSDK(sdkModule)
 	require.NoError(t, err)
-	out := t.TempDir()
-	cmd := exec.Command(os.Args[0], "schema", "--skip-docs", "--skip-examples", "--out", out)
-	cmd.Env = append(os.Environ(), generate+"="+sdk.Version)
-	text, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", text)
-
-	for _, name := range []string{"schema.json", "bridge-metadata.json"} {
-		made, err := os.ReadFile(filepath.Join(out, name))
-		require.NoError(t, err)
-		if *update {
-			require.NoError(t, os.WriteFile(name, made, 0o644))
-		}
-		embedded, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, string(made), string(embedded), "%s is not what the generator makes: run with -update", name)
-	}
+	generator.HoldEmbedded(t, sdk.Version)
 }
 
 // TestSchemaServesTheSDK holds the schema against the Go SDK: every resource and function, every input and output
