@@ -1,0 +1,51 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// TestE2EEmbedding runs the program of docs/embedding.md, as its reader would, on a rehearsal's stack.
+func TestE2EEmbedding(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-embedding")
+	r.mustRun(0, "lab", "start")
+	r.mustRun(2, "preview", "--lab") // writes the rehearsal's configuration
+
+	output := r.embed()
+	require.Contains(t, output, "to do: map[create:")
+	require.Contains(t, output, "k3s-dev is up at https://127.")
+	r.mustRun(0, "preview", "--lab")
+
+	r.embed("-destroy")
+	require.Empty(t, r.hostFiles().VMs)
+}
+
+// embed runs the example with the environment that `em-infra lab env` prints, and the tool chain's pulumi on PATH.
+func (r *rehearsal) embed(args ...string) string {
+	r.t.Helper()
+	w, err := workspace.Rehearsal(r.root, r.stack, r.inventory)
+	require.NoError(r.t, err)
+	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: r.root})
+	require.NoError(r.t, err)
+	cli, found := tools.CLI()
+	require.True(r.t, found)
+
+	args = append([]string{"run", "./docs/examples/embedding", "-stack", r.stack, "-project", w.Dir, "-inventory", w.Inventory}, args...)
+	program := exec.Command("go", args...)
+	program.Dir = r.root
+	program.Env = append(os.Environ(), "PATH="+filepath.Dir(cli.Path)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	for name, value := range w.Environment() {
+		program.Env = append(program.Env, name+"="+value)
+	}
+	output, err := program.CombinedOutput()
+	require.NoError(r.t, err, "%s", output)
+	return string(output)
+}
