@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,9 +24,11 @@ type State struct {
 	Env map[string]string
 	// Stack is the stack's name.
 	Stack string
+	// SecretsProvider is what the stack's file names as such. Default: empty, a passphrase.
+	SecretsProvider string
 }
 
-// Exported is a state: the deployment, with secrets in clear, and what the CLI says of its format.
+// Exported is a state: the deployment, and what the CLI says of its format.
 type Exported struct {
 	// Deployment is what may be changed.
 	Deployment apitype.DeploymentV3
@@ -33,14 +36,40 @@ type Exported struct {
 	format apitype.UntypedDeployment
 }
 
-// Export returns the state.
+// ErrNoStack says that there is no such stack where the state is kept.
+var ErrNoStack = errors.New("there is no such stack")
+
+// exitNoStack is the CLI's exit code for that (pulumi sdk/v3 v3.254.0, go/common/util/cmdutil/exit.go).
+const exitNoStack = 6
+
+// Export returns the state. The error wraps [ErrNoStack] where there is none.
 func (s State) Export(ctx context.Context) (*Exported, error) {
-	stdout, stderr, _, err := s.run(ctx, nil, "stack", "export", "--show-secrets", "--stack", s.Stack)
+	text, err := s.export(ctx, "--show-secrets")
+	if err != nil {
+		return nil, err
+	}
+	return s.Read(text)
+}
+
+// ExportSealed returns the text of the state with its secrets encrypted by the stack's own secrets provider: fit to be
+// kept in a file. The error wraps [ErrNoStack] where there is none.
+func (s State) ExportSealed(ctx context.Context) ([]byte, error) { return s.export(ctx) }
+
+func (s State) export(ctx context.Context, flags ...string) ([]byte, error) {
+	stdout, stderr, code, err := s.run(ctx, nil, append([]string{"stack", "export", "--stack", s.Stack}, flags...)...)
+	if code == exitNoStack {
+		err = ErrNoStack
+	}
 	if err != nil {
 		return nil, fmt.Errorf("export the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
 	}
+	return []byte(stdout), nil
+}
+
+// Read reads the text of a state. Secrets stay as they are in it, in clear or encrypted.
+func (s State) Read(text []byte) (*Exported, error) {
 	exported := &Exported{}
-	if err := json.Unmarshal([]byte(stdout), &exported.format); err != nil {
+	if err := json.Unmarshal(text, &exported.format); err != nil {
 		return nil, fmt.Errorf("export the state of %s: %w", s.Stack, err)
 	}
 	if exported.format.Deployment == nil {
@@ -73,7 +102,9 @@ func checkFormat(format apitype.UntypedDeployment) error {
 	return nil
 }
 
-// Import replaces the state; the CLI encrypts its secrets.
+// Import replaces the state; the CLI encrypts its secrets anew. It drops pending operations (pulumi pkg/v3 v3.254.0,
+// cmd/pulumi/stack/io.go, SaveSnapshot), so they have to be settled before. A state that can no longer be read is replaced
+// too.
 func (s State) Import(ctx context.Context, exported *Exported) error {
 	text, err := json.Marshal(exported.Deployment)
 	if err != nil {
@@ -87,6 +118,28 @@ func (s State) Import(ctx context.Context, exported *Exported) error {
 	_, stderr, _, err := s.run(ctx, document, "stack", "import", "--stack", s.Stack)
 	if err != nil {
 		return fmt.Errorf("import the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
+	}
+	return nil
+}
+
+// Create makes an empty state for a stack that has none. The stack's file and its secrets provider stay what they are.
+func (s State) Create(ctx context.Context) error {
+	args := []string{"stack", "init", s.Stack}
+	if s.SecretsProvider != "" {
+		args = append(args, "--secrets-provider", s.SecretsProvider)
+	}
+	_, stderr, _, err := s.run(ctx, nil, args...)
+	if err != nil {
+		return fmt.Errorf("make a state for %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
+	}
+	return nil
+}
+
+// Remove deletes the state and leaves everything that it speaks of, and the stack's file, as they are.
+func (s State) Remove(ctx context.Context) error {
+	_, stderr, _, err := s.run(ctx, nil, "stack", "rm", "--stack", s.Stack, "--force", "--preserve-config", "--yes")
+	if err != nil {
+		return fmt.Errorf("remove the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // rehearsals is the folder of all rehearsals in a project.
@@ -19,9 +18,9 @@ func isRehearsal(dir string) bool { return filepath.Base(filepath.Dir(dir)) == r
 // that an ordinary pulumi can read the state too.
 func (w *Workspace) passphraseFile() string { return filepath.Join(w.Dir, "passphrase") }
 
-// projectFile is the rehearsal's own Pulumi.yaml. main leads back to the program, so that an ordinary `pulumi up` in this
+// rehearsalProject is the rehearsal's own Pulumi.yaml. main leads back to the program, so that an ordinary `pulumi up` in this
 // folder runs the same one.
-const projectFile = `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
+const rehearsalProject = `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
 name: %s
 description: A rehearsal on the emulated host
 runtime: go
@@ -35,8 +34,8 @@ config:
 // nothing that is there already.
 func (w *Workspace) Prepare() error {
 	folders := []string{w.Home, w.Credentials}
-	if w.Rehearsed {
-		folders = append(folders, strings.TrimPrefix(w.Backend, "file://"))
+	if folder := w.StateFolder(); w.Rehearsed && folder != "" {
+		folders = append(folders, folder)
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -46,7 +45,7 @@ func (w *Workspace) Prepare() error {
 	if !w.Rehearsed {
 		return nil
 	}
-	if err := writeOnce(filepath.Join(w.Dir, "Pulumi.yaml"), fmt.Sprintf(projectFile, Project)); err != nil {
+	if err := writeOnce(w.projectFile(), fmt.Sprintf(rehearsalProject, Project)); err != nil {
 		return err
 	}
 	return writeOnce(w.passphraseFile(), rand.Text())

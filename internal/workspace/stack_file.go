@@ -16,7 +16,8 @@ const (
 
 // stackFile is the part of Pulumi.<stack>.yaml that is looked at before there is an engine.
 type stackFile struct {
-	Config map[string]yaml.Node `yaml:"config"`
+	SecretsProvider string               `yaml:"secretsprovider"`
+	Config          map[string]yaml.Node `yaml:"config"`
 }
 
 func readStackFile(path string) (stackFile, error) {
@@ -41,6 +42,12 @@ func inventoryOf(path string) (string, error) {
 	}
 	value := file.Config[keyInventory]
 	return value.Value, nil
+}
+
+// SecretsProvider is the one that the stack's file names; empty for a passphrase.
+func (w *Workspace) SecretsProvider() (string, error) {
+	file, err := readStackFile(w.StackFile())
+	return file.SecretsProvider, err
 }
 
 // HasToken says whether the stack's file holds a Proxmox API token.

@@ -25,8 +25,12 @@ type Workspace struct {
 	Inventory string
 	// Home is the PULUMI_HOME in use.
 	Home string
-	// Backend is the URL of the state.
+	// Backend is the URL of the state: the one in Pulumi.yaml of Dir, or a folder beside that file.
 	Backend string
+	// Backups is the folder of the copies of the state that are made before it changes.
+	Backups string
+	// Artifacts is the folder of what runs leave behind to be looked at.
+	Artifacts string
 	// Credentials is the folder that kubeconfig and talosconfig are written to.
 	Credentials string
 	// Rehearsed says that this is a rehearsal.
@@ -62,10 +66,11 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 		Root:        root,
 		Dir:         root,
 		Home:        filepath.Join(root, ".pulumi-home"),
-		Backend:     "file://" + filepath.Join(root, ".state"),
+		Backups:     filepath.Join(root, ".backups", stack),
+		Artifacts:   filepath.Join(root, "artifacts", stack),
 		Credentials: filepath.Join(root, ".credentials", stack),
 	}
-	return w, w.locateInventory(inventory)
+	return w, errors.Join(w.locateBackend(".state"), w.locateInventory(inventory))
 }
 
 // Rehearsal is the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are those of
@@ -80,11 +85,12 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 		Root:        root,
 		Dir:         dir,
 		Home:        filepath.Join(dir, "pulumi-home"),
-		Backend:     "file://" + filepath.Join(dir, "state"),
+		Backups:     filepath.Join(dir, "backups"),
+		Artifacts:   filepath.Join(dir, "artifacts"),
 		Credentials: dir,
 		Rehearsed:   true,
 	}
-	return w, w.locateInventory(inventory)
+	return w, errors.Join(w.locateBackend("state"), w.locateInventory(inventory))
 }
 
 // ErrStackName says that a name cannot be a stack's.

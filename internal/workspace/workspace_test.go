@@ -78,7 +78,7 @@ func TestRealWorkspace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &workspace.Workspace{
 		Stack: "k3s-dev", Root: "/project", Dir: "/project", Inventory: "/project/stacks/k3s-dev", Home: "/project/.pulumi-home",
-		Backend: "file:///project/.state", Credentials: "/project/.credentials/k3s-dev",
+		Backend: "file:///project/.state", Backups: "/project/.backups/k3s-dev", Artifacts: "/project/artifacts/k3s-dev", Credentials: "/project/.credentials/k3s-dev",
 	}, w)
 	require.Equal(t, "/project/Pulumi.k3s-dev.yaml", w.StackFile())
 	require.Equal(t, map[string]string{
@@ -93,6 +93,8 @@ func TestRehearsalWorkspace(t *testing.T) {
 	require.Equal(t, &workspace.Workspace{
 		Stack: "k3s-dev", Root: "/project", Dir: "/project/.lab/k3s-dev", Inventory: "/project/stacks/k3s-dev",
 		Home: "/project/.lab/k3s-dev/pulumi-home", Backend: "file:///project/.lab/k3s-dev/state",
+		Backups:     "/project/.lab/k3s-dev/backups",
+		Artifacts:   "/project/.lab/k3s-dev/artifacts",
 		Credentials: "/project/.lab/k3s-dev", Rehearsed: true,
 	}, w)
 	require.Equal(t, "/project/.lab/k3s-dev/Pulumi.k3s-dev.yaml", w.StackFile())

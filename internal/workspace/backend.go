@@ -1,0 +1,124 @@
+package workspace
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// fileScheme is that of a state in a folder of this machine.
+const fileScheme = "file://"
+
+// projectBackend is the part of Pulumi.yaml that says where states are kept.
+type projectBackend struct {
+	Backend struct {
+		URL yaml.Node `yaml:"url"`
+	} `yaml:"backend"`
+}
+
+func (w *Workspace) projectFile() string { return filepath.Join(w.Dir, "Pulumi.yaml") }
+
+// StateFolder is the folder of the state; empty when the state is not in a folder of this machine.
+func (w *Workspace) StateFolder() string {
+	folder, isFile := strings.CutPrefix(w.Backend, fileScheme)
+	if !isFile {
+		return ""
+	}
+	return folder
+}
+
+// locateBackend reads where the state is from Pulumi.yaml, as an ordinary pulumi does. Without a word there it is in a
+// folder beside that file.
+func (w *Workspace) locateBackend(folder string) error {
+	w.Backend = fileScheme + filepath.Join(w.Dir, folder)
+	text, err := os.ReadFile(w.projectFile())
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil // a rehearsal that was never made; Prepare says what is in its way
+	}
+	if err != nil {
+		return err
+	}
+	var project projectBackend
+	if err := yaml.Unmarshal(text, &project); err != nil {
+		return fmt.Errorf("%s: %w: correct the file or restore it from git", w.projectFile(), err)
+	}
+	if url := project.Backend.URL.Value; url != "" {
+		w.Backend = w.absolute(url)
+	}
+	return nil
+}
+
+// absolute is a backend's URL that does not depend on the current folder.
+func (w *Workspace) absolute(url string) string {
+	folder, isFile := strings.CutPrefix(url, fileScheme)
+	if !isFile || filepath.IsAbs(folder) {
+		return url
+	}
+	return fileScheme + filepath.Join(w.Dir, folder)
+}
+
+// At is the workspace with its state in another place, as Pulumi.yaml would name it. Nothing is written.
+func (w *Workspace) At(url string) *Workspace {
+	moved := *w
+	moved.Backend = w.absolute(url)
+	return &moved
+}
+
+// MoveBackend writes into Pulumi.yaml where states are kept from now on; the rest of the file stays as it is.
+func (w *Workspace) MoveBackend(url string) error {
+	text, err := os.ReadFile(w.projectFile())
+	if err != nil {
+		return err
+	}
+	moved, err := withBackend(text, url)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.projectFile(), err)
+	}
+	w.Backend = w.absolute(url)
+	return replaceFile(w.projectFile(), moved)
+}
+
+var errBackendForm = errors.New("backend.url is not on one line of its own: write it as `url: …` below `backend:`")
+
+func withBackend(text []byte, url string) ([]byte, error) {
+	var project projectBackend
+	if err := yaml.Unmarshal(text, &project); err != nil {
+		return nil, err
+	}
+	old := project.Backend.URL
+	if old.Line == 0 {
+		return fmt.Appendf(bytes.TrimRight(text, "\n"), "\nbackend:\n  url: %s\n", url), nil
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	line := lines[old.Line-1]
+	before, after, found := strings.Cut(line, old.Value)
+	if !found || strings.TrimSpace(strings.Trim(before, `"' `)) != "url:" {
+		return nil, errBackendForm
+	}
+	lines[old.Line-1] = before + url + after
+	return []byte(strings.Join(lines, "")), nil
+}
+
+// replaceFile writes a file that is whole at any moment.
+func replaceFile(path string, text []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // it has its new name by then
+	_, err = file.Write(text)
+	if err := errors.Join(err, file.Chmod(info.Mode()), file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
