@@ -48,6 +48,7 @@ func host(name string, c inventory.Cluster, nodes inventory.Nodes) proxmox.Host 
 	// A quarter more than what is asked for: a host is never quite full.
 	h.MemoryMiB = max(h.MemoryMiB, memoryMiB+memoryMiB/4)
 	h.Storages = hostStorages(c.Proxmox.ISOStorage, distinct(storages), max(leastStorageGiB, diskGiB+diskGiB/4))
+	h.PCI = pciDevices(nodes)
 	for _, bridge := range distinct(bridges) {
 		h.Bridges = append(h.Bridges, proxmox.Bridge{Name: bridge, Ports: []string{"eno1"}, VLANAware: true})
 	}

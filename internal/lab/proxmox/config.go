@@ -91,6 +91,9 @@ type PCIDevice struct {
 	VendorName, DeviceName           string
 	IOMMUGroup                       int
 	MediatedDevices                  bool
+	// Mapping is the resource mapping that names the device from the start; "" for none. Devices of several hosts, or
+	// several of one, may share it.
+	Mapping string
 }
 
 // Token is an API token with the role it has.

@@ -19,6 +19,26 @@ type mapping struct {
 	Map         []string `json:"map"`
 }
 
+// mapDevice makes the entry that a device asks for, as the web interface would: with everything that Proxmox VE compares
+// when a VM starts.
+func (st *state) mapDevice(node string, d PCIDevice) {
+	if d.Mapping == "" {
+		return
+	}
+
+	m, ok := st.PCIMappings[d.Mapping]
+	if !ok {
+		m = &mapping{ID: d.Mapping, Type: "pci"}
+		st.PCIMappings[d.Mapping] = m
+	}
+
+	entry := fmt.Sprintf("id=%s:%s,iommugroup=%d,node=%s,path=%s,subsystem-id=%s:%s", bareHex(d.Vendor), bareHex(d.Device),
+		d.IOMMUGroup, node, d.Address, bareHex(d.SubsystemVendor), bareHex(d.SubsystemDevice))
+	if !slices.Contains(m.Map, entry) {
+		m.Map = append(m.Map, entry)
+	}
+}
+
 // shownMapping is a mapping as the API returns it.
 type shownMapping struct {
 	mapping

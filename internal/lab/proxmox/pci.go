@@ -10,14 +10,41 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// resolvePCI finds the devices behind a hostpci setting (qemu-server QemuServer/PCI.pm, parse_hostpci). Of several
-// alternatives the first that no running VM has is taken.
-func (s *Server) resolvePCI(m *vm, device schema.Properties) ([]string, error) {
+// resolvePCI finds the devices behind a hostpci setting, beside those that the VM has already (qemu-server
+// QemuServer/PCI.pm, parse_hostpci and choose_hostpci_devices): of several alternatives the first that is free. A single
+// one is taken even when another VM has it; its start fails then.
+func (s *Server) resolvePCI(m *vm, key string, device schema.Properties, taken []string) ([]string, error) {
 	if device["pcie"] == "1" && !strings.Contains(m.Config.Get("machine"), "q35") {
 		return nil, fmt.Errorf("q35 machine model is not enabled at /usr/share/perl5/PVE/QemuServer/PCI.pm")
 	}
 
-	alternatives := []string{device["host"]}
+	alternatives, err := s.alternatives(m, device)
+	if err != nil {
+		return nil, err
+	}
+
+	isTaken := func(address string) bool { return slices.Contains(taken, address) }
+
+	if len(alternatives) == 1 {
+		if i := slices.IndexFunc(alternatives[0], isTaken); i >= 0 {
+			return nil, fmt.Errorf("device '%s' assigned more than once", alternatives[0][i])
+		}
+
+		return alternatives[0], nil
+	}
+
+	for _, found := range alternatives {
+		if !slices.ContainsFunc(found, isTaken) && !s.inUse(m, found) {
+			return found, nil
+		}
+	}
+
+	return nil, fmt.Errorf("could not find a free device for '%s'", key)
+}
+
+// alternatives are the sets of devices of which a hostpci setting means one.
+func (s *Server) alternatives(m *vm, device schema.Properties) ([][]string, error) {
+	paths := []string{device["host"]}
 
 	if name := device["mapping"]; name != "" {
 		entries, err := s.mapped(m, name)
@@ -25,26 +52,22 @@ func (s *Server) resolvePCI(m *vm, device schema.Properties) ([]string, error) {
 			return nil, err
 		}
 
-		alternatives = nil
+		paths = nil
 		for _, entry := range entries {
-			alternatives = append(alternatives, entry["path"])
+			paths = append(paths, entry["path"])
 		}
 	}
 
-	var addresses []string
+	found := make([][]string, len(paths))
 
-	for _, alternative := range alternatives {
-		found, err := s.devicesAt(m.Node, alternative)
-		if err != nil {
+	for i, path := range paths {
+		var err error
+		if found[i], err = s.devicesAt(m.Node, path); err != nil {
 			return nil, err
 		}
-
-		if addresses = found; !s.inUse(m, found) {
-			break
-		}
 	}
 
-	return addresses, nil
+	return found, nil
 }
 
 func (s *Server) mapped(m *vm, name string) ([]schema.Properties, error) {

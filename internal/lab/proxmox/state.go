@@ -66,6 +66,10 @@ func newState(config Config) (*state, error) {
 		for _, s := range host.Storages {
 			st.addStorage(host.Name, s)
 		}
+
+		for _, device := range host.PCI {
+			st.mapDevice(host.Name, device)
+		}
 	}
 
 	for _, token := range config.Tokens {

@@ -121,7 +121,7 @@ func (s *Server) addDevices(m *vm, machine *Machine) error {
 			return fmt.Errorf("unable to parse '%s'", key)
 		}
 
-		addresses, err := s.resolvePCI(m, device)
+		addresses, err := s.resolvePCI(m, key, device, machine.PCI)
 		if err != nil {
 			return err
 		}
