@@ -51,7 +51,10 @@ type Machine struct {
 	DataDisks []DataDisk
 	// Cards are further network cards. Default: none. A change reboots the machine.
 	Cards []Card
-	// Tags in Proxmox VE. Default: none. A change is made in place.
+	// GPUs that are passed through to it, at most 16. Default: none. A machine with any is a worker, and made as a
+	// [GpuWorker]. A change reboots it.
+	GPUs []GPU
+	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
 	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none.
 	Startup *Startup
@@ -176,6 +179,7 @@ func (m Machine) validate() error {
 		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
 		m.validateDataDisks(),
 		m.validateCards(),
+		m.validateGPUs(),
 	)
 }
 

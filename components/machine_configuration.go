@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// machineConfiguration is the whole configuration of one machine: the defaults of the contract under the cluster's
-// secrets, our patches over them, the cluster's own patches, and the machine's own last.
+// machineConfiguration is the configuration of one machine: the defaults of the contract under the cluster's secrets, our
+// patches over them, and the cluster's own. The machine's own patches are merged last, by its node.
 func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterArgs, m Machine, installerImage pulumi.StringOutput) (pulumi.StringOutput, error) {
 	patches, err := machineconfig.Patches(a.configCluster(), m.configNode(a.Network))
 	if err != nil {
@@ -18,7 +18,6 @@ func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterA
 	install := installerImage.ApplyT(machineconfig.InstallImage).(pulumi.StringOutput)
 	all := append(pulumi.ToStringArray(patches), install)
 	all = append(all, pulumi.ToStringArray(a.Patches)...)
-	all = append(all, pulumi.ToStringArray(m.Patches)...)
 
 	result := machine.GetConfigurationOutput(ctx, machine.GetConfigurationOutputArgs{
 		ClusterName:       pulumi.String(a.ClusterName),
@@ -58,6 +57,7 @@ func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
 		PodSubnets:                     args.PodSubnets,
 		ServiceSubnets:                 args.ServiceSubnets,
 		CNI:                            args.CNI,
+		KubeProxyReplacement:           args.KubeProxyReplacement,
 		AllowSchedulingOnControlPlanes: args.AllowSchedulingOnControlPlanes,
 		Nameservers:                    args.Network.Nameservers,
 		TimeServers:                    args.Network.TimeServers,

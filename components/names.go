@@ -6,6 +6,7 @@ import "strings"
 const (
 	typeTalosTemplate = "em-infra:index:TalosTemplate"
 	typeTalosNode     = "em-infra:index:TalosNode"
+	typeGPUWorker     = "em-infra:index:GpuWorker"
 	typeTalosCluster  = "em-infra:index:TalosCluster"
 )
 

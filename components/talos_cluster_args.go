@@ -17,6 +17,7 @@ type CNI = machineconfig.CNI
 // The network plugins that a cluster can be born with.
 const (
 	CNIFlannel = machineconfig.CNIFlannel
+	CNICilium  = machineconfig.CNICilium
 	CNINone    = machineconfig.CNINone
 )
 
@@ -39,6 +40,9 @@ type TalosClusterArgs struct {
 	ServiceSubnets []netip.Prefix
 	// CNI is who gives pods their network. Default: CNIFlannel.
 	CNI CNI
+	// KubeProxyReplacement says that the CNI does what kube-proxy does, so that none is installed. Default: false. It is
+	// taken at bootstrap; later, kube-proxy has to be removed or installed by hand.
+	KubeProxyReplacement bool
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool
 	// Network that the machines share. Required.

@@ -3,6 +3,7 @@ package components
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -37,6 +38,12 @@ type TalosNodeArgs struct {
 	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
 	// one.
 	MachineConfiguration pulumi.StringInput
+	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
+	// applied in place, with a reboot where Talos needs one.
+	ConfigPatches pulumi.StringArray
+
+	// mappings are made before the machine that takes devices from them.
+	mappings []pulumi.Resource
 }
 
 // NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.
@@ -57,7 +64,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn([]pulumi.Resource{a.Template.VM}), clonedMachine(1+len(a.Machine.DataDisks)))
+		pulumi.Parent(n), pulumi.DependsOn(append([]pulumi.Resource{a.Template.VM}, a.mappings...)), clonedMachine(1+len(a.Machine.DataDisks)))
 	if err != nil {
 		return err
 	}
@@ -66,6 +73,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		Endpoint:                  pulumi.String(a.Machine.endpoint()),
 		ClientConfiguration:       a.ClientConfiguration,
 		MachineConfigurationInput: a.MachineConfiguration,
+		ConfigPatches:             a.patches(),
 		ApplyMode:                 pulumi.String("auto"),
 	}, pulumi.Parent(n), livesWith(n.VM))
 	return err
@@ -87,6 +95,15 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
 	)
+}
+
+// patches are the last word on the configuration. They are secret, since the credentials of a registry may stand there.
+func (args TalosNodeArgs) patches() pulumi.StringArrayInput {
+	all := append(slices.Clone(args.ConfigPatches), pulumi.ToStringArray(args.Machine.Patches)...)
+	if len(all) == 0 {
+		return nil
+	}
+	return pulumi.ToSecret(all).(pulumi.StringArrayOutput)
 }
 
 func (args TalosNodeArgs) summary() pulumi.Map {

@@ -26,8 +26,10 @@ type TalosTemplate struct {
 	// VM is the template itself, for settings that this component does not cover.
 	VM *vm.VirtualMachine
 
-	host string
-	vmid int
+	host      string
+	vmid      int
+	image     image
+	schematic Schematic
 }
 
 // TalosTemplateArgs describe one template.
@@ -62,7 +64,9 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 	if err != nil {
 		return nil, fmt.Errorf("talos template %q: %w", name, err)
 	}
-	t := &TalosTemplate{host: a.Host, vmid: a.VMID}
+	t := &TalosTemplate{
+		host: a.Host, vmid: a.VMID, image: image{factory: a.ImageFactory, version: a.TalosVersion}, schematic: a.Schematic,
+	}
 	if err := ctx.RegisterComponentResourceV2(typeTalosTemplate, name, a.summary(), t, opts...); err != nil {
 		return nil, err
 	}
@@ -84,14 +88,13 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 		return err
 	}
 
-	image := image{factory: a.ImageFactory, version: a.TalosVersion}
 	schematicID := schematic.ID().ToStringOutput()
 	iso, err := download.NewFile(ctx, name+"-iso", &download.FileArgs{
 		NodeName:           pulumi.String(a.Host),
 		DatastoreId:        pulumi.String(a.ISOStorage),
 		ContentType:        pulumi.String("iso"),
-		FileName:           image.of(schematicID, image.isoFile),
-		Url:                image.of(schematicID, image.isoURL),
+		FileName:           t.image.of(schematicID, t.image.isoFile),
+		Url:                t.image.of(schematicID, t.image.isoURL),
 		Overwrite:          pulumi.Bool(false),
 		OverwriteUnmanaged: pulumi.Bool(true),
 	}, pulumi.Parent(t), keptISO())
@@ -99,7 +102,7 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 		return err
 	}
 
-	t.InstallerImage = image.of(schematicID, image.installer)
+	t.InstallerImage = t.image.of(schematicID, t.image.installer)
 	t.ISO = iso.ID().ToStringOutput()
 	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), templateMachine())
 	return err

@@ -79,6 +79,7 @@ func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.
 		Cdrom:           cdrom(template.ISO),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  networkDevices(m, n),
+		Hostpcis:        passedThrough(m.GPUs),
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
@@ -173,6 +174,22 @@ func networkDevice(c Card) vm.VirtualMachineNetworkDeviceArgs {
 		Mtu:        pulumi.Int(c.MTU),
 		Firewall:   pulumi.Bool(false),
 	}
+}
+
+// passedThrough are the devices of the machine. They are PCI Express ones, which takes q35 (F14); the display stays the
+// emulated one, so that the console in Proxmox VE works.
+func passedThrough(gpus []GPU) vm.VirtualMachineHostpciArray {
+	var array vm.VirtualMachineHostpciArray
+	for i, gpu := range gpus {
+		array = append(array, vm.VirtualMachineHostpciArgs{
+			Device:  pulumi.String(fmt.Sprintf("hostpci%d", i)),
+			Mapping: pulumi.String(gpu.Mapping),
+			Pcie:    pulumi.Bool(true),
+			Rombar:  pulumi.Bool(true),
+			Xvga:    pulumi.Bool(false),
+		})
+	}
+	return array
 }
 
 // initialization is the cloud-init drive that gives Talos its address at first boot, or tells it to ask for one.

@@ -37,7 +37,7 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		KubernetesVersion:              c.Kubernetes.Version.String(),
 		PodSubnets:                     c.Kubernetes.PodSubnets,
 		ServiceSubnets:                 c.Kubernetes.ServiceSubnets,
-		CNI:                            cni(c.Kubernetes.CNI),
+		CNI:                            components.CNI(c.Kubernetes.CNI),
 		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
 		Network:                        nodeNetwork(c.Network),
 		Pool:                           c.Proxmox.Pool,
@@ -65,6 +65,7 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		DiskStorage: n.DiskStorage,
 		DataDisks:   dataDisks(n.DataDisks),
 		Cards:       cards(n.Networks),
+		GPUs:        gpus(n),
 		Tags:        tags(c.Proxmox.Tags, n.Tags),
 		Labels:      n.Labels,
 		Taints:      taints(n.Taints),
@@ -119,12 +120,22 @@ func role(r inventory.Role) components.Role {
 	return components.RoleWorker
 }
 
-// cni is what Talos is told: only flannel is its own to install.
-func cni(c inventory.CNI) components.CNI {
-	if c == inventory.CNIFlannel {
-		return components.CNIFlannel
+// gpus are taken from mappings: those that the inventory names, and those that are made for devices that it describes.
+func gpus(n inventory.Node) []components.GPU {
+	var mapped []components.GPU
+	for i, gpu := range n.GPUs {
+		if gpu.Mapping != "" {
+			mapped = append(mapped, components.GPU{Mapping: gpu.Mapping})
+			continue
+		}
+		mapped = append(mapped, components.GPU{Mapping: n.MappingName(i), Device: &components.PCIDevice{
+			Address:     string(gpu.BDF),
+			ID:          string(gpu.DeviceID),
+			SubsystemID: string(gpu.SubsystemID),
+			IOMMUGroup:  *gpu.IOMMUGroup, // given with the address, or the inventory is refused
+		}})
 	}
-	return components.CNINone
+	return mapped
 }
 
 // tags are in Proxmox VE's own order, sorted and each once, else every refresh would show a difference (F22).

@@ -1,9 +1,6 @@
 package stacks
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -38,9 +35,6 @@ func program(ctx *pulumi.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseGPUs(inv); err != nil {
-		return err
-	}
 	providers, err := newProviders(ctx, settings, inv.Cluster.Protect)
 	if err != nil {
 		return err
@@ -61,15 +55,6 @@ func program(ctx *pulumi.Context, options Options) error {
 
 	export(ctx, inv, cluster)
 	return nil
-}
-
-// refuseGPUs keeps a GPU worker from being made without its GPUs: the library has no component for one yet.
-func refuseGPUs(inv *inventory.Inventory) error {
-	var problems []error
-	for _, node := range inv.Nodes.GPUWorkers() {
-		problems = append(problems, fmt.Errorf("%s: node %q: GPU workers cannot be made by this version of em-infra: leave the node out", inventory.NodesFile, node.Name))
-	}
-	return errors.Join(problems...)
 }
 
 func loadInventory(s settings) (*inventory.Inventory, error) {

@@ -177,12 +177,3 @@ func TestTheProgramRefusesAnInventoryInTheWordsOfTheLoader(t *testing.T) {
 	require.EqualError(t, err, "1 error occurred:\n\t* "+loading.Error()+"\n\n") // the SDK's own frame
 	require.Empty(t, e.resources)
 }
-
-func TestAGPUWorkerIsRefusedRatherThanMadeWithoutItsGPU(t *testing.T) {
-	t.Parallel()
-
-	dir := edited(t, "nodes.yaml", "    role: worker\n", "    role: gpu-worker\n    gpus: [{mapping: rtx3090}]\n")
-	e, err := runWith(t, stacks.Options{Root: "..", Inventory: dir}, reachable(nil))
-	require.ErrorContains(t, err, `nodes.yaml: node "k3s-dev-worker-1": GPU workers cannot be made by this version of em-infra: leave the node out`)
-	require.Empty(t, e.resources)
-}

@@ -13,9 +13,19 @@ type CNI string
 const (
 	// CNIFlannel is installed by Talos itself.
 	CNIFlannel CNI = "flannel"
+	// CNICilium is installed as an addon; Talos installs none.
+	CNICilium CNI = "cilium"
 	// CNINone leaves the network to whoever comes later; nodes stay NotReady until then.
 	CNINone CNI = "none"
 )
+
+// talosName is what the CNI is called in Talos' configuration, which knows of its own only.
+func (c CNI) talosName() string {
+	if c == CNIFlannel {
+		return string(CNIFlannel)
+	}
+	return string(CNINone)
+}
 
 // Cluster is what the configurations of all nodes of a cluster have in common.
 type Cluster struct {
@@ -31,6 +41,8 @@ type Cluster struct {
 	ServiceSubnets []netip.Prefix
 	// CNI is who gives pods their network.
 	CNI CNI
+	// KubeProxyReplacement says that the CNI does what kube-proxy does; Talos then installs none.
+	KubeProxyReplacement bool
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes.
 	AllowSchedulingOnControlPlanes bool
 	// Nameservers answer the nodes' DNS queries.

@@ -139,7 +139,7 @@ func device(c Cluster, n Node) *v1alpha1.Device {
 func clusterSection(c Cluster, n Node) *v1alpha1.ClusterConfig {
 	section := &v1alpha1.ClusterConfig{
 		ClusterNetwork: &v1alpha1.ClusterNetworkConfig{
-			CNI:           &v1alpha1.CNIConfig{CNIName: string(c.CNI)},
+			CNI:           &v1alpha1.CNIConfig{CNIName: c.CNI.talosName()},
 			PodSubnet:     prefixStrings(c.PodSubnets),
 			ServiceSubnet: prefixStrings(c.ServiceSubnets),
 		},
@@ -148,6 +148,10 @@ func clusterSection(c Cluster, n Node) *v1alpha1.ClusterConfig {
 		allow := c.AllowSchedulingOnControlPlanes
 		section.AllowSchedulingOnControlPlanes = &allow
 		section.EtcdConfig = &v1alpha1.EtcdConfig{EtcdAdvertisedSubnets: c.advertisedSubnets()}
+		if c.KubeProxyReplacement {
+			disabled := true
+			section.ProxyConfig = &v1alpha1.ProxyConfig{Disabled: &disabled}
+		}
 	}
 	return section
 }

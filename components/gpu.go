@@ -1,0 +1,102 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// GPU is a PCI device of a host that is passed through to a machine. It is always taken from a resource mapping: a device
+// by its bare address takes root@pam with a password, which no API token is (F14).
+type GPU struct {
+	// Mapping is the name of a PCI resource mapping of Proxmox VE. A mapping can hold devices of several hosts, and several
+	// of one host; the machine gets a free one of its own host. Required. A change reboots the machine.
+	Mapping string
+	// Device is what the mapping is made from. Default: nil, the mapping is there already. A change of its facts changes
+	// the mapping in place, and the machine sees it when it starts again.
+	Device *PCIDevice
+}
+
+// PCIDevice is a device of the machine's host as `lspci -Dnnv` shows it. Proxmox VE compares all four facts when a machine
+// with it starts (PVE/Mapping/PCI.pm in pve-guest-common), so that nothing else is passed through by mistake.
+type PCIDevice struct {
+	// Address is domain:bus:device.function, e.g. 0000:01:00.0. Required.
+	Address string
+	// ID is vendor:device, e.g. 10de:2204. Required.
+	ID string
+	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Required.
+	SubsystemID string
+	// IOMMUGroup is the number of the device's IOMMU group, 0 or more. Required.
+	IOMMUGroup int
+}
+
+// NVIDIADriver is a build of NVIDIA's driver that Talos has as a system extension. Driver and container toolkit come as a
+// pair of the same branch: a toolkit of another one waits for ever for a driver that fits (F38).
+type NVIDIADriver string
+
+const (
+	// NVIDIAOpen has the open kernel modules of the long-term branch, for Turing and later.
+	NVIDIAOpen NVIDIADriver = "open"
+	// NVIDIAOpenProduction has the open kernel modules of the production branch.
+	NVIDIAOpenProduction NVIDIADriver = "open-production"
+	// NVIDIAProprietary has the proprietary kernel modules of the long-term branch, for what is older than Turing.
+	NVIDIAProprietary NVIDIADriver = "proprietary"
+	// NVIDIAProprietaryProduction has the proprietary kernel modules of the production branch.
+	NVIDIAProprietaryProduction NVIDIADriver = "proprietary-production"
+)
+
+// extensions are the pair of a driver, by the names that they have since Talos 1.9 (Makefile of siderolabs/extensions);
+// nil for a driver that there is not.
+func (d NVIDIADriver) extensions() []string {
+	switch d {
+	case NVIDIAOpen:
+		return []string{"siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts"}
+	case NVIDIAOpenProduction:
+		return []string{"siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"}
+	case NVIDIAProprietary:
+		return []string{"siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"}
+	case NVIDIAProprietaryProduction:
+		return []string{"siderolabs/nonfree-kmod-nvidia-production", "siderolabs/nvidia-container-toolkit-production"}
+	default:
+		return nil
+	}
+}
+
+// with adds extensions that are not there yet.
+func (s Schematic) with(extensions []string) Schematic {
+	all := slices.Clone(s.Extensions)
+	for _, extension := range extensions {
+		if !slices.Contains(all, extension) {
+			all = append(all, extension)
+		}
+	}
+	s.Extensions = all
+	return s
+}
+
+// mostGPUs is the number of PCI devices that a machine can have (hostpci0 to hostpci15, qemu-server).
+const mostGPUs = 16
+
+func (m Machine) validateGPUs() error {
+	problems := []error{
+		require(len(m.GPUs) == 0 || m.Role == RoleWorker, "GPUs", "only a worker can have some: choose RoleWorker"),
+		require(len(m.GPUs) <= mostGPUs, "GPUs", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.GPUs), mostGPUs)),
+	}
+	for i, gpu := range m.GPUs {
+		at := fmt.Sprintf("GPUs[%d]", i)
+		problems = append(problems, require(gpu.Mapping != "", at+".Mapping", "name the resource mapping"))
+		if gpu.Device != nil {
+			problems = append(problems, gpu.Device.validate(at+".Device"))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (d PCIDevice) validate(at string) error {
+	return errors.Join(
+		require(d.Address != "", at+".Address", "give the PCI address, e.g. 0000:01:00.0"),
+		require(d.ID != "", at+".ID", "give vendor:device, e.g. 10de:2204"),
+		require(d.SubsystemID != "", at+".SubsystemID", "give vendor:device of the subsystem, e.g. 1462:3881"),
+		require(d.IOMMUGroup >= 0, at+".IOMMUGroup", "give the number of the group, 0 or more"),
+	)
+}

@@ -1,0 +1,170 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
+)
+
+// GpuWorker is a Talos worker with NVIDIA GPUs: a TalosNode whose machine is given the devices, whose image has the
+// driver, and whose configuration loads it. It is cloned from the same template as other machines of its host and boots
+// its ISO once; the driver comes with the installer image.
+type GpuWorker struct {
+	pulumi.ResourceState
+
+	// InstallerImage is what Talos installs itself from: the template's schematic and the driver.
+	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
+	// Mappings are the resource mappings that were made, in the order of the GPUs that they were made for.
+	Mappings []*mapping.Pci
+	// Node is the worker itself.
+	Node *TalosNode
+}
+
+// GpuWorkerArgs describe one worker with GPUs.
+type GpuWorkerArgs struct {
+	// Node is the worker itself. Required; its machine has at least one of GPUs, and a MachineConfiguration for any worker
+	// will do.
+	Node TalosNodeArgs
+	// Driver of the GPUs. Default: NVIDIAOpen. A change takes an upgrade of the node to the InstallerImage that it gives.
+	Driver NVIDIADriver
+}
+
+// NewGpuWorker makes a worker with GPUs. It returns an error when an argument is missing or cannot be.
+func NewGpuWorker(ctx *pulumi.Context, name string, args *GpuWorkerArgs, opts ...pulumi.ResourceOption) (*GpuWorker, error) {
+	a, err := args.complete()
+	if err != nil {
+		return nil, fmt.Errorf("gpu worker %q: %w", name, err)
+	}
+	g := &GpuWorker{}
+	if err := ctx.RegisterComponentResourceV2(typeGPUWorker, name, a.summary(), g, opts...); err != nil {
+		return nil, err
+	}
+	if err := g.build(ctx, name, a); err != nil {
+		return nil, fmt.Errorf("gpu worker %q: %w", name, err)
+	}
+	return g, ctx.RegisterResourceOutputs(g, pulumi.Map{"installerImage": g.InstallerImage})
+}
+
+// build is what makes a worker one with GPUs: mappings, an image with the driver, a configuration that loads it.
+func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (err error) {
+	if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
+		return err
+	}
+	if err := g.addImage(ctx, name, a); err != nil {
+		return err
+	}
+	nvidia, err := machineconfig.NVIDIA(a.Node.Machine.Labels, a.Node.Machine.Taints)
+	if err != nil {
+		return err
+	}
+	install := g.InstallerImage.ApplyT(machineconfig.InstallImage).(pulumi.StringOutput)
+	a.Node.ConfigPatches = append(slices.Clone(a.Node.ConfigPatches), install, pulumi.String(nvidia))
+	for _, made := range g.Mappings {
+		a.Node.mappings = append(a.Node.mappings, made)
+	}
+	g.Node, err = NewTalosNode(ctx, name, &a.Node, pulumi.Parent(g))
+	return err
+}
+
+// addMappings makes a mapping for each GPU that is given by its device.
+func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) error {
+	for i, gpu := range m.GPUs {
+		if gpu.Device == nil {
+			continue
+		}
+		made, err := mapping.NewPci(ctx, fmt.Sprintf("%s-gpu%d", name, i), &mapping.PciArgs{
+			Name: pulumi.String(gpu.Mapping),
+			Maps: mapping.PciMapTypeArray{mapping.PciMapTypeArgs{
+				Node:        pulumi.String(m.Host),
+				Path:        pulumi.String(gpu.Device.Address),
+				Id:          pulumi.String(gpu.Device.ID),
+				SubsystemId: pulumi.String(gpu.Device.SubsystemID),
+				IommuGroup:  pulumi.Int(gpu.Device.IOMMUGroup),
+			}},
+		}, pulumi.Parent(g))
+		if err != nil {
+			return err
+		}
+		g.Mappings = append(g.Mappings, made)
+	}
+	return nil
+}
+
+// addImage has the driver built into the image of the template's version.
+func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) error {
+	template := a.Node.Template
+	document, err := template.schematic.with(a.Driver.extensions()).document()
+	if err != nil {
+		return fmt.Errorf("schematic: %w", err)
+	}
+	made, err := imagefactory.NewSchematic(ctx, name+"-schematic", &imagefactory.SchematicArgs{
+		Schematic: pulumi.String(document),
+	}, pulumi.Parent(g))
+	if err != nil {
+		return err
+	}
+	g.InstallerImage = template.image.of(made.ID().ToStringOutput(), template.image.installer)
+	return nil
+}
+
+// complete returns a copy with defaults, or all that is wrong with it.
+func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
+	if args == nil {
+		return GpuWorkerArgs{}, errors.New("args: give GpuWorkerArgs")
+	}
+	a := *args
+	if a.Driver == "" {
+		a.Driver = NVIDIAOpen
+	}
+	var nodeProblems error
+	a.Node, nodeProblems = args.Node.complete()
+	a.Node.Machine.Labels = overlay(machineconfig.NVIDIALabels(), a.Node.Machine.Labels)
+	a.Node.Machine.Taints = overlay(machineconfig.NVIDIATaints(), a.Node.Machine.Taints)
+	return a, errors.Join(
+		nodeProblems,
+		require(len(a.Node.Machine.GPUs) > 0, "Node.Machine.GPUs", "give at least one, or make a TalosNode"),
+		require(a.Driver.extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", a.Driver)),
+		a.validateSchematic(),
+	)
+}
+
+// validateSchematic refuses half of another driver's pair in the image (F38).
+func (args GpuWorkerArgs) validateSchematic() error {
+	if args.Node.Template == nil {
+		return nil // said already
+	}
+	pair := args.Driver.extensions()
+	var problems []error
+	for _, extension := range args.Node.Template.schematic.Extensions {
+		problems = append(problems, require(slices.Contains(pair, extension) || !isNVIDIADriver(extension), "Node.Template",
+			fmt.Sprintf("its schematic has %s, which does not go with the driver %q: take it out, since GPU workers get theirs (F38)", extension, args.Driver)))
+	}
+	return errors.Join(problems...)
+}
+
+func isNVIDIADriver(extension string) bool {
+	return slices.ContainsFunc([]string{"nvidia-container-toolkit", "nvidia-open-gpu-kernel-modules", "nonfree-kmod-nvidia"}, func(part string) bool {
+		return strings.Contains(extension, part)
+	})
+}
+
+// overlay is the defaults with what was said over them.
+func overlay(defaults, said map[string]string) map[string]string {
+	maps.Copy(defaults, said)
+	return defaults
+}
+
+func (args GpuWorkerArgs) summary() pulumi.Map {
+	summary := args.Node.summary()
+	summary["gpus"] = pulumi.Int(len(args.Node.Machine.GPUs))
+	summary["driver"] = pulumi.String(args.Driver)
+	return summary
+}
