@@ -1,0 +1,35 @@
+package pve
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Volume is what a storage holds: a disk, an ISO, a backup.
+type Volume struct {
+	// ID names it for the host, as in tank:vm-101-disk-0.
+	ID string `json:"volid"`
+	// Content is its type: images, iso, backup and others.
+	Content string `json:"content"`
+	// VMID is the guest that it belongs to; 0 for none.
+	VMID ID `json:"vmid"`
+	// Bytes are its size.
+	Bytes uint64 `json:"size"`
+}
+
+// ID is a VMID, which this part of the API writes as a number or as a text (PVE::Storage, volume_list).
+type ID int
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (i *ID) UnmarshalJSON(text []byte) error {
+	number, err := strconv.Atoi(strings.Trim(string(text), `"`))
+	*i = ID(number)
+	return err
+}
+
+// Volumes of a storage as one host has it, as far as the token may see them.
+func (r Reader) Volumes(ctx context.Context, node, storage string) (volumes []Volume, err error) {
+	return volumes, r.get(ctx, &volumes, nodePath(node, "storage/"+url.PathEscape(storage)+"/content"))
+}

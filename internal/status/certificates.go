@@ -1,0 +1,85 @@
+package status
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Certificate is one that the administrator's files hold. Nobody renews them unasked (F33).
+type Certificate struct {
+	// Name says what it opens: talosconfig or kubeconfig.
+	Name string `json:"name"`
+	// Ends is when it does not open it any more.
+	Ends time.Time `json:"ends"`
+}
+
+// renewalDays is how long before its end a certificate is worth a warning: the provider renews both with the next up
+// that falls within a month of it (terraform-provider-talos v0.8.0, talos_machine_secrets_resource.go and
+// talos_cluster_kubeconfig_resource.go).
+const renewalDays = 30
+
+// DaysLeft are the whole days until its end; negative once it is over.
+func (c Certificate) DaysLeft(now time.Time) int {
+	return int(math.Floor(c.Ends.Sub(now).Hours() / 24))
+}
+
+// IsDue says that the next up renews it.
+func (c Certificate) IsDue(now time.Time) bool { return c.DaysLeft(now) < renewalDays }
+
+// Certificates reads the ends of the client certificates of a talosconfig and a kubeconfig. Its errors quote neither.
+func Certificates(talosconfig, kubeconfig []byte) ([]Certificate, error) {
+	talos, talosErr := talosCertificate(talosconfig)
+	kubernetes, kubernetesErr := kubernetesCertificate(kubeconfig)
+	if err := errors.Join(talosErr, kubernetesErr); err != nil {
+		return nil, err
+	}
+	return []Certificate{{Name: "talosconfig", Ends: talos}, {Name: "kubeconfig", Ends: kubernetes}}, nil
+}
+
+func talosCertificate(talosconfig []byte) (time.Time, error) {
+	config, err := clientconfig.FromBytes(talosconfig)
+	if err != nil || config.Contexts[config.Context] == nil {
+		return time.Time{}, unreadable("talosconfig")
+	}
+	certificate, err := base64.StdEncoding.DecodeString(config.Contexts[config.Context].Crt)
+	if err != nil {
+		return time.Time{}, unreadable("talosconfig")
+	}
+	return endOf("talosconfig", certificate)
+}
+
+func kubernetesCertificate(kubeconfig []byte) (time.Time, error) {
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil || config.Contexts[config.CurrentContext] == nil {
+		return time.Time{}, unreadable("kubeconfig")
+	}
+	user := config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
+	if user == nil {
+		return time.Time{}, unreadable("kubeconfig")
+	}
+	return endOf("kubeconfig", user.ClientCertificateData)
+}
+
+func endOf(name string, text []byte) (time.Time, error) {
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return time.Time{}, unreadable(name)
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return time.Time{}, unreadable(name)
+	}
+	return certificate.NotAfter, nil
+}
+
+func unreadable(name string) error {
+	return fmt.Errorf("the stack's output %s holds no client certificate: run `em-infra up` to have it written anew", name)
+}

@@ -1,0 +1,145 @@
+package status
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// Orphan is something of this cluster on the host that nothing uses and no state knows.
+type Orphan struct {
+	// What it is, in words.
+	What string `json:"what"`
+	// Host that it lies on.
+	Host string `json:"host"`
+	// Remove is the command that deletes it, to be run there.
+	Remove string `json:"remove"`
+}
+
+// Ours is what the inventory and the state know.
+type Ours struct {
+	// Cluster is the cluster's name.
+	Cluster string
+	// VMIDs that the state knows.
+	VMIDs []int
+	// Named maps the VMIDs of the inventory to the names of their machines, templates included.
+	Named map[int]string
+	// ISO is the file that the templates boot now, as in local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso.
+	ISO []string
+}
+
+// Found is what a host has.
+type Found struct {
+	// Guests of all hosts, those that the token may see.
+	Guests []pve.Guest
+	// Configs of the guests, by VMID.
+	Configs map[int]pve.GuestConfig
+	// Volumes of the storages that the inventory names, by host; those of a shared one by one of its hosts only.
+	Volumes map[string][]pve.Volume
+}
+
+// Orphans are, in this order: machines that the state lost, disks whose machine is gone, disks that a machine of ours does
+// not use any more, and ISOs that nothing boots. A machine is ours by its name: that of the inventory at its VMID, or one that
+// begins with the cluster's.
+func (o Ours) Orphans(found Found) []Orphan {
+	return slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found), o.unusedISOs(found))
+}
+
+func (o Ours) owns(guest pve.Guest) bool {
+	return guest.Type == "qemu" && (o.Named[guest.VMID] == guest.Name || strings.HasPrefix(guest.Name, o.Cluster+"-"))
+}
+
+func (o Ours) lostMachines(found Found) (orphans []Orphan) {
+	for _, guest := range found.Guests {
+		if o.owns(guest) && !slices.Contains(o.VMIDs, guest.VMID) {
+			orphans = append(orphans, Orphan{
+				What:   fmt.Sprintf("VM %d (%s): the state does not know it", guest.VMID, guest.Name),
+				Host:   guest.Node,
+				Remove: fmt.Sprintf("qm stop %[1]d; qm destroy %[1]d --purge", guest.VMID),
+			})
+		}
+	}
+	return orphans
+}
+
+// lostDisks belong to a VMID that no guest has. Whose they were nobody can tell any more; they are on our storages.
+func lostDisks(found Found) (orphans []Orphan) {
+	for _, host := range sorted(found.Volumes) {
+		for _, volume := range found.Volumes[host] {
+			if volume.VMID == 0 || volume.Content != "images" || found.has(int(volume.VMID)) {
+				continue
+			}
+			orphans = append(orphans, Orphan{
+				What:   fmt.Sprintf("disk %s (%s): there is no VM %d", volume.ID, gibibytes(volume.Bytes), volume.VMID),
+				Host:   host,
+				Remove: "pvesm free " + volume.ID,
+			})
+		}
+	}
+	return orphans
+}
+
+// unusedKey is where Proxmox VE notes a disk that was detached.
+var unusedKey = regexp.MustCompile(`^unused\d+$`)
+
+func (o Ours) unusedDisks(found Found) (orphans []Orphan) {
+	for _, guest := range found.Guests {
+		if !o.owns(guest) {
+			continue
+		}
+		config := found.Configs[guest.VMID]
+		for _, key := range sorted(config) {
+			if unusedKey.MatchString(key) {
+				orphans = append(orphans, Orphan{
+					What:   fmt.Sprintf("disk %s: VM %d (%s) does not use it any more", config[key], guest.VMID, guest.Name),
+					Host:   guest.Node,
+					Remove: fmt.Sprintf("qm disk unlink %d --idlist %s --force", guest.VMID, key),
+				})
+			}
+		}
+	}
+	return orphans
+}
+
+// isoName is how the program names the ISOs that it downloads (components, image.isoFile).
+var isoName = regexp.MustCompile(`:iso/talos-v[^/]+-nocloud-[0-9a-f]{16}-amd64\.iso$`)
+
+func (o Ours) unusedISOs(found Found) (orphans []Orphan) {
+	for _, host := range sorted(found.Volumes) {
+		for _, volume := range found.Volumes[host] {
+			if !isoName.MatchString(volume.ID) || slices.Contains(o.ISO, volume.ID) || found.names(volume.ID) {
+				continue
+			}
+			orphans = append(orphans, Orphan{
+				What:   fmt.Sprintf("%s (%s): no machine boots it", volume.ID, gibibytes(volume.Bytes)),
+				Host:   host,
+				Remove: "pvesm free " + volume.ID,
+			})
+		}
+	}
+	return orphans
+}
+
+func (f Found) has(vmid int) bool {
+	return slices.ContainsFunc(f.Guests, func(guest pve.Guest) bool { return guest.VMID == vmid })
+}
+
+// names says whether the configuration of any guest names a volume.
+func (f Found) names(volume string) bool {
+	for _, config := range f.Configs {
+		for _, value := range config {
+			if value == volume || strings.HasPrefix(value, volume+",") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sorted[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
+
+func gibibytes(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
