@@ -1,0 +1,26 @@
+package rolling
+
+import (
+	"fmt"
+	"time"
+)
+
+// closedError is why a lane is closed, in the middle of a sentence.
+type closedError struct{ node string }
+
+func (e *closedError) Error() string {
+	return e.node + " did not come back from its change: mend that node, then run up again"
+}
+
+// lostError is a node that does not work after its change.
+type lostError struct {
+	node  string
+	after time.Duration
+	last  error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("%s does not work %s after its change (%v): look at the console of its VM in Proxmox VE; no other node is touched until it works again", e.node, e.after, e.last)
+}
+
+func (e *lostError) Unwrap() error { return e.last }

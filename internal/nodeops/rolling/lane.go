@@ -1,0 +1,232 @@
+package rolling
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options of a lane.
+type Options struct {
+	// MaxUnavailable is how many workers are changed at a time. Default: 1. Control planes are always changed alone.
+	MaxUnavailable int
+	// Patience is how long the rest of the cluster may take to be well before a change is refused. Default: 5 minutes, in
+	// which a node that has just joined becomes a member.
+	Patience time.Duration
+	// Recovery is how long a changed node may take to work again. Default: 15 minutes, for a reboot on slow hardware.
+	Recovery time.Duration
+	// Interval between two looks. Default: 2 seconds.
+	Interval time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxUnavailable = max(o.MaxUnavailable, 1)
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Minute
+	}
+	if o.Recovery == 0 {
+		o.Recovery = 15 * time.Minute
+	}
+	if o.Interval == 0 {
+		o.Interval = 2 * time.Second
+	}
+	return o
+}
+
+// Lane lets the nodes of one cluster through, in the order in which they come. It is safe for concurrent use.
+type Lane struct {
+	cluster Cluster
+	options Options
+
+	mu     sync.Mutex
+	queue  []Node
+	inside []visit
+	closed *closedError  // why nobody gets in any more
+	unwell bool          // somebody was refused: who comes next does not wait as long for the same
+	moved  chan struct{} // closed and made anew when one of the above changes
+}
+
+// visit is one node's stay in the lane.
+type visit struct {
+	node Node
+	back Condition
+}
+
+// NewLane is an open lane.
+func NewLane(cluster Cluster, options Options) *Lane {
+	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
+}
+
+// Enter returns when the node may be changed: its turn has come, and the cluster can do without it. Leave or Abandon must
+// follow. The error says why the node is untouched and what to do; nothing must follow then.
+func (l *Lane) Enter(ctx context.Context, change Change) error {
+	if err := l.takeTurn(ctx, change.Node); err != nil {
+		return err
+	}
+	back, err := l.untilSpared(ctx, change)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.move()
+	if err != nil {
+		l.drop(change.Node)
+		return err
+	}
+	for i := range l.inside {
+		if l.inside[i].node.Name == change.Node.Name {
+			l.inside[i].back = back
+		}
+	}
+	return nil
+}
+
+// Leave returns when the changed node works again. When it does not, the lane is closed for all others, and the error
+// says what the node lacks and what to do.
+func (l *Lane) Leave(ctx context.Context, node Node) error {
+	last := l.await(ctx, l.options.Recovery, l.conditionOf(node))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.move()
+	l.drop(node)
+	if last == nil {
+		return nil
+	}
+	l.closed = &closedError{node: node.Name}
+	if ctx.Err() != nil {
+		return fmt.Errorf("waiting for %s: %w", node.Name, context.Cause(ctx))
+	}
+	return &lostError{node: node.Name, after: l.options.Recovery, last: last}
+}
+
+// Abandon closes the lane, because the change of the node failed half way: nobody knows how the node is.
+func (l *Lane) Abandon(node Node) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.move()
+	l.drop(node)
+	l.closed = &closedError{node: node.Name}
+}
+
+// takeTurn waits in the queue, and then takes a place in the lane.
+func (l *Lane) takeTurn(ctx context.Context, node Node) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.queue = append(l.queue, node)
+	for {
+		if l.closed != nil {
+			l.leaveQueue(node)
+			return fmt.Errorf("%s is untouched, because %w", node.Name, l.closed)
+		}
+		if l.queue[0] == node && l.hasRoomFor(node) {
+			l.leaveQueue(node)
+			l.inside = append(l.inside, visit{node: node})
+			return nil
+		}
+		moved := l.moved
+		l.mu.Unlock()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if ctx.Err() != nil {
+			l.leaveQueue(node)
+			return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+		}
+	}
+}
+
+// untilSpared waits until the cluster can do without the node.
+func (l *Lane) untilSpared(ctx context.Context, change Change) (back Condition, err error) {
+	l.mu.Lock()
+	patience := l.options.Patience
+	if l.unwell {
+		patience = 0
+	}
+	busy := l.others(change.Node)
+	l.mu.Unlock()
+
+	last := l.await(ctx, patience, func(ctx context.Context) (err error) {
+		back, err = l.cluster.Spare(ctx, change, busy)
+		return err
+	})
+	switch {
+	case last == nil:
+		return back, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s is untouched: %w", change.Node.Name, context.Cause(ctx))
+	default:
+		l.mu.Lock()
+		l.unwell = true
+		l.mu.Unlock()
+		return nil, fmt.Errorf("%s is untouched, because the cluster cannot do without it now (%w): mend that, then run up again", change.Node.Name, last)
+	}
+}
+
+// await looks until a condition holds, at least once; its error is what the last look found.
+func (l *Lane) await(ctx context.Context, limit time.Duration, holds Condition) error {
+	deadline := time.Now().Add(limit)
+	ticker := time.NewTicker(l.options.Interval)
+	defer ticker.Stop()
+	for {
+		err := holds(ctx)
+		if err == nil || !time.Now().Before(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+// hasRoomFor: without a control plane the cluster has less to spare, so nothing else is changed beside one.
+func (l *Lane) hasRoomFor(node Node) bool {
+	if node.ControlPlane {
+		return len(l.inside) == 0
+	}
+	return len(l.inside) < l.options.MaxUnavailable &&
+		!slices.ContainsFunc(l.inside, func(v visit) bool { return v.node.ControlPlane })
+}
+
+// others are the nodes that are being changed beside this one.
+func (l *Lane) others(node Node) []Node {
+	var nodes []Node
+	for _, v := range l.inside {
+		if v.node.Name != node.Name {
+			nodes = append(nodes, v.node)
+		}
+	}
+	return nodes
+}
+
+// conditionOf is what must hold before a node gives its place back. One without a place has nothing to give.
+func (l *Lane) conditionOf(node Node) Condition {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, v := range l.inside {
+		if v.node.Name == node.Name {
+			return v.back
+		}
+	}
+	return func(context.Context) error { return nil }
+}
+
+func (l *Lane) leaveQueue(node Node) {
+	if i := slices.Index(l.queue, node); i >= 0 {
+		l.queue = slices.Delete(l.queue, i, i+1)
+	}
+	l.move()
+}
+
+func (l *Lane) drop(node Node) {
+	l.inside = slices.DeleteFunc(l.inside, func(v visit) bool { return v.node.Name == node.Name })
+}
+
+// move wakes all who wait.
+func (l *Lane) move() {
+	close(l.moved)
+	l.moved = make(chan struct{})
+}

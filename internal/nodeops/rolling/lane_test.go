@@ -1,0 +1,189 @@
+package rolling_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// cluster is a cluster whose nodes take a minute to come back, unless they are lost.
+type cluster struct {
+	unwell error           // what Spare says
+	until  time.Time       // until when it says so; the zero time is for ever
+	lost   map[string]bool // nodes that do not come back
+	busy   [][]string      // what was busy at each answer of Spare that was yes
+}
+
+func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Condition, error) {
+	if c.unwell != nil && (c.until.IsZero() || time.Now().Before(c.until)) {
+		return nil, c.unwell
+	}
+	names := []string{}
+	for _, node := range busy {
+		names = append(names, node.Name)
+	}
+	c.busy = append(c.busy, names)
+	back := time.Now().Add(time.Minute)
+	return func(context.Context) error {
+		if c.lost[change.Node.Name] || time.Now().Before(back) {
+			return errors.New("its Talos API does not answer")
+		}
+		return nil
+	}, nil
+}
+
+func controlPlane(name string) rolling.Node {
+	return rolling.Node{Name: name, Address: netip.MustParseAddr("192.168.20.11"), ControlPlane: true}
+}
+
+func worker(name string) rolling.Node {
+	return rolling.Node{Name: name, Address: netip.MustParseAddr("192.168.20.21")}
+}
+
+// roll changes nodes side by side, as the engine does, each after the one before it has come to the lane. It returns
+// how each ended, and the names of those that were let in.
+func roll(lane *rolling.Lane, nodes ...rolling.Node) (errs map[string]error, changed []string) {
+	type end struct {
+		name    string
+		changed bool
+		err     error
+	}
+	ends := make(chan end, len(nodes))
+	for _, node := range nodes {
+		go func() {
+			if err := lane.Enter(context.Background(), rolling.Change{Node: node}); err != nil {
+				ends <- end{node.Name, false, err}
+				return
+			}
+			ends <- end{node.Name, true, lane.Leave(context.Background(), node)}
+		}()
+		synctest.Wait()
+	}
+	errs = map[string]error{}
+	for range nodes {
+		e := <-ends
+		errs[e.name] = e.err
+		if e.changed {
+			changed = append(changed, e.name)
+		}
+	}
+	slices.Sort(changed)
+	return errs, changed
+}
+
+func TestNodesGoOneAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		began := time.Now()
+		errs, _ := roll(rolling.NewLane(c, rolling.Options{}), controlPlane("control-1"), controlPlane("control-2"), worker("worker-1"), worker("worker-2"))
+		for name, err := range errs {
+			require.NoError(t, err, name)
+		}
+		require.Equal(t, [][]string{{}, {}, {}, {}}, c.busy, "never two at a time")
+		require.Equal(t, 4*time.Minute, time.Since(began))
+	})
+}
+
+func TestWorkersGoAsManyAtATimeAsIsAllowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		began := time.Now()
+		errs, _ := roll(rolling.NewLane(c, rolling.Options{MaxUnavailable: 2}), worker("worker-1"), worker("worker-2"), controlPlane("control-1"), worker("worker-3"))
+		for name, err := range errs {
+			require.NoError(t, err, name)
+		}
+		require.Equal(t, [][]string{{}, {"worker-1"}, {}, {}}, c.busy, "two workers together, the control plane alone, nobody past it")
+		require.Equal(t, 3*time.Minute, time.Since(began))
+	})
+}
+
+func TestAChangeWaitsUntilTheRestIsWell(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{unwell: errors.New("control-2 is a learner"), until: time.Now().Add(2 * time.Minute)}
+		errs, _ := roll(rolling.NewLane(c, rolling.Options{}), controlPlane("control-1"))
+		require.NoError(t, errs["control-1"])
+	})
+}
+
+func TestAChangeIsRefusedWhenTheRestStaysUnwell(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{unwell: errors.New("node control-3: its Talos API does not answer")}
+		lane := rolling.NewLane(c, rolling.Options{Patience: time.Minute, Interval: time.Second})
+		began := time.Now()
+		errs, changed := roll(lane, controlPlane("control-1"), controlPlane("control-2"))
+		require.Empty(t, changed)
+		require.EqualError(t, errs["control-1"], "control-1 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
+		require.EqualError(t, errs["control-2"], "control-2 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
+		require.Equal(t, time.Minute, time.Since(began), "who comes second does not wait for the same once more")
+
+		c.unwell = nil
+		errs, _ = roll(lane, controlPlane("control-3"))
+		require.NoError(t, errs["control-3"], "the node that is down is the one that may be changed")
+	})
+}
+
+func TestANodeThatDoesNotComeBackClosesTheLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{lost: map[string]bool{"control-2": true}}
+		lane := rolling.NewLane(c, rolling.Options{Recovery: 10 * time.Minute})
+		errs, changed := roll(lane, controlPlane("control-1"), controlPlane("control-2"), controlPlane("control-3"), worker("worker-1"))
+		require.Equal(t, []string{"control-1", "control-2"}, changed)
+		require.NoError(t, errs["control-1"])
+		require.EqualError(t, errs["control-2"], "control-2 does not work 10m0s after its change (its Talos API does not answer): look at the console of its VM in Proxmox VE; no other node is touched until it works again")
+		require.EqualError(t, errs["control-3"], "control-3 is untouched, because control-2 did not come back from its change: mend that node, then run up again")
+		require.EqualError(t, errs["worker-1"], "worker-1 is untouched, because control-2 did not come back from its change: mend that node, then run up again")
+	})
+}
+
+func TestAChangeThatFailsClosesTheLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lane := rolling.NewLane(&cluster{}, rolling.Options{})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}))
+		waiting := make(chan error, 1)
+		go func() { waiting <- lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}) }()
+		synctest.Wait()
+
+		lane.Abandon(worker("worker-1"))
+		require.EqualError(t, <-waiting, "worker-2 is untouched, because worker-1 did not come back from its change: mend that node, then run up again")
+	})
+}
+
+func TestAnInterruptEndsAllWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		c := &cluster{lost: map[string]bool{"worker-1": true}}
+		lane := rolling.NewLane(c, rolling.Options{})
+		require.NoError(t, lane.Enter(ctx, rolling.Change{Node: worker("worker-1")}))
+		waiting, leaving := make(chan error, 1), make(chan error, 1)
+		go func() { waiting <- lane.Enter(ctx, rolling.Change{Node: worker("worker-2")}) }()
+		go func() { leaving <- lane.Leave(ctx, worker("worker-1")) }()
+		synctest.Wait()
+
+		interrupt(errors.New("interrupted"))
+		require.EqualError(t, <-waiting, "worker-2 is untouched: interrupted")
+		require.EqualError(t, <-leaving, "waiting for worker-1: interrupted")
+
+		c.unwell = errors.New("unwell")
+		require.EqualError(t, rolling.NewLane(c, rolling.Options{}).Enter(ctx, rolling.Change{Node: worker("worker-3")}), "worker-3 is untouched: interrupted")
+	})
+}
+
+func TestWhoHasNotEnteredHasNothingToGiveBack(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, rolling.NewLane(&cluster{}, rolling.Options{}).Leave(t.Context(), worker("worker-1")))
+}
