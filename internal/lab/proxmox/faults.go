@@ -10,6 +10,8 @@ import (
 type Faults interface {
 	// Call is asked before a call is handled, when its caller is known. An error is the call's answer.
 	Call(ctx context.Context, c Call) error
+	// Lost is asked when a call is done: true keeps its answer from the caller, by breaking the connection.
+	Lost(c Call) bool
 	// Step is asked by a worker before the named step. An error ends the worker.
 	Step(ctx context.Context, t TaskInfo, step Step) error
 	// Lag tells how much longer than the worker an effect takes to show.
@@ -25,6 +27,7 @@ const (
 	StepAllocate Step = "allocate"
 	StepCopy     Step = "copy"
 	StepStart    Step = "start"
+	StepShutdown Step = "shutdown"
 	StepDownload Step = "download"
 	StepReload   Step = "reload"
 )
@@ -43,6 +46,7 @@ const (
 type noFaults struct{}
 
 func (noFaults) Call(context.Context, Call) error           { return nil }
+func (noFaults) Lost(Call) bool                             { return false }
 func (noFaults) Step(context.Context, TaskInfo, Step) error { return nil }
 func (noFaults) Lag(TaskInfo, Effect) time.Duration         { return 0 }
 

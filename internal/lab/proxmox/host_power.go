@@ -140,7 +140,7 @@ func (s *Server) PowerCut() error {
 		return err
 	}
 
-	s.workers.group.Go(func() {
+	s.workers.beside(func() {
 		// The server closing ends the wait, and then there is nothing to come up.
 		if s.wait(s.workers.ctx, pace.HostReboot) != nil {
 			return
@@ -157,6 +157,15 @@ func (s *Server) PowerCut() error {
 	})
 
 	return nil
+}
+
+// cutPowerLater is PowerCut for the handler of a call, which the hosts do not wait for.
+func (s *Server) cutPowerLater() {
+	s.workers.beside(func() {
+		if err := s.PowerCut(); err != nil {
+			s.journal.note("power not cut", err)
+		}
+	})
 }
 
 func (s *Server) setDown(down bool) {

@@ -18,6 +18,8 @@ type Call struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	Node     string `json:"node,omitempty"`
 	VMID     int    `json:"vmid,omitempty"`
+	// Creates is the VMID that a call makes, or a clone's new one.
+	Creates int `json:"creates,omitempty"`
 	// Identity is the caller's user or token, never its secret.
 	Identity string        `json:"identity,omitempty"`
 	Status   int           `json:"status"`

@@ -10,19 +10,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // withFaults arms a lab's faults and returns them.
-func withFaults(t testing.TB, c *proxmox.Config, armed ...proxmox.Fault) *proxmox.FaultSet {
+func withFaults(t testing.TB, c *proxmox.Config, asked ...fault.Fault) *fault.Set {
 	t.Helper()
 
-	set := proxmox.NewFaultSet(c.Pace, [32]byte{1})
-	for _, fault := range armed {
-		require.NoError(t, set.Set(fault))
+	set := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	for _, f := range asked {
+		require.NoError(t, set.Set(f))
 	}
 
-	c.Faults = set
+	c.Faults = proxmox.NewFaultSet(c.Pace, set)
 
 	return set
 }
@@ -35,6 +36,8 @@ type slowSteps struct {
 }
 
 func (s *slowSteps) Call(context.Context, proxmox.Call) error { return nil }
+
+func (s *slowSteps) Lost(proxmox.Call) bool { return false }
 
 func (s *slowSteps) Step(ctx context.Context, t proxmox.TaskInfo, step proxmox.Step) error {
 	if step != s.step {

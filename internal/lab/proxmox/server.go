@@ -6,7 +6,6 @@
 package proxmox
 
 import (
-	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
@@ -18,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/lab/pace"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
@@ -159,6 +156,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	entry := Call{Time: s.config.Now(), Verb: r.Method, Path: r.URL.Path}
 
 	a := s.answer(r, &entry)
+	if a == nil {
+		entry.Message = errPowerCut.Error()
+		s.record(entry, started)
+		hangUp(w)
+
+		return
+	}
 
 	if a.delay > 0 {
 		// A client that gives up ends the wait, and then nobody reads the answer.
@@ -166,110 +170,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	entry.Status, entry.Message = a.status, strings.TrimSpace(a.message)
-	entry.Duration = time.Since(started)
-	s.journal.write(entry)
+
+	lost := entry.Endpoint != "" && !entry.Fault && s.config.Faults.Lost(entry)
+	entry.Fault = entry.Fault || lost
+	s.record(entry, started)
+
+	if lost {
+		hangUp(w)
+		return
+	}
 
 	if err := a.write(w, s.config.Now()); err != nil {
 		s.journal.undelivered(entry, err)
 	}
 }
 
-// answer is the way of a request through the server, in the order of Proxmox VE: who asks, what for, may they, is it
-// well formed, and only then the work (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler).
-func (s *Server) answer(r *http.Request, entry *Call) *answer {
-	path, err := relativePath(r.URL)
-	if err != nil {
-		return failure(err)
-	}
-
-	entry.Path = path
-
-	identity, err := s.authenticate(r, path)
-	if err != nil {
-		return &answer{status: http.StatusUnauthorized, message: err.Error(), plain: true, delay: pace.LoginDelay}
-	}
-
-	entry.Identity = identity
-
-	params, upload, err := readRequest(r, path)
-	if err != nil {
-		return failure(err)
-	}
-
-	found, fromPath := s.router.find(r.Method, path)
-	if found == nil || !found.known(s.config.Release) {
-		entry.Unknown = true
-		message := fmt.Sprintf("Method '%s %s' not implemented", r.Method, path)
-
-		return &answer{status: http.StatusNotImplemented, message: message}
-	}
-
-	c := newCall(r.Context(), identity, upload, fromPath)
-	entry.Endpoint, entry.Node, entry.VMID = found.Path, c.node, c.vmid
-
-	data, err := s.serve(c, found, params, fromPath, entry)
-	if err != nil {
-		return failure(err)
-	}
-
-	return &answer{status: http.StatusOK, data: data, total: c.total}
+func (s *Server) record(entry Call, started time.Time) {
+	entry.Duration = time.Since(started)
+	s.journal.write(entry)
 }
 
-// serve checks a request that has found its method, and does it.
-func (s *Server) serve(c *call, r *row, params schema.Params, fromPath map[string]string, entry *Call) (any, error) {
-	method, _ := s.schema.Method(r.Verb, r.Path)
-
-	merged, err := mergePath(params, fromPath)
-	if err != nil {
-		return nil, err
-	}
-
-	if err := s.config.Faults.Call(c.ctx, *entry); err != nil {
-		entry.Fault = true
-		return nil, err
-	}
-
-	if strings.Contains(c.identity, "!") && !method.TokenAllowed() {
-		detail := fmt.Sprintf("URI '%s' not available with API token, need proper ticket.\n", entry.Path)
-		return nil, &access.Refusal{Detail: detail}
-	}
-
-	if err := s.permit(method.Permissions, c.identity, merged); err != nil {
-		return nil, err
-	}
-
-	if err := s.reach(c.node); err != nil {
-		return nil, err
-	}
-
-	if c.params, err = method.Verify(merged); err != nil {
-		return nil, err
-	}
-
-	return r.serve(s, c)
-}
-
-func (s *Server) permit(rule schema.Rule, identity string, params schema.Params) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return s.state.Access.Evaluate(rule, identity, params)
-}
-
-// reach fails for a node that the cluster does not have: the request would be passed on to it, and its name does not
-// resolve (pve-cluster Cluster.pm, remote_node_ip).
-func (s *Server) reach(node string) error {
-	if node == "" || node == "localhost" {
-		return nil
-	}
-
-	if _, ok := s.host(node); ok {
-		return nil
-	}
-
-	return fmt.Errorf("hostname lookup '%s' failed - failed to get address info for: %s: Name or service not known",
-		node, node)
-}
-
-// wait spends an assumed duration of the host.
-func (s *Server) wait(ctx context.Context, d time.Duration) error { return s.config.Pace.Sleep(ctx, d) }

@@ -35,7 +35,7 @@ func (s *Server) halt(w *worker, c *call, kind haltKind) error {
 
 	limit := time.Duration(c.params.Int("timeout", int(pace.ShutdownTimeout.Seconds()))) * time.Second
 
-	err = s.pressButton(w.ctx, c.vmid, limit)
+	err = s.pressButton(w, c.vmid, limit)
 
 	switch {
 	case err == nil:
@@ -64,9 +64,13 @@ func (s *Server) checkHalt(c *call) (bool, error) {
 	return true, s.checkLock(m)
 }
 
-func (s *Server) pressButton(ctx context.Context, vmid int, limit time.Duration) error {
-	limited, cancel := context.WithTimeout(ctx, s.config.Pace.Timeout(limit))
+func (s *Server) pressButton(w *worker, vmid int, limit time.Duration) error {
+	limited, cancel := context.WithTimeout(w.ctx, s.config.Pace.Timeout(limit))
 	defer cancel()
+
+	if err := s.config.Faults.Step(limited, w.info, StepShutdown); err != nil {
+		return err
+	}
 
 	if err := s.wait(limited, pace.VMShutdown); err != nil {
 		return err

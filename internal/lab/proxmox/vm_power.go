@@ -84,7 +84,9 @@ func (s *Server) boot(w *worker, vmid int, node string) error {
 		return s.claim(w, m, machine)
 	})
 	if err == nil {
-		err = s.config.Faults.Step(w.ctx, w.info, StepStart)
+		info := w.info
+		info.PCI = machine.PCI
+		err = s.config.Faults.Step(w.ctx, info, StepStart)
 	}
 
 	if err == nil {

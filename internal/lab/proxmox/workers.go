@@ -63,6 +63,16 @@ func (w *workers) onClose(f func()) bool {
 	return !w.ended
 }
 
+// beside does work that survives a power cut, unless the server is closing.
+func (w *workers) beside(work func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+
+	if !w.ended {
+		w.group.Go(work)
+	}
+}
+
 // halt ends the workers that run and lets none begin until resume.
 func (w *workers) halt() {
 	w.mu.Lock()
@@ -109,6 +119,8 @@ type TaskInfo struct {
 	VMID int
 	// Storage is what a step is about, where it is about one.
 	Storage string
+	// PCI are the devices of the host that a VM starts with.
+	PCI []string
 }
 
 var (

@@ -1,0 +1,103 @@
+// Package fault knows which failures of a lab are asked for, and on which occasion one of them strikes. What a failure
+// does is the affair of the emulation that it strikes.
+package fault
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// ErrFault is the parent of every mistake in a Fault.
+var ErrFault = errors.New("fault")
+
+// Kind is a failure that can be asked for.
+type Kind struct {
+	// Name is what it is asked for by.
+	Name string `json:"name"`
+	// About is what happens, in one line.
+	About string `json:"about"`
+	// Source is where it was met: a number of docs/failures.md, or the file of Proxmox VE or Talos that says it.
+	Source string `json:"source"`
+	// Once says that it strikes one time, where a fault does not say how often.
+	Once bool `json:"once,omitempty"`
+	// Calls says that it strikes at calls, so that it can be narrowed to an endpoint.
+	Calls bool `json:"calls,omitempty"`
+}
+
+// Fault asks for a failure.
+type Fault struct {
+	// Name is that of a Kind.
+	Name string `json:"name"`
+	// Node, VMID and Endpoint narrow it to a host, a VM, and a method: the template of a path of Proxmox VE's API, or
+	// the full name of a gRPC method of Talos'.
+	Node     string `json:"node,omitempty"`
+	VMID     int    `json:"vmid,omitempty"`
+	Endpoint string `json:"endpoint,omitempty"`
+	// Nth is the only occasion that fails, counted from 1; 0 is not to count. With Times or a probability it is the first.
+	Nth int `json:"nth,omitempty"`
+	// Times is how many occasions fail; 0 is once for a fault that is Once or has an Nth, and else all until it is cleared.
+	Times int `json:"times,omitempty"`
+	// Probability is the share of occasions that fail, above 0 and up to 1; 0 is all of them.
+	Probability float64 `json:"probability,omitempty"`
+}
+
+// State is a fault that is asked for, with what it has seen so far.
+type State struct {
+	Fault
+	// Seen counts the occasions that it concerns, Struck those that failed.
+	Seen   int `json:"seen"`
+	Struck int `json:"struck"`
+}
+
+// Occasion is what a fault is held against; fields that mean nothing to it are zero.
+type Occasion struct {
+	// Node is the host that it happens on.
+	Node string
+	// VMIDs are the VMs that it is about.
+	VMIDs []int
+	// Endpoint is the method that is called.
+	Endpoint string
+}
+
+// settle completes a fault by its kind and reports what is wrong with it.
+func (f Fault) settle(kinds []Kind) (Fault, error) {
+	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == f.Name })
+	switch {
+	case i < 0:
+		return f, unknown(f.Name, kinds)
+	case f.Nth < 0:
+		return f, fmt.Errorf("%w: occasion %d was never: count from 1", ErrFault, f.Nth)
+	case f.Times < 0:
+		return f, fmt.Errorf("%w: %d times is no number of times: choose 1 or more, or 0 for all", ErrFault, f.Times)
+	case f.Probability < 0 || f.Probability > 1:
+		return f, fmt.Errorf("%w: probability %v is out of range: choose one above 0, up to 1", ErrFault, f.Probability)
+	case f.Endpoint != "" && !kinds[i].Calls:
+		return f, fmt.Errorf("%w: %s strikes in the work behind a call, not at one: leave the endpoint out", ErrFault, f.Name)
+	}
+	if f.Times == 0 && (kinds[i].Once || f.Nth > 0 && f.Probability == 0) {
+		f.Times = 1
+	}
+	return f, nil
+}
+
+func unknown(name string, kinds []Kind) error {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.Name
+	}
+	do := "`em-infra lab fault list` shows those there are"
+	if near := strictyaml.Nearest(name, names); near != "" {
+		do = "did you mean " + near + "?"
+	}
+	return fmt.Errorf("%w: there is no %q: %s", ErrFault, name, do)
+}
+
+// matches tells whether the fault is narrowed to something else.
+func (f Fault) matches(o Occasion) bool {
+	return (f.VMID == 0 || slices.Contains(o.VMIDs, f.VMID)) && cmp.Or(f.Node, o.Node) == o.Node &&
+		cmp.Or(f.Endpoint, o.Endpoint) == o.Endpoint
+}

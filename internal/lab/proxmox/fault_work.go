@@ -1,0 +1,86 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+)
+
+// ofTypes is the work of tasks of these types; "" is a call that works by itself.
+func ofTypes(types ...string) func(TaskInfo) bool {
+	return func(t TaskInfo) bool { return slices.Contains(types, t.Type) }
+}
+
+// workFaults strike in the worker behind a call, or in what it leaves.
+var workFaults = []faultKind{
+	{
+		Kind: fault.Kind{
+			Name: "storage-lock-timeout", About: "allocating a volume waits for its storage's lock in vain", Source: "F18",
+		},
+		step: StepAllocate, wait: pace.StorageLockTimeout,
+		fail: func(t TaskInfo) error {
+			return errors.New(flock.TimeoutText("/var/lock/pve-manager/pve-storage-" + t.Storage))
+		},
+	},
+	{
+		Kind: fault.Kind{
+			Name: "storage-full", About: "a storage has no room for a new volume", Source: "pve-storage Storage/ZFSPoolPlugin.pm",
+		},
+		step: StepAllocate, work: ofTypes("", "qmcreate", "qmclone", "qmconfig", "qmmove"),
+		fail: func(t TaskInfo) error {
+			return fmt.Errorf("zfs error: cannot create '%s/vm-%d-disk-0': out of space", t.Storage, t.VMID)
+		},
+	},
+	{
+		Kind: fault.Kind{Name: "clone-fails", About: "a clone breaks off in the middle", Source: "qemu-server QemuServer.pm"},
+		step: StepCopy, work: ofTypes("qmclone"), wait: pace.VMClone / 2,
+		fail: func(TaskInfo) error {
+			return errors.New("block job (mirror) error: drive-scsi0: 'mirror' has been cancelled")
+		},
+	},
+	{
+		Kind: fault.Kind{
+			Name: "lock-lingers", About: "a clone's configuration stays locked for three seconds after its task", Source: "F18",
+		},
+		effect: EffectUnlock, lag: 3 * time.Second,
+	},
+	{
+		Kind: fault.Kind{
+			Name: "status-lags", About: "a started VM shows as stopped for three seconds after its task",
+			Source: "pve-manager Service/pvestatd.pm",
+		},
+		effect: EffectStatus, lag: 3 * time.Second,
+	},
+	{
+		Kind: fault.Kind{Name: "start-fails", About: "QEMU does not come up", Source: "qemu-server QemuServer.pm"},
+		step: StepStart, fail: func(TaskInfo) error { return errQEMU },
+	},
+	{
+		Kind: fault.Kind{Name: "gpu-in-use", About: "another VM, 999, has the PCI device of a VM that starts", Source: "F14"},
+		step: StepStart, work: func(t TaskInfo) bool { return len(t.PCI) > 0 },
+		fail: func(t TaskInfo) error {
+			return fmt.Errorf("PCI device '%s' already in use by VMID '999'", t.PCI[0])
+		},
+	},
+	{
+		Kind: fault.Kind{Name: "shutdown-ignored", About: "a guest does not react to its power button", Source: "F24"},
+		step: StepShutdown, wait: pace.ShutdownTimeout,
+		fail: func(TaskInfo) error { return errors.New("the guest ignores its power button") },
+	},
+	{
+		Kind: fault.Kind{Name: "download-fails", About: "a download breaks off", Source: "F16"},
+		step: StepDownload, wait: pace.ISODownload / 2,
+		fail: func(TaskInfo) error {
+			return errors.New("download failed: command '/usr/bin/wget' failed: exit code 4")
+		},
+	},
+	{
+		Kind: fault.Kind{Name: "slow-reload", About: "a reload of the network takes twelve seconds", Source: "ifupdown2"},
+		step: StepReload, wait: 12*time.Second - pace.NetworkReload,
+	},
+}
