@@ -29,6 +29,7 @@ func (c *checker) rules() {
 		c.subnets()
 		c.endpoint()
 		c.defaultSizes()
+		c.addons()
 		c.patches(c.inv.Cluster.Talos.Patches, key("talos", "patches"), c.cluster)
 	}
 	c.nodeNames()

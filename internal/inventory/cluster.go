@@ -21,6 +21,8 @@ type Cluster struct {
 	Proxmox Proxmox `yaml:"proxmox"`
 	// Defaults are the sizes of the nodes, by role.
 	Defaults Defaults `yaml:"defaults"`
+	// Addons are what is installed into the cluster.
+	Addons Addons `yaml:"addons"`
 }
 
 // Talos is the operating system of the nodes.

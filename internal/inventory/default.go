@@ -24,6 +24,7 @@ func (c *Cluster) complete() {
 	if c.Proxmox.Template.Name == "" && !c.Talos.Version.IsZero() {
 		c.Proxmox.Template.Name = fmt.Sprintf("talos-%s-base", c.Talos.Version)
 	}
+	c.Addons.complete()
 }
 
 func (n *Node) complete(c Cluster) {

@@ -39,6 +39,21 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		inventory.NIC{},
 		inventory.GPU{},
 		inventory.Startup{},
+		inventory.Addons{},
+		inventory.Chart{},
+		inventory.Cilium{},
+		inventory.KubeletServingCertApprover{},
+		inventory.MetricsServer{},
+		inventory.Flux{},
+		inventory.GitRepository{},
+		inventory.OCIRepository{},
+		inventory.Kustomization{},
+		inventory.Decryption{},
+		inventory.TrueNAS{},
+		inventory.GPUSupport{},
+		inventory.DevicePlugin{},
+		inventory.TimeSlicing{},
+		inventory.SmokeTest{},
 	} {
 		structure := reflect.TypeOf(declared)
 		for i := range structure.NumField() {

@@ -158,6 +158,12 @@ func (k key) itemWords() string {
 		return "`value:Effect`"
 	case *inventory.Patch:
 		return "patch"
+	case *inventory.ChartVersion:
+		return "version of a chart"
+	case *inventory.Interval:
+		return "interval"
+	case *inventory.Values:
+		return "values of a chart"
 	}
 	switch k.shape.item.Kind() {
 	case reflect.Int:

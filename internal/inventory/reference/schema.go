@@ -117,6 +117,12 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`^[0-9A-Fa-f]{4}:[0-9A-Fa-f]{4}$`), nil
 	case *inventory.Taint:
 		return text(`:(NoSchedule|PreferNoSchedule|NoExecute)$`), nil
+	case *inventory.ChartVersion:
+		return text(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
+	case *inventory.Interval:
+		return text(`^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`), nil
+	case *inventory.Values:
+		return &jsonschema.Schema{Type: "object"}, nil
 	case *inventory.Patch:
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "object"}, {Type: "string"}}}, nil
 	}

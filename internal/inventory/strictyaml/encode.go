@@ -52,7 +52,8 @@ func (e *encoder) structure(source reflect.Value, at *Path) (*yaml.Node, error) 
 		if err != nil {
 			return nil, err
 		}
-		if node.Kind == yaml.ScalarNode || len(node.Content) > 0 || value.Kind() == reflect.Slice {
+		// A list and an optional mapping say something when they are there, even when they are empty.
+		if node.Kind == yaml.ScalarNode || len(node.Content) > 0 || value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer {
 			e.put(mapping, at, f.Key, node)
 		}
 	}

@@ -1,0 +1,169 @@
+package inventory
+
+// Addons are what is installed into the cluster once it stands. An addon that is not named is not installed, and one that
+// leaves the inventory is removed from the cluster.
+type Addons struct {
+	// Cilium is the network plugin, given exactly when kubernetes.cni is cilium. Default: none.
+	Cilium *Cilium `yaml:"cilium"`
+	// KubeletServingCertApprover signs the kubelets' serving certificates, which they then ask the cluster for. A change
+	// between none and some reconfigures every node, without a reboot. Default: none.
+	KubeletServingCertApprover *KubeletServingCertApprover `yaml:"kubeletServingCertApprover"`
+	// MetricsServer serves `kubectl top` and autoscalers. It needs kubeletServingCertApprover. Default: none.
+	MetricsServer *MetricsServer `yaml:"metricsServer"`
+	// Flux keeps the cluster as a repository says. Default: none.
+	Flux *Flux `yaml:"flux"`
+	// TrueNAS is the storage that the cluster's CSI driver talks to. Default: none.
+	TrueNAS *TrueNAS `yaml:"truenas"`
+	// GPU makes the GPUs of gpu-workers available to pods. Default: none.
+	GPU *GPUSupport `yaml:"gpu"`
+}
+
+// Chart is where the Helm chart of an addon comes from.
+type Chart struct {
+	// Repository that holds the chart, without the chart's name: oci://…, https://… or http://…. At most one of repository and
+	// path is given. Default: that of the chart's makers.
+	Repository string `yaml:"repository"`
+	// Path of a chart on this machine, a folder or a .tgz, relative to the folder of this file. It has a version of its own.
+	// Default: none.
+	Path string `yaml:"path"`
+}
+
+// Cilium is the network plugin.
+type Cilium struct {
+	// Version of the chart cilium. A change upgrades it. Default: 1.19.6.
+	Version ChartVersion `yaml:"version"`
+	// Chart says where it comes from. Default: https://helm.cilium.io.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart, merged over those that Talos needs. Default: none.
+	Values Values `yaml:"values"`
+	// KubeProxyReplacement lets Cilium do what kube-proxy does, and Talos install none. Default: false.
+	KubeProxyReplacement bool `yaml:"kubeProxyReplacement"`
+	// ManageAfterBootstrap is false when Flux takes Cilium over: it is then installed once and never touched again, whatever
+	// changes here. Default: true.
+	ManageAfterBootstrap bool `yaml:"manageAfterBootstrap" default:"true"`
+}
+
+// KubeletServingCertApprover is kubelet-csr-approver, which signs what the nodes of this inventory ask for.
+type KubeletServingCertApprover struct {
+	// Version of the chart kubelet-csr-approver. A change upgrades it. Default: 1.2.6.
+	Version ChartVersion `yaml:"version"`
+	// Chart says where it comes from. Default: https://postfinance.github.io/kubelet-csr-approver.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart, merged over those that name the nodes. Default: none.
+	Values Values `yaml:"values"`
+}
+
+// MetricsServer is metrics-server.
+type MetricsServer struct {
+	// Version of the chart metrics-server. A change upgrades it. Default: 3.13.0.
+	Version ChartVersion `yaml:"version"`
+	// Chart says where it comes from. Default: https://kubernetes-sigs.github.io/metrics-server.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart. Default: none.
+	Values Values `yaml:"values"`
+}
+
+// Flux is Flux v2, its source and the keys that it needs.
+type Flux struct {
+	// Version of the chart flux2, which is not that of Flux. A change upgrades it, CRDs included. Default: 2.18.2.
+	Version ChartVersion `yaml:"version"`
+	// Chart says where it comes from. Default: oci://ghcr.io/fluxcd-community/charts.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart. Default: none.
+	Values Values `yaml:"values"`
+	// GitRepository that holds the cluster's manifests. At most one of gitRepository and ociRepository is given. Default: none.
+	GitRepository *GitRepository `yaml:"gitRepository"`
+	// OCIRepository that holds the cluster's manifests. Default: none.
+	OCIRepository *OCIRepository `yaml:"ociRepository"`
+	// Kustomization says what of the repository is applied. Default: none; the repository is fetched and not applied.
+	Kustomization *Kustomization `yaml:"kustomization"`
+	// Decryption gives Flux the age key of secrets in the repository, as the Secret sops-age. Default: none.
+	Decryption *Decryption `yaml:"decryption"`
+}
+
+// GitRepository is a repository that Flux fetches.
+type GitRepository struct {
+	// URL of the repository: https://… or ssh://…, without credentials. Required.
+	URL string `yaml:"url" required:"true"`
+	// Branch to follow. Default: main, where no tag is given.
+	Branch string `yaml:"branch"`
+	// Tag to stay at, instead of a branch. Default: none.
+	Tag string `yaml:"tag"`
+	// Interval between two looks at it. Default: 1m.
+	Interval Interval `yaml:"interval" default:"1m"`
+	// SecretRef names the Secret with the credentials, made from git.identity and git.knownHosts for ssh, and from
+	// git.username and git.password for https, of secrets.sops.yaml or the stack's configuration. Required for ssh.
+	// Default: none.
+	SecretRef string `yaml:"secretRef"`
+}
+
+// OCIRepository is an artifact that Flux fetches.
+type OCIRepository struct {
+	// URL of the artifact without its tag: oci://…. Required.
+	URL string `yaml:"url" required:"true"`
+	// Tag to follow. Default: latest.
+	Tag string `yaml:"tag" default:"latest"`
+	// Interval between two looks at it. Default: 1m.
+	Interval Interval `yaml:"interval" default:"1m"`
+	// SecretRef names the Secret with the credentials, made from oci.dockerConfigJson of secrets.sops.yaml or the stack's
+	// configuration. Default: none.
+	SecretRef string `yaml:"secretRef"`
+}
+
+// Kustomization is what Flux applies of the repository.
+type Kustomization struct {
+	// Path in the repository. Default: ./, the whole of it.
+	Path string `yaml:"path" default:"./"`
+	// Interval between two reconciliations. Default: 10m.
+	Interval Interval `yaml:"interval" default:"10m"`
+	// Prune deletes what leaves the repository. What Flux applied outlives Flux itself. Default: true.
+	Prune bool `yaml:"prune" default:"true"`
+}
+
+// Decryption is how Flux opens secrets that SOPS has encrypted.
+type Decryption struct {
+	// AgeKeyFile holds the age identity, as age-keygen writes it: a path relative to the folder of this file, or one that
+	// begins with ~/. Default: the file that SOPS_AGE_KEY_FILE names.
+	AgeKeyFile string `yaml:"ageKeyFile"`
+}
+
+// TrueNAS is a storage appliance. Its address and API key are handed to the cluster as the Secret truenas-api.
+type TrueNAS struct {
+	// Host is its DNS name or address. Required.
+	Host string `yaml:"host" required:"true"`
+	// Namespace of the Secret. It is made if it is not one of Kubernetes' own. Default: flux-system.
+	Namespace string `yaml:"namespace" default:"flux-system"`
+}
+
+// GPUSupport is the NVIDIA device plugin with its RuntimeClass nvidia, and a check that every gpu-worker offers its GPUs.
+type GPUSupport struct {
+	// DevicePlugin of NVIDIA.
+	DevicePlugin DevicePlugin `yaml:"devicePlugin"`
+	// SmokeTest runs a pod with a GPU on each gpu-worker, once. Default: none.
+	SmokeTest *SmokeTest `yaml:"smokeTest"`
+}
+
+// DevicePlugin tells Kubernetes of the GPUs. It runs on gpu-workers only.
+type DevicePlugin struct {
+	// Version of the chart nvidia-device-plugin. A change upgrades it. Default: 0.18.2.
+	Version ChartVersion `yaml:"version"`
+	// Chart says where it comes from. Default: https://nvidia.github.io/k8s-device-plugin.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart, merged over those that keep it on gpu-workers. Default: none.
+	Values Values `yaml:"values"`
+	// TimeSlicing lets several pods share each GPU. Default: none, a pod has its GPU to itself.
+	TimeSlicing *TimeSlicing `yaml:"timeSlicing"`
+}
+
+// TimeSlicing shares GPUs by time. Nothing keeps the memory of the pods apart.
+type TimeSlicing struct {
+	// Replicas are the pods that share one GPU: the node offers that many for each. Required.
+	Replicas int `yaml:"replicas" required:"true" min:"2" max:"100"`
+}
+
+// SmokeTest is a pod that uses a GPU and ends.
+type SmokeTest struct {
+	// Image of the pod, whose own command must end with success where there is a GPU.
+	// Default: nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0.
+	Image string `yaml:"image" default:"nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0"`
+}

@@ -1,0 +1,72 @@
+package inventory
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/blang/semver/v4"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// ChartVersion is the exact version of a Helm chart. Some charts write it with a leading v, so it is kept as it stands. The
+// zero ChartVersion is none.
+type ChartVersion struct{ text string }
+
+// String is the version as it is written in the inventory.
+func (v ChartVersion) String() string { return v.text }
+
+// IsZero says whether there is no version.
+func (v ChartVersion) IsZero() bool { return v.text == "" }
+
+// MarshalText is String.
+func (v ChartVersion) MarshalText() ([]byte, error) { return []byte(v.text), nil }
+
+// UnmarshalText reads 1.2.3 or v1.2.3. A range is none: what is installed would depend on the day.
+func (v *ChartVersion) UnmarshalText(text []byte) error {
+	if _, err := semver.Parse(strings.TrimPrefix(string(text), "v")); err != nil {
+		return &strictyaml.Fault{What: "is not the version of a chart", Rule: "MAJOR.MINOR.PATCH, no range", Do: "write one like 2.18.2"}
+	}
+	v.text = string(text)
+	return nil
+}
+
+// Values are the values of a Helm chart, as YAML text. Empty Values are none.
+type Values string
+
+// Map is the values as data.
+func (v Values) Map() (map[string]any, error) {
+	values := map[string]any{}
+	err := yaml.Unmarshal([]byte(v), &values)
+	return values, err
+}
+
+// UnmarshalYAML keeps a mapping as its text.
+func (v *Values) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind != yaml.MappingNode {
+		return &strictyaml.Fault{What: "are no values of a chart", Rule: "a mapping", Do: "write {key: value}, or one key: value to a line"}
+	}
+	if len(node.Content) == 0 {
+		return &strictyaml.Fault{What: "is empty", Do: "give values or remove the key"}
+	}
+	text, err := blockText(node)
+	if err != nil {
+		return err
+	}
+	*v = Values(text)
+	if _, err := v.Map(); err != nil {
+		return &strictyaml.Fault{What: "are no values of a chart", Rule: shortened(err.Error()), Do: "write text as keys"}
+	}
+	return nil
+}
+
+// MarshalYAML is the mapping that the values were read from.
+func (v Values) MarshalYAML() (any, error) {
+	var document yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader([]byte(v))).Decode(&document); err != nil {
+		return nil, fmt.Errorf("write values: %w", err)
+	}
+	return document.Content[0], nil
+}

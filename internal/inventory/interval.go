@@ -1,0 +1,28 @@
+package inventory
+
+import (
+	"time"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// Interval is a time between two repetitions, written as 30s, 10m or 1h30m. The zero Interval is none.
+type Interval struct{ text string }
+
+// String is the interval as it is written in the inventory.
+func (i Interval) String() string { return i.text }
+
+// MarshalText is String.
+func (i Interval) MarshalText() ([]byte, error) { return []byte(i.text), nil }
+
+// UnmarshalText reads an interval of a second or more, in the form that Flux takes (metav1.Duration: hours, minutes and
+// seconds).
+func (i *Interval) UnmarshalText(text []byte) error {
+	const least = time.Second
+	duration, err := time.ParseDuration(string(text))
+	if err != nil || duration < least {
+		return &strictyaml.Fault{What: "is not an interval", Rule: "1s or more", Do: "write one like 10m"}
+	}
+	i.text = string(text)
+	return nil
+}

@@ -1,0 +1,87 @@
+package inventory
+
+import (
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// addons checks each addon, and that they fit the cluster and one another.
+func (c *checker) addons() {
+	addons, at := c.inv.Cluster.Addons, key("addons")
+	c.cilium(addons.Cilium, at.Key("cilium"))
+	if approver := addons.KubeletServingCertApprover; approver != nil {
+		c.chart(approver.Chart, at.Key("kubeletServingCertApprover"))
+	}
+	if addons.MetricsServer != nil {
+		c.chart(addons.MetricsServer.Chart, at.Key("metricsServer"))
+		if addons.KubeletServingCertApprover == nil {
+			c.cluster(at.Key("metricsServer"), fault{
+				What: "cannot trust the kubelets", Rule: "their serving certificates are signed by nobody it knows",
+				Do: "add addons.kubeletServingCertApprover: {}",
+			})
+		}
+	}
+	if addons.Flux != nil {
+		c.flux(*addons.Flux, at.Key("flux"))
+	}
+	if addons.TrueNAS != nil {
+		c.truenas(*addons.TrueNAS, at.Key("truenas"))
+	}
+	if addons.GPU != nil {
+		c.chart(addons.GPU.DevicePlugin.Chart, at.Key("gpu").Key("devicePlugin"))
+	}
+}
+
+// kubePrismContract is the first one in which Talos serves the Kubernetes API on each node's localhost (machinery,
+// config.VersionContract.KubePrismEnabled).
+var kubePrismContract = Contract{Major: 1, Minor: 6}
+
+// cilium has one place that asks for it and one that says how.
+func (c *checker) cilium(cilium *Cilium, at *strictyaml.Path) {
+	cni := c.inv.Cluster.Kubernetes.CNI
+	switch {
+	case cilium == nil && cni == CNICilium:
+		c.cluster(key("kubernetes", "cni"), fault{
+			What: "is cilium, but nothing installs it", Rule: "it is an addon",
+			Do: "add addons.cilium: {}, or choose cni: none to install it yourself",
+		})
+	case cilium != nil && cni != CNICilium && cni != "":
+		c.cluster(at, fault{What: "is a second network plugin", Rule: "kubernetes.cni is " + string(cni), Do: "write cni: cilium, or remove the addon"})
+	}
+	if cilium == nil {
+		return
+	}
+	c.chart(cilium.Chart, at)
+	contract := c.inv.Cluster.Talos.Contract
+	if cilium.KubeProxyReplacement && !contract.IsZero() && contract.Compare(kubePrismContract) < 0 {
+		c.cluster(at.Key("kubeProxyReplacement"), fault{
+			What: "leaves Cilium no way to the Kubernetes API", Rule: "KubePrism is there from contract " + kubePrismContract.String(),
+			Got: contract.String(), Do: "remove the key",
+		})
+	}
+}
+
+// chart comes from one place, and has one version.
+func (c *checker) chart(chart Chart, addon *strictyaml.Path) {
+	at, source := addon.Key("chart"), c.inv.clusterSource
+	if chart.Path != "" && chart.Repository != "" {
+		c.cluster(at, fault{What: "has a repository and a path", Rule: "at most one of the two", Do: "remove one of them"})
+	}
+	if chart.Path != "" && source.Has(addon.Key("version")) {
+		c.cluster(addon.Key("version"), fault{
+			What: "is given for a chart on this machine", Rule: "it has a version of its own", Do: "remove the key",
+		})
+	}
+	if chart.Path == "" {
+		c.url(chart.Repository, at.Key("repository"), "oci", "https", "http")
+	}
+}
+
+// truenas checks what the Secret is made of.
+func (c *checker) truenas(truenas TrueNAS, at *strictyaml.Path) {
+	if truenas.Host != "" && !isHost(truenas.Host) {
+		c.cluster(at.Key("host"), fault{
+			What: "is neither a DNS name nor an IP address", Got: truenas.Host, Do: "write one like nas.example, without https://",
+		})
+	}
+	dnsLabel(truenas.Namespace, at.Key("namespace"), c.cluster)
+}

@@ -1,0 +1,88 @@
+package inventory
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// flux checks that there is at most one source, that it can be reached with what is given, and that something uses it.
+func (c *checker) flux(flux Flux, at *strictyaml.Path) {
+	c.chart(flux.Chart, at)
+	if flux.GitRepository != nil && flux.OCIRepository != nil {
+		c.cluster(at, fault{What: "has a gitRepository and an ociRepository", Rule: "at most one of the two", Do: "remove one of them"})
+	}
+	if flux.Kustomization != nil && flux.GitRepository == nil && flux.OCIRepository == nil {
+		c.cluster(at.Key("kustomization"), fault{What: "has nothing to apply", Rule: "it takes it from a source", Do: "add a gitRepository or an ociRepository"})
+	}
+	if flux.GitRepository != nil {
+		c.gitRepository(*flux.GitRepository, at.Key("gitRepository"))
+	}
+	if source := flux.OCIRepository; source != nil {
+		at := at.Key("ociRepository")
+		c.url(source.URL, at.Key("url"), "oci")
+		c.secretName(source.SecretRef, at.Key("secretRef"))
+	}
+}
+
+func (c *checker) gitRepository(source GitRepository, at *strictyaml.Path) {
+	c.gitURL(source.URL, at.Key("url"))
+	c.secretName(source.SecretRef, at.Key("secretRef"))
+	if source.Branch != "" && source.Tag != "" {
+		c.cluster(at, fault{What: "has a branch and a tag", Rule: "at most one of the two", Do: "remove one of them"})
+	}
+	if strings.HasPrefix(source.URL, "ssh://") && source.SecretRef == "" {
+		c.cluster(at, fault{
+			What: "has no secretRef", Rule: "ssh needs a key",
+			Do: "add one like secretRef: flux-system, and git.identity and git.knownHosts to the secrets",
+		})
+	}
+}
+
+// scpForm is how git itself lets one write ssh, which Flux does not.
+var scpForm = regexp.MustCompile(`^([A-Za-z0-9._-]+@[A-Za-z0-9.-]+):([^/].*)$`)
+
+func (c *checker) gitURL(text string, at *strictyaml.Path) {
+	if parts := scpForm.FindStringSubmatch(text); parts != nil {
+		c.cluster(at, fault{What: "is not a URL", Got: text, Do: "did you mean ssh://" + parts[1] + "/" + parts[2] + "?"})
+		return
+	}
+	c.url(text, at, "https", "ssh", "http")
+}
+
+// url checks a URL of one of the schemes. It repeats none that may hold a password.
+func (c *checker) url(text string, at *strictyaml.Path, schemes ...string) {
+	if text == "" {
+		return
+	}
+	location, err := url.Parse(text)
+	if err != nil {
+		c.cluster(at, fault{What: "is not a URL", Do: "write one like " + schemes[0] + "://host/path"})
+		return
+	}
+	_, password := location.User.Password()
+	switch {
+	case password || location.User != nil && location.Scheme != "ssh":
+		c.cluster(at, fault{What: "holds credentials", Rule: "this file is no place for them", Do: "remove them from the URL and put them into secrets.sops.yaml"})
+	case location.Host == "" || !slices.Contains(schemes, location.Scheme):
+		c.cluster(at, fault{What: "is not a URL of a kind that can be used here", Rule: enumerated(schemes), Got: text, Do: "write one like " + schemes[0] + "://host/path"})
+	}
+}
+
+// fluxSystem is the namespace and the usual name of everything that belongs to Flux.
+const fluxSystem = "flux-system"
+
+// secretName checks the name of a Secret.
+func (c *checker) secretName(name string, at *strictyaml.Path) {
+	if name != "" && len(validation.IsDNS1123Subdomain(name)) > 0 {
+		c.cluster(at, fault{
+			What: "is not the name of a Secret", Rule: "a-z, 0-9, - and ., beginning and ending with a letter or a digit", Got: name,
+			Do: "write one like " + fluxSystem,
+		})
+	}
+}
