@@ -21,6 +21,7 @@ type TalosCluster struct {
 	Nodes []*TalosNode
 
 	secrets   *machine.Secrets
+	rollout   *rollout
 	bootstrap *machine.Bootstrap
 }
 
@@ -45,6 +46,7 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 	if err := c.addSecrets(ctx, name, a); err != nil {
 		return err
 	}
+	c.rollout = newRollout(ctx, a, c.Talosconfig)
 	for _, m := range a.Machines {
 		if err := c.addNode(ctx, name, a, m); err != nil {
 			return err
@@ -89,6 +91,10 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	if err != nil {
 		return err
 	}
+	hooks, err := c.rollout.hooks(nodeName(name, m.Name), m)
+	if err != nil {
+		return err
+	}
 	node, err := newNode(ctx, nodeName(name, m.Name), TalosNodeArgs{
 		Machine:              m,
 		Network:              a.Network,
@@ -96,6 +102,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		Template:             template,
 		ClientConfiguration:  c.secrets.ClientConfiguration,
 		MachineConfiguration: configuration,
+		Hooks:                hooks,
 	}, m.childOf(c))
 	if err != nil {
 		return err

@@ -49,6 +49,9 @@ type TalosClusterArgs struct {
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machines belong to. Default: none.
 	Pool string
+	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
+	// Default: 1. A change concerns later runs only.
+	MaxUnavailable int
 	// Patches are raw Talos machine-config patches for every node. Default: none.
 	Patches []string
 	// Templates that the machines are cloned from, one for each host. Required.

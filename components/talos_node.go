@@ -38,6 +38,8 @@ type TalosNodeArgs struct {
 	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
 	// one.
 	MachineConfiguration pulumi.StringInput
+	// Hooks surround what is done to the machine and to its configuration. Default: none.
+	Hooks *pulumi.ResourceHookBinding
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
 	ConfigPatches pulumi.StringArray
@@ -64,7 +66,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn(append([]pulumi.Resource{a.Template.VM}, a.mappings...)), clonedMachine(1+len(a.Machine.DataDisks)))
+		pulumi.Parent(n), pulumi.DependsOn(append([]pulumi.Resource{a.Template.VM}, a.mappings...)), clonedMachine(1+len(a.Machine.DataDisks)), pulumi.ResourceHooks(a.Hooks))
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		MachineConfigurationInput: a.MachineConfiguration,
 		ConfigPatches:             a.patches(),
 		ApplyMode:                 pulumi.String("auto"),
-	}, pulumi.Parent(n), livesWith(n.VM))
+	}, pulumi.Parent(n), livesWith(n.VM), pulumi.ResourceHooks(a.Hooks))
 	return err
 }
 

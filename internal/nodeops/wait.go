@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -26,13 +25,9 @@ var ErrTalosconfig = errors.New("the talosconfig cannot be read: give the stack'
 // Talos is installed and the machine is back from its reboot. When ctx ends the error says what the node answered last
 // and what to do; it wraps the context's. It is [ErrTalosconfig] when there is nothing to wait with.
 func WaitUntilSecure(ctx context.Context, talosconfig []byte, address string) error {
-	config, err := clientconfig.FromBytes(talosconfig)
+	api, err := connect(ctx, talosconfig, address)
 	if err != nil {
-		return ErrTalosconfig
-	}
-	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address), client.WithGRPCDialOptions(impatient()))
-	if err != nil {
-		return ErrTalosconfig
+		return err
 	}
 	defer api.Close()
 

@@ -1,0 +1,50 @@
+package components
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+)
+
+// appliedConfiguration is what the provider will apply, by the inputs of a ConfigurationApply: the configuration with its
+// patches merged. It is nil for the inputs of a machine, and for what cannot be merged, which the provider will say.
+func appliedConfiguration(inputs resource.PropertyMap) []byte {
+	configuration := plain(inputs["machineConfigurationInput"])
+	if !configuration.IsString() {
+		return nil
+	}
+	var texts []string
+	if list := plain(inputs["configPatches"]); list.IsArray() {
+		for _, patch := range list.ArrayValue() {
+			if patch = plain(patch); patch.IsString() {
+				texts = append(texts, patch.StringValue())
+			}
+		}
+	}
+	patches, err := configpatcher.LoadPatches(texts)
+	if err != nil {
+		return nil
+	}
+	merged, err := configpatcher.Apply(configpatcher.WithBytes([]byte(configuration.StringValue())), patches)
+	if err != nil {
+		return nil
+	}
+	text, err := merged.Bytes()
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// plain is a value without the wrapping of secrets and outputs.
+func plain(value resource.PropertyValue) resource.PropertyValue {
+	for {
+		switch {
+		case value.IsSecret():
+			value = value.SecretValue().Element
+		case value.IsOutput():
+			value = value.OutputValue().Element
+		default:
+			return value
+		}
+	}
+}

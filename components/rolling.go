@@ -1,0 +1,103 @@
+package components
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// rollout takes the nodes of one cluster through their updates a few at a time (F4, F5): an update of a machine or of a
+// configuration returns before the reboot that it causes is over. Its hooks run on updates only, so creation stays
+// parallel, and there are none on deletion, which would need the program to destroy a stack.
+type rollout struct {
+	ctx  *pulumi.Context
+	lane func() (*rolling.Lane, error)
+}
+
+// newRollout has no lane before the first update, when the credentials for its looks at the cluster are there.
+func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.StringOutput) *rollout {
+	var nodes []rolling.Node
+	for _, m := range a.Machines {
+		nodes = append(nodes, m.rollingNode())
+	}
+	return &rollout{ctx: ctx, lane: sync.OnceValues(func() (*rolling.Lane, error) {
+		result, err := internals.UnsafeAwaitOutput(ctx.Context(), talosconfig)
+		if err != nil {
+			return nil, fmt.Errorf("the cluster's credentials are not there (%w): mend what failed before, then run up again", err)
+		}
+		text, _ := result.Value.(string) // known in an update
+		health := nodeops.Health{Talosconfig: []byte(text), Nodes: nodes}
+		return rolling.NewLane(health, rolling.Options{MaxUnavailable: a.MaxUnavailable}), nil
+	})}
+}
+
+// hooks are what surrounds each update of one machine: its VM's and its configuration's.
+func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, error) {
+	if r.ctx.RunningWithMocks() {
+		// The SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go), in the tests of our users too.
+		return &pulumi.ResourceHookBinding{}, nil
+	}
+	node := m.rollingNode()
+	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node), nil)
+	if err != nil {
+		return nil, err
+	}
+	leave, err := r.ctx.RegisterResourceHook(name+"-leave", r.leave(node), nil)
+	if err != nil {
+		return nil, err
+	}
+	abandon, err := r.ctx.RegisterErrorHook(name+"-abandon", r.abandon(node))
+	if err != nil {
+		return nil, err
+	}
+	return &pulumi.ResourceHookBinding{
+		BeforeUpdate: []*pulumi.ResourceHook{enter},
+		AfterUpdate:  []*pulumi.ResourceHook{leave},
+		OnError:      []*pulumi.ErrorHook{abandon},
+	}, nil
+}
+
+// enter fails the update before its first call, so that the machine stays as it is.
+func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
+	return func(args *pulumi.ResourceHookArgs) error {
+		lane, err := r.lane()
+		if err != nil {
+			return err
+		}
+		return lane.Enter(r.ctx.Context(), rolling.Change{Node: node, Configuration: appliedConfiguration(args.NewInputs)})
+	}
+}
+
+// leave fails the run when the machine does not come back; what was done to it stays in the state.
+func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
+	return func(*pulumi.ResourceHookArgs) error {
+		lane, err := r.lane()
+		if err != nil {
+			return err
+		}
+		return lane.Leave(r.ctx.Context(), node)
+	}
+}
+
+// abandon is told of every failure; only after that of an update does nobody leave.
+func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
+	return func(args *pulumi.ErrorHookArgs) (again bool, err error) {
+		if args.FailedOperation != "update" {
+			return false, nil
+		}
+		lane, err := r.lane()
+		if err == nil {
+			lane.Abandon(node)
+		}
+		return false, err
+	}
+}
+
+func (m Machine) rollingNode() rolling.Node {
+	return rolling.Node{Name: m.Name, Address: m.Addresses[0].Addr(), ControlPlane: m.Role == RoleControlPlane}
+}

@@ -1,0 +1,167 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// Health looks at the nodes of one cluster through their own Talos APIs, and at their Kubernetes Nodes.
+type Health struct {
+	// Talosconfig of the cluster's administrator, secret.
+	Talosconfig []byte
+	// Nodes of the cluster, among them some that may not exist yet.
+	Nodes []rolling.Node
+}
+
+var _ rolling.Cluster = Health{}
+
+// Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
+// and know a leader, and when no other Node is not Ready. A cluster whose etcd nowhere runs has nothing to lose: it was
+// not bootstrapped yet, or all of it is off.
+func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Condition, error) {
+	members, err := h.etcdMembers(ctx, change.Node)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) == 0 {
+		return func(context.Context) error { return nil }, nil
+	}
+	if err := h.quorumWithout(ctx, members, change.Node); err != nil {
+		return nil, err
+	}
+	networked, err := h.othersReady(ctx, change.Node, busy)
+	if err != nil {
+		return nil, err
+	}
+	former := h.bootThatEnds(ctx, change)
+	return func(ctx context.Context) error { return h.works(ctx, change.Node, former, networked) }, nil
+}
+
+// bootThatEnds is the node's boot if the configuration that is about to be applied makes it reboot; empty otherwise. Talos
+// answers before it reboots, so a node that looks well afterwards may not have begun yet. The reboot of a machine by
+// Proxmox VE has ended the boot when the update returns.
+func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string {
+	if len(change.Configuration) == 0 {
+		return ""
+	}
+	var boot string
+	err := h.ask(ctx, change.Node.Address.String(), func(ctx context.Context, api *client.Client) error {
+		plan, err := api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{
+			Data: change.Configuration, Mode: machineapi.ApplyConfigurationRequest_AUTO, DryRun: true,
+		})
+		if err != nil || len(plan.GetMessages()) == 0 || plan.GetMessages()[0].GetMode() != machineapi.ApplyConfigurationRequest_REBOOT {
+			return err
+		}
+		boot, err = bootID(ctx, api)
+		return err
+	})
+	if err != nil {
+		return "" // what it does not say here it says when it is changed
+	}
+	return boot
+}
+
+// works says what a changed node lacks of a working member: a boot after the former one, Talos' own readiness, a voting
+// etcd member, and a Node that is Ready in this boot, where the cluster has a network that lets Nodes become so.
+func (h Health) works(ctx context.Context, node rolling.Node, former string, networked bool) error {
+	var boot string
+	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
+		if boot, err = bootID(ctx, api); err != nil {
+			return err
+		}
+		if boot == former {
+			return errors.New("it has not rebooted yet")
+		}
+		if err := machineReady(ctx, api); err != nil || !node.ControlPlane {
+			return err
+		}
+		return votes(ctx, api)
+	})
+	if err != nil || !networked {
+		return err
+	}
+	nodes, err := h.kubernetesNodes(ctx, node)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(nodes, func(n kubernetesNode) bool { return n.name == node.Name })
+	switch {
+	case i < 0:
+		return errors.New("Kubernetes has no Node of its name")
+	case !nodes[i].ready:
+		return errors.New("its Node is not Ready")
+	case nodes[i].bootID != boot:
+		return errors.New("its kubelet has not reported since the reboot")
+	default:
+		return nil
+	}
+}
+
+// machineReady is Talos' own judgement, but for that of Kubernetes: a Node is never Ready where no network was installed.
+func machineReady(ctx context.Context, api *client.Client) error {
+	status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, api.COSI, runtime.MachineStatusID)
+	if err != nil {
+		return err
+	}
+	spec := status.TypedSpec()
+	if spec.Stage != runtime.MachineStageRunning {
+		return fmt.Errorf("it is in stage %s", spec.Stage)
+	}
+	var unmet []string
+	for _, condition := range spec.Status.UnmetConditions {
+		if condition.Name != "nodeReady" { // talos v1.12.0, controllers/runtime/machine_status.go
+			unmet = append(unmet, condition.Name+": "+condition.Reason)
+		}
+	}
+	if len(unmet) > 0 {
+		return errors.New(strings.Join(unmet, ", "))
+	}
+	return nil
+}
+
+// bootID tells one boot of a node from the next.
+func bootID(ctx context.Context, api *client.Client) (string, error) {
+	reader, err := api.Read(ctx, "/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", err
+	}
+	defer reader.Close()
+	text, err := io.ReadAll(reader)
+	return strings.TrimSpace(string(text)), err
+}
+
+// ask makes calls to one node's own API. The error is one clause about that node, without its name.
+func (h Health) ask(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
+	api, err := connect(ctx, h.Talosconfig, address)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
+	defer cancel()
+	err = calls(call, api)
+	_, answered := status.FromError(err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
+		return errors.New("its Talos API does not answer")
+	case answered:
+		return fmt.Errorf("its Talos API: %s", answerOf(err))
+	default:
+		return err
+	}
+}
