@@ -47,8 +47,8 @@ type TalosClusterArgs struct {
 	AllowSchedulingOnControlPlanes bool
 	// Network that the machines share. Required.
 	Network NodeNetwork
-	// Pool of Proxmox VE that the machines belong to. Default: none.
-	Pool string
+	// Pool of Proxmox VE that the machines belong to. Default: nil, none. A change is made in place.
+	Pool *Pool
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
 	// Default: 1. A change concerns later runs only.
 	MaxUnavailable int

@@ -29,8 +29,8 @@ type TalosNodeArgs struct {
 	Machine Machine
 	// Network that the node is attached to. Required.
 	Network NodeNetwork
-	// Pool of Proxmox VE that the machine belongs to. Default: none. A change is made in place.
-	Pool string
+	// Pool of Proxmox VE that the machine belongs to. Default: nil, none. A change is made in place.
+	Pool *Pool
 	// Template that the machine is cloned from, on the same host. Required. Another one never replaces the node (F3).
 	Template *TalosTemplate
 	// ClientConfiguration are the credentials of the Talos API. Required.
@@ -65,8 +65,9 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 }
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
+	before := slices.Concat([]pulumi.Resource{a.Template.VM}, a.mappings, a.Pool.makers())
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn(append([]pulumi.Resource{a.Template.VM}, a.mappings...)), clonedMachine(1+len(a.Machine.DataDisks)), pulumi.ResourceHooks(a.Hooks))
+		pulumi.Parent(n), pulumi.DependsOn(before), clonedMachine(1+len(a.Machine.DataDisks)), pulumi.ResourceHooks(a.Hooks))
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ type TalosTemplateArgs struct {
 	DiskStorage string
 	// Bridge of the template's network card; a clone has its own. Required.
 	Bridge string
-	// Pool of Proxmox VE that the template belongs to. Default: none.
-	Pool string
+	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
+	Pool *Pool
 	// Tags in Proxmox VE. Default: none.
 	Tags []string
 }
@@ -104,7 +104,7 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 
 	t.InstallerImage = t.image.of(schematicID, t.image.installer)
 	t.ISO = iso.ID().ToStringOutput()
-	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), templateMachine())
+	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(a.Pool.makers()), templateMachine())
 	return err
 }
 

@@ -49,12 +49,12 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)},
-		PoolId:          optional(a.Pool),
+		PoolId:          optional(a.Pool.name()),
 		Tags:            pulumi.ToStringArray(a.Tags),
 	}
 }
 
-func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.VirtualMachineArgs {
+func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
 		NodeName:    pulumi.String(m.Host),
 		VmId:        pulumi.Int(m.VMID),
@@ -83,7 +83,7 @@ func nodeVM(m Machine, n NodeNetwork, pool string, template *TalosTemplate) *vm.
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
-		PoolId:          optional(pool),
+		PoolId:          optional(pool.name()),
 		Tags:            pulumi.ToStringArray(m.Tags),
 	}
 	if m.Startup != nil {

@@ -22,7 +22,6 @@ func templateArgs(inv *inventory.Inventory, s settings, host string) *components
 		ISOStorage:   c.Proxmox.ISOStorage,
 		DiskStorage:  c.Proxmox.DiskStorage,
 		Bridge:       c.Network.Bridge,
-		Pool:         c.Proxmox.Pool,
 		Tags:         tags(c.Proxmox.Tags),
 	}
 }
@@ -40,7 +39,6 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		CNI:                            components.CNI(c.Kubernetes.CNI),
 		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
 		Network:                        nodeNetwork(c.Network),
-		Pool:                           c.Proxmox.Pool,
 		Patches:                        patches(c.Talos.Patches),
 	}
 	for _, node := range inv.Nodes {

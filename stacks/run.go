@@ -42,12 +42,16 @@ func program(ctx *pulumi.Context, options Options) error {
 
 	// Protection is inherited: set on the top components, it covers everything beneath them.
 	shared := pulumi.Composite(providers, pulumi.Protect(inv.Cluster.Protect))
-	templates, err := newTemplates(ctx, inv, settings, shared)
+	pool, err := newPool(ctx, inv, settings, shared)
+	if err != nil {
+		return err
+	}
+	templates, err := newTemplates(ctx, inv, settings, pool, shared)
 	if err != nil {
 		return err
 	}
 	args := clusterArgs(inv)
-	args.Templates = templates
+	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
 		return err
@@ -65,11 +69,26 @@ func loadInventory(s settings) (*inventory.Inventory, error) {
 	return inv.Rebase(s.labNetwork)
 }
 
+// newPool makes the pool that the inventory names, unless it is there already.
+func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options pulumi.ResourceOption) (*components.Pool, error) {
+	if inv.Cluster.Proxmox.Pool == "" {
+		return nil, nil
+	}
+	return components.NewPool(ctx, inv.Cluster.Name+"-pool", &components.PoolArgs{
+		Name:            inv.Cluster.Proxmox.Pool,
+		ProxmoxEndpoint: s.proxmoxEndpoint,
+		ProxmoxToken:    s.proxmoxToken,
+		ProxmoxInsecure: s.proxmoxInsecure,
+	}, options)
+}
+
 // newTemplates makes a template on every host that a node stands on.
-func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.Nodes.Hosts() {
-		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), templateArgs(inv, s, host), options)
+		args := templateArgs(inv, s, host)
+		args.Pool = pool
+		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), args, options)
 		if err != nil {
 			return nil, err
 		}

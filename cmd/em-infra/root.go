@@ -18,9 +18,11 @@ func newRootCommand() *cobra.Command {
 		newPreviewCommand(),
 		newUpCommand(),
 		newDestroyCommand(),
+		newStateCommand(),
 		newLabCommand(),
 		newToolsCommand(),
 		newNodeCommand(),
+		newPoolCommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))

@@ -1,0 +1,84 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/pulumi/pulumi-command/sdk/go/command/local"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// poolName is the form that Proxmox VE takes (pve-poolid in pve-access-control), without a start that it refuses for new
+// pools. It also keeps the name from being anything but a word in a command.
+var poolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*(/[A-Za-z][A-Za-z0-9._-]*){0,2}$`)
+
+// Pool is a resource pool of Proxmox VE that machines belong to.
+type Pool struct {
+	// Name of the pool. Required. A change moves the machines in place.
+	Name string
+	// Resource that makes the pool. Default: nil, the pool is there already.
+	Resource pulumi.Resource
+}
+
+// PoolArgs describe one pool that is made unless it is there.
+type PoolArgs struct {
+	// Name of the pool. Required. A change makes another pool.
+	Name string
+	// ProxmoxEndpoint is the URL of the API, e.g. https://vmhost:8006. Required.
+	ProxmoxEndpoint string
+	// ProxmoxToken is USER@REALM!NAME=SECRET. Required, secret.
+	ProxmoxToken pulumi.StringInput
+	// ProxmoxInsecure accepts any certificate of the API. Default: false.
+	ProxmoxInsecure bool
+}
+
+// NewPool makes a pool unless there is one of that name. When it is deleted, only a pool that was made here is, and only
+// when nothing is left in it: the provider's own resource would fail on a pool that is there, and delete one that it did
+// not make. It returns an error when an argument is missing.
+func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.ResourceOption) (*Pool, error) {
+	if err := args.validate(); err != nil {
+		return nil, fmt.Errorf("pool %q: %w", name, err)
+	}
+	made, err := local.NewCommand(ctx, name, &local.CommandArgs{
+		Create: pulumi.String(tool + " pool ensure " + args.Name),
+		Delete: pulumi.String(tool + " pool release " + args.Name),
+		Environment: pulumi.StringMap{
+			"EM_INFRA_PROXMOX_ENDPOINT": pulumi.String(args.ProxmoxEndpoint),
+			"EM_INFRA_PROXMOX_TOKEN":    pulumi.ToSecret(args.ProxmoxToken).(pulumi.StringOutput),
+			"EM_INFRA_PROXMOX_INSECURE": pulumi.Sprintf("%t", args.ProxmoxInsecure),
+		},
+		Triggers: pulumi.ToArray([]any{args.Name}),
+	}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{Name: args.Name, Resource: made}, nil
+}
+
+func (args *PoolArgs) validate() error {
+	if args == nil {
+		return errors.New("args: give PoolArgs")
+	}
+	return errors.Join(
+		require(poolName.MatchString(args.Name), "Name", fmt.Sprintf("%q is no name of a pool: use letters, digits, . _ - and / between nested ones", args.Name)),
+		require(args.ProxmoxEndpoint != "", "ProxmoxEndpoint", "give the URL of the API, e.g. https://vmhost:8006"),
+		require(args.ProxmoxToken != nil, "ProxmoxToken", "give the API token"),
+	)
+}
+
+// name is the pool's, or nothing where there is no pool.
+func (p *Pool) name() string {
+	if p == nil {
+		return ""
+	}
+	return p.Name
+}
+
+// makers are what a machine of the pool waits for.
+func (p *Pool) makers() []pulumi.Resource {
+	if p == nil || p.Resource == nil {
+		return nil
+	}
+	return []pulumi.Resource{p.Resource}
+}

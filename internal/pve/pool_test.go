@@ -1,0 +1,67 @@
+package pve_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+func TestAPoolIsMadeOnceAndDeletedWhenItIsEmpty(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+
+	made, err := e.connection.EnsurePool(t.Context(), "k3s-dev")
+	require.NoError(t, err)
+	require.True(t, made)
+	made, err = e.connection.EnsurePool(t.Context(), "k3s-dev")
+	require.NoError(t, err)
+	require.False(t, made, "it is there")
+
+	client, err := e.connection.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.Put(t.Context(), "/pools", map[string]string{"poolid": "k3s-dev", "vms": "9000"}, nil))
+	outcome, err := e.connection.ReleasePool(t.Context(), "k3s-dev")
+	require.NoError(t, err)
+	require.Equal(t, pve.PoolInUse, outcome)
+
+	e.must(http.MethodDelete, "/qemu/9000", url.Values{})
+	outcome, err = e.connection.ReleasePool(t.Context(), "k3s-dev")
+	require.NoError(t, err)
+	require.Equal(t, pve.PoolDeleted, outcome)
+	outcome, err = e.connection.ReleasePool(t.Context(), "k3s-dev")
+	require.NoError(t, err)
+	require.Equal(t, pve.PoolGone, outcome)
+}
+
+func TestAPoolOfSomeoneElseIsUsedAndLeftAlone(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	client, err := e.connection.Client()
+	require.NoError(t, err)
+	require.NoError(t, client.NewPool(t.Context(), "shared", "the team's"))
+
+	made, err := e.connection.EnsurePool(t.Context(), "shared")
+	require.NoError(t, err)
+	require.False(t, made)
+	outcome, err := e.connection.ReleasePool(t.Context(), "shared")
+	require.NoError(t, err)
+	require.Equal(t, pve.PoolForeign, outcome)
+	pools, err := client.Pools(t.Context())
+	require.NoError(t, err)
+	require.Len(t, pools, 1)
+}
+
+func TestATokenThatMayNotMakeAPoolIsTold(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, func(c *proxmox.Config) {
+		c.Tokens[0].Privileges = []string{"VM.Audit", "VM.Allocate", "VM.Config.Disk", "VM.Config.Network", "VM.Config.HWType", "VM.Config.Options", "Datastore.AllocateSpace", "SDN.Use"}
+	})
+
+	_, err := e.connection.EnsurePool(t.Context(), "k3s-dev")
+	require.EqualError(t, err, "the token may not make the pool k3s-dev: give it the privilege Pool.Allocate on /pool/k3s-dev, or make the pool with `pveum pool add k3s-dev`")
+}
