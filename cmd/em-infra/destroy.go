@@ -20,6 +20,9 @@ func newDestroyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := s.backUp(ctx, "destroy"); err != nil {
+				return err
+			}
 			if err := s.recover(ctx, false); err != nil {
 				return err
 			}

@@ -147,8 +147,39 @@ func (s *session) enterLab(ctx context.Context, start bool) (lab.Description, er
 	return d, nil
 }
 
-func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) (err error) {
+func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) error {
+	if err := s.attach(tools); err != nil {
+		return err
+	}
+	embedding := stacks.Embedding{
+		Stack:   s.workspace.Stack,
+		WorkDir: s.workspace.Dir,
+		Env:     s.state.Env,
+		Command: s.state.Command,
+		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory}),
+	}
+	var err error
+	s.stack, err = stacks.Select(ctx, embedding)
+	if !errors.Is(err, stacks.ErrNoStack) {
+		return said(err)
+	}
+	if err := s.checkNotLost(); err != nil {
+		return refused(err)
+	}
+	if !create {
+		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
+	}
+	s.stack, err = stacks.Upsert(ctx, embedding)
+	return said(err)
+}
+
+// attach finds the engine's CLI among the tools, and with it the stack's state.
+func (s *session) attach(tools *toolchain.Installed) error {
 	command, err := cli(tools)
+	if err != nil {
+		return err
+	}
+	provider, err := s.workspace.SecretsProvider()
 	if err != nil {
 		return err
 	}
@@ -157,23 +188,8 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if tool, err := os.Executable(); err == nil {
 		env["EM_INFRA"] = tool // the program's Commands call this very program
 	}
-	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack}
-	embedding := stacks.Embedding{
-		Stack:   s.workspace.Stack,
-		WorkDir: s.workspace.Dir,
-		Env:     env,
-		Command: command,
-		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory}),
-	}
-	if create {
-		s.stack, err = stacks.Upsert(ctx, embedding)
-		return said(err)
-	}
-	s.stack, err = stacks.Select(ctx, embedding)
-	if errors.Is(err, stacks.ErrNoStack) {
-		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
-	}
-	return said(err)
+	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack, SecretsProvider: provider}
+	return nil
 }
 
 // cli is the Pulumi CLI among the tools.
@@ -207,12 +223,16 @@ func (s *session) configure(ctx context.Context, rehearsed lab.Description) erro
 	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
 		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
 	}
-	s.host = pve.Connection{
+	s.host = connectionOf(config)
+	return nil
+}
+
+func connectionOf(config auto.ConfigMap) pve.Connection {
+	return pve.Connection{
 		Endpoint: config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value,
 		Token:    config[stacks.Key(stacks.KeyProxmoxToken)].Value,
 		Insecure: config[stacks.Key(stacks.KeyProxmoxInsecure)].Value == "true",
 	}
-	return nil
 }
 
 func rehearsalConfig(w *workspace.Workspace, d lab.Description) auto.ConfigMap {

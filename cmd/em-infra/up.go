@@ -26,6 +26,9 @@ func newUpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := s.backUp(ctx, "up"); err != nil {
+				return err
+			}
 			if err := s.recover(ctx, true); err != nil {
 				return err
 			}

@@ -144,6 +144,34 @@ func (s State) Remove(ctx context.Context) error {
 	return nil
 }
 
+// Unlock takes every lock off the state, whoever holds it.
+func (s State) Unlock(ctx context.Context) error {
+	_, stderr, _, err := s.run(ctx, nil, "cancel", "--yes", "--stack", s.Stack)
+	if err != nil {
+		return fmt.Errorf("unlock the state of %s: %w: %s", s.Stack, err, strings.TrimSpace(stderr))
+	}
+	return nil
+}
+
+// Stacks are the names of all stacks of the project whose states are kept in the same place.
+func (s State) Stacks(ctx context.Context) ([]string, error) {
+	stdout, stderr, _, err := s.run(ctx, nil, "stack", "ls", "--json")
+	if err != nil {
+		return nil, fmt.Errorf("list the stacks: %w: %s", err, strings.TrimSpace(stderr))
+	}
+	var listed []struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &listed); err != nil {
+		return nil, fmt.Errorf("list the stacks: %w", err)
+	}
+	names := make([]string, len(listed))
+	for i, stack := range listed {
+		names[i] = stack.Name
+	}
+	return names, nil
+}
+
 func (s State) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr string, code int, err error) {
 	env := make([]string, 0, len(s.Env))
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {

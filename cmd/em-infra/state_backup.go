@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+func newStateBackupCommand() *cobra.Command {
+	var flags stackFlags
+	command := &cobra.Command{
+		Use:   "backup --stack STACK",
+		Short: "Keep a copy of the state, its secrets encrypted as they are",
+		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up and destroy do so by themselves before they change
+anything. The newest %d copies stay.`, backup.DefaultKeep),
+		Example: "  em-infra state backup --stack k3s-dev",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			ctx := command.Context()
+			s, _, err := openState(ctx, flags, "", streamsOf(command))
+			if err != nil {
+				return err
+			}
+			saved, err := s.backUp(ctx, "by-hand")
+			if err == nil && saved == nil {
+				err = refused(fmt.Errorf("the state of stack %s holds nothing: bring the cluster up first", s.workspace.Stack))
+			}
+			return err
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	return command
+}
+
+// backUp keeps a copy of the state, and says where; nil when there is nothing in it to keep.
+func (s *session) backUp(ctx context.Context, reason string) (*backup.Backup, error) {
+	text, err := s.state.ExportSealed(ctx)
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	exported, err := s.state.Read(text)
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	if len(exported.Deployment.Resources)+len(exported.Deployment.PendingOperations) == 0 {
+		return nil, nil
+	}
+	saved, err := s.backups().Save(time.Now(), reason, text)
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(s.out, " backup     %s\n", workspace.Nearby(saved.Path))
+	return &saved, nil
+}
+
+// unreadable says what to do about a state that cannot be read.
+func (s *session) unreadable(err error) error {
+	remedy := "put a backup back with `em-infra state restore " + s.place + "`"
+	if errors.Is(err, engine.ErrNoStack) {
+		return refused(fmt.Errorf("there is no state of stack %s: `em-infra up` makes one; if there was one, %s", s.workspace.Stack, remedy))
+	}
+	return refused(fmt.Errorf("the state of stack %s cannot be read (%w): %s", s.workspace.Stack, err, remedy))
+}

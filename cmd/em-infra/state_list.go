@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+func newStateListCommand() *cobra.Command {
+	var (
+		flags  stackFlags
+		output string
+	)
+	command := &cobra.Command{
+		Use:     "list --stack STACK",
+		Short:   "List the backups of the state, newest first",
+		Example: "  em-infra state list --stack k3s-dev\n  em-infra state list --stack k3s-dev --output json",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return err
+			}
+			s, err := newSession(flags, "", streamsOf(command))
+			if err != nil {
+				return refused(err)
+			}
+			backups, err := s.backups().List()
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				return writeJSON(s.out, append([]backup.Backup{}, backups...))
+			}
+			if len(backups) == 0 {
+				fmt.Fprintf(s.out, "no backups of stack %s in %s; up and destroy make them\n", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
+				return nil
+			}
+			return listBackups(s.out, backups)
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	bindOutput(command, &output)
+	return command
+}
+
+func listBackups(out io.Writer, backups []backup.Backup) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tTAKEN (UTC)\tBEFORE\tSIZE")
+	for _, b := range backups {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d KiB\n", b.Name, b.Taken.Format("2006-01-02 15:04:05"), b.Reason, (b.Bytes+1023)/1024)
+	}
+	return table.Flush()
+}
+
+// bindOutput adds the choice of the form in which results are printed.
+func bindOutput(command *cobra.Command, output *string) {
+	command.Flags().StringVar(output, "output", "text", "text or json")
+}
+
+var errOutput = errors.New("is no format: choose text or json")
+
+func checkOutput(output string) error {
+	if output != "text" && output != "json" {
+		return refused(fmt.Errorf("--output: %q %w", output, errOutput))
+	}
+	return nil
+}
+
+func writeJSON(out io.Writer, value any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
