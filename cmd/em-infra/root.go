@@ -19,6 +19,7 @@ func newRootCommand() *cobra.Command {
 		newUpCommand(),
 		newDestroyCommand(),
 		newStateCommand(),
+		newStateCommand(),
 		newLabCommand(),
 		newToolsCommand(),
 		newNodeCommand(),
