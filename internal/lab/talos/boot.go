@@ -24,6 +24,10 @@ func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome
 
 	m.setStage(StageBooting)
 
+	if err := m.findDisk(); err != nil {
+		return outcomeReboot, err
+	}
+
 	release, found, err := m.bootMedium()
 	if err != nil {
 		return outcomeReboot, err

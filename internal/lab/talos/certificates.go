@@ -29,8 +29,9 @@ type issued struct {
 	accepted *stdx509.CertPool
 }
 
-// serverConfig is the TLS of the secure API: mutual, by the certificates of the moment.
-func (c *keyring) serverConfig() (*tls.Config, error) {
+// serverConfig is the TLS of the secure API: mutual, by the certificates of the moment. skew is how wrong the node's clock
+// is when it judges a client's certificate.
+func (c *keyring) serverConfig(skew func() time.Duration) (*tls.Config, error) {
 	config, err := talostls.New(talostls.WithClientAuthType(talostls.Mutual))
 	if err != nil {
 		return nil, fmt.Errorf("prepare TLS of apid: %w", err)
@@ -42,6 +43,10 @@ func (c *keyring) serverConfig() (*tls.Config, error) {
 		now := config.Clone()
 		now.GetConfigForClient = nil
 		now.ClientCAs = c.current.Load().accepted
+
+		if wrong := skew(); wrong != 0 {
+			now.Time = func() time.Time { return time.Now().Add(wrong) }
+		}
 
 		return now, nil
 	}

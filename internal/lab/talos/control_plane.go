@@ -1,6 +1,7 @@
 package talos
 
 import (
+	"context"
 	"errors"
 
 	etcdres "github.com/siderolabs/talos/pkg/machinery/resources/etcd"
@@ -19,6 +20,42 @@ func (s *system) staticPods() ([]string, error) {
 		"kube-system/kube-controller-manager-" + n.hostname,
 		"kube-system/kube-scheduler-" + n.hostname,
 	}, err
+}
+
+// startStaticPods starts the control plane's pods once their etcd is healthy, unless they run.
+func (s *system) startStaticPods() error {
+	s.mu.Lock()
+	started := s.pods.static
+	s.mu.Unlock()
+
+	if started {
+		return s.publishStaticPods()
+	}
+
+	late := s.vm.effect(StepStaticPods).Late
+	if late == 0 {
+		return s.runStaticPods()
+	}
+
+	s.inBackground(func(ctx context.Context) error {
+		if err := s.fleet.config.Pace.Sleep(ctx, late); err != nil {
+			return err
+		}
+
+		return s.runStaticPods()
+	})
+
+	return nil
+}
+
+func (s *system) runStaticPods() error {
+	s.mu.Lock()
+	s.pods.static = true
+	s.mu.Unlock()
+
+	s.tellKubernetes()
+
+	return s.publishStaticPods()
 }
 
 // publishStaticPods publishes the control plane's pods as running.
@@ -64,7 +101,7 @@ func (s *system) etcdHealth(status etcd.Status, stage runtime.MachineStage) erro
 		put(s, etcdres.NewMember(etcdres.NamespaceName, etcdres.LocalMemberID), func(r *etcdres.Member) {
 			r.TypedSpec().MemberID = etcd.FormatID(status.Member.ID)
 		}),
-		s.publishStaticPods(),
+		s.startStaticPods(),
 		s.setMachineStage(stage, true),
 	)
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -189,7 +190,7 @@ func TestLearnerStuck(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultLearnerNotPromoted, VMID: 102}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultLearnerStuck, VMID: 102}))
 
 	c := l.controlPlaneUp("ha")
 	l.install(102, c.controlPlane())

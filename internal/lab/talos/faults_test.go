@@ -2,15 +2,24 @@ package talos_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -18,7 +27,7 @@ func TestFaultStaysInMaintenance(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultStaysInMaintenance, VMID: 101}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultStaysInMaintenance, VMID: 101}))
 
 	c := l.cluster("k3s-dev")
 	l.install(101, c.controlPlane())
@@ -33,7 +42,8 @@ func TestFaultStaysInMaintenance(t *testing.T) {
 	require.Equal(t, codes.Unimplemented, status.Code(err))
 
 	// switching it off and on is the way out
-	l.faults.Clear(talos.FaultStaysInMaintenance, 101)
+	_, err = l.faults.Clear(talos.FaultStaysInMaintenance)
+	require.NoError(t, err)
 	require.NoError(t, l.fleet.PowerOff(101))
 	l.install(101, c.controlPlane())
 	l.waitStage(101, talos.StageRunning)
@@ -44,7 +54,7 @@ func TestFaultBootstrapAnswerLost(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultBootstrapAnswerLost, Times: 1}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultBootstrapLost, Times: 1}))
 
 	c := l.cluster("k3s-dev")
 	l.install(101, c.controlPlane())
@@ -56,7 +66,7 @@ func TestFaultBootstrapAnswerLost(t *testing.T) {
 
 	err := c.admin(101).Bootstrap(ctx, &machine.BootstrapRequest{})
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
-	require.Empty(t, l.faults.Active(), "once is used up")
+	require.Equal(t, 1, l.faults.List()[0].Struck)
 
 	err = c.admin(101).Bootstrap(ctx, &machine.BootstrapRequest{})
 	require.Equal(t, codes.AlreadyExists, status.Code(err), "%v", err)
@@ -68,7 +78,7 @@ func TestFaultApplyHangs(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultApplyHangs}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultApplyHangs}))
 	l.powerOn(101)
 	l.waitStage(101, talos.StageMaintenance)
 
@@ -87,7 +97,7 @@ func TestFaultCertificateWithheld(t *testing.T) {
 	t.Parallel()
 
 	l := newLab(t)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultCertificateWithheld, VMID: 101}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultCertWithheld, VMID: 101}))
 	l.install(101, l.cluster("k3s-dev").controlPlane())
 	l.eventually(func() bool { return l.log.has("certificate", "hangs, as a fault wants it") }, "the fault does not strike")
 	require.Equal(t, talos.StageBooting, l.node(101).Stage)
@@ -98,7 +108,7 @@ func TestFaultAPIUnavailable(t *testing.T) {
 
 	l := newLab(t)
 	c := l.controlPlaneUp("k3s-dev")
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultAPIUnavailable, VMID: 101, Times: 2}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAPIUnavailable, VMID: 101, Times: 2}))
 
 	for range 2 {
 		_, err := c.admin(101).Version(t.Context())
@@ -117,36 +127,171 @@ func TestFaultOnAWorker(t *testing.T) {
 	c := l.controlPlaneUp("k3s-dev")
 	l.install(102, c.worker())
 	l.waitStage(102, talos.StageRunning)
-	require.NoError(t, l.faults.Set(talos.Fault{Name: talos.FaultAPIUnavailable, VMID: 102, Times: 1}))
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAPIUnavailable, VMID: 102, Times: 1}))
 
 	_, err := c.admin(102).Version(client.WithNode(t.Context(), l.address(102).String()))
 	require.EqualError(t, err, "rpc error: code = Unavailable desc = the node does not answer")
 }
 
-func TestUnknownFault(t *testing.T) {
+// TestFaultsAreTested: what can be asked for is asked for by a test of this package.
+func TestFaultsAreTested(t *testing.T) {
 	t.Parallel()
 
-	err := talos.NewFaultSet().Set(talos.Fault{Name: "meteorite"})
-	require.ErrorIs(t, err, talos.ErrUnknownFault)
-	require.EqualError(t, err, `no such fault: "meteorite"`)
-}
+	tests, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
 
-// TestFaultsAreDescribed: what can be switched on can be read about, under names that are used once.
-func TestFaultsAreDescribed(t *testing.T) {
-	t.Parallel()
+	var all string
 
-	faults := talos.NewFaultSet()
-	seen := map[talos.FaultName]bool{}
+	for _, file := range tests {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
 
-	for _, description := range talos.FaultDescriptions() {
-		require.NotEmpty(t, description.Description)
-		require.False(t, seen[description.Name], "%s twice", description.Name)
-		require.NoError(t, faults.Set(talos.Fault{Name: description.Name}))
-
-		seen[description.Name] = true
+		all += string(text)
 	}
 
-	require.Len(t, faults.Active(), len(seen))
-	faults.Clear(talos.FaultApplyHangs, 0)
-	require.Len(t, faults.Active(), len(seen)-1)
+	source, err := os.ReadFile("fault_catalogue.go")
+	require.NoError(t, err)
+
+	for _, kind := range talos.FaultKinds() {
+		constant := regexp.MustCompile(`(Fault\w+)\s+= "` + kind.Name + `"`).FindSubmatch(source)
+		require.NotNil(t, constant, kind.Name)
+		require.Contains(t, all, "talos."+string(constant[1]))
+		require.NotEmpty(t, kind.About)
+		require.NotEmpty(t, kind.Source)
+	}
+}
+
+// TestFaultOnAHost strikes the machines of that host only.
+func TestFaultOnAHost(t *testing.T) {
+	t.Parallel()
+
+	asked := fault.NewSet([32]byte{}, talos.FaultKinds())
+	require.NoError(t, asked.Set(fault.Fault{Name: talos.FaultBootHangs, Node: "vmhost2"}))
+
+	set := talos.NewFaultSet(asked, func(vmid int) string { return map[int]string{101: "vmhost", 102: "vmhost2"}[vmid] })
+	require.False(t, set.At(talos.Point{VMID: 101, Name: string(talos.StepBoot)}).Hang)
+	require.True(t, set.At(talos.Point{VMID: 102, Name: string(talos.StepBoot)}).Hang)
+}
+
+func TestFaultBootHangs(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultBootHangs, Nth: 1}))
+	require.NoError(t, c.admin(101).Reboot(t.Context()))
+	l.eventually(func() bool { return l.log.has("boot", "hangs, as a fault wants it") }, "the fault does not strike")
+
+	_, err := c.admin(101).Version(t.Context())
+	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
+
+	// switching it off and on is the way out
+	require.NoError(t, l.fleet.PowerOff(101))
+	l.powerOn(101)
+	c.waitAPI(101)
+}
+
+// TestFaultAnotherCluster: a new node is not in maintenance mode, and believes nobody who is not of its cluster.
+func TestFaultAnotherCluster(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAnotherCluster, VMID: 101}))
+	l.powerOn(101)
+	l.eventually(func() bool { return l.node(101).Cluster == "former-cluster" }, "no former cluster")
+	l.eventually(func() bool {
+		_, err := l.cluster("k3s-dev").admin(101).Version(t.Context())
+
+		return strings.Contains(status.Convert(err).Message(), "x509: certificate signed by unknown authority")
+	}, "no certificate of another authority")
+
+	_, err := l.insecure(101).Disks(t.Context())
+	require.Equal(t, codes.Unavailable, status.Code(err), "no maintenance mode: %v", err)
+
+	// a blank disk is the way out
+	require.NoError(t, l.fleet.Destroy(101))
+	_, err = l.faults.Clear("")
+	require.NoError(t, err)
+	l.powerOn(101)
+	l.waitStage(101, talos.StageMaintenance)
+}
+
+func TestFaultNodeCertExpired(t *testing.T) {
+	t.Parallel()
+
+	for _, vmid := range []int{101, 102} {
+		t.Run(fmt.Sprint(vmid), func(t *testing.T) {
+			t.Parallel()
+
+			l := newLab(t)
+			require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultNodeCertExpired, VMID: vmid}))
+
+			c := l.cluster("k3s-dev")
+			l.install(101, c.controlPlane())
+			l.install(102, c.worker())
+			l.waitStage(vmid, talos.StageRunning)
+
+			_, err := c.admin(vmid).Version(t.Context())
+			require.Equal(t, codes.Unavailable, status.Code(err))
+			require.Contains(t, err.Error(), "x509: certificate has expired or is not yet valid")
+		})
+	}
+}
+
+func TestFaultClientCertExpired(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("k3s-dev")
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultClientCertExpired}))
+
+	fresh := l.cluster("k3s-dev").as(role.Admin, 101)
+	_, err := fresh.Version(t.Context())
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.Contains(t, err.Error(), "remote error: tls: expired certificate")
+
+	_, err = l.faults.Clear("")
+	require.NoError(t, err)
+	c.waitAPI(101)
+}
+
+func TestFaultTimeNotInSync(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultTimeNotInSync, Times: 1}))
+
+	c := l.cluster("k3s-dev")
+	l.install(101, c.controlPlane())
+	l.waitStage(101, talos.StageRunning)
+
+	err := c.admin(101).Bootstrap(t.Context(), &machine.BootstrapRequest{})
+	require.EqualError(t, err, "rpc error: code = FailedPrecondition desc = time is not in sync yet")
+	c.bootstrap(101)
+	c.waitHealthy(101, "etcd")
+}
+
+// TestFaultAPIServerLate: etcd is healthy and the boot is over before the static pods are there.
+func TestFaultAPIServerLate(t *testing.T) {
+	t.Parallel()
+
+	pace := newHeldPace(2 * time.Minute)
+	l := newLab(t, func(c *talos.Config) { c.Pace = pace })
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAPIServerLate}))
+
+	c := l.cluster("k3s-dev")
+	l.install(101, c.controlPlane())
+	l.waitStage(101, talos.StageRunning)
+	c.bootstrap(101)
+	c.waitHealthy(101, "etcd")
+
+	pods := func() int {
+		list, err := safe.StateListAll[*k8s.StaticPodStatus](t.Context(), c.admin(101).COSI)
+		require.NoError(t, err)
+
+		return list.Len()
+	}
+	require.Zero(t, pods())
+	pace.release()
+	l.eventually(func() bool { return pods() == 3 }, "the static pods do not start")
 }

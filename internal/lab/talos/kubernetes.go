@@ -39,6 +39,7 @@ type KubernetesNode struct {
 type podServices struct {
 	kubelet bool // runs
 	etcd    bool // runs and is healthy
+	static  bool // the control plane's pods have started
 }
 
 // followPodServices notes a change of a service, and tells it when Kubernetes depends on it.
@@ -96,7 +97,7 @@ func (s *system) tellKubernetes() {
 		Identity: s.nodeID(), BootID: s.bootID, Kubelet: pods.kubelet,
 	}
 
-	if data := s.etcdData(); pods.etcd && !data.Empty() {
+	if data := s.etcdData(); pods.etcd && pods.static && !data.Empty() {
 		node.EtcdCluster = etcd.FormatID(data.Cluster)
 	}
 

@@ -16,6 +16,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -31,7 +32,7 @@ type lab struct {
 	fleet   *talos.Fleet
 	config  talos.Config
 	network netip.Prefix
-	faults  *talos.FaultSet
+	faults  *fault.Set
 	log     *syncBuffer
 
 	mu      sync.Mutex
@@ -49,8 +50,8 @@ type adminKey struct {
 func newLab(t testing.TB, changes ...func(*talos.Config)) *lab {
 	t.Helper()
 
-	l := &lab{t: t, network: freeNetwork(t), faults: talos.NewFaultSet(), log: &syncBuffer{}, admins: map[adminKey]*client.Client{}}
-	l.config = talos.Config{StateDir: t.TempDir(), Faults: l.faults, Log: l.log, OnPowerOff: func(vmid int) {
+	l := &lab{t: t, network: freeNetwork(t), faults: fault.NewSet([32]byte{}, talos.FaultKinds()), log: &syncBuffer{}, admins: map[adminKey]*client.Client{}}
+	l.config = talos.Config{StateDir: t.TempDir(), Faults: talos.NewFaultSet(l.faults, nil), Log: l.log, OnPowerOff: func(vmid int) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 

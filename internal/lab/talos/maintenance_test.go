@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -162,7 +163,7 @@ func TestInstallationFails(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		disks  []talos.Disk
-		fault  talos.FaultName
+		fault  string
 		reason string
 	}{
 		{
@@ -189,7 +190,7 @@ func TestInstallationFails(t *testing.T) {
 
 			l := newLab(t)
 			if test.fault != "" {
-				require.NoError(t, l.faults.Set(talos.Fault{Name: test.fault}))
+				require.NoError(t, l.faults.Set(fault.Fault{Name: test.fault}))
 			}
 
 			machine := l.hardware(101)

@@ -39,7 +39,7 @@ func (s *system) openSecureAPI(ctx context.Context, cfg config.Provider) error {
 }
 
 func (s *system) startAPID(ctx context.Context, keys *keyring) error {
-	config, err := keys.serverConfig()
+	config, err := keys.serverConfig(func() time.Duration { return s.vm.effect(StepHandshake).Skew })
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func (s *system) issue(ctx context.Context, cfg config.Provider) (*issued, error
 		return nil, err
 	}
 
-	who := subjectOf(cfg, n)
+	who, now := subjectOf(cfg, n), s.fleet.config.Now().Add(s.vm.effect(StepSign).Skew)
 
 	if cfg.Machine().Type().IsControlPlane() {
-		return issueOwn(cfg, who, s.fleet.config.Now())
+		return issueOwn(cfg, who, now)
 	}
 
-	return s.issueRemote(ctx, cfg, who)
+	return s.issueRemote(ctx, cfg, who, now)
 }
 
 // reissue replaces the certificates of the open API.

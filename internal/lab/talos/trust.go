@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -35,12 +36,13 @@ func authorityOf(cfg config.Config) *authority {
 var errUnauthenticated = errors.New("rpc error: code = Unknown desc = Unauthenticated")
 
 // sign signs for server use only, and tells which authorities the cluster accepts.
-func (a *authority) sign(token string, request []byte) (certificate, accepted []byte, err error) {
+func (a *authority) sign(token string, request []byte, now time.Time) (certificate, accepted []byte, err error) {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) != 1 {
 		return nil, nil, errUnauthenticated
 	}
 
 	signed, err := x509.NewCertificateFromCSRBytes(a.issuing.Crt, a.issuing.Key, request,
+		x509.NotBefore(now), x509.NotAfter(now.Add(x509.DefaultCertificateValidityDuration)),
 		x509.KeyUsage(stdx509.KeyUsageDigitalSignature), x509.ExtKeyUsage([]stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}))
 	if err != nil {
 		return nil, nil, fmt.Errorf("sign the certificate request: %w", err)
@@ -91,7 +93,7 @@ func (f *Fleet) systemAt(addr netip.Addr) *system {
 
 // issueRemote is how a worker gets its server certificate: it asks each control plane that it knows until one signs,
 // and asks again whenever one appears.
-func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject) (*issued, error) {
+func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject, now time.Time) (*issued, error) {
 	request, identity, err := certificateRequest(cfg, who)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,7 @@ func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject
 		trust := s.fleet.trust.wait()
 		endpoints, discovered := s.controlPlanes(cfg)
 
-		certificate, accepted, err := s.ask(cfg, endpoints, request.X509CertificateRequestPEM)
+		certificate, accepted, err := s.ask(cfg, endpoints, request.X509CertificateRequestPEM, now)
 		if err == nil {
 			return certificateFrom(certificate, identity.Key, accepted)
 		}
@@ -121,7 +123,9 @@ func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject
 }
 
 // ask goes through the control planes; the error tells what each of them answered.
-func (s *system) ask(cfg config.Config, endpoints []netip.Addr, request []byte) (certificate, accepted []byte, err error) {
+func (s *system) ask(
+	cfg config.Config, endpoints []netip.Addr, request []byte, now time.Time,
+) (certificate, accepted []byte, err error) {
 	problems := []error{errors.New("no control plane signs this worker's certificate")}
 
 	for _, endpoint := range endpoints {
@@ -133,7 +137,7 @@ func (s *system) ask(cfg config.Config, endpoints []netip.Addr, request []byte) 
 		case !bytes.Contains(acceptedCAs(cfg), trustd.issuing.Crt):
 			err = errors.New("x509: certificate signed by unknown authority")
 		default:
-			if certificate, accepted, err = trustd.sign(cfg.Machine().Security().Token(), request); err == nil {
+			if certificate, accepted, err = trustd.sign(cfg.Machine().Security().Token(), request, now); err == nil {
 				return certificate, accepted, nil
 			}
 		}

@@ -225,7 +225,7 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	err := m.fleet.config.Pace.Sleep(ctx, d)
 
 	if err == nil {
-		switch effect := m.fleet.config.Faults.At(Point{VMID: m.facts().VMID, Name: string(name)}); {
+		switch effect := m.effect(name); {
 		case effect.Hang:
 			m.note(name, errHangs, began)
 			<-ctx.Done()
@@ -239,6 +239,11 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	m.note(name, err, began)
 
 	return err
+}
+
+// effect is what goes wrong at a step.
+func (m *vm) effect(name Step) Effect {
+	return m.fleet.config.Faults.At(Point{VMID: m.facts().VMID, Name: string(name)})
 }
 
 var errHangs = errors.New("hangs, as a fault wants it")

@@ -1,0 +1,127 @@
+package talos
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+)
+
+// Names of the faults that a FaultSet knows.
+const (
+	FaultBootHangs          = "node-does-not-boot"
+	FaultAnotherCluster     = "node-of-another-cluster"
+	FaultStaysInMaintenance = "never-leaves-maintenance"
+	FaultApplyHangs         = "apply-hangs"
+	FaultInstallFails       = "install-fails"
+	FaultCertWithheld       = "certificate-withheld"
+	FaultNodeCertExpired    = "node-certificate-expired"
+	FaultClientCertExpired  = "client-certificate-expired"
+	FaultTimeNotInSync      = "time-not-in-sync"
+	FaultBootstrapLost      = "bootstrap-answer-lost"
+	FaultLearnerStuck       = "etcd-learner-stuck"
+	FaultAPIServerLate      = "api-server-late"
+	FaultAPIUnavailable     = "talos-api-unavailable"
+)
+
+const machineService = "/machine.MachineService/"
+
+// faultRow says at which point a fault strikes and what it does there. An empty point stands for every call.
+type faultRow struct {
+	fault.Kind
+
+	point  string
+	done   bool
+	effect Effect
+}
+
+// bootFaults strike between power-on and a node that has its configuration.
+var bootFaults = []faultRow{
+	{
+		Kind:  fault.Kind{Name: FaultBootHangs, About: "a node that is switched on, or reboots, does not come up", Source: "F5"},
+		point: string(StepBoot), effect: Effect{Hang: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultAnotherCluster, About: "a new node's disk holds a control plane of another cluster, which boots", Source: "F7",
+		},
+		point: string(StepDisk), effect: Effect{Occupied: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultStaysInMaintenance, About: "a node accepts its configuration and stays in maintenance mode", Source: "F7",
+		},
+		point: string(StepLeaveMaintenance), effect: Effect{Hang: true},
+	},
+	{
+		Kind:  fault.Kind{Name: FaultApplyHangs, About: "applying a configuration never answers", Source: "F8"},
+		point: machineService + "ApplyConfiguration", effect: Effect{Hang: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultInstallFails, About: "the installer fails, and the node boots into maintenance mode again", Source: "F17",
+		},
+		point: string(StepInstall), effect: Effect{Err: errors.New("installer exited with code 1")},
+	},
+}
+
+// clusterFaults strike at a node that is to be part of its cluster.
+var clusterFaults = []faultRow{
+	{
+		Kind: fault.Kind{
+			Name: FaultCertWithheld, About: "a node gets no certificate, so that its secure API never opens",
+			Source: "talos internal/app/trustd",
+		},
+		point: string(StepCertificate), effect: Effect{Hang: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultNodeCertExpired, About: "a node whose clock is two days behind shows a certificate that has expired", Source: "F33",
+		},
+		point: string(StepSign), effect: Effect{Skew: -48 * time.Hour},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultClientCertExpired, About: "a node takes the certificate in the talosconfig for expired, as after two years",
+			Source: "F33",
+		},
+		point: string(StepHandshake), effect: Effect{Skew: 2 * 365 * 24 * time.Hour},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultTimeNotInSync, About: "bootstrap is refused because the node's clock is not set", Source: "talos v1alpha1_server.go",
+		},
+		point: machineService + "Bootstrap", effect: Effect{Err: status.Error(codes.FailedPrecondition, "time is not in sync yet")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultBootstrapLost, About: "bootstrap happens, but the connection breaks before the answer", Source: "F6",
+		},
+		point: machineService + "Bootstrap", done: true, effect: Effect{Cut: true},
+	},
+	{
+		Kind:  fault.Kind{Name: FaultLearnerStuck, About: "an etcd member that joins stays a learner", Source: "F27"},
+		point: string(StepEtcdPromote), effect: Effect{Hang: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultAPIServerLate, About: "a control plane's kube-apiserver starts two minutes after its etcd", Source: "F31",
+		},
+		point: string(StepStaticPods), effect: Effect{Late: 2 * time.Minute},
+	},
+	{
+		Kind:   fault.Kind{Name: FaultAPIUnavailable, About: "every call of a node's Talos API fails", Source: "F8"},
+		effect: Effect{Err: status.Error(codes.Unavailable, "the node does not answer")},
+	},
+}
+
+// isCall tells a gRPC method from a step.
+func isCall(point string) bool { return strings.HasPrefix(point, "/") }
+
+func (row faultRow) strikes(p Point) bool {
+	return row.done == p.Done && (row.point == p.Name || row.point == "" && isCall(p.Name))
+}
