@@ -18,11 +18,14 @@ func clonedMachine(disks int) pulumi.ResourceOption {
 	)
 }
 
-// templateMachine keeps its VMID across versions, so the old one goes before the new one comes. The provider reads back
-// that no drive is enabled, whatever was written (F22).
+// templateMachine keeps its VMID across versions, so the old one goes before the new one comes. The provider would put
+// another ISO into the drive of a template that stays; another image is another template, and a preview says so. A change
+// of firmware or TPM replaces it as it is (F21). The provider reads back that no drive is enabled, whatever was written
+// (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, neverSet(1)...)),
+		pulumi.ReplaceOnChanges([]string{"cdrom.fileId"}),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }

@@ -52,6 +52,9 @@ type TalosTemplateArgs struct {
 	DiskStorage string
 	// Bridge of the template's network card; a clone has its own. Required.
 	Bridge string
+	// TPM gives the template, and so every machine that is cloned from it, a TPM 2.0, for disk encryption with keys in it.
+	// Default: false. A change replaces the template; machines that are there keep what they were born with (F21).
+	TPM bool
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
 	// Tags in Proxmox VE. Default: none.

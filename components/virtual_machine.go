@@ -29,7 +29,7 @@ const (
 var bootOrder = []string{systemInterface, isoInterface}
 
 func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineArgs {
-	return &vm.VirtualMachineArgs{
+	args := &vm.VirtualMachineArgs{
 		NodeName:        pulumi.String(a.Host),
 		VmId:            pulumi.Int(a.VMID),
 		Name:            pulumi.String(a.Name),
@@ -52,6 +52,10 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		PoolId:          optional(a.Pool.name()),
 		Tags:            pulumi.ToStringArray(a.Tags),
 	}
+	if a.TPM {
+		args.TpmState = vm.VirtualMachineTpmStateArgs{DatastoreId: pulumi.String(a.DiskStorage), Version: pulumi.String("v2.0")}
+	}
+	return args
 }
 
 func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.VirtualMachineArgs {

@@ -22,6 +22,7 @@ func templateArgs(inv *inventory.Inventory, s settings, host string) *components
 		ISOStorage:   c.Proxmox.ISOStorage,
 		DiskStorage:  c.Proxmox.DiskStorage,
 		Bridge:       c.Network.Bridge,
+		TPM:          c.Proxmox.Template.TPM,
 		Tags:         tags(c.Proxmox.Tags),
 	}
 }

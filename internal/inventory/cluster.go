@@ -122,6 +122,9 @@ type Template struct {
 	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
 	// Name of the template on every host. Default: talos-VERSION-base.
 	Name string `yaml:"name"`
+	// TPM gives every machine that is cloned from it a TPM 2.0. Default: false. A change concerns machines that are made
+	// after it.
+	TPM bool `yaml:"tpm"`
 	// PerHost gives the template's VMID on each further host that a node names. Default: none.
 	PerHost map[string]int `yaml:"perHost" max:"100"`
 }
