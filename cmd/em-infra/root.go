@@ -15,10 +15,11 @@ func newRootCommand() *cobra.Command {
 	}
 	command.AddCommand(
 		newValidateCommand(),
+		newPreflightCommand(),
 		newPreviewCommand(),
 		newUpCommand(),
 		newDestroyCommand(),
-		newStateCommand(),
+		newRehearseCommand(),
 		newStateCommand(),
 		newLabCommand(),
 		newToolsCommand(),

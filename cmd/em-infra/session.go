@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
@@ -27,6 +29,7 @@ type session struct {
 	stack     auto.Stack
 	state     engine.State
 	host      pve.Connection
+	factory   string // URL of the Image Factory
 	consent   string // what is asked for before anything is changed; empty when that was answered
 	place     string // the flags that lead a following command to where this one was
 	started   time.Time
@@ -39,6 +42,8 @@ type want struct {
 	startLab bool
 	// newStack makes the stack if it is not there.
 	newStack bool
+	// mayBeAway leaves it to the command to say that the host does not answer.
+	mayBeAway bool
 	// consent is the deed that a person has to agree to, as in "type the name of the stack to …"; empty for none.
 	consent string
 }
@@ -75,6 +80,9 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, streams str
 	}
 	if err := s.configure(ctx, rehearsed); err != nil {
 		return nil, err
+	}
+	if wanted.mayBeAway {
+		return s, nil
 	}
 	if _, err := s.host.Reach(ctx); err != nil {
 		return nil, refused(err)
@@ -224,6 +232,7 @@ func (s *session) configure(ctx context.Context, rehearsed lab.Description) erro
 		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
 	}
 	s.host = connectionOf(config)
+	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
 	return nil
 }
 

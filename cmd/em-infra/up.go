@@ -26,7 +26,10 @@ func newUpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := s.backUp(ctx, "up"); err != nil {
+			if err := s.mayGoUp(ctx); err != nil {
+				return err
+			}
+			if _, err := s.backUp(ctx, "before-up"); err != nil {
 				return err
 			}
 			if err := s.recover(ctx, true); err != nil {
@@ -36,6 +39,9 @@ func newUpCommand() *cobra.Command {
 				return err
 			}
 			result, err := s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs())
+			if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
+				return errors.Join(err, lost)
+			}
 			if err != nil {
 				return s.failed(ctx, "up", err)
 			}

@@ -1,5 +1,5 @@
 // Package pve is the tool's own connection to Proxmox VE, for what the provider does not do: saying at once whether the
-// host can be worked with, and finishing what a killed run left behind.
+// host can be worked with, looking at what stands on it, and finishing what a killed run left behind.
 package pve
 
 import (
@@ -50,11 +50,12 @@ func (c Connection) Client() (*proxmox.Client, error) {
 	}
 	id, secret, _ := strings.Cut(c.Token, "=")
 	transport := &http.Transport{
-		Proxy:           http.ProxyFromEnvironment,
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
+		Proxy:               http.ProxyFromEnvironment,
+		MaxIdleConnsPerHost: 16,                                                                        // a reader asks many things at once
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
 	}
 	return proxmox.NewClient(strings.TrimSuffix(c.Endpoint, "/")+"/api2/json",
-		proxmox.WithHTTPClient(&http.Client{Transport: transport, Timeout: requestTimeout}),
+		proxmox.WithHTTPClient(&http.Client{Transport: loud{transport}, Timeout: requestTimeout}),
 		proxmox.WithAPIToken(id, secret)), nil
 }
 

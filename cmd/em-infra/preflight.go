@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/preflight"
+)
+
+// preflightFlags are the flags of preflight.
+type preflightFlags struct {
+	place  stackFlags
+	output string
+}
+
+func newPreflightCommand() *cobra.Command {
+	var flags preflightFlags
+	command := &cobra.Command{
+		Use:   "preflight --stack STACK",
+		Short: "Ask the host whether it can bear what the inventory says; only reads",
+		Long: `Ask Proxmox VE and the Image Factory whether a run could succeed: privileges, storages, bridges, VMIDs, addresses,
+memory, PCI devices. Nothing is changed. For each GPU that no node has, the line of nodes.yaml that takes it is shown.
+up asks the same before it begins.
+
+Exit codes: 0 nothing is in the way (warnings may be), 3 something is.`,
+		Example: "  em-infra preflight --stack k3s-dev\n  em-infra preflight --stack k3s-dev --lab\n  em-infra preflight --stack k3s-dev --output json",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return flags.run(command.Context(), streamsOf(command))
+		},
+	}
+	flags.place.bindPlace(command)
+	flags.place.bindLab(command)
+	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	return command
+}
+
+func (f *preflightFlags) run(ctx context.Context, streams streams) error {
+	render := preflightText
+	switch f.output {
+	case "text":
+	case "json":
+		render = preflightJSON
+	default:
+		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	}
+	quiet := streams
+	quiet.out = streams.err // what is said on the way must not stand in the report
+	s, err := openSession(ctx, f.place, want{newStack: true, mayBeAway: true}, quiet)
+	if err != nil {
+		return err
+	}
+	report, err := s.preflight(ctx)
+	if err != nil {
+		return err
+	}
+	if err := render(streams.out, report, s.inPlace); err != nil {
+		return err
+	}
+	if report.Count(preflight.Fail) > 0 {
+		return &exitError{code: exitRefused}
+	}
+	return nil
+}
+
+// preflight asks the host of the session.
+func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
+	factory, err := url.Parse(s.factory)
+	if err != nil {
+		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
+	}
+	return preflight.Run(ctx, preflight.Subject{Inventory: s.inventory, Host: s.host, Factory: factory})
+}
+
+// mayGoUp runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way,
+// and leaves warnings to the consent that is asked for afterwards, or was given with --yes.
+func (s *session) mayGoUp(ctx context.Context) error {
+	started := time.Now()
+	report, err := s.preflight(ctx)
+	if err != nil {
+		return err
+	}
+	if report.Count(preflight.Fail) > 0 {
+		if err := checkLines(s.out, report.Unsound(), s.inPlace); err != nil {
+			return err
+		}
+		return refused(fmt.Errorf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary()))
+	}
+	fmt.Fprintf(s.out, " preflight  %-44s %s\n", report.Summary(), time.Since(started).Round(100*time.Millisecond))
+	return checkLines(s.out, report.Unsound(), s.inPlace)
+}
+
+// inPlace puts the flags of this session into a command that a finding names.
+func (s *session) inPlace(text string) string {
+	return asTyped(strings.ReplaceAll(text, "`em-infra role`", "`em-infra role "+s.place+"`"))
+}
+
+func preflightText(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+	if err := checkLines(out, report, inPlace); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "%s. Nothing was touched\n", report.Summary())
+	return err
+}
+
+func checkLines(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+	for _, check := range report {
+		result := string(check.Result)
+		if check.Result == preflight.Fail {
+			result = "FAIL" // it must not be overlooked
+		}
+		if _, err := fmt.Fprintf(out, " %-4s  %s\n", result, inPlace(check.Sentence)); err != nil {
+			return err
+		}
+		if check.Remedy == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(out, "       → %s\n", inPlace(check.Remedy)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// preflightReport is the JSON form of a report.
+type preflightReport struct {
+	Checks   preflight.Report `json:"checks"`
+	OK       int              `json:"ok"`
+	Warnings int              `json:"warnings"`
+	Failures int              `json:"failures"`
+}
+
+func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+	for i := range report {
+		report[i].Sentence, report[i].Remedy = inPlace(report[i].Sentence), inPlace(report[i].Remedy)
+	}
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(preflightReport{
+		Checks: report, OK: report.Count(preflight.OK), Warnings: report.Count(preflight.Warn), Failures: report.Count(preflight.Fail),
+	})
+}

@@ -1,0 +1,97 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Result is how a check came out.
+type Result string
+
+// The results.
+const (
+	OK   Result = "ok"
+	Warn Result = "warn"
+	Fail Result = "fail"
+)
+
+// Check is one named condition and how it came out.
+type Check struct {
+	// Name of the condition, the same in every run: storage, vmid and so on.
+	Name string `json:"name"`
+	// Result is ok, warn or fail.
+	Result Result `json:"result"`
+	// Sentence says what was found.
+	Sentence string `json:"sentence"`
+	// Remedy is what to do; for a GPU that is free, the line of nodes.yaml that takes it. Empty when nothing is to be done.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// Report is what all checks found, in a fixed order.
+type Report []Check
+
+// Count is how many checks came out in a way.
+func (r Report) Count(result Result) int {
+	count := 0
+	for _, check := range r {
+		if check.Result == result {
+			count++
+		}
+	}
+	return count
+}
+
+// Unsound are the checks that did not come out ok.
+func (r Report) Unsound() Report {
+	return slices.DeleteFunc(slices.Clone(r), func(check Check) bool { return check.Result == OK })
+}
+
+// Summary counts the checks in one line.
+func (r Report) Summary() string {
+	summary := fmt.Sprintf("%s: %d ok", counted(len(r), "check"), r.Count(OK))
+	if warnings := r.Count(Warn); warnings > 0 {
+		summary += ", " + counted(warnings, "warning")
+	}
+	if failures := r.Count(Fail); failures > 0 {
+		summary += ", " + counted(failures, "failure")
+	}
+	return summary
+}
+
+func counted(count int, noun string) string {
+	if count != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", count, noun)
+}
+
+// sheet is what the rules write their findings on.
+type sheet struct{ checks Report }
+
+func (s *sheet) ok(name, format string, args ...any) {
+	s.add(Check{Name: name, Result: OK, Sentence: fmt.Sprintf(format, args...)})
+}
+
+func (s *sheet) warn(name, remedy, format string, args ...any) {
+	s.add(Check{Name: name, Result: Warn, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+func (s *sheet) fail(name, remedy, format string, args ...any) {
+	s.add(Check{Name: name, Result: Fail, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// add writes a finding down once, however many parts of the inventory meet it.
+func (s *sheet) add(check Check) {
+	if !slices.Contains(s.checks, check) {
+		s.checks = append(s.checks, check)
+	}
+}
+
+// unread is a finding about what could not be looked at.
+func (s *sheet) unread(name, what string, err error) {
+	s.fail(name, "see that the host answers and that the token has the role that `em-infra role` prints",
+		"%s cannot be read (%s)", what, err)
+}
+
+// sound says whether nothing but ok was written since a mark, which is a length of checks.
+func (s *sheet) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }

@@ -1,0 +1,171 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// This file says what an inventory asks of Proxmox VE.
+
+// hostNames are the hosts that nodes stand on, in file order, behind the one that has the first template.
+func hostNames(inv *inventory.Inventory) []string {
+	names := inv.Nodes.Hosts()
+	if first := inv.Cluster.Proxmox.Host; !slices.Contains(names, first) {
+		names = append([]string{first}, names...)
+	}
+	return names
+}
+
+// need is a path of the access control and what has to be allowed on it.
+type need struct {
+	path   string
+	scopes []role.Scope
+	// privileges are asked for although their scope is not.
+	privileges []string
+	// pool that stands in for the path: a VM that is made in a pool is judged by it.
+	pool string
+}
+
+// needs are all paths that a run touches. What only some inventories use is asked of those only.
+func needs(inv *inventory.Inventory) []need {
+	c := inv.Cluster
+	var all []need
+	if hasStartup(inv) {
+		all = append(all, need{path: "/", privileges: []string{"Sys.Modify"}})
+	}
+	for _, host := range hostNames(inv) {
+		all = append(all, need{path: "/nodes/" + host, scopes: []role.Scope{role.Host}})
+	}
+	for _, name := range storageNames(inv) {
+		scope := role.Storage
+		if name == c.Proxmox.ISOStorage {
+			scope = role.ISOStorage
+		}
+		all = append(all, need{path: "/storage/" + name, scopes: []role.Scope{scope}})
+	}
+	for _, vmid := range vmids(inv) {
+		all = append(all, need{path: fmt.Sprintf("/vms/%d", vmid), scopes: []role.Scope{role.Machine}, pool: poolPath(c)})
+	}
+	for _, card := range cards(inv) {
+		all = append(all, need{path: card.path(), scopes: []role.Scope{role.Bridge}})
+	}
+	if len(inv.Nodes.GPUWorkers()) > 0 {
+		all = append(all,
+			need{path: "/mapping/pci", scopes: []role.Scope{role.Mapping}},
+			need{path: "/", privileges: []string{"Sys.Audit"}})
+	}
+	if pool := poolPath(c); pool != "" {
+		all = append(all, need{path: pool, scopes: []role.Scope{role.Pool}})
+	}
+	return all
+}
+
+// privilegesIn are those that a need consists of in a release.
+func (n need) privilegesIn(release role.Release) []string {
+	names := slices.Clone(n.privileges)
+	for _, scope := range n.scopes {
+		names = append(names, role.On(scope, release)...)
+	}
+	return names
+}
+
+func poolPath(c inventory.Cluster) string {
+	if c.Proxmox.Pool == "" {
+		return ""
+	}
+	return "/pool/" + c.Proxmox.Pool
+}
+
+// paths are those of all needs, each once.
+func paths(inv *inventory.Inventory) []string {
+	var all []string
+	for _, n := range needs(inv) {
+		all = append(all, n.path)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func hasStartup(inv *inventory.Inventory) bool {
+	return slices.ContainsFunc(inv.Nodes, func(n inventory.Node) bool { return n.Startup != nil })
+}
+
+// vmids of the templates and of the nodes.
+func vmids(inv *inventory.Inventory) []int {
+	var all []int
+	for _, host := range hostNames(inv) {
+		all = append(all, inv.Cluster.TemplateVMID(host))
+	}
+	for _, node := range inv.Nodes {
+		all = append(all, node.VMID)
+	}
+	return all
+}
+
+// storageNames are all storages, each once.
+func storageNames(inv *inventory.Inventory) []string {
+	names := []string{inv.Cluster.Proxmox.ISOStorage, inv.Cluster.Proxmox.DiskStorage}
+	for _, node := range inv.Nodes {
+		for _, disk := range disks(node) {
+			names = append(names, disk.storage)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// volume is a disk of a node.
+type volume struct {
+	// device of the VM: scsi0 and so on.
+	device  string
+	storage string
+	sizeGiB int
+}
+
+// disks of a node: the system disk and the data disks behind it, as the components attach them.
+func disks(node inventory.Node) []volume {
+	volumes := []volume{{"scsi0", node.DiskStorage, node.DiskGiB}}
+	for i, disk := range node.DataDisks {
+		volumes = append(volumes, volume{fmt.Sprintf("scsi%d", i+1), disk.Storage, disk.SizeGiB})
+	}
+	return volumes
+}
+
+// card is a bridge on a host that a network card is attached to, with its VLAN tag, or 0.
+type card struct {
+	host, bridge string
+	vlan         int
+}
+
+// path of the access control on which SDN.Use is asked for (pve-guest-common, src/PVE/GuestHelpers.pm, check_vnet_access).
+func (c card) path() string {
+	path := "/sdn/zones/localnetwork/" + c.bridge
+	if c.vlan != 0 {
+		path += fmt.Sprintf("/%d", c.vlan)
+	}
+	return path
+}
+
+// cards are those of all nodes and templates, each bridge and tag of a host once, in file order.
+func cards(inv *inventory.Inventory) []card {
+	network := inv.Cluster.Network
+	var all []card
+	add := func(c card) {
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	for _, host := range hostNames(inv) {
+		add(card{host, network.Bridge, 0}) // the template's
+	}
+	for _, node := range inv.Nodes {
+		add(card{node.Host, network.Bridge, network.VLAN})
+		for _, nic := range node.Networks {
+			add(card{node.Host, nic.Bridge, nic.VLAN})
+		}
+	}
+	return all
+}

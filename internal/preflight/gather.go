@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// atOnce is how many requests the host gets at a time: pveproxy works on three, and a few more may wait (pve-manager,
+// PVE/Service/pveproxy.pm, max_workers).
+const atOnce = 8
+
+// gatherer asks for many things at once.
+type gatherer struct {
+	subject Subject
+	reader  pve.Reader
+	group   errgroup.Group
+	mu      sync.Mutex // guards what was found
+	found   Snapshot
+}
+
+// Gather reads what the rules judge. What cannot be read says so in the snapshot.
+func Gather(ctx context.Context, subject Subject) Snapshot {
+	g := &gatherer{subject: subject, found: Snapshot{
+		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
+		Configs: map[int]Reading[pve.GuestConfig]{}, Factory: Factory{URL: subject.Factory.String()},
+	}}
+	if !g.reach(ctx) {
+		return g.found
+	}
+	g.group.SetLimit(atOnce)
+	g.cluster(ctx)
+	g.factory(ctx)
+	g.wait()
+	g.hosts(ctx)
+	g.configs(ctx)
+	g.wait()
+	return g.found
+}
+
+// wait waits for all that was begun; what failed says so where it was to be.
+func (g *gatherer) wait() { _ = g.group.Wait() }
+
+// reach asks for the version. Without one there is no use in asking for more.
+func (g *gatherer) reach(ctx context.Context) bool {
+	started := time.Now()
+	g.found.Version.Value, g.found.Version.Err = g.subject.Host.Reach(ctx)
+	g.found.Took = time.Since(started)
+	if g.found.Version.Err != nil {
+		return false
+	}
+	if token, err := role.ParseToken(g.subject.Host.Token); err == nil {
+		g.found.Token = token.String()
+	}
+	g.reader, g.found.Version.Err = pve.NewReader(g.subject.Host)
+	return g.found.Version.Err == nil
+}
+
+// cluster begins to read what belongs to no single host.
+func (g *gatherer) cluster(ctx context.Context) {
+	read(g, func() ([]pve.Node, error) { return g.reader.Nodes(ctx) }, func(nodes Reading[[]pve.Node]) { g.found.Nodes = nodes })
+	read(g, func() ([]pve.Guest, error) { return g.reader.Guests(ctx) }, func(guests Reading[[]pve.Guest]) { g.found.Guests = guests })
+	for _, path := range paths(g.subject.Inventory) {
+		read(g, func() ([]string, error) { return g.reader.Privileges(ctx, path) },
+			func(privileges Reading[[]string]) { g.found.Privileges[path] = privileges })
+	}
+}
+
+// read begins to read one thing and keeps what comes of it.
+func read[T any](g *gatherer, ask func() (T, error), keep func(Reading[T])) {
+	g.group.Go(func() error {
+		value, err := ask()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		keep(Reading[T]{value, err})
+		return nil
+	})
+}
+
+// configs begins to read the configuration of every guest on a host that is online: an address may be taken anywhere.
+func (g *gatherer) configs(ctx context.Context) {
+	for _, guest := range g.found.Guests.Value {
+		if g.isOnline(guest.Node) {
+			read(g, func() (pve.GuestConfig, error) { return g.reader.GuestConfig(ctx, guest) },
+				func(config Reading[pve.GuestConfig]) { g.found.Configs[guest.VMID] = config })
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package preflight
+
+import (
+	"context"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// hosts begins to look at each host of the inventory that is online.
+func (g *gatherer) hosts(ctx context.Context) {
+	for _, name := range hostNames(g.subject.Inventory) {
+		if g.isOnline(name) {
+			g.host(ctx, name)
+		}
+	}
+}
+
+func (g *gatherer) host(ctx context.Context, name string) {
+	keep := func(change func(*Host)) {
+		host := g.found.Hosts[name]
+		change(&host)
+		g.found.Hosts[name] = host
+	}
+	r := g.reader
+	read(g, func() (pve.Capacity, error) { return r.Capacity(ctx, name) },
+		func(v Reading[pve.Capacity]) { keep(func(h *Host) { h.Capacity = v }) })
+	read(g, func() (time.Duration, error) { return g.ahead(ctx, name) },
+		func(v Reading[time.Duration]) { keep(func(h *Host) { h.Ahead = v }) })
+	read(g, func() ([]pve.Storage, error) { return r.Storages(ctx, name) },
+		func(v Reading[[]pve.Storage]) { keep(func(h *Host) { h.Storages = v }) })
+	read(g, func() ([]pve.Bridge, error) { return r.Bridges(ctx, name) },
+		func(v Reading[[]pve.Bridge]) { keep(func(h *Host) { h.Bridges = v }) })
+	read(g, func() ([]pve.PCIDevice, error) { return r.PCIDevices(ctx, name) },
+		func(v Reading[[]pve.PCIDevice]) { keep(func(h *Host) { h.Devices = v }) })
+	read(g, func() ([]pve.Mapping, error) { return r.Mappings(ctx, name) },
+		func(v Reading[[]pve.Mapping]) { keep(func(h *Host) { h.Mappings = v }) })
+	read(g, func() (struct{}, error) {
+		return struct{}{}, r.Reaches(ctx, name, g.subject.Factory.JoinPath("versions").String())
+	}, func(v Reading[struct{}]) { keep(func(h *Host) { h.FactoryErr = v.Err }) })
+}
+
+// ahead compares clocks: the host's answer is taken for the time in the middle of the request, and what the request took may
+// explain a difference, as does the host's rounding to seconds.
+func (g *gatherer) ahead(ctx context.Context, name string) (time.Duration, error) {
+	before := time.Now()
+	there, err := g.reader.Time(ctx, name)
+	took := time.Since(before)
+	ahead := there.Sub(before.Add(took / 2))
+	slack := took/2 + time.Second
+	switch {
+	case ahead > slack:
+		return (ahead - slack).Round(time.Second), err
+	case ahead < -slack:
+		return (ahead + slack).Round(time.Second), err
+	default:
+		return 0, err
+	}
+}

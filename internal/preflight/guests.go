@@ -1,0 +1,76 @@
+package preflight
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+const qemu = "qemu" // a virtual machine among the guests; the others are containers
+
+// guest with a VMID, if there is one.
+func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
+	at := slices.IndexFunc(found.Guests.Value, func(guest pve.Guest) bool { return guest.VMID == vmid })
+	if at < 0 {
+		return pve.Guest{}, false
+	}
+	return found.Guests.Value[at], true
+}
+
+// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name.
+func isOurs(guest pve.Guest, node inventory.Node) bool {
+	return guest.Type == qemu && guest.Name == node.Name && !bool(guest.Template)
+}
+
+// strangers are the guests that are neither nodes nor templates of the inventory, in the order of their VMIDs.
+func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
+	own := vmids(inv)
+	all := slices.DeleteFunc(slices.Clone(found.Guests.Value), func(guest pve.Guest) bool { return slices.Contains(own, guest.VMID) })
+	slices.SortFunc(all, func(a, b pve.Guest) int { return a.VMID - b.VMID })
+	return all
+}
+
+// described is a guest as its owner knows it.
+func described(guest pve.Guest) string {
+	kind := "VM"
+	switch {
+	case guest.Type != qemu:
+		kind = "container"
+	case bool(guest.Template):
+		kind = "template"
+	}
+	return fmt.Sprintf("%s %d (%s on %s)", kind, guest.VMID, guest.Name, guest.Node)
+}
+
+// networkOf a guest are the Ethernet and IP addresses of its cards, as far as its configuration tells: those of a container's
+// card stand with the card, those of a machine's are what its cloud-init drive gives it.
+func networkOf(config pve.GuestConfig) (macs []string, addresses []netip.Addr) {
+	for key, value := range config {
+		isCard := numbered(key, "net")
+		if !isCard && !numbered(key, "ipconfig") {
+			continue
+		}
+		for option := range strings.SplitSeq(value, ",") {
+			name, content, _ := strings.Cut(option, "=")
+			switch {
+			case name == "ip" || name == "ip6":
+				if prefix, err := netip.ParsePrefix(content); err == nil {
+					addresses = append(addresses, prefix.Addr())
+				}
+			case isCard && strings.Count(content, ":") == 5:
+				macs = append(macs, strings.ToUpper(content))
+			}
+		}
+	}
+	return macs, addresses
+}
+
+// numbered says whether a key is a word with a number behind it, such as net0.
+func numbered(key, word string) bool {
+	digits, is := strings.CutPrefix(key, word)
+	return is && digits != "" && strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,92 @@
+package preflight
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// checkAddresses compares the inventory's addresses with those of everybody else's machines and containers. What has its
+// address from elsewhere is not known to Proxmox VE.
+func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	if found.Guests.Err != nil {
+		return // said by the rule of the VMIDs
+	}
+	mark := len(s.checks)
+	macs, addresses := ownMACs(inv), ownAddresses(inv)
+	var unread []string
+	for _, guest := range strangers(inv, found) {
+		config, read := found.Configs[guest.VMID]
+		if !read || config.Err != nil {
+			unread = append(unread, fmt.Sprint(guest.VMID))
+			continue
+		}
+		theirMACs, theirAddresses := networkOf(config.Value)
+		for _, own := range macs {
+			if slices.Contains(theirMACs, own.mac) {
+				s.fail("mac", "set another mac in nodes.yaml, or remove it to have one derived", "MAC %s of %s is that of %s too", own.mac, own.owner, described(guest))
+			}
+		}
+		for _, own := range addresses {
+			if slices.Contains(theirAddresses, own.address) {
+				s.address(own, guest)
+			}
+		}
+	}
+	if len(unread) > 0 {
+		s.warn("address", "give the token VM.Audit on /vms; `em-infra role` prints how", "the addresses of VM %s are not known: their configurations cannot be read", listed(unread))
+	}
+	if s.sound(mark) {
+		s.ok("address", "%s and %s free in the configurations of %s", counted(len(addresses), "address"), counted(len(macs), "MAC"), counted(len(strangers(inv, found)), "other guest"))
+	}
+}
+
+// address is a finding about an address that two have: as long as the other one is off, they do not meet.
+func (s *sheet) address(own ownedAddress, guest pve.Guest) {
+	const remedy = "choose another address in the inventory, or for the other one"
+	if guest.Status == "running" {
+		s.fail("address", remedy, "%s of %s is the address of %s too", own.address, own.owner, described(guest))
+		return
+	}
+	s.warn("address", remedy, "%s of %s is the address of %s too, which is off", own.address, own.owner, described(guest))
+}
+
+type ownedAddress struct {
+	address netip.Addr
+	owner   string
+}
+
+// ownAddresses are those of the nodes' cards and the virtual one of the Kubernetes API.
+func ownAddresses(inv *inventory.Inventory) []ownedAddress {
+	var all []ownedAddress
+	if vip := inv.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {
+		all = append(all, ownedAddress{vip, "kubernetes.endpoint.vip"})
+	}
+	for _, node := range inv.Nodes {
+		for _, prefix := range node.Prefixes(inv.Cluster) {
+			all = append(all, ownedAddress{prefix.Addr(), node.Name})
+		}
+		for _, nic := range node.Networks {
+			if nic.Address.IsValid() {
+				all = append(all, ownedAddress{nic.Address.Addr(), node.Name})
+			}
+		}
+	}
+	return all
+}
+
+type ownedMAC struct{ mac, owner string }
+
+func ownMACs(inv *inventory.Inventory) []ownedMAC {
+	var all []ownedMAC
+	for _, node := range inv.Nodes {
+		all = append(all, ownedMAC{node.MAC.String(), node.Name})
+		for _, nic := range node.Networks {
+			all = append(all, ownedMAC{nic.MAC.String(), node.Name})
+		}
+	}
+	return all
+}

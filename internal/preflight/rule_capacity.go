@@ -1,0 +1,78 @@
+package preflight
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// Memory is not shared out twice: the nodes have no balloon. Past fullPercent a host has no room left for itself and for
+// the cache of its storage.
+const fullPercent = 90
+
+func checkMemory(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	for _, name := range onlineHosts(inv, found) {
+		capacity := found.Hosts[name].Capacity
+		if capacity.Err != nil {
+			s.unread("memory", "the memory of "+name, capacity.Err)
+			continue
+		}
+		total := capacity.Value.MemoryBytes >> 20
+		committed := committedMiB(inv, found, name)
+		share := fmt.Sprintf("%.0f %% committed (%.1f of %.1f GiB)", 100*float64(committed)/float64(max(total, 1)), gib(committed), gib(total))
+		const remedy = "set memoryMiB lower, put nodes on another host, or stop other VMs"
+		switch {
+		case committed > total:
+			s.fail("memory", remedy, "memory of %s would be %s", name, share)
+		case committed*100 > total*fullPercent:
+			s.warn("memory", remedy, "memory of %s would be %s", name, share)
+		default:
+			s.ok("memory", "memory of %s would be %s", name, share)
+		}
+	}
+}
+
+// committedMiB is the memory of a host's nodes and of everybody else's guests that run there.
+func committedMiB(inv *inventory.Inventory, found Snapshot, host string) uint64 {
+	var sum uint64
+	for _, node := range inv.Nodes.OnHost(host) {
+		sum += uint64(node.MemoryMiB)
+	}
+	for _, guest := range strangers(inv, found) {
+		if guest.Node == host && guest.Status == "running" {
+			sum += guest.MemoryBytes >> 20
+		}
+	}
+	return sum
+}
+
+func gib(mib uint64) float64 { return float64(mib) / 1024 }
+
+// sharedThreads is how many cores of VMs one thread of the host may bear: more than one is normal, since VMs rarely work all
+// at once, but etcd suffers where many do.
+const sharedThreads = 3
+
+func checkCores(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	for _, name := range onlineHosts(inv, found) {
+		capacity := found.Hosts[name].Capacity
+		if capacity.Err != nil {
+			continue // said by the rule of the memory
+		}
+		mark := len(s.checks)
+		threads, sum := capacity.Value.Threads, 0
+		for _, node := range inv.Nodes.OnHost(name) {
+			cores := node.Sockets * node.Cores
+			sum += cores
+			// qemu-server refuses to start it: "MAX %d vcpus allowed per VM on this node" (QemuServer.pm, config_to_command).
+			if cores > threads {
+				s.fail("cores", fmt.Sprintf("set cores to %d or less", threads), "%s has %d cores, and %s only %d threads: it would not start", node.Name, cores, name, threads)
+			}
+		}
+		switch {
+		case sum > sharedThreads*threads:
+			s.warn("cores", "set cores lower, or put nodes on another host", "the nodes on %s have %d cores together, on %d threads", name, sum, threads)
+		case s.sound(mark):
+			s.ok("cores", "the nodes on %s have %d cores, the host %d threads", name, sum, threads)
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// checkFactory asks whether the schematic can be resolved and its ISO be fetched. Where every template stands already,
+// nothing is fetched, and a factory that is away harms nobody.
+func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	talos := inv.Cluster.Talos
+	factory := found.Factory
+	away := s.fail
+	if templatesStand(inv, found) {
+		away = s.warn
+	}
+	mark := len(s.checks)
+	switch {
+	case factory.Versions.Err != nil:
+		away("factory", "see that this machine reaches it, or set em-infra:imageFactoryUrl", "the Image Factory at %s does not answer (%s)", factory.URL, factory.Versions.Err)
+	case !slices.Contains(factory.Versions.Value, talos.Version.String()):
+		s.fail("factory", "choose a version that "+strings.TrimSuffix(factory.URL, "/")+"/versions lists", "the Image Factory at %s has no Talos %s", factory.URL, talos.Version)
+	case factory.Extensions.Err != nil:
+		away("factory", "try again later", "the Image Factory at %s does not tell its extensions (%s)", factory.URL, factory.Extensions.Err)
+	default:
+		if absent := without(talos.Schematic.Extensions, factory.Extensions.Value); len(absent) > 0 {
+			s.fail("factory", "correct talos.schematic.extensions", "the Image Factory at %s has no extension %s for Talos %s", factory.URL, listed(absent), talos.Version)
+		}
+	}
+	for _, name := range onlineHosts(inv, found) {
+		if err := found.Hosts[name].FactoryErr; err != nil {
+			away("factory", "see the host's DNS and gateway in its network settings", "%s does not reach the Image Factory at %s (%s)", name, factory.URL, err)
+		}
+	}
+	if s.sound(mark) {
+		s.ok("factory", "the Image Factory at %s has Talos %s, and is reached from the host", factory.URL, talos.Version)
+	}
+}
+
+func templatesStand(inv *inventory.Inventory, found Snapshot) bool {
+	return !slices.ContainsFunc(hostNames(inv), func(host string) bool {
+		vmid := inv.Cluster.TemplateVMID(host)
+		return templateVersion(found.Configs[vmid].Value) != inv.Cluster.Talos.Version.String()
+	})
+}

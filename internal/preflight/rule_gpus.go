@@ -1,0 +1,183 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+func checkGPUs(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	for _, name := range onlineHosts(inv, found) {
+		host := found.Hosts[name]
+		workers := inv.Nodes.OnHost(name).GPUWorkers()
+		if host.Devices.Err != nil || host.Mappings.Err != nil {
+			if len(workers) > 0 {
+				s.unread("gpu", "the PCI devices of "+name, firstError(host.Devices.Err, host.Mappings.Err))
+			}
+			continue
+		}
+		g := gpuHost{sheet: s, name: name, Host: host, strangers: strangers(inv, found), configs: found.Configs}
+		for _, worker := range workers {
+			for _, gpu := range worker.GPUs {
+				g.check(worker, gpu)
+			}
+		}
+		g.mappingsSuffice(workers)
+		g.offer(workers)
+	}
+}
+
+func firstError(errs ...error) error {
+	return errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
+}
+
+// gpuHost is a host whose devices are judged.
+type gpuHost struct {
+	*sheet
+	Host
+	name      string
+	strangers []pve.Guest
+	configs   map[int]Reading[pve.GuestConfig]
+}
+
+// check judges one GPU of a worker.
+func (g gpuHost) check(worker inventory.Node, gpu inventory.GPU) {
+	if gpu.Mapping != "" {
+		g.checkMapping(worker, gpu.Mapping)
+		return
+	}
+	device, there := deviceAt(g.Devices.Value, string(gpu.BDF))
+	switch facts := differs(gpu, device); {
+	case !there:
+		g.fail("gpu", g.choices(), "PCI %s of %s is not on %s", gpu.BDF, worker.Name, g.name)
+	case device.IOMMUGroup < 0:
+		g.iommuOff(device)
+	case len(facts) > 0:
+		g.fail("gpu", gpuLine(device), "PCI %s on %s has %s", gpu.BDF, g.name, strings.Join(facts, " and "))
+	default:
+		g.free(device)
+	}
+}
+
+// choices are the lines for what could be passed through instead.
+func (g gpuHost) choices() string {
+	var lines []string
+	for _, device := range gpusOn(g.Devices.Value) {
+		lines = append(lines, gpuLine(device))
+	}
+	if len(lines) == 0 {
+		return fmt.Sprintf("look with `lspci -Dnn` on %s: it shows no GPU to Proxmox VE", g.name)
+	}
+	return strings.Join(lines, "  or  ")
+}
+
+func (g gpuHost) iommuOff(device pve.PCIDevice) {
+	g.fail("gpu", fmt.Sprintf("turn on VT-d or AMD-Vi in the firmware of %s, with an Intel processor add intel_iommu=on to its kernel's command line, then reboot it", g.name),
+		"PCI %s on %s is in no IOMMU group: the IOMMU is off", device.Address, g.name)
+}
+
+func (g gpuHost) checkMapping(worker inventory.Node, name string) {
+	at := slices.IndexFunc(g.Mappings.Value, func(mapping pve.Mapping) bool { return mapping.ID == name })
+	if at < 0 {
+		g.fail("gpu", "name another mapping, or paste "+g.choices(), "mapping %s of %s is not in Proxmox VE, or the token may not use it", name, worker.Name)
+		return
+	}
+	mapping := g.Mappings.Value[at]
+	addresses := mappedOn(mapping, g.name)
+	if len(addresses) == 0 {
+		g.fail("gpu", "add a device of that host to it under Datacenter, Resource Mappings", "mapping %s has no device on %s", name, g.name)
+		return
+	}
+	for _, finding := range mapping.Checks {
+		if finding.Severity == "error" {
+			g.fail("gpu", "correct it under Datacenter, Resource Mappings", "mapping %s does not fit %s: %s", name, g.name, strings.TrimSpace(finding.Message))
+			return
+		}
+	}
+	for _, address := range addresses {
+		if device, there := deviceAt(g.Devices.Value, address); there && device.IOMMUGroup < 0 {
+			g.iommuOff(device)
+		} else if there {
+			g.free(device)
+		}
+	}
+}
+
+// mappingsSuffice counts: of a mapping, every GPU that names it takes another device.
+func (g gpuHost) mappingsSuffice(workers inventory.Nodes) {
+	uses := map[string]int{}
+	for _, worker := range workers {
+		for _, gpu := range worker.GPUs {
+			uses[gpu.Mapping]++
+		}
+	}
+	for _, mapping := range g.Mappings.Value {
+		if has := len(mappedOn(mapping, g.name)); has > 0 && uses[mapping.ID] > has {
+			g.fail("gpu", "add devices to it under Datacenter, Resource Mappings, or remove GPUs from nodes.yaml",
+				"mapping %s has %s on %s, and %d are asked for", mapping.ID, counted(has, "device"), g.name, uses[mapping.ID])
+		}
+	}
+}
+
+// free judges whether a device can be taken: alone in its group, and nobody else's.
+func (g gpuHost) free(device pve.PCIDevice) {
+	mark := len(g.checks)
+	for _, other := range g.Devices.Value {
+		if other.IOMMUGroup == device.IOMMUGroup && slot(other.Address) != slot(device.Address) {
+			g.fail("gpu", "put the card into another slot of the host, or turn on ACS in its firmware",
+				"PCI %s on %s shares IOMMU group %d with %s (%s %s)", device.Address, g.name, device.IOMMUGroup, other.Address, other.VendorName, other.DeviceName)
+		}
+	}
+	for _, guest := range g.holders(device) {
+		remedy := fmt.Sprintf("remove its hostpci from %s, or choose another device", described(guest))
+		if guest.Status == "running" {
+			g.fail("gpu", remedy, "PCI %s on %s is in use by %s", device.Address, g.name, described(guest))
+		} else {
+			g.warn("gpu", remedy, "PCI %s on %s is given to %s too, which is off", device.Address, g.name, described(guest))
+		}
+	}
+	if g.sound(mark) {
+		g.ok("gpu", "PCI %s on %s is %s %s and free", device.Address, g.name, device.VendorName, device.DeviceName)
+	}
+}
+
+// holders are the other guests of the host that a device is given to, directly or by a mapping.
+func (g gpuHost) holders(device pve.PCIDevice) []pve.Guest {
+	return slices.DeleteFunc(slices.Clone(g.strangers), func(guest pve.Guest) bool {
+		addresses, mappings := passed(g.configs[guest.VMID].Value)
+		for _, mapping := range g.Mappings.Value {
+			if slices.Contains(mappings, mapping.ID) {
+				addresses = append(addresses, mappedOn(mapping, g.name)...)
+			}
+		}
+		holds := slices.ContainsFunc(addresses, func(address string) bool { return covers(address, device.Address) })
+		return guest.Node != g.name || !holds
+	})
+}
+
+// offer shows the GPUs that no node has yet, each with the line that takes it.
+func (g gpuHost) offer(workers inventory.Nodes) {
+	var taken []string
+	for _, worker := range workers {
+		for _, gpu := range worker.GPUs {
+			taken = append(taken, string(gpu.BDF))
+			for _, mapping := range g.Mappings.Value {
+				if mapping.ID == gpu.Mapping && gpu.Mapping != "" {
+					taken = append(taken, mappedOn(mapping, g.name)...)
+				}
+			}
+		}
+	}
+	for _, device := range gpusOn(g.Devices.Value) {
+		if slices.Contains(taken, device.Address) || device.IOMMUGroup < 0 || len(g.holders(device)) > 0 {
+			continue
+		}
+		g.add(Check{
+			Name: "gpu", Result: OK, Remedy: gpuLine(device),
+			Sentence: fmt.Sprintf("PCI %s on %s is %s %s, and no node has it", device.Address, g.name, device.VendorName, device.DeviceName),
+		})
+	}
+}

@@ -1,0 +1,77 @@
+package preflight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// checkPrivileges holds what the token may do against what the role for the release allows, path by path (F12, F13).
+func checkPrivileges(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	release, err := role.ParseRelease(found.Version.Value)
+	if err != nil {
+		return // said by the rule of the version
+	}
+	missing := map[string][]string{}
+	var order []string
+	for _, need := range needs(inv) {
+		has := found.Privileges[need.path]
+		if has.Err != nil {
+			s.unread("privileges", "what the token may do on "+need.path, has.Err)
+			return
+		}
+		lacking := without(need.privilegesIn(release), slices.Concat(has.Value, found.Privileges[need.pool].Value))
+		if len(lacking) == 0 {
+			continue
+		}
+		// What is missing in the same way on many paths is one finding.
+		key := strings.Join(lacking, " ")
+		if missing[key] == nil {
+			order = append(order, key)
+		}
+		if !slices.Contains(missing[key], need.path) {
+			missing[key] = append(missing[key], need.path)
+		}
+	}
+	for _, privileges := range order {
+		s.fail("privileges", grantLine(privileges, missing[privileges], found.Token),
+			"token %s lacks %s on %s", found.Token, strings.ReplaceAll(privileges, " ", ", "), listed(missing[privileges]))
+	}
+	if len(order) == 0 {
+		s.ok("privileges", "token %s has what the plan needs", found.Token)
+	}
+}
+
+// grantLine gives the role where it is missing; a role that lacks something itself is mended by what `em-infra role` prints.
+func grantLine(privileges string, paths []string, token string) string {
+	user, _, _ := strings.Cut(token, "!")
+	if len(paths) > 1 {
+		return fmt.Sprintf("as root on the host, what `em-infra role` prints; it gives %s to %s", privileges, user)
+	}
+	return fmt.Sprintf("as root on the host: pveum acl modify %s --users %s --roles %s; what the role itself lacks, `em-infra role` tells", paths[0], user, role.Name)
+}
+
+// without are the words that are not among others, in their order.
+func without(words, others []string) []string {
+	var rest []string
+	for _, word := range words {
+		if !slices.Contains(others, word) && !slices.Contains(rest, word) {
+			rest = append(rest, word)
+		}
+	}
+	return rest
+}
+
+// longestList is how much of a list a sentence bears.
+const longestList = 6
+
+// listed is a list in words, cut off where it gets long.
+func listed(words []string) string {
+	if len(words) > longestList {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:longestList], ", "), len(words)-longestList)
+	}
+	return strings.Join(words, ", ")
+}

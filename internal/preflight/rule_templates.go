@@ -1,0 +1,68 @@
+package preflight
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// isoVersion is the version in the name of the ISO that a template boots from (components/image.go).
+var isoVersion = regexp.MustCompile(`iso/talos-(v[^/,]+?)-nocloud-`)
+
+func checkTemplates(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	if found.Guests.Err != nil {
+		return // said by the rule of the VMIDs
+	}
+	for _, host := range onlineHosts(inv, found) {
+		vmid := inv.Cluster.TemplateVMID(host)
+		guest, there := found.guest(vmid)
+		if !there {
+			s.ok("template", "template %d is not on %s yet: up makes it", vmid, host)
+			continue
+		}
+		checkTemplate(s, inv, host, guest, found.Configs[vmid])
+	}
+}
+
+func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Guest, config Reading[pve.GuestConfig]) {
+	wanted := inv.Cluster.Talos.Version.String()
+	version := templateVersion(config.Value)
+	switch {
+	case isOurTemplate(inv, guest) && guest.Node == host && !bool(guest.Template):
+		s.ok("template", "%s is half made by a run before: up goes on from there", described(guest))
+	case !bool(guest.Template) || guest.Node != host:
+		s.fail("template", "set another proxmox.template.vmid, or perHost for a further host", "VMID %d of the template on %s is taken by %s", guest.VMID, host, described(guest))
+	case config.Err != nil:
+		s.unread("template", described(guest), config.Err)
+	case version == "":
+		s.fail("template", "set another proxmox.template.vmid, or delete that template", "%s is not one of ours: no Talos ISO is in its drive", described(guest))
+	case version != wanted:
+		s.ok("template", "%s is of Talos %s: up replaces it by one of %s, running nodes stay as they are", described(guest), version, wanted)
+	default:
+		s.ok("template", "%s is of Talos %s", described(guest), version)
+	}
+}
+
+func isOurTemplate(inv *inventory.Inventory, guest pve.Guest) bool {
+	return guest.Type == qemu && guest.Name == inv.Cluster.TemplateName()
+}
+
+// templateVersion is the version of Talos whose ISO is in a template's drive, empty without one.
+func templateVersion(config pve.GuestConfig) string {
+	var versions []string
+	for key, drive := range config {
+		if !strings.Contains(drive, "media=cdrom") || strings.HasPrefix(key, "unused") {
+			continue
+		}
+		if match := isoVersion.FindStringSubmatch(drive); match != nil {
+			versions = append(versions, match[1])
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	return slices.Min(versions)
+}

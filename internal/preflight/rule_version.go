@@ -1,0 +1,39 @@
+package preflight
+
+import (
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// The releases of Proxmox VE that this project is made for: bridges ask for SDN.Use since 8, and what comes after 9 is not
+// known yet.
+var (
+	firstRelease = role.Release{Major: 8}
+	endReleases  = role.Release{Major: 10}
+)
+
+// unreachable is the one finding about a host that does not answer. What to do stands behind the last colon.
+func unreachable(s *sheet, err error) {
+	sentence, remedy := err.Error(), ""
+	if at := strings.LastIndex(sentence, ": "); at >= 0 {
+		sentence, remedy = sentence[:at], sentence[at+2:]
+	}
+	s.fail("version", remedy, "%s", sentence)
+}
+
+func checkVersion(s *sheet, _ *inventory.Inventory, found Snapshot) {
+	release, err := role.ParseRelease(found.Version.Value)
+	switch {
+	case err != nil:
+		s.warn("version", "see that the endpoint is that of Proxmox VE", "%s says that it is Proxmox VE %q", found.Endpoint, found.Version.Value)
+	case release.Before(firstRelease):
+		s.fail("version", "upgrade the host to Proxmox VE 8.4 or 9", "Proxmox VE %s at %s is too old", found.Version.Value, found.Endpoint)
+	case !release.Before(endReleases):
+		s.warn("version", "rehearse first, and look for a newer em-infra", "Proxmox VE %s at %s is newer than this program knows", found.Version.Value, found.Endpoint)
+	default:
+		s.ok("version", "Proxmox VE %s answers at %s (%s)", found.Version.Value, found.Endpoint, found.Took.Round(time.Millisecond))
+	}
+}

@@ -1,0 +1,34 @@
+package preflight
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// checkVMIDs looks for VMIDs that something else has: nothing reserves them between a look and a creation (F20), and a
+// machine that another hand has moved would be moved back or made anew (F23).
+func checkVMIDs(s *sheet, inv *inventory.Inventory, found Snapshot) {
+	if found.Guests.Err != nil {
+		s.unread("vmid", "the list of VMs", found.Guests.Err)
+		return
+	}
+	mark := len(s.checks)
+	ours := 0
+	for _, node := range inv.Nodes {
+		guest, there := found.guest(node.VMID)
+		switch {
+		case !there:
+		case !isOurs(guest, node):
+			s.fail("vmid", fmt.Sprintf("give %s another vmid in nodes.yaml", node.Name), "VMID %d of %s is taken by %s", node.VMID, node.Name, described(guest))
+		case guest.Node != node.Host:
+			s.warn("vmid", fmt.Sprintf("set host: %s for it in nodes.yaml, or migrate it back", guest.Node),
+				"VM %d (%s) stands on %s, not on %s: a run would move it", node.VMID, node.Name, guest.Node, node.Host)
+		default:
+			ours++
+		}
+	}
+	if s.sound(mark) {
+		s.ok("vmid", "%s: %d free, %d ours", counted(len(inv.Nodes), "VMID"), len(inv.Nodes)-ours, ours)
+	}
+}

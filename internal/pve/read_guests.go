@@ -1,0 +1,42 @@
+package pve
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+)
+
+// Guest is a virtual machine or a container, anywhere in the cluster.
+type Guest struct {
+	VMID int    `json:"vmid"`
+	Name string `json:"name"`
+	Node string `json:"node"`
+	// Type is qemu or lxc.
+	Type        string `json:"type"`
+	Status      string `json:"status"`
+	Template    Flag   `json:"template"`
+	MemoryBytes uint64 `json:"maxmem"`
+}
+
+// Guests that the token may see.
+func (r Reader) Guests(ctx context.Context) (guests []Guest, err error) {
+	return guests, r.get(ctx, &guests, "/cluster/resources", "type", "vm")
+}
+
+// GuestConfig is the configuration of a guest: the text of each of its settings, such as net0.
+type GuestConfig map[string]string
+
+// GuestConfig reads the configuration of a guest.
+func (r Reader) GuestConfig(ctx context.Context, guest Guest) (GuestConfig, error) {
+	answer := map[string]json.RawMessage{}
+	err := r.get(ctx, &answer, nodePath(guest.Node, guest.Type+"/"+strconv.Itoa(guest.VMID)+"/config"))
+	config := make(GuestConfig, len(answer))
+	for key, value := range answer {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value) // a number
+		}
+		config[key] = text
+	}
+	return config, err
+}

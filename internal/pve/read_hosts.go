@@ -1,0 +1,99 @@
+package pve
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Node is a host of the Proxmox VE cluster.
+type Node struct {
+	Name string `json:"node"`
+	// Status is online, offline or unknown.
+	Status string `json:"status"`
+}
+
+// Nodes of the cluster.
+func (r Reader) Nodes(ctx context.Context) (nodes []Node, err error) {
+	return nodes, r.get(ctx, &nodes, "/nodes")
+}
+
+// Capacity is what a host has.
+type Capacity struct {
+	Threads     int
+	MemoryBytes uint64
+}
+
+// Capacity of a host.
+func (r Reader) Capacity(ctx context.Context, node string) (Capacity, error) {
+	var answer struct {
+		CPUInfo struct {
+			CPUs int `json:"cpus"`
+		} `json:"cpuinfo"`
+		Memory struct {
+			Total uint64 `json:"total"`
+		} `json:"memory"`
+	}
+	err := r.get(ctx, &answer, nodePath(node, "status"))
+	return Capacity{Threads: answer.CPUInfo.CPUs, MemoryBytes: answer.Memory.Total}, err
+}
+
+// Time is the clock of a host, in whole seconds.
+func (r Reader) Time(ctx context.Context, node string) (time.Time, error) {
+	var answer struct {
+		Time int64 `json:"time"`
+	}
+	err := r.get(ctx, &answer, nodePath(node, "time"))
+	return time.Unix(answer.Time, 0), err
+}
+
+// Storage is a storage as one host has it.
+type Storage struct {
+	Name string `json:"storage"`
+	// Content are the content types that it is configured for, as in images,iso.
+	Content string `json:"content"`
+	// Active is false when the host cannot reach it.
+	Active Flag `json:"active"`
+	Shared Flag `json:"shared"`
+	// AvailableBytes are free.
+	AvailableBytes uint64 `json:"avail"`
+}
+
+// Storages of a host that the token may see.
+func (r Reader) Storages(ctx context.Context, node string) (storages []Storage, err error) {
+	return storages, r.get(ctx, &storages, nodePath(node, "storage"), "enabled", "1")
+}
+
+// Bridge is what a network card of a VM can be attached to: a Linux or Open vSwitch bridge, or a virtual network.
+type Bridge struct {
+	Name string `json:"iface"`
+	// Type is bridge, OVSBridge or vnet.
+	Type string `json:"type"`
+	// VLANAware is true for a Linux bridge that takes tagged cards by itself.
+	VLANAware Flag `json:"bridge_vlan_aware"`
+	// Ports of a Linux bridge.
+	Ports string `json:"bridge_ports"`
+}
+
+// Bridges of a host that the token may use.
+func (r Reader) Bridges(ctx context.Context, node string) (bridges []Bridge, err error) {
+	return bridges, r.get(ctx, &bridges, nodePath(node, "network"), "type", "any_bridge")
+}
+
+// unreachedText is how the host's client reports a server that it cannot reach, as a status of its own (LWP::Protocol::http).
+var unreachedText = regexp.MustCompile(`500 Can't connect to [^(']*\(?([^')]*)`)
+
+// Reaches asks a host to ask a server. The error says why the server is not reached; an answer, even of failure, is one.
+func (r Reader) Reaches(ctx context.Context, node, location string) error {
+	var answer struct{}
+	err := r.get(ctx, &answer, nodePath(node, "query-url-metadata"), "url", location)
+	if err == nil || !strings.Contains(err.Error(), "invalid server response") {
+		return err
+	}
+	if reason := unreachedText.FindStringSubmatch(err.Error()); reason != nil {
+		return errors.New(reason[1])
+	}
+	return nil
+}

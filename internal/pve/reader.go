@@ -1,0 +1,84 @@
+package pve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/luthermonson/go-proxmox"
+)
+
+// Reader looks at a Proxmox VE host, or cluster of hosts, and changes nothing. Its methods may be called at the same time.
+type Reader struct{ client *proxmox.Client }
+
+// NewReader reads at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
+func NewReader(c Connection) (Reader, error) {
+	client, err := c.Client()
+	return Reader{client: client}, err
+}
+
+// ErrForbidden says that the token may not read something.
+var ErrForbidden = errors.New("the token may not read it")
+
+// get reads one object of the API. The error is one sentence without the URL.
+func (r Reader) get(ctx context.Context, into any, path string, query ...string) error {
+	if len(query) > 0 {
+		values := url.Values{}
+		for i := 0; i+1 < len(query); i += 2 {
+			values.Set(query[i], query[i+1])
+		}
+		path += "?" + values.Encode()
+	}
+	err := r.client.Get(ctx, path, into)
+	var request *url.Error
+	switch {
+	case err == nil:
+		return nil
+	case proxmox.IsNotAuthorized(err):
+		return ErrForbidden
+	case errors.As(err, &request):
+		return request.Err
+	default:
+		return errors.New(strings.TrimPrefix(err.Error(), "500 "))
+	}
+}
+
+// Flag is a yes or no, which the API writes as 1 or 0, as a text of one of these, or as true or false.
+type Flag bool
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (f *Flag) UnmarshalJSON(text []byte) error {
+	switch word := strings.Trim(string(text), `"`); word {
+	case "1", "true":
+		*f = true
+	case "0", "false", "", "null":
+		*f = false
+	default:
+		return fmt.Errorf("%s is neither 1 nor 0", word)
+	}
+	return nil
+}
+
+func nodePath(node, rest string) string { return "/nodes/" + url.PathEscape(node) + "/" + rest }
+
+// loud makes errors of the statuses that the library takes for answers without data, such as 596 for a host that cannot be
+// reached.
+type loud struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (l loud) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.RoundTripper.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	switch code := response.StatusCode; {
+	case code < http.StatusMultipleChoices, code == http.StatusBadRequest, code == http.StatusUnauthorized,
+		code == http.StatusForbidden, code == http.StatusInternalServerError, code == http.StatusNotImplemented:
+		return response, nil
+	}
+	response.Body.Close()
+	return nil, errors.New(response.Status)
+}

@@ -1,0 +1,41 @@
+package role
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Token names an API token: the user that it belongs to, and its own name.
+type Token struct{ User, Name string }
+
+// DefaultToken is the one that the documentation makes.
+var DefaultToken = Token{User: "em-infra@pve", Name: "operator"}
+
+// ParseToken reads USER@REALM!NAME; what follows a = is left out, so that the secret of a whole token goes no further.
+func ParseToken(text string) (Token, error) {
+	id, _, _ := strings.Cut(text, "=")
+	user, name, found := strings.Cut(id, "!")
+	if !found || name == "" || !strings.Contains(user, "@") {
+		return Token{}, fmt.Errorf("the token has not the form USER@REALM!NAME: write one like %s", DefaultToken)
+	}
+	return Token{User: user, Name: name}, nil
+}
+
+// String is USER@REALM!NAME.
+func (t Token) String() string { return t.User + "!" + t.Name }
+
+// Commands make the role, the user, the token and their permissions on a host of the release, in this order, as root. The
+// token is not separated from its user, which has nothing but the role: one entry then says all that it may do. The entry
+// is on /, since Sys.Modify is asked for on that very path.
+func Commands(release Release, token Token) []string {
+	return []string{
+		roleCommand("add", release),
+		"pveum user add " + token.User,
+		"pveum acl modify / --users " + token.User + " --roles " + Name,
+		fmt.Sprintf("pveum user token add %s %s --privsep 0", token.User, token.Name),
+	}
+}
+
+func roleCommand(verb string, release Release) string {
+	return fmt.Sprintf(`pveum role %s %s --privs "%s"`, verb, Name, strings.Join(Privileges(release), " "))
+}
