@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -36,11 +35,44 @@ func (v *ChartVersion) UnmarshalText(text []byte) error {
 // Values are the values of a Helm chart, as YAML text. Empty Values are none.
 type Values string
 
-// Map is the values as data.
+// Map is the values as data: mappings with text as keys, lists, text, numbers and truth values.
 func (v Values) Map() (map[string]any, error) {
 	values := map[string]any{}
-	err := yaml.Unmarshal([]byte(v), &values)
+	if v == "" {
+		return values, nil
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(v), &document); err != nil {
+		return nil, err
+	}
+	if err := plain(document.Content[0]); err != nil {
+		return nil, err
+	}
+	err := document.Decode(&values)
 	return values, err
+}
+
+// plain makes text of dates, as Helm does, and refuses what would not reach the chart as it is written.
+func plain(node *yaml.Node) error {
+	if node.Kind == yaml.MappingNode {
+		for at := 0; at < len(node.Content); at += 2 {
+			if name := node.Content[at]; name.ShortTag() != "!!str" {
+				return &strictyaml.Fault{What: "has a key that is no text", Rule: "charts have none", Got: name.Value, Do: "put it in quotes"}
+			}
+		}
+	}
+	switch node.ShortTag() {
+	case "!!timestamp":
+		node.Tag = "!!str"
+	case "!!null":
+		return &strictyaml.Fault{What: "has a null", Rule: "the engine drops it before Helm sees it", Do: "give a value or remove the key"}
+	}
+	for _, inner := range node.Content {
+		if err := plain(inner); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // UnmarshalYAML keeps a mapping as its text.
@@ -56,16 +88,14 @@ func (v *Values) UnmarshalYAML(node *yaml.Node) error {
 		return err
 	}
 	*v = Values(text)
-	if _, err := v.Map(); err != nil {
-		return &strictyaml.Fault{What: "are no values of a chart", Rule: shortened(err.Error()), Do: "write text as keys"}
-	}
-	return nil
+	_, err = v.Map()
+	return err
 }
 
 // MarshalYAML is the mapping that the values were read from.
 func (v Values) MarshalYAML() (any, error) {
 	var document yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader([]byte(v))).Decode(&document); err != nil {
+	if err := yaml.Unmarshal([]byte(v), &document); err != nil {
 		return nil, fmt.Errorf("write values: %w", err)
 	}
 	return document.Content[0], nil

@@ -7,10 +7,16 @@ import (
 )
 
 // Interval is a time between two repetitions, written as 30s, 10m or 1h30m. The zero Interval is none.
-type Interval struct{ text string }
+type Interval struct {
+	text     string
+	duration time.Duration
+}
 
 // String is the interval as it is written in the inventory.
 func (i Interval) String() string { return i.text }
+
+// Duration is the interval as a length of time.
+func (i Interval) Duration() time.Duration { return i.duration }
 
 // MarshalText is String.
 func (i Interval) MarshalText() ([]byte, error) { return []byte(i.text), nil }
@@ -23,6 +29,6 @@ func (i *Interval) UnmarshalText(text []byte) error {
 	if err != nil || duration < least {
 		return &strictyaml.Fault{What: "is not an interval", Rule: "1s or more", Do: "write one like 10m"}
 	}
-	i.text = string(text)
+	i.text, i.duration = string(text), duration
 	return nil
 }
