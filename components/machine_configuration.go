@@ -58,6 +58,7 @@ func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
 		ServiceSubnets:                 args.ServiceSubnets,
 		CNI:                            args.CNI,
 		KubeProxyReplacement:           args.KubeProxyReplacement,
+		KubeletServingCertificates:     args.KubeletServingCertificates,
 		AllowSchedulingOnControlPlanes: args.AllowSchedulingOnControlPlanes,
 		Nameservers:                    args.Network.Nameservers,
 		TimeServers:                    args.Network.TimeServers,

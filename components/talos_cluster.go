@@ -23,6 +23,8 @@ type TalosCluster struct {
 	secrets   *machine.Secrets
 	rollout   *rollout
 	bootstrap *machine.Bootstrap
+	// args are what the cluster was made of, for what is installed into it.
+	args TalosClusterArgs
 }
 
 // NewTalosCluster makes a cluster. It returns an error when an argument is missing or cannot be.
@@ -31,7 +33,7 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 	if err != nil {
 		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
 	}
-	c := &TalosCluster{}
+	c := &TalosCluster{args: a}
 	if err := ctx.RegisterComponentResourceV2(typeTalosCluster, name, a.summary(), c, opts...); err != nil {
 		return nil, err
 	}
@@ -53,11 +55,11 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 		}
 	}
 	first := a.firstControlPlane()
-	firstReady, err := c.waitForNode(ctx, name, a, first, nil)
+	firstMember, err := c.addMembership(ctx, name, a, first)
 	if err != nil {
 		return err
 	}
-	if err := c.bootstrapOn(ctx, name, a.Machines[first], firstReady); err != nil {
+	if err := c.bootstrapOn(ctx, name, a.Machines[first], firstMember); err != nil {
 		return err
 	}
 	if err := c.addKubeconfig(ctx, name, a.Machines[first]); err != nil {
@@ -67,7 +69,7 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 		if i == first {
 			continue
 		}
-		if _, err := c.waitForNode(ctx, name, a, i, c.bootstrap); err != nil {
+		if _, err := c.addMembership(ctx, name, a, i, c.bootstrap); err != nil {
 			return err
 		}
 	}

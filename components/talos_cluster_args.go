@@ -43,6 +43,9 @@ type TalosClusterArgs struct {
 	// KubeProxyReplacement says that the CNI does what kube-proxy does, so that none is installed. Default: false. It is
 	// taken at bootstrap; later, kube-proxy has to be removed or installed by hand.
 	KubeProxyReplacement bool
+	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates, which somebody must approve.
+	// Default: false, they sign their own. A change is applied without a reboot.
+	KubeletServingCertificates bool
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool
 	// Network that the machines share. Required.

@@ -43,6 +43,8 @@ type Cluster struct {
 	CNI CNI
 	// KubeProxyReplacement says that the CNI does what kube-proxy does; Talos then installs none.
 	KubeProxyReplacement bool
+	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates.
+	KubeletServingCertificates bool
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes.
 	AllowSchedulingOnControlPlanes bool
 	// Nameservers answer the nodes' DNS queries.
@@ -67,6 +69,14 @@ func (c Cluster) advertisedSubnets() []string {
 		subnets = append(subnets, "!"+netip.PrefixFrom(c.VIP, c.VIP.BitLen()).String())
 	}
 	return subnets
+}
+
+// kubeletArgs are those of Talos' guide to metrics-server.
+func (c Cluster) kubeletArgs() map[string]string {
+	if !c.KubeletServingCertificates {
+		return nil
+	}
+	return map[string]string{"rotate-server-certificates": "true"}
 }
 
 func prefixStrings(prefixes []netip.Prefix) []string {

@@ -86,7 +86,8 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 			NameServers:       addrStrings(c.Nameservers),
 		},
 		MachineKubelet: &v1alpha1.KubeletConfig{
-			KubeletNodeIP: &v1alpha1.KubeletNodeIPConfig{KubeletNodeIPValidSubnets: c.advertisedSubnets()},
+			KubeletNodeIP:    &v1alpha1.KubeletNodeIPConfig{KubeletNodeIPValidSubnets: c.advertisedSubnets()},
+			KubeletExtraArgs: c.kubeletArgs(),
 		},
 		MachineTime:       &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
 		MachineNodeLabels: n.Labels,

@@ -74,11 +74,15 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 	}
 	storage.Volumes = []machineconfig.Volume{{Name: "models", Serial: "models"}, {Name: "scratch", Serial: "scratch"}}
 
+	addons := cluster("v1.12", vip)
+	addons.CNI, addons.KubeProxyReplacement, addons.KubeletServingCertificates = machineconfig.CNICilium, true, true
+
 	for _, test := range []struct {
 		name    string
 		cluster machineconfig.Cluster
 		node    machineconfig.Node
 	}{
+		{"control-plane-v1.12-cilium", addons, node("control-1", true)},
 		{"control-plane-v1.12-vip", cluster("v1.12", vip), node("control-1", true)},
 		{"control-plane-v1.12-dns", cluster("v1.12", netip.Addr{}), node("control-1", true)},
 		{"control-plane-v1.11-vip", cluster("v1.11", vip), node("control-1", true)},
