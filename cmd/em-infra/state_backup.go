@@ -18,8 +18,8 @@ func newStateBackupCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "backup --stack STACK",
 		Short: "Keep a copy of the state, its secrets encrypted as they are",
-		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up and destroy do so by themselves before they change
-anything. The newest %d copies stay.`, backup.DefaultKeep),
+		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up does so by itself before it changes anything and when
+it is done, destroy before. The newest %d copies stay.`, backup.DefaultKeep),
 		Example: "  em-infra state backup --stack k3s-dev",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -53,9 +54,9 @@ func newStateListCommand() *cobra.Command {
 
 func listBackups(out io.Writer, backups []backup.Backup) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tTAKEN (UTC)\tBEFORE\tSIZE")
+	fmt.Fprintln(table, "NAME\tTAKEN (UTC)\tMADE\tSIZE")
 	for _, b := range backups {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d KiB\n", b.Name, b.Taken.Format("2006-01-02 15:04:05"), b.Reason, (b.Bytes+1023)/1024)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d KiB\n", b.Name, b.Taken.Format("2006-01-02 15:04:05"), strings.ReplaceAll(b.Reason, "-", " "), (b.Bytes+1023)/1024)
 	}
 	return table.Flush()
 }

@@ -116,7 +116,7 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	if _, err := s.clearLocks(); err != nil {
 		return err
 	}
-	if _, err := s.backUp(ctx, "migrate"); err != nil {
+	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
 		return err
 	}
 	have, err := s.state.Export(ctx)

@@ -58,7 +58,10 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if err != nil {
 		return err
 	}
-	s.showRestore(chosen, backup.Compare(present, restored.Deployment))
+	fmt.Fprintf(s.out, " restore    %s\n", workspace.Nearby(chosen.Path))
+	if len(present.Resources) > 0 {
+		s.showDifference(backup.Compare(present, restored.Deployment))
+	}
 	if s.consent != "" {
 		if err := s.ask(ctx); err != nil {
 			return err
@@ -105,7 +108,7 @@ func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error
 	if err == nil {
 		var present *engine.Exported
 		if present, err = s.state.Read(text); err == nil {
-			_, err := s.backUp(ctx, "restore")
+			_, err := s.backUp(ctx, "before-restore")
 			return present.Deployment, err
 		}
 	}
@@ -122,8 +125,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-func (s *session) showRestore(chosen backup.Backup, difference backup.Difference) {
-	fmt.Fprintf(s.out, " restore    %s\n", workspace.Nearby(chosen.Path))
+func (s *session) showDifference(difference backup.Difference) {
 	for _, name := range difference.Forgotten {
 		fmt.Fprintf(s.out, " FORGET     %s was made after the backup: it stays where it is and is unknown from then on\n", name)
 	}

@@ -60,8 +60,8 @@ func TestSaveAndFind(t *testing.T) {
 func TestSaveTwiceInASecond(t *testing.T) {
 	t.Parallel()
 	store := backup.Store{Dir: t.TempDir()}
-	for range 11 {
-		_, err := store.Save(noon, "up", nil)
+	for turn := range 11 {
+		_, err := store.Save(noon, "up", []byte{byte(turn)})
 		require.NoError(t, err)
 	}
 	found := names(t, store)
@@ -70,11 +70,24 @@ func TestSaveTwiceInASecond(t *testing.T) {
 	require.Equal(t, "2026-11-21T12-00-00-up", found[10])
 }
 
+func TestWhatIsKeptAlreadyIsNotKeptAgain(t *testing.T) {
+	t.Parallel()
+	store := backup.Store{Dir: t.TempDir()}
+	first, err := store.Save(noon, "after-up", []byte("state"))
+	require.NoError(t, err)
+	again, err := store.Save(noon.Add(time.Hour), "before-up", []byte("state"))
+	require.NoError(t, err)
+	require.Equal(t, first, again)
+	changed, err := store.Save(noon.Add(2*time.Hour), "before-up", []byte("changed state"))
+	require.NoError(t, err)
+	require.Equal(t, "2026-11-21T14-00-00-before-up", changed.Name)
+}
+
 func TestTheOldestGoFirst(t *testing.T) {
 	t.Parallel()
 	store := backup.Store{Dir: t.TempDir(), Keep: 3}
 	for hour := range 5 {
-		_, err := store.Save(noon.Add(time.Duration(hour)*time.Hour), "up", nil)
+		_, err := store.Save(noon.Add(time.Duration(hour)*time.Hour), "up", []byte{byte(hour)})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"2026-11-21T16-00-00-up", "2026-11-21T15-00-00-up", "2026-11-21T14-00-00-up"}, names(t, store))
@@ -84,7 +97,7 @@ func TestTwentyStay(t *testing.T) {
 	t.Parallel()
 	store := backup.Store{Dir: t.TempDir()}
 	for i := range backup.DefaultKeep + 5 {
-		_, err := store.Save(noon.Add(time.Duration(i)*time.Second), "up", nil)
+		_, err := store.Save(noon.Add(time.Duration(i)*time.Second), "up", []byte{byte(i)})
 		require.NoError(t, err)
 	}
 	require.Len(t, names(t, store), 20)
@@ -96,8 +109,8 @@ func TestOtherFilesAreLeftAlone(t *testing.T) {
 	for i, name := range []string{"notes.txt", "copy of 2026-11-21T12-00-00-up.json", "new-123", "2026-11-21T12-00-00-.json"} {
 		require.NoError(t, os.WriteFile(filepath.Join(store.Dir, name), fmt.Appendf(nil, "%d", i), 0o600))
 	}
-	for range 2 {
-		_, err := store.Save(noon, "up", nil)
+	for turn := range 2 {
+		_, err := store.Save(noon, "up", []byte{byte(turn)})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []string{"2026-11-21T12-00-00-up-2"}, names(t, store))

@@ -42,6 +42,7 @@ type rehearsal struct {
 	stack     string
 	root      string
 	inventory string
+	env       []string // of its commands, beside that of the test
 }
 
 // newRehearsal copies the inventory of k3s-dev for a stack that the test has to itself, and removes all of it at the end.
@@ -95,7 +96,7 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	path, err := tool()
 	require.NoError(r.t, err)
 	command := exec.CommandContext(ctx, path, args...)
-	command.Dir = r.root
+	command.Dir, command.Env = r.root, append(os.Environ(), r.env...)
 	return command
 }
 

@@ -1,0 +1,166 @@
+package e2e_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EStateIsRestored: whatever happens to a state, a backup takes its place and the next preview finds nothing to do.
+func TestE2EStateIsRestored(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-state")
+	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), " backup     .lab/e2e-state/backups/")
+	older := r.newestBackup()
+	require.Contains(t, older, "-after-up")
+
+	for _, damage := range []struct{ name, refusal string }{
+		{"deleted", "the state of stack e2e-state is gone, but "},
+		{"corrupted", "the state of stack e2e-state cannot be read ("},
+		{"truncated", "the state of stack e2e-state cannot be read ("},
+	} {
+		r.damage(damage.name)
+		seen := len(r.calls())
+		refusal := r.mustRun(3, "up", "--lab", "--yes")
+		require.Contains(t, refusal, damage.refusal)
+		require.Contains(t, refusal, "`em-infra state restore --stack e2e-state")
+		require.Empty(t, writes(r.calls()[seen:]), "nothing is made once more")
+		r.mustRun(0, "state", "restore", "--lab", "--yes")
+		r.mustRun(0, "preview", "--lab", "--refresh")
+	}
+
+	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22}")
+	r.mustRun(0, "up", "--lab", "--yes")
+	newer := r.newestBackup()
+	output := r.mustRun(0, "state", "restore", "--lab", "--yes", "--from", older)
+	require.Contains(t, output, "FORGET     k3s-dev-worker-2-vm was made after the backup: it stays where it is")
+	require.Contains(t, r.mustRun(2, "preview", "--lab"), "k3s-dev-worker-2", "an older state does not know it")
+	r.mustRun(0, "state", "restore", "--lab", "--yes", "--from", newer)
+	r.mustRun(0, "preview", "--lab", "--refresh")
+	for _, write := range writes(r.calls()) {
+		require.False(t, strings.HasPrefix(write, "DELETE "), "nothing was deleted, not: %s", write)
+	}
+}
+
+// TestE2EStateIsRestoredWithPendingOperations: what a backup says was begun is settled on the host before the engine
+// forgets it.
+func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-state-pending")
+	r.killDuringClone()
+	require.NotEmpty(t, r.pending())
+	r.mustRun(0, "state", "unlock", "--lab")
+	require.Contains(t, r.mustRun(0, "state", "backup", "--lab"), "-by-hand.json")
+	r.damage("deleted")
+
+	output := r.mustRun(0, "state", "restore", "--lab", "--yes")
+	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")
+	require.Empty(t, r.pending())
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "preview", "--lab", "--refresh")
+}
+
+// TestE2EStateMovesToABucketAndBack: the cluster does not notice, and the passphrase stays what it was.
+func TestE2EStateMovesToABucketAndBack(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-bucket")
+	address := s3Server(t)
+	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
+	bucket := "s3://states?endpoint=http://" + address + "&use_path_style=true&region=us-east-1&disable_https=true"
+	r.mustRun(0, "up", "--lab", "--yes")
+	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi.e2e-bucket.yaml"))
+
+	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
+	require.NoFileExists(t, r.stateFile())
+	require.Contains(t, r.read(filepath.Join(r.dir(), "Pulumi.yaml")), "url: "+bucket)
+	require.Equal(t, stackFile, r.read(filepath.Join(r.dir(), "Pulumi.e2e-bucket.yaml")), "the salt of the passphrase, too")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", bucket), "the state is there already")
+	require.Contains(t, r.mustRun(3, "state", "unlock", "--lab"), "cannot be judged from here")
+	r.mustRun(0, "state", "unlock", "--lab", "--force")
+	r.mustRun(0, "up", "--lab", "--yes")
+
+	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", folder)
+	require.FileExists(t, r.stateFile())
+	r.mustRun(0, "preview", "--lab", "--refresh")
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "destroy", "--lab", "--yes")
+}
+
+func (r *rehearsal) stateFile() string {
+	return filepath.Join(r.dir(), "state", ".pulumi", "stacks", "em-infra", r.stack+".json")
+}
+
+// damage does to the state's file what happens to files.
+func (r *rehearsal) damage(how string) {
+	r.t.Helper()
+	whole := r.read(r.stateFile())
+	switch how {
+	case "deleted":
+		require.NoError(r.t, os.RemoveAll(filepath.Dir(r.stateFile())))
+	case "corrupted":
+		require.NoError(r.t, os.WriteFile(r.stateFile(), []byte(strings.ReplaceAll(whole, `"urn"`, `urn`)), 0o600))
+	case "truncated":
+		require.NoError(r.t, os.Truncate(r.stateFile(), int64(len(whole)/2)))
+	default:
+		r.t.Fatalf("no such damage: %s", how)
+	}
+}
+
+func (r *rehearsal) newestBackup() string {
+	r.t.Helper()
+	var backups []struct{ Name string }
+	require.NoError(r.t, json.Unmarshal([]byte(r.mustRun(0, "state", "list", "--lab", "--output", "json")), &backups))
+	require.NotEmpty(r.t, backups)
+	return backups[0].Name
+}
+
+// s3Server runs an S3 server with an empty bucket until the test ends, and returns its address.
+func s3Server(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "s3")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = "../s3"
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+
+	server := exec.Command(program)
+	stdin, err := server.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, server.Wait())
+	})
+	return firstLine(t, stdout)
+}
+
+// firstLine waits for what a program prints first.
+func firstLine(t *testing.T, stdout io.Reader) string {
+	t.Helper()
+	lines := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(stdout).ReadString('\n') // an end without a line fails the test below
+		lines <- strings.TrimSpace(line)
+	}()
+	select {
+	case line := <-lines:
+		require.NotEmpty(t, line)
+		return line
+	case <-time.After(time.Minute):
+		t.Fatal("the server said nothing for a minute")
+		return ""
+	}
+}

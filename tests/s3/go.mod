@@ -1,0 +1,14 @@
+// An S3 server for the tests that move a state into a bucket. A module of its own: the root's go.mod, which everybody who
+// embeds the components downloads, stays without it. gofakes3 rather than MinIO: it keeps a bucket in memory and brings a
+// tenth of the dependencies.
+module github.com/em-infra/em-infra/tests/s3
+
+go 1.26.0
+
+require github.com/johannesboyne/gofakes3 v1.2.0
+
+require (
+	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
+	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
+	golang.org/x/tools v0.8.0 // indirect
+)
