@@ -20,7 +20,7 @@ func newDestroyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := s.backUp(ctx, "destroy"); err != nil {
+			if _, err := s.backUp(ctx, "before-destroy"); err != nil {
 				return err
 			}
 			if err := s.recover(ctx, false); err != nil {
