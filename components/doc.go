@@ -12,7 +12,7 @@
 //	├── TalosNode                 one for each machine
 //	│   ├── vm.VirtualMachine     the clone
 //	│   └── machine.ConfigurationApply
-//	├── local.Command             one for each node: waits until its secure API answers
+//	├── local.Command             one for each node: its membership; waits until its secure API answers, and drains it when it goes
 //	├── machine.Bootstrap         etcd, on the first control plane, once
 //	└── cluster.Kubeconfig
 //

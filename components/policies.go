@@ -61,6 +61,16 @@ func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
 	)
 }
 
+// memberOf: a machine that is replaced leaves its cluster first and joins it again. One that goes leaves first too; when
+// the whole cluster goes, nobody is left to be drained, and no API needs to be alive (F24, F26).
+func memberOf(cluster, machine pulumi.Resource) pulumi.ResourceOption {
+	return pulumi.Composite(
+		pulumi.DependsOn([]pulumi.Resource{machine}),
+		pulumi.ReplaceWith([]pulumi.Resource{machine}),
+		pulumi.DeletedWith(cluster),
+	)
+}
+
 // childOf parents what belongs to a machine, with the machine's own protection if it has one; without one, the cluster's
 // is inherited.
 func (m Machine) childOf(c *TalosCluster) pulumi.ResourceOption {

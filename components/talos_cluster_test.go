@@ -97,7 +97,7 @@ func TestProtectionCoversAllThatBelongsToANode(t *testing.T) {
 		}
 	}
 	slices.Sort(protected)
-	require.Equal(t, []string{"k3s-dev-kept", "k3s-dev-kept-configuration", "k3s-dev-kept-ready", "k3s-dev-kept-vm"}, protected)
+	require.Equal(t, []string{"k3s-dev-kept", "k3s-dev-kept-configuration", "k3s-dev-kept-membership", "k3s-dev-kept-vm"}, protected)
 }
 
 func TestCredentialsAreSecret(t *testing.T) {
@@ -177,18 +177,22 @@ func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {
 		}
 	}
 	slices.Sort(endpoints)
-	require.Equal(t, []string{"192.168.20.11", "192.168.20.21"}, slices.Compact(endpoints))
+	require.Equal(t, []string{"192.168.20.11"}, slices.Compact(endpoints))
 }
 
-func TestReadinessWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
+func TestMembershipWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	gate := r.named(t, tokenCommand, "k3s-dev-worker-1-ready")
+	gate := r.named(t, tokenCommand, "k3s-dev-worker-1-membership")
 	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
+	require.Equal(t, "true", gate.Inputs["update"].StringValue(), "it never waits again")
 	require.NotContains(t, gate.Inputs, "triggers")
-	require.NotContains(t, gate.Inputs, "delete")
+	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-worker-1 --address 192.168.20.21 --drain-timeout 10m",
+		gate.Inputs["delete"].StringValue())
+	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-control-1 --address 192.168.20.11 --drain-timeout 10m --control-plane",
+		r.named(t, tokenCommand, "k3s-dev-control-1-membership").Inputs["delete"].StringValue())
 	require.True(t, gate.Inputs["environment"].ObjectValue()["EM_INFRA_TALOSCONFIG"].IsSecret())
 }
 

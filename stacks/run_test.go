@@ -98,8 +98,8 @@ func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 		if !inputs.DeepEquals(rehearsed.resources[name]) {
 			require.Contains(t, []string{
 				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
-				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-ready",
-				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-ready",
+				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership",
+				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership",
 			}, name)
 		}
 	}

@@ -2,9 +2,13 @@ package nodeops
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // connect makes a client of one node's own API, whatever endpoints the talosconfig names; nothing is dialled yet. The
@@ -19,4 +23,27 @@ func connect(ctx context.Context, talosconfig []byte, address string) (*client.C
 		return nil, ErrTalosconfig
 	}
 	return api, nil
+}
+
+// ask makes calls to one node's own API. The error is one clause about that node, without its name.
+func ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
+	api, err := connect(ctx, talosconfig, address)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
+	defer cancel()
+	err = calls(call, api)
+	_, answered := status.FromError(err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
+		return errors.New("its Talos API does not answer")
+	case answered:
+		return fmt.Errorf("its Talos API: %s", answerOf(err))
+	default:
+		return err
+	}
 }

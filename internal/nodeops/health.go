@@ -12,8 +12,6 @@ import (
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -145,23 +143,5 @@ func bootID(ctx context.Context, api *client.Client) (string, error) {
 
 // ask makes calls to one node's own API. The error is one clause about that node, without its name.
 func (h Health) ask(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
-	api, err := connect(ctx, h.Talosconfig, address)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
-	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
-	defer cancel()
-	err = calls(call, api)
-	_, answered := status.FromError(err)
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
-		return errors.New("its Talos API does not answer")
-	case answered:
-		return fmt.Errorf("its Talos API: %s", answerOf(err))
-	default:
-		return err
-	}
+	return ask(ctx, h.Talosconfig, address, calls)
 }

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"go.yaml.in/yaml/v3"
 
@@ -81,11 +80,7 @@ func (h Health) kubernetesNodes(ctx context.Context, changed rolling.Node) ([]ku
 func (h Health) nodesAt(ctx context.Context, address string) ([]kubernetesNode, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	var kubeconfig []byte
-	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
-		kubeconfig, err = api.Kubeconfig(ctx)
-		return err
-	})
+	kubeconfig, err := Kubeconfig(ctx, h.Talosconfig, address)
 	if err != nil {
 		return nil, err
 	}

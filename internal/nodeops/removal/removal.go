@@ -1,0 +1,114 @@
+// Package removal takes a worker out of a running cluster, before its machine is deleted.
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// Worker is the worker that is removed, and how.
+type Worker struct {
+	// Name of its Kubernetes Node.
+	Name string
+	// Address where its Talos API is reached.
+	Address string
+	// Talosconfig of the cluster's administrator, with control planes as endpoints. Secret.
+	Talosconfig []byte
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back. Default: 0, one try.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes the pods that are still held back then; without it the removal fails.
+	DeleteHeldBack bool
+	// Progress is told each step, and what was left out.
+	Progress io.Writer
+}
+
+const (
+	// aliveTimeout is how long a node may not answer before it counts as dead: a reboot takes less.
+	aliveTimeout = 3 * time.Minute
+	// resetTimeout covers the wiping of two partitions and the shutdown.
+	resetTimeout = 5 * time.Minute
+	// interval between two tries of anything.
+	interval = time.Second
+)
+
+// Run removes a worker: no new pods, the others moved, the node reset and turned off, its Node deleted. It may be run again
+// after a failure, and goes on where it was. A worker that is dead is not drained or reset: its pods end with its Node.
+// The error says what stands in the way and what to do; nothing was lost then.
+func (w Worker) Run(ctx context.Context) error {
+	api, err := w.kubernetes(ctx)
+	if err != nil {
+		return err
+	}
+	alive := w.isAlive(ctx)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("removing %s: %w", w.Name, context.Cause(ctx))
+	}
+	if !alive {
+		w.say("warning: %s is dead: it is removed without being drained or reset", w.Name)
+		return w.forget(ctx, api)
+	}
+	if err := w.drain(ctx, api); err != nil {
+		return err
+	}
+	w.reset(ctx)
+	return w.forget(ctx, api)
+}
+
+// isAlive gives a node that does not answer time for a reboot.
+func (w Worker) isAlive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, aliveTimeout)
+	defer cancel()
+	for !nodeops.IsAlive(ctx, w.Talosconfig, w.Address) {
+		if pause(ctx) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// reset makes the node forget the cluster. One that cannot be reset is not kept for that: its disk is deleted next.
+func (w Worker) reset(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
+	defer cancel()
+	if err := nodeops.Reset(ctx, w.Talosconfig, w.Address); err != nil {
+		w.say("warning: %s is not reset (%v); its disks go with its machine", w.Name, err)
+		return
+	}
+	w.say("%s is reset", w.Name)
+}
+
+// forget deletes the Node, if there is one.
+func (w Worker) forget(ctx context.Context, api kubernetes.Interface) error {
+	err := api.CoreV1().Nodes().Delete(ctx, w.Name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete Node %s: %w: run up again", w.Name, err)
+	}
+	w.say("%s is no longer a Node of the cluster", w.Name)
+	return nil
+}
+
+func (w Worker) say(format string, args ...any) {
+	fmt.Fprintf(w.Progress, format+"\n", args...)
+}
+
+// pause ends with the interval or with ctx, whose error it returns.
+func pause(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(interval):
+		return nil
+	}
+}
+
+// errNoAPI says what to do where nothing can be drained.
+var errNoAPI = errors.New("start a control plane, then run up again; to delete the whole cluster instead, run destroy")

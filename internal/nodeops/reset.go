@@ -1,0 +1,62 @@
+package nodeops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+)
+
+// Endpoints are the addresses that a talosconfig leads to. The error is [ErrTalosconfig].
+func Endpoints(talosconfig []byte) ([]string, error) {
+	config, err := clientconfig.FromBytes(talosconfig)
+	if err != nil || config.Contexts[config.Context] == nil || len(config.Contexts[config.Context].Endpoints) == 0 {
+		return nil, ErrTalosconfig
+	}
+	return config.Contexts[config.Context].Endpoints, nil
+}
+
+// Kubeconfig asks a control plane for an administrator's kubeconfig, secret.
+func Kubeconfig(ctx context.Context, talosconfig []byte, address string) (kubeconfig []byte, err error) {
+	err = ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+		kubeconfig, err = api.Kubeconfig(ctx)
+		return err
+	})
+	return kubeconfig, err
+}
+
+// Reset wipes what a node knows of its cluster, state and data, and turns it off. It returns when the node's API is gone.
+// The error says what the node answered; it wraps that of ctx when the node is still there at its end.
+func Reset(ctx context.Context, talosconfig []byte, address string) error {
+	err := ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+		return api.ResetGeneric(ctx, &machineapi.ResetRequest{SystemPartitionsToWipe: []*machineapi.ResetPartitionSpec{
+			{Label: constants.StatePartitionLabel, Wipe: true},
+			{Label: constants.EphemeralPartitionLabel, Wipe: true},
+		}})
+	})
+	if err != nil {
+		return err
+	}
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for IsAlive(ctx, talosconfig, address) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("its Talos API still answers: %w", context.Cause(ctx))
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// IsAlive says whether a node answers under the cluster's PKI.
+func IsAlive(ctx context.Context, talosconfig []byte, address string) bool {
+	return ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+		_, err := api.Version(ctx)
+		return err
+	}) == nil
+}
