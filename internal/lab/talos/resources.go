@@ -8,6 +8,7 @@ import (
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
@@ -61,8 +62,15 @@ func (s *system) publishMachine() error {
 	)
 }
 
+// publishExtensions lists those of the build, and the one by which the Image Factory says what it made the image from
+// (image-factory v0.6.9, internal/artifacts/schematic.go).
 func (s *system) publishExtensions() error {
-	for _, extension := range s.release.Extensions {
+	extensions := s.release.clone().Extensions
+	if s.release.Schematic != "" {
+		extensions = append(extensions, Extension{Name: constants.SchematicIDExtensionName, Version: s.release.Schematic})
+	}
+
+	for _, extension := range extensions {
 		r := runtime.NewExtensionStatus(runtime.NamespaceName, extension.Name)
 
 		if err := put(s, r, func(r *runtime.ExtensionStatus) {

@@ -1,0 +1,86 @@
+package nodeops
+
+import (
+	"context"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/image-factory/pkg/constants"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+)
+
+// Observation is what a node says of itself.
+type Observation struct {
+	// Talos is the release that runs, e.g. v1.12.4.
+	Talos string `json:"talos"`
+	// Schematic is the ID of the Image Factory's schematic that the running image was made from; empty when it was made
+	// elsewhere.
+	Schematic string `json:"schematic,omitempty"`
+	// Stage of its life, e.g. booting or running (talos, resources/runtime/machine_stage.go).
+	Stage string `json:"stage"`
+	// Unmet conditions keep the node from being ready at its stage, as in `services: kubelet not healthy`. None for a node
+	// that is ready.
+	Unmet []string `json:"unmet,omitempty"`
+	// Configuration is the machine configuration that the node runs with. Secret.
+	Configuration []byte `json:"-"`
+}
+
+// Observe asks one node, by its own API. The error is what it answered, in the middle of a sentence.
+func (h Health) Observe(ctx context.Context, address string) (Observation, error) {
+	var seen Observation
+	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+		version, err := api.Version(ctx)
+		if err != nil {
+			return err
+		}
+		for _, message := range version.GetMessages() {
+			seen.Talos = message.GetVersion().GetTag()
+		}
+		if err := seen.readStage(ctx, api.COSI); err != nil {
+			return err
+		}
+		if err := seen.readSchematic(ctx, api.COSI); err != nil {
+			return err
+		}
+		return seen.readConfiguration(ctx, api.COSI)
+	})
+	return seen, err
+}
+
+func (o *Observation) readStage(ctx context.Context, resources state.State) error {
+	status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, resources, runtime.MachineStatusID)
+	if err != nil {
+		return err
+	}
+	o.Stage = status.TypedSpec().Stage.String()
+	for _, condition := range status.TypedSpec().Status.UnmetConditions {
+		o.Unmet = append(o.Unmet, condition.Name+": "+condition.Reason)
+	}
+	return nil
+}
+
+// readSchematic finds the extension that the Image Factory adds to each of its images to say what they were made from
+// (image-factory v0.6.9, internal/artifacts/schematic.go).
+func (o *Observation) readSchematic(ctx context.Context, resources state.State) error {
+	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, resources)
+	if err != nil {
+		return err
+	}
+	for extension := range extensions.All() {
+		if metadata := extension.TypedSpec().Metadata; metadata.Name == constants.SchematicIDExtensionName {
+			o.Schematic = metadata.Version
+		}
+	}
+	return nil
+}
+
+func (o *Observation) readConfiguration(ctx context.Context, resources state.State) (err error) {
+	active, err := safe.StateGetByID[*config.MachineConfig](ctx, resources, config.ActiveID)
+	if err != nil {
+		return err
+	}
+	o.Configuration, err = active.Provider().Bytes()
+	return err
+}

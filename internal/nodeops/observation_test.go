@@ -1,0 +1,34 @@
+package nodeops_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	m, bundle := powerOn(t), secretsOf(t, ours)
+	health := nodeops.Health{Talosconfig: talosconfigOf(t, bundle, m.address)}
+	_, err := health.Observe(t.Context(), m.address.String())
+	require.ErrorContains(t, err, "its Talos API: ", "in maintenance mode it is nobody's node")
+
+	m.apply(bundle)
+	m.waitFor(talos.StageRunning)
+	seen, err := health.Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	require.Equal(t, "v1.12.4", seen.Talos)
+	require.Equal(t, "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba", seen.Schematic)
+	require.Equal(t, "booting", seen.Stage, "etcd waits for its bootstrap")
+	require.Contains(t, string(seen.Configuration), "type: controlplane")
+
+	m.bootstrap(bundle)
+	require.Eventually(t, func() bool {
+		seen, err := health.Observe(t.Context(), m.address.String())
+		return err == nil && seen.Stage == "running"
+	}, 30*time.Second, 20*time.Millisecond)
+}
