@@ -46,7 +46,8 @@ func describe(o Options) (Description, error) {
 	if o.TimeScale != nil {
 		d.TimeScale = *o.TimeScale
 	}
-	return d, nil
+	d.Seed = cmp.Or(o.Seed, d.Seed)
+	return d, d.Bears(o.Release)
 }
 
 // chooseDescription chooses one lab after the other, and writes each choice down before the next is made, so that two labs
@@ -68,6 +69,11 @@ func chooseDescription(o Options) (Description, error) {
 }
 
 func newDescription(o Options) (Description, error) {
+	if o.Release != "" {
+		if _, err := schema.Load(o.Release); err != nil {
+			return Description{}, err
+		}
+	}
 	network, err := chooseNetwork(o.Inventory, o.Dir)
 	if err != nil {
 		return Description{}, err
@@ -85,6 +91,8 @@ func newDescription(o Options) (Description, error) {
 		Factory:   netip.AddrPortFrom(loopback, ports[1]),
 		Token:     tokenID + "=" + strings.ToLower(rand.Text()),
 		TimeScale: pace.DefaultScale,
+		Release:   cmp.Or(o.Release, schema.Release84),
+		Seed:      cmp.Or(o.Seed, o.Stack),
 	}, nil
 }
 
@@ -117,7 +125,7 @@ func freePorts(count int, taken []uint16) ([]uint16, error) {
 
 func (d Description) token() proxmox.Token {
 	id, secret, _ := strings.Cut(d.Token, "=")
-	return proxmox.Token{ID: id, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(schema.Release84)}
+	return proxmox.Token{ID: id, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(d.Release)}
 }
 
 // selfSigned is a certificate such as a fresh Proxmox VE host shows: nobody trusts it.

@@ -1,12 +1,15 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 // Description is what a client of a lab needs to know. It is chosen when the lab is made and kept, because the stack's
@@ -26,6 +29,18 @@ type Description struct {
 	Token string `json:"token"`
 	// TimeScale multiplies the delays of a real host; 0 means none.
 	TimeScale float64 `json:"timeScale"`
+	// Release is the Proxmox VE release of the host. Its state is that release's, so it stays.
+	Release schema.Release `json:"release"`
+	// Seed decides what is left to chance: MAC addresses and UUIDs that nobody gives, and the faults with a probability.
+	Seed string `json:"seed"`
+}
+
+// Bears says whether a lab that was made can be started as a release; "" is as it is.
+func (d Description) Bears(release schema.Release) error {
+	if release == "" || release == d.Release {
+		return nil
+	}
+	return fmt.Errorf("the lab of %s was made as Proxmox VE %s and stays that: leave --pve out, or stop the lab and delete its folder to begin anew with %s", d.Stack, d.Release, release)
 }
 
 // ProxmoxEndpoint is the URL for em-infra:proxmoxEndpoint.
@@ -36,6 +51,12 @@ func (d Description) FactoryURL() string { return "http://" + d.Factory.String()
 
 // ErrNoLab says that no lab was ever made in a folder.
 var ErrNoLab = errors.New("no lab was made")
+
+// HostCalls is the call log of the Proxmox VE API of the lab in a folder, JSON lines.
+func HostCalls(dir string) string { return filepath.Join(dir, "calls-proxmox.jsonl") }
+
+// NodeCalls is the call log of the Talos APIs of the lab in a folder, JSON lines.
+func NodeCalls(dir string) string { return filepath.Join(dir, "calls-talos.jsonl") }
 
 func descriptionFile(dir string) string { return filepath.Join(dir, "lab.json") }
 
@@ -53,6 +74,8 @@ func ReadDescription(dir string) (Description, error) {
 		// Without the cause, which could quote the token.
 		return Description{}, fmt.Errorf("%s is damaged: delete the folder %s to begin anew", descriptionFile(dir), dir)
 	}
+	// Labs that were made before these could be chosen have none.
+	d.Release, d.Seed = cmp.Or(d.Release, schema.Release84), cmp.Or(d.Seed, d.Stack)
 	return d, nil
 }
 

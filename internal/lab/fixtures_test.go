@@ -19,6 +19,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
 const (
@@ -138,6 +139,6 @@ func described(t *testing.T) lab.Description {
 	t.Helper()
 	return lab.Description{
 		Stack: "k3s-dev", Host: "vmhost", Network: netip.MustParsePrefix("127.20.217.0/24"), Proxmox: freePort(t), Factory: freePort(t),
-		Token: "em-infra@pve!rehearsal=madeup", TimeScale: 0.25,
+		Token: "em-infra@pve!rehearsal=madeup", TimeScale: 0.25, Release: schema.Release91, Seed: "lucky",
 	}
 }

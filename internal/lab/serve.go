@@ -17,10 +17,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/factory"
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -34,6 +37,10 @@ type Options struct {
 	Inventory *inventory.Inventory
 	// TimeScale multiplies the delays of a real host. It is kept; nil leaves it as it is, at first [pace.DefaultScale].
 	TimeScale *float64
+	// Release is the Proxmox VE release of the host: 8.4, the default, or 9.1. A lab that was made as another is refused.
+	Release schema.Release
+	// Seed decides what is left to chance. It is kept; "" leaves it as it is, at first the stack's name.
+	Seed string
 	// Kubernetes are the programs of the control planes; nil is a lab in which no Kubernetes starts.
 	Kubernetes *kubernetes.Tools
 	// Log receives what goes wrong inside of the lab. Required.
@@ -77,16 +84,22 @@ type emulation struct {
 	pods    *kubernetes.Clusters // nil in a lab without Kubernetes
 	host    *proxmox.Server
 	factory http.Handler
+	faults  *fault.Set
+	console *console
 	files   []*os.File
 }
 
 // open opens all of it, or nothing.
 func open(o Options, d Description) (*emulation, error) {
-	e := &emulation{factory: factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics")))}
+	e := &emulation{
+		factory: factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics"))),
+		faults:  newFaults(d.Seed),
+	}
 	if err := e.openHost(o, d); err != nil {
 		e.close(o.Log)
 		return nil, err
 	}
+	e.console = newConsole(e.faults, o.Inventory, e.host)
 	return e, nil
 }
 
@@ -103,6 +116,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 		StateDir:   filepath.Join(o.Dir, "nodes"),
 		Pace:       speed,
 		Log:        nodeLog,
+		Faults:     talos.NewFaultSet(e.faults, func(vmid int) string { return e.host.HostOf(vmid) }),
 		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
 	}
 	if o.Kubernetes != nil {
@@ -119,11 +133,13 @@ func (e *emulation) openHost(o Options, d Description) error {
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
 		Hosts:     hosts(o.Inventory),
+		Release:   d.Release,
+		Faults:    proxmox.NewFaultSet(speed, e.faults),
 		Tokens:    []proxmox.Token{d.token()},
 		Pace:      speed,
 		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Inventory.Dir, network: d.Network}, log: o.Log},
 		Log:       hostLog,
-		Seed:      sha256.Sum256([]byte(o.Stack)),
+		Seed:      sha256.Sum256([]byte(d.Seed)),
 		StateFile: filepath.Join(o.Dir, "host.json"),
 	})
 	return err
@@ -134,8 +150,8 @@ func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
 	for _, log := range []struct {
 		file **os.File
 		name string
-	}{{&nodes, "calls-talos.jsonl"}, {&host, "calls-proxmox.jsonl"}} {
-		*log.file, err = os.OpenFile(filepath.Join(dir, log.name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	}{{&nodes, NodeCalls(dir)}, {&host, HostCalls(dir)}} {
+		*log.file, err = os.OpenFile(log.name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -163,12 +179,14 @@ func (e *emulation) serve(ctx context.Context, l listeners) error {
 		return err
 	}
 	images := &http.Server{Handler: e.factory, ReadHeaderTimeout: 10 * time.Second}
+	bench := &http.Server{Handler: control.Handler(e.console), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.host.Serve(l.proxmox, certificate) })
 	group.Go(func() error { return ignoreClosed(images.Serve(l.factory)) })
+	group.Go(func() error { return ignoreClosed(bench.Serve(l.console)) })
 	group.Go(func() error {
 		<-ctx.Done()
-		return errors.Join(ignoreClosed(l.proxmox.Close()), images.Close())
+		return errors.Join(ignoreClosed(l.proxmox.Close()), images.Close(), bench.Close())
 	})
 	return group.Wait()
 }
@@ -200,20 +218,26 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-type listeners struct{ proxmox, factory net.Listener }
+type listeners struct{ proxmox, factory, console net.Listener }
 
 // close is for listeners that were never served, too; to close one twice does no harm.
 func (l listeners) close() {
-	l.proxmox.Close()
-	l.factory.Close()
+	for _, listener := range []net.Listener{l.proxmox, l.factory, l.console} {
+		if listener != nil {
+			listener.Close()
+		}
+	}
 }
 
 func listen(d Description, dir string) (l listeners, err error) {
 	if l.proxmox, err = listenOn(d.Proxmox, "the Proxmox VE API", dir); err != nil {
 		return l, err
 	}
-	if l.factory, err = listenOn(d.Factory, "the Image Factory", dir); err != nil {
-		l.proxmox.Close()
+	if l.factory, err = listenOn(d.Factory, "the Image Factory", dir); err == nil {
+		l.console, err = control.Listen(dir)
+	}
+	if err != nil {
+		l.close()
 	}
 	return l, err
 }

@@ -22,6 +22,8 @@ type faultKind struct {
 	step Step
 	work func(TaskInfo) bool
 	fail func(TaskInfo) error
+	// hangs keeps the worker at the step until it is stopped.
+	hangs bool
 
 	// effect lags by lag.
 	effect Effect

@@ -72,6 +72,14 @@ var deeds = map[string]func(context.Context, *clientLab) string{
 		_, task, err := l.vm(9000).Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 103, Full: true})
 		return l.finish(ctx, task, err)
 	},
+	"clone and stop": func(ctx context.Context, l *clientLab) string {
+		_, task, err := l.vm(9000).Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 103, Full: true})
+		if err == nil {
+			err = task.Stop(ctx)
+		}
+
+		return l.finish(ctx, task, err)
+	},
 	"create": func(ctx context.Context, l *clientLab) string {
 		task, err := l.node.NewVirtualMachine(ctx, 103)
 		return l.finish(ctx, task, err)
@@ -128,6 +136,7 @@ func TestFaults(t *testing.T) {
 		"storage-lock-timeout": {"clone", "clone failed: can't lock file '/var/lock/pve-manager/pve-storage-tank' - got timeout"},
 		"storage-full":         {"add a disk", "500 zfs error: cannot create 'tank/vm-101-disk-0': out of space"},
 		"clone-fails":          {"clone", "clone failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled"},
+		"clone-hangs":          {"clone and stop", "received interrupt"},
 		"start-fails":          {"start", "start failed: QEMU exited with code 1"},
 		"gpu-in-use":           {"start the GPU", "PCI device '0000:01:00.0' already in use by VMID '999'"},
 		"shutdown-ignored":     {"start and shut down", "VM quit/powerdown failed - got timeout"},

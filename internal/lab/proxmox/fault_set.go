@@ -67,11 +67,19 @@ func (f *FaultSet) Step(ctx context.Context, t TaskInfo, step Step) error {
 		return nil
 	}
 
-	if err := f.pace.Sleep(ctx, k.wait); err != nil || k.fail == nil {
+	if err := f.pace.Sleep(ctx, k.wait); err != nil {
 		return err
 	}
 
-	return k.fail(t)
+	switch {
+	case k.hangs:
+		<-ctx.Done()
+		return ctx.Err()
+	case k.fail == nil:
+		return nil
+	default:
+		return k.fail(t)
+	}
 }
 
 // Lag implements Faults.

@@ -45,6 +45,12 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{
+			Name: "clone-hangs", About: "a clone never ends and keeps its lock, until its task is stopped", Source: "F35",
+		},
+		step: StepCopy, work: ofTypes("qmclone"), hangs: true,
+	},
+	{
+		Kind: fault.Kind{
 			Name: "lock-lingers", About: "a clone's configuration stays locked for three seconds after its task", Source: "F18",
 		},
 		effect: EffectUnlock, lag: 3 * time.Second,

@@ -189,4 +189,3 @@ func (s *Server) record(entry Call, started time.Time) {
 	entry.Duration = time.Since(started)
 	s.journal.write(entry)
 }
-

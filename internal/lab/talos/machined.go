@@ -42,7 +42,7 @@ func (s *system) startMachined() *machinedServer {
 	m := &machinedServer{system: s, listener: bufconn.Listen(connectionBuffer)}
 
 	roles := &authz.Injector{Mode: authz.MetadataOnly}
-	access := &authz.Authorizer{Rules: accessRules(), FallbackRoles: role.MakeSet(role.Admin)}
+	access := &authz.Authorizer{Rules: accessRules, FallbackRoles: role.MakeSet(role.Admin)}
 
 	m.grpc = factory.NewServer(m,
 		// calls may start work in the background, so that none may outlive the system

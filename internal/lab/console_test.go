@@ -1,0 +1,153 @@
+package lab_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"testing"
+	"time"
+
+	client "github.com/luthermonson/go-proxmox"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/control"
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// api is somebody else's client of the host of a lab.
+func api(t *testing.T, dir string) *client.Client {
+	t.Helper()
+	d, err := lab.ReadDescription(dir)
+	require.NoError(t, err)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // nobody vouches for an emulated host
+	t.Cleanup(transport.CloseIdleConnections)
+	return client.NewClient(d.ProxmoxEndpoint()+"/api2/json",
+		client.WithHTTPClient(&http.Client{Transport: transport, Timeout: time.Minute}),
+		client.WithAPIToken("em-infra@pve!rehearsal", d.Token[len("em-infra@pve!rehearsal="):]))
+}
+
+func TestFaultsOfARunningLab(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	start(t, dir)
+	ctx, console, host := t.Context(), control.NewClient(dir), api(t, dir)
+	version, err := host.Version(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "9.1", version.Release, "the lab was made as such")
+
+	for text, wrong := range map[string]fault.Fault{
+		`fault: there is no "forbiden": did you mean forbidden?`:                                   {Name: "forbiden"},
+		`fault: there is no host "vmhots": did you mean vmhost?`:                                   {Name: "forbidden", Node: "vmhots"},
+		`fault: there is no endpoint "/nodez": did you mean /nodes?`:                               {Name: "forbidden", Endpoint: "/nodez"},
+		`fault: there is no endpoint "/elsewhere/by/far": see docs/testing.md for those there are`: {Name: "forbidden", Endpoint: "/elsewhere/by/far"},
+		`fault: clone-fails strikes in the work behind a call, not at one: leave the endpoint out`: {Name: "clone-fails", Endpoint: "/nodes"},
+	} {
+		err := console.SetFault(ctx, wrong)
+		require.ErrorIs(t, err, control.ErrRefused)
+		require.EqualError(t, err, text)
+	}
+	require.NoError(t, console.SetFault(ctx, fault.Fault{Name: "apply-hangs", Endpoint: "/machine.MachineService/ApplyConfiguration", Node: "vmhost"}))
+	require.NoError(t, console.SetFault(ctx, fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}))
+	_, err = host.Version(ctx)
+	require.ErrorIs(t, err, client.ErrNotAuthorized)
+	_, err = host.Version(ctx)
+	require.NoError(t, err)
+
+	list, err := console.Faults(ctx)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, fault.State{Fault: fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}, Seen: 2, Struck: 1}, list[1])
+	count, err := console.ClearFaults(ctx, "")
+	require.NoError(t, err)
+	require.Equal(t, 2, count)
+	_, err = console.ClearFaults(ctx, "unauthorised")
+	require.EqualError(t, err, `fault: there is no "unauthorised": did you mean unauthorized?`)
+}
+
+// TestFaultsEndWithTheLab holds that a lab that is started again is sound.
+func TestFaultsEndWithTheLab(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	start(t, dir)
+	require.NoError(t, control.NewClient(dir).SetFault(t.Context(), fault.Fault{Name: "forbidden"}))
+	_, err := lab.Stop(t.Context(), dir)
+	require.NoError(t, err)
+	start(t, dir)
+	list, err := control.NewClient(dir).Faults(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, list)
+}
+
+// TestStoppedInMidClone holds what a lab finds that was stopped in the middle of a clone: what a host finds after a power
+// cut. The lock is taken away on its console, and then the VM can go.
+func TestStoppedInMidClone(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	start(t, dir)
+	ctx := t.Context()
+	host := api(t, dir)
+	node, err := host.Node(ctx, "vmhost")
+	require.NoError(t, err)
+	task, err := node.NewVirtualMachine(ctx, 9000, client.VirtualMachineOption{Name: "scsi0", Value: "tank:1"},
+		client.VirtualMachineOption{Name: "template", Value: 1})
+	require.NoError(t, err)
+	require.NoError(t, task.Wait(ctx, time.Millisecond, time.Minute))
+	require.True(t, task.IsSuccessful, task.ExitStatus)
+
+	// A download that nobody answers holds no worker; a clone whose storage is busy for ten seconds does.
+	require.NoError(t, control.NewClient(dir).SetFault(ctx, fault.Fault{Name: "clone-hangs"}))
+	template := &client.VirtualMachine{}
+	template.New(host, "vmhost", 9000)
+	_, task, err = template.Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 101, Full: true})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return locked(ctx, host) == "clone" }, time.Minute, time.Millisecond)
+	_, err = lab.Stop(ctx, dir)
+	require.NoError(t, err)
+
+	start(t, dir)
+	require.NoError(t, task.Ping(ctx))
+	require.Equal(t, "unexpected status", task.ExitStatus)
+	require.Equal(t, "clone", locked(ctx, host))
+	half := &client.VirtualMachine{}
+	half.New(host, "vmhost", 101)
+	remove := func() string {
+		task, err := half.Delete(ctx)
+		require.NoError(t, err)
+		require.NoError(t, task.Wait(ctx, time.Millisecond, time.Minute))
+		return task.ExitStatus
+	}
+	require.Equal(t, "VM is locked (clone)", remove())
+	require.EqualError(t, control.NewClient(dir).Unlock(ctx, 102), "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not exist")
+	require.NoError(t, control.NewClient(dir).Unlock(ctx, 101))
+	require.Empty(t, locked(ctx, host))
+	require.Equal(t, "OK", remove())
+}
+
+// locked is the lock of VM 101.
+func locked(ctx context.Context, host *client.Client) string {
+	vm := &client.VirtualMachine{}
+	vm.New(host, "vmhost", 101)
+	if err := vm.Ping(ctx); err != nil {
+		return err.Error()
+	}
+	return vm.Lock
+}
+
+func TestReleaseOfALab(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	made := described(t)
+	require.NoError(t, made.Write(dir))
+	require.NoError(t, made.Bears(""))
+	require.NoError(t, made.Bears(schema.Release91))
+	require.EqualError(t, made.Bears(schema.Release84), "the lab of k3s-dev was made as Proxmox VE 9.1 and stays that: "+
+		"leave --pve out, or stop the lab and delete its folder to begin anew with 8.4")
+
+	o := options(dir, parse(t, clusterYAML, nodesYAML))
+	o.Release = schema.Release84
+	require.EqualError(t, lab.Serve(t.Context(), o), made.Bears(schema.Release84).Error())
+	o.Dir, o.Release = labDir(t), "7.4"
+	require.EqualError(t, lab.Serve(t.Context(), o), "proxmox ve 7.4 is not emulated: choose one of 8.4, 9.1")
+}

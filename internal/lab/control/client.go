@@ -1,0 +1,104 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+)
+
+// Client asks things of the lab that runs in a folder.
+type Client struct{ http *http.Client }
+
+// NewClient is a client of the lab in a folder; it connects with every request.
+func NewClient(dir string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var connection net.Conn
+		err := inFolder(dir, func(socket string) (err error) {
+			connection, err = (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return err
+		})
+		return connection, err
+	}
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+}
+
+// Faults are those that are asked for, in the order of asking.
+func (c *Client) Faults(ctx context.Context) ([]fault.State, error) {
+	var list []fault.State
+	err := c.ask(ctx, http.MethodGet, faultsPath, nil, &list)
+	return list, err
+}
+
+// SetFault asks for one more. The error wraps ErrRefused when it is wrong.
+func (c *Client) SetFault(ctx context.Context, f fault.Fault) error {
+	return c.ask(ctx, http.MethodPost, faultsPath, f, nil)
+}
+
+// ClearFaults takes back those of a name, or all of them for "", and returns how many there were.
+func (c *Client) ClearFaults(ctx context.Context, name string) (int, error) {
+	var answered cleared
+	err := c.ask(ctx, http.MethodDelete, faultsPath+"?"+url.Values{"name": {name}}.Encode(), nil, &answered)
+	return answered.Cleared, err
+}
+
+// Unlock takes a VM's lock away. The error wraps ErrRefused when there is nothing to take it from.
+func (c *Client) Unlock(ctx context.Context, vmid int) error {
+	return c.ask(ctx, http.MethodDelete, locksPath+strconv.Itoa(vmid), nil, nil)
+}
+
+// refusal is what the lab said, in its own words.
+type refusal struct{ text string }
+
+func (r refusal) Error() string { return r.text }
+
+func (refusal) Unwrap() error { return ErrRefused }
+
+func (c *Client) ask(ctx context.Context, verb, path string, what, into any) error {
+	body, err := json.Marshal(what)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, verb, "http://lab"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask the lab: %w", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		if into == nil {
+			return nil
+		}
+		return json.NewDecoder(response.Body).Decode(into)
+	}
+	return failed(response)
+}
+
+// failed is the error in an answer.
+func failed(response *http.Response) error {
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("ask the lab: %w", err)
+	}
+	var said failure
+	switch err := json.Unmarshal(raw, &said); {
+	case err != nil:
+		return fmt.Errorf("ask the lab: %s: %s", response.Status, bytes.TrimSpace(raw))
+	case response.StatusCode == http.StatusUnprocessableEntity:
+		return refusal{strings.TrimPrefix(said.Error, ErrRefused.Error()+": ")}
+	default:
+		return errors.New(said.Error)
+	}
+}

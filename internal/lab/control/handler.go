@@ -1,0 +1,67 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+)
+
+// cleared is the answer to a request to take faults back.
+type cleared struct {
+	Cleared int `json:"cleared"`
+}
+
+// failure is the answer to a request that fails.
+type failure struct {
+	Error string `json:"error"`
+}
+
+// Handler answers what is asked of a lab.
+func Handler(lab Lab) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+faultsPath, func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, lab.Faults(), nil)
+	})
+	mux.HandleFunc("POST "+faultsPath, func(w http.ResponseWriter, r *http.Request) {
+		var f fault.Fault
+		err := json.NewDecoder(r.Body).Decode(&f)
+		if err != nil {
+			err = fmt.Errorf("%w: that is no fault: %w", ErrRefused, err)
+		} else {
+			err = lab.SetFault(f)
+		}
+		answer(w, nil, err)
+	})
+	mux.HandleFunc("DELETE "+faultsPath, func(w http.ResponseWriter, r *http.Request) {
+		count, err := lab.ClearFaults(r.URL.Query().Get("name"))
+		answer(w, cleared{count}, err)
+	})
+	mux.HandleFunc("DELETE "+locksPath+"{vmid}", func(w http.ResponseWriter, r *http.Request) {
+		vmid, err := strconv.Atoi(r.PathValue("vmid"))
+		if err != nil {
+			err = fmt.Errorf("%w: %q is no VMID", ErrRefused, r.PathValue("vmid"))
+		} else {
+			err = lab.Unlock(vmid)
+		}
+		answer(w, nil, err)
+	})
+	return mux
+}
+
+// answer writes what came of a request. Whoever does not wait for it is told nothing.
+func answer(w http.ResponseWriter, what any, err error) {
+	status := http.StatusOK
+	switch {
+	case errors.Is(err, ErrRefused):
+		status, what = http.StatusUnprocessableEntity, failure{err.Error()}
+	case err != nil:
+		status, what = http.StatusInternalServerError, failure{err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(what)
+}

@@ -1,0 +1,38 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Unlock is what root does at the host's console with `qm unlock`: the lock goes, whatever put it there and whether that
+// is still at work (qemu-server PVE/CLI/qm.pm, unlock).
+func (s *Server) Unlock(ctx context.Context, vmid int) error {
+	return s.withConfigLock(ctx, vmid, func() error {
+		return s.locked(func() error {
+			m, ok := s.state.VMs[vmid]
+			if !ok {
+				return fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", s.config.Hosts[0].Name, vmid)
+			}
+
+			m.Config.Delete("lock")
+			m.LockUntil = time.Time{}
+			s.changed()
+
+			return nil
+		})
+	})
+}
+
+// HostOf names the host that a VM is on, "" for one that is not there.
+func (s *Server) HostOf(vmid int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if m, ok := s.state.VMs[vmid]; ok {
+		return m.Node
+	}
+
+	return ""
+}
