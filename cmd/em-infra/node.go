@@ -22,7 +22,7 @@ func newNodeCommand() *cobra.Command {
 		Use:   "node",
 		Short: "Operations on one node, called by the program's Commands",
 	}
-	command.AddCommand(newNodeWaitCommand())
+	command.AddCommand(newNodeWaitCommand(), newNodeRemoveCommand())
 	return command
 }
 
@@ -38,19 +38,32 @@ func newNodeWaitCommand() *cobra.Command {
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node wait --address 192.168.20.11`,
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if _, err := netip.ParseAddr(address); err != nil {
-				return refused(fmt.Errorf("--address: %q is not an IP address: give the node's own", address))
-			}
-			talosconfig := os.Getenv(talosconfigVariable)
-			if talosconfig == "" {
-				return refused(errors.New(talosconfigVariable + " is empty: put the stack's output talosconfig there"))
+			talosconfig, err := nodeCredentials(address)
+			if err != nil {
+				return err
 			}
 			ctx, cancel := context.WithTimeout(command.Context(), timeout)
 			defer cancel()
-			return nodeops.WaitUntilSecure(ctx, []byte(talosconfig), address)
+			return nodeops.WaitUntilSecure(ctx, talosconfig, address)
 		},
 	}
-	command.Flags().StringVar(&address, "address", "", "the node's own address")
+	bindNodeAddress(command, &address)
 	command.Flags().DurationVar(&timeout, "timeout", 15*time.Minute, "give up after this time")
 	return command
+}
+
+func bindNodeAddress(command *cobra.Command, address *string) {
+	command.Flags().StringVar(address, "address", "", "the node's own address")
+}
+
+// nodeCredentials refuses what no operation on a node can begin with.
+func nodeCredentials(address string) (talosconfig []byte, err error) {
+	if _, err := netip.ParseAddr(address); err != nil {
+		return nil, refused(fmt.Errorf("--address: %q is not an IP address: give the node's own", address))
+	}
+	text := os.Getenv(talosconfigVariable)
+	if text == "" {
+		return nil, refused(errors.New(talosconfigVariable + " is empty: put the stack's output talosconfig there"))
+	}
+	return []byte(text), nil
 }
