@@ -3,6 +3,7 @@ package preflight
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Result is how a check came out.
@@ -59,7 +60,11 @@ func (r Report) Summary() string {
 }
 
 func counted(count int, noun string) string {
-	if count != 1 {
+	switch {
+	case count == 1:
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", count, noun)

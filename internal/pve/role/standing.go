@@ -1,0 +1,54 @@
+package role
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Standing is what a host has of the role.
+type Standing struct {
+	// RoleFound says whether there is a role of that name, and Role what it consists of.
+	RoleFound bool
+	Role      []string
+	// Effective are the token's privileges on /.
+	Effective []string
+}
+
+// MissingFromRole are the privileges that the standing role lacks.
+func (s Standing) MissingFromRole(release Release) []string { return missing(release, s.Role) }
+
+// MissingFromToken are the privileges that the token lacks on /.
+func (s Standing) MissingFromToken(release Release) []string { return missing(release, s.Effective) }
+
+// SuperfluousInRole are privileges of the standing role that this program does not need.
+func (s Standing) SuperfluousInRole(release Release) []string {
+	needed := Privileges(release)
+	extra := slices.DeleteFunc(slices.Clone(s.Role), func(name string) bool { return slices.Contains(needed, name) })
+	slices.Sort(extra)
+	return extra
+}
+
+// Repairs are the commands, run as root, after which the token of a connection has all that the role allows.
+func Repairs(release Release, token Token, standing Standing) []string {
+	var commands []string
+	lacking := standing.MissingFromRole(release)
+	switch {
+	case !standing.RoleFound:
+		commands = append(commands, roleCommand("add", release))
+	case len(lacking) > 0:
+		commands = append(commands, fmt.Sprintf(`pveum role modify %s --append 1 --privs "%s"`, Name, strings.Join(lacking, " ")))
+	}
+	// What only the role lacks, the token has once the role is mended.
+	given := slices.Concat(standing.Effective, lacking)
+	if len(missing(release, given)) > 0 || !standing.RoleFound && len(standing.MissingFromToken(release)) > 0 {
+		commands = append(commands,
+			"pveum acl modify / --users "+token.User+" --roles "+Name,
+			fmt.Sprintf("pveum acl modify / --tokens '%s' --roles %s", token, Name))
+	}
+	return commands
+}
+
+func missing(release Release, has []string) []string {
+	return slices.DeleteFunc(Privileges(release), func(name string) bool { return slices.Contains(has, name) })
+}
