@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
@@ -49,7 +50,9 @@ func (c *cluster) runningVersion(vmid int) (string, []string) {
 
 	var names []string
 	for extension := range extensions.All() {
-		names = append(names, extension.TypedSpec().Metadata.Name)
+		if name := extension.TypedSpec().Metadata.Name; name != constants.SchematicIDExtensionName {
+			names = append(names, name)
+		}
 	}
 
 	return version.GetMessages()[0].GetVersion().GetTag(), names
