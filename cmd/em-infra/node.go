@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,7 @@ func newNodeCommand() *cobra.Command {
 		Use:   "node",
 		Short: "Operations on one node, called by the program's Commands",
 	}
-	command.AddCommand(newNodeWaitCommand(), newNodeRemoveCommand())
+	command.AddCommand(newNodeWaitCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
 	return command
 }
 
@@ -61,9 +59,5 @@ func nodeCredentials(address string) (talosconfig []byte, err error) {
 	if _, err := netip.ParseAddr(address); err != nil {
 		return nil, refused(fmt.Errorf("--address: %q is not an IP address: give the node's own", address))
 	}
-	text := os.Getenv(talosconfigVariable)
-	if text == "" {
-		return nil, refused(errors.New(talosconfigVariable + " is empty: put the stack's output talosconfig there"))
-	}
-	return []byte(text), nil
+	return clusterCredentials()
 }

@@ -1,0 +1,191 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+)
+
+// GPUResource is what NVIDIA's device plugin calls a GPU, or a share of one.
+const GPUResource = "nvidia.com/gpu"
+
+// GPUNode is a node that should offer GPUs.
+type GPUNode struct {
+	// Name of the Kubernetes node.
+	Name string
+	// Address of its Talos API.
+	Address string
+	// Devices are passed through to its machine.
+	Devices int
+	// Offered is what the node should say it has of [GPUResource]: more than its devices where they are shared.
+	Offered int
+}
+
+// WaitForGPUs returns when the node offers its GPUs to Kubernetes. When ctx ends, the error has one sentence for each thing
+// that is wrong, from the device up to the offer, each with what to do; it wraps the context's. It is [ErrTalosconfig] when
+// there is nothing to look with.
+func WaitForGPUs(ctx context.Context, talosconfig []byte, node GPUNode) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	last := errors.New("no answer yet")
+	for {
+		seen, err := lookAtGPUs(ctx, talosconfig, node)
+		if errors.Is(err, ErrTalosconfig) {
+			return err
+		}
+		if err == nil {
+			err = seen.judge(node)
+		}
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("waiting for the GPUs of %s: %w", node.Name, context.Cause(ctx))
+			}
+			return &lateError{what: "node " + node.Name + " does not offer its GPUs", remedy: last.Error()}
+		case <-ticker.C:
+		}
+	}
+}
+
+// gpuView is what a node and its Kubernetes Node say of its GPUs.
+type gpuView struct {
+	devices    int
+	extensions []string
+	modules    []string
+	plugin     string // the phase of the device plugin's pod on the node; empty when there is none
+	offered    int
+}
+
+// gpuModule is the module whose presence says that the driver found its device.
+const gpuModule = "nvidia"
+
+// judge has a sentence for each thing that is wrong. What only follows from another is not said.
+func (v gpuView) judge(node GPUNode) error {
+	var problems []error
+	say := func(format string, values ...any) { problems = append(problems, fmt.Errorf(format, values...)) }
+	if v.devices < node.Devices {
+		say("the machine sees %d of %d NVIDIA devices: see that the VM has its hostpci entries and that the host does not use the cards (docs/operations.md), then stop and start the VM", v.devices, node.Devices)
+	}
+	driver := slices.ContainsFunc(v.extensions, func(name string) bool { return strings.Contains(name, "nvidia") && !strings.Contains(name, "toolkit") })
+	toolkit := slices.ContainsFunc(v.extensions, func(name string) bool { return strings.Contains(name, "nvidia-container-toolkit") })
+	switch {
+	case !driver || !toolkit:
+		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): upgrade it with `em-infra node upgrade` to the image of a gpu-worker", enumerate(v.extensions))
+	case !slices.Contains(v.modules, gpuModule) && v.devices > 0:
+		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)", gpuModule)
+	}
+	if len(problems) == 0 && v.offered < node.Offered {
+		switch v.plugin {
+		case "":
+			say("no pod of the device plugin runs on it: see that the node has the label nvidia.com/gpu.present and no taint that the plugin does not tolerate")
+		case "Running":
+			say("the device plugin offers %d of %d %s: see its log with `kubectl logs --namespace kube-system --selector %s`", v.offered, node.Offered, GPUResource, pluginSelector)
+		default:
+			say("the pod of the device plugin is %s: see `kubectl describe pod --namespace kube-system --selector %s`", v.plugin, pluginSelector)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func enumerate(words []string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, ", ")
+}
+
+// pluginSelector finds the pods of the Helm chart nvidia-device-plugin (templates/_helpers.tpl, selectorLabels).
+const pluginSelector = "app.kubernetes.io/name=nvidia-device-plugin"
+
+func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView, error) {
+	var view gpuView
+	err := Health{Talosconfig: talosconfig}.ask(ctx, node.Address, func(ctx context.Context, api *client.Client) error {
+		return view.readTalos(ctx, api)
+	})
+	if err != nil {
+		return view, fmt.Errorf("%w: run up again when it does", err)
+	}
+	api, err := reachKubernetes(ctx, talosconfig)
+	if err != nil {
+		return view, fmt.Errorf("the Kubernetes API does not answer (%s): run up again when it does", oneLine(err))
+	}
+	defer api.close()
+	return view, view.readKubernetes(ctx, api, node.Name)
+}
+
+// nvidiaVendor is NVIDIA's PCI vendor ID, in the form of Talos (hardware.PCIDeviceSpec).
+const nvidiaVendor = "0x10de"
+
+// displayClass is the PCI base class of graphics cards; NVIDIA's cards have sound on them, too.
+const displayClass = "0x03"
+
+func (v *gpuView) readTalos(ctx context.Context, api *client.Client) error {
+	devices, err := safe.StateListAll[*hardware.PCIDevice](ctx, api.COSI)
+	if err != nil {
+		return err
+	}
+	for device := range devices.All() {
+		if spec := device.TypedSpec(); spec.VendorID == nvidiaVendor && spec.ClassID == displayClass {
+			v.devices++
+		}
+	}
+	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, api.COSI)
+	if err != nil {
+		return err
+	}
+	for extension := range extensions.All() {
+		v.extensions = append(v.extensions, extension.TypedSpec().Metadata.Name)
+	}
+	modules, err := safe.StateListAll[*runtime.LoadedKernelModule](ctx, api.COSI)
+	if err != nil {
+		return err
+	}
+	for module := range modules.All() {
+		v.modules = append(v.modules, module.Metadata().ID())
+	}
+	return nil
+}
+
+func (v *gpuView) readKubernetes(ctx context.Context, api *kubernetesAPI, name string) error {
+	var node struct {
+		Status struct{ Allocatable map[string]string }
+	}
+	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node); err != nil {
+		return fmt.Errorf("its Node cannot be read (%w): run up again", err)
+	}
+	if text, offers := node.Status.Allocatable[GPUResource]; offers {
+		offered, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("its Node says %q of %s: see the device plugin's log", text, GPUResource)
+		}
+		v.offered = offered
+	}
+	query := url.Values{"fieldSelector": {"spec.nodeName=" + name}, "labelSelector": {pluginSelector}}
+	var pods struct {
+		Items []struct{ Status struct{ Phase string } }
+	}
+	if err := api.call(ctx, http.MethodGet, "/api/v1/pods?"+query.Encode(), nil, &pods); err != nil {
+		return fmt.Errorf("the pods on it cannot be read (%w): run up again", err)
+	}
+	for _, pod := range pods.Items {
+		v.plugin = pod.Status.Phase
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package nodeops
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+)
+
+// kubernetesAPI is the Kubernetes API at one control plane's own address, with the credentials that its Talos API gives:
+// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see kubernetesNodes).
+type kubernetesAPI struct {
+	location string
+	client   *http.Client
+}
+
+// reachKubernetes finds the first control plane whose API server answers. The error says for each why it does not.
+func reachKubernetes(ctx context.Context, talosconfig []byte) (*kubernetesAPI, error) {
+	config, err := clientconfig.FromBytes(talosconfig)
+	if err != nil || config.Contexts[config.Context] == nil {
+		return nil, ErrTalosconfig
+	}
+	var problems []error
+	for _, address := range config.Contexts[config.Context].Endpoints {
+		api, err := kubernetesAt(ctx, talosconfig, address)
+		if err == nil {
+			return api, nil
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", address, err))
+	}
+	return nil, errors.Join(problems...)
+}
+
+func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*kubernetesAPI, error) {
+	var kubeconfig []byte
+	err := Health{Talosconfig: talosconfig}.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
+		kubeconfig, err = api.Kubeconfig(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	credentials, err := clientTLS(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	api := &kubernetesAPI{
+		location: "https://" + net.JoinHostPort(address, strconv.Itoa(constants.DefaultControlPlanePort)),
+		client:   &http.Client{Transport: &http.Transport{TLSClientConfig: credentials}}, // no proxy leads to a node
+	}
+	if err := api.call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
+		api.close()
+		return nil, fmt.Errorf("its Kubernetes API: %w", err)
+	}
+	return api, nil
+}
+
+func (k *kubernetesAPI) close() { k.client.CloseIdleConnections() }
+
+// refusal is an answer of the API server that is no success.
+type refusal struct {
+	code    int
+	message string
+}
+
+func (r *refusal) Error() string { return r.message }
+
+// isRefusal says whether the API server answered with this HTTP status.
+func isRefusal(err error, code int) bool {
+	var answer *refusal
+	return errors.As(err, &answer) && answer.code == code
+}
+
+// call sends an object, if there is one, and reads the answer into another, if there is one. The error is one clause.
+func (k *kubernetesAPI) call(ctx context.Context, method, path string, send, receive any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var body io.Reader
+	if send != nil {
+		text, err := json.Marshal(send)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, k.location+path, body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := k.client.Do(request)
+	if err != nil {
+		return errors.New("it does not answer")
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return readRefusal(response)
+	}
+	if receive == nil {
+		return nil
+	}
+	if err := json.NewDecoder(response.Body).Decode(receive); err != nil {
+		return fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	return nil
+}
+
+// readRefusal reads a Status of k8s.io/apimachinery/pkg/apis/meta/v1, or takes that of HTTP.
+func readRefusal(response *http.Response) error {
+	var status struct{ Message string }
+	answer := &refusal{code: response.StatusCode, message: response.Status}
+	if err := json.NewDecoder(response.Body).Decode(&status); err == nil && status.Message != "" {
+		answer.message = status.Message
+	}
+	return answer
+}

@@ -1,0 +1,120 @@
+package nodeops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// WaitUntilReady returns when the Kubernetes API answers and the Nodes of these names are Ready; without names it waits for
+// the API only. When ctx ends, the error is one sentence that says what was missing and what to do; it wraps the context's.
+// It is [ErrTalosconfig] when there is nothing to wait with.
+func WaitUntilReady(ctx context.Context, talosconfig []byte, names []string) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	last := errors.New("no answer yet")
+	for {
+		err := nodesReady(ctx, talosconfig, names)
+		if err == nil || errors.Is(err, ErrTalosconfig) {
+			return err
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return notReady(ctx, last)
+		case <-ticker.C:
+		}
+	}
+}
+
+// unreadyError is what the Nodes lack, as far as they said.
+type unreadyError struct{ lacks []string }
+
+func (e *unreadyError) Error() string { return strings.Join(e.lacks, "; ") }
+
+func nodesReady(ctx context.Context, talosconfig []byte, names []string) error {
+	api, err := reachKubernetes(ctx, talosconfig)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	defer api.close()
+	var list json.RawMessage
+	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
+		return fmt.Errorf("list of Nodes: %w", err)
+	}
+	return unready(list, names)
+}
+
+// unready says which of the Nodes of a NodeList are not there or not Ready, and why in the kubelet's own words.
+func unready(list json.RawMessage, names []string) error {
+	var body struct {
+		Items []struct {
+			Metadata struct{ Name string }
+			Status   struct {
+				Conditions []struct{ Type, Status, Message string }
+			}
+		}
+	}
+	if err := json.Unmarshal(list, &body); err != nil {
+		return fmt.Errorf("list of Nodes: %w", err)
+	}
+	lacking := make(map[string]string, len(names))
+	for _, name := range names {
+		lacking[name] = "Kubernetes has no Node " + name
+	}
+	for _, item := range body.Items {
+		name := item.Metadata.Name
+		if _, asked := lacking[name]; !asked {
+			continue
+		}
+		lacking[name] = fmt.Sprintf("Node %s has not reported yet", name)
+		for _, condition := range item.Status.Conditions {
+			switch {
+			case condition.Type != "Ready":
+			case condition.Status == "True":
+				delete(lacking, name)
+			default:
+				lacking[name] = fmt.Sprintf("Node %s is not Ready (%s)", name, condition.Message)
+			}
+		}
+	}
+	if len(lacking) == 0 {
+		return nil
+	}
+	problem := &unreadyError{}
+	for _, name := range slices.Compact(slices.Clone(names)) {
+		if lack, lacks := lacking[name]; lacks {
+			problem.lacks = append(problem.lacks, lack)
+		}
+	}
+	return problem
+}
+
+// notReady says what was missing last and what to do.
+func notReady(ctx context.Context, last error) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("waiting for Kubernetes: %w", context.Cause(ctx))
+	}
+	var nodes *unreadyError
+	if errors.As(last, &nodes) {
+		return &lateError{what: nodes.Error(), remedy: "see that the cluster has a network plugin (kubernetes.cni), then run up again; it goes on from here"}
+	}
+	return &lateError{what: "the Kubernetes API does not answer (" + oneLine(last) + ")", remedy: "look at the control planes with `talosctl health`, then run up again; it goes on from here"}
+}
+
+// lateError is one sentence that ends with what to do, about something that took too long.
+type lateError struct{ what, remedy string }
+
+func (e *lateError) Error() string { return e.what + ": " + e.remedy }
+
+func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
+
+// oneLine is an error of several lines as one clause.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
