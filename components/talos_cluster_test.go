@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -33,7 +34,7 @@ func TestPlanOfOneControlPlaneAndOneWorker(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	golden(t, "plan/one-and-one.golden", r.plan())
+	golden(t, "plan/one-and-one.golden", r.Plan())
 }
 
 func TestPreviewRegistersWhatAnUpdateDoes(t *testing.T) {
@@ -43,7 +44,7 @@ func TestPreviewRegistersWhatAnUpdateDoes(t *testing.T) {
 	require.NoError(t, err)
 	previewed, err := run(t, true, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	require.Equal(t, slices.Sorted(maps.Keys(updated.resources)), slices.Sorted(maps.Keys(previewed.resources)))
+	require.Equal(t, slices.Sorted(maps.Keys(updated.Resources)), slices.Sorted(maps.Keys(previewed.Resources)))
 }
 
 func TestTwoClustersInOneProgramDoNotCollide(t *testing.T) {
@@ -64,12 +65,12 @@ func TestEveryCustomResourceHasAnExplicitProvider(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	for key, args := range r.resources {
+	for key, args := range r.Resources {
 		if args.Custom && !strings.HasPrefix(args.TypeToken, "pulumi:") {
 			require.NotEmpty(t, args.RegisterRPC.GetProvider(), key)
 		}
 	}
-	for _, call := range r.calls {
+	for _, call := range r.Calls {
 		require.NotEmpty(t, call.Provider, call.Token)
 	}
 }
@@ -91,7 +92,7 @@ func TestProtectionCoversAllThatBelongsToANode(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var protected []string
-	for _, args := range r.resources {
+	for _, args := range r.Resources {
 		if args.RegisterRPC.GetProtect() {
 			protected = append(protected, args.Name)
 		}
@@ -123,7 +124,7 @@ func TestF2SecretsAreNotReplacedByAnotherContract(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	require.Equal(t, []string{"talosVersion"}, r.named(t, tokenSecrets, "k3s-dev-secrets").RegisterRPC.GetIgnoreChanges())
+	require.Equal(t, []string{"talosVersion"}, r.Named(t, tokenSecrets, "k3s-dev-secrets").RegisterRPC.GetIgnoreChanges())
 }
 
 func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
@@ -131,10 +132,10 @@ func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	node := r.named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
+	node := r.Named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
 	require.Equal(t, []string{"cdrom", "clone", "initialization", "disks[0].speed"}, node.GetIgnoreChanges())
 	require.Empty(t, node.GetPropertyDependencies()["clone"].GetUrns(), "the template's VMID must be a plain number")
-	require.Contains(t, shortURNs(node.GetDependencies()), "k3s-dev-template-vm")
+	require.Contains(t, recorder.ShortURNs(node.GetDependencies()), "k3s-dev-template-vm")
 }
 
 func TestF16TheISOIsNeverOverwrittenAndOutlivesTheTemplate(t *testing.T) {
@@ -142,7 +143,7 @@ func TestF16TheISOIsNeverOverwrittenAndOutlivesTheTemplate(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	file := r.named(t, tokenFile, "k3s-dev-template-iso")
+	file := r.Named(t, tokenFile, "k3s-dev-template-iso")
 	require.False(t, file.Inputs["overwrite"].BoolValue())
 	require.True(t, file.Inputs["overwriteUnmanaged"].BoolValue())
 	require.True(t, file.RegisterRPC.GetRetainOnDelete())
@@ -155,7 +156,7 @@ func TestNoTimeoutsAreGivenToTalosResources(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	for key, args := range r.resources {
+	for key, args := range r.Resources {
 		if strings.HasPrefix(args.TypeToken, "talos:") {
 			require.NotContains(t, args.Inputs, resource.PropertyKey("timeouts"), "%s: it could not be recorded, see docs/decisions/0005", key)
 		}
@@ -168,7 +169,7 @@ func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
 	var endpoints []string
-	for _, call := range r.calls {
+	for _, call := range r.Calls {
 		if call.Token != "talos:client/getConfiguration:getConfiguration" {
 			continue
 		}
@@ -185,14 +186,14 @@ func TestMembershipWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	gate := r.named(t, tokenCommand, "k3s-dev-worker-1-membership")
+	gate := r.Named(t, tokenCommand, "k3s-dev-worker-1-membership")
 	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
 	require.Equal(t, "true", gate.Inputs["update"].StringValue(), "it never waits again")
 	require.NotContains(t, gate.Inputs, "triggers")
 	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-worker-1 --address 192.168.20.21 --drain-timeout 10m",
 		gate.Inputs["delete"].StringValue())
 	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-control-1 --address 192.168.20.11 --drain-timeout 10m --control-plane",
-		r.named(t, tokenCommand, "k3s-dev-control-1-membership").Inputs["delete"].StringValue())
+		r.Named(t, tokenCommand, "k3s-dev-control-1-membership").Inputs["delete"].StringValue())
 	require.True(t, gate.Inputs["environment"].ObjectValue()["EM_INFRA_TALOSCONFIG"].IsSecret())
 }
 

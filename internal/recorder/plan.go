@@ -1,0 +1,87 @@
+package recorder
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Plan is one line for each resource, sorted: what a review of a preview would look at.
+func (r *Recorder) Plan() string {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(r.Resources)) {
+		lines = append(lines, planLine(r.Resources[key]))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func planLine(args pulumi.MockResourceArgs) string {
+	rpc := args.RegisterRPC
+	fields := []string{args.TypeToken, args.Name}
+	add := func(label string, values ...string) {
+		values = slices.DeleteFunc(slices.Clone(values), func(value string) bool { return value == "" })
+		if len(values) > 0 {
+			slices.Sort(values)
+			fields = append(fields, label+"="+strings.Join(values, ","))
+		}
+	}
+	add("parent", ShortURN(rpc.GetParent()))
+	add("provider", ShortURN(providerURN(rpc.GetProvider())))
+	add("dependsOn", explicitDependencies(args)...)
+	add("ignoreChanges", rpc.GetIgnoreChanges()...)
+	add("replaceOnChanges", rpc.GetReplaceOnChanges()...)
+	add("deletedWith", ShortURN(rpc.GetDeletedWith()))
+	add("replaceWith", ShortURNs(rpc.GetReplaceWith())...)
+	add("beforeUpdate", rpc.GetHooks().GetBeforeUpdate()...)
+	add("afterUpdate", rpc.GetHooks().GetAfterUpdate()...)
+	flag := func(label string, set bool) {
+		if set {
+			fields = append(fields, label)
+		}
+	}
+	flag("protect", rpc.GetProtect())
+	flag("retainOnDelete", rpc.GetRetainOnDelete())
+	flag("deleteBeforeReplace", rpc.GetDeleteBeforeReplace())
+	slices.Sort(fields[2:])
+	return strings.Join(fields, " ")
+}
+
+// explicitDependencies are those that no property explains.
+func explicitDependencies(args pulumi.MockResourceArgs) []string {
+	explained := map[string]bool{}
+	for _, dependencies := range args.RegisterRPC.GetPropertyDependencies() {
+		for _, urn := range dependencies.GetUrns() {
+			explained[urn] = true
+		}
+	}
+	return ShortURNs(slices.DeleteFunc(slices.Clone(args.RegisterRPC.GetDependencies()), func(urn string) bool { return explained[urn] }))
+}
+
+func providerURN(reference string) string {
+	if i := strings.LastIndex(reference, "::"); i > 0 {
+		return reference[:i]
+	}
+	return reference
+}
+
+// ShortURN is the name in a URN; that of the program itself says nothing.
+func ShortURN(urn string) string {
+	if strings.Contains(urn, "pulumi:pulumi:Stack::") {
+		return ""
+	}
+	if i := strings.LastIndex(urn, "::"); i >= 0 {
+		return urn[i+len("::"):]
+	}
+	return urn
+}
+
+// ShortURNs are the names in URNs.
+func ShortURNs(urns []string) []string {
+	short := make([]string, len(urns))
+	for i, urn := range urns {
+		short[i] = ShortURN(urn)
+	}
+	return short
+}

@@ -1,0 +1,135 @@
+// Package recorder is the one mock of the engine: it runs a program without engine, provider or host, answers with
+// plausible outputs and keeps what was registered.
+package recorder
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+)
+
+// Project and Stack are what a recorded program runs as.
+const (
+	Project = "em-infra"
+	Stack   = "k3s-dev"
+)
+
+// patience is how long a program may take. What hangs waits for a value that a preview does not have.
+const patience = 2 * time.Minute
+
+// Recorder keeps what a program has registered.
+type Recorder struct {
+	// Resources by token and name, as Key joins them.
+	Resources map[string]pulumi.MockResourceArgs
+	// Calls are the functions of providers that were called.
+	Calls []pulumi.MockCallArgs
+	// Exports of the program.
+	Exports map[string]pulumi.Input
+
+	mu sync.Mutex
+}
+
+// Key names a resource of a recorder.
+func Key(token, name string) string { return token + "::" + name }
+
+// Run runs a program as an update, or with [Preview] as a preview.
+func Run(t testing.TB, program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, error) {
+	t.Helper()
+	r := &Recorder{Resources: map[string]pulumi.MockResourceArgs{}}
+	done := make(chan error, 1)
+	go func() {
+		done <- pulumi.RunErr(func(ctx *pulumi.Context) error {
+			err := program(ctx)
+			r.Exports = ctx.GetCurrentExportMap()
+			return err
+		}, append([]pulumi.RunOption{pulumi.WithMocks(Project, Stack, r)}, options...)...)
+	}()
+	select {
+	case err := <-done:
+		return r, err
+	case <-time.After(patience):
+		t.Fatal("the program hangs: something waits for a value that a preview does not have")
+		return nil, nil
+	}
+}
+
+// Preview runs the program as a preview: what only a provider knows is unknown.
+func Preview(info *pulumi.RunInfo) { info.DryRun = true }
+
+// Config is the stack's configuration.
+func Config(values map[string]string) pulumi.RunOption {
+	return func(info *pulumi.RunInfo) { info.Config = values }
+}
+
+// Named returns the registration of a resource.
+func (r *Recorder) Named(t testing.TB, token, name string) pulumi.MockResourceArgs {
+	t.Helper()
+	args, found := r.Resources[Key(token, name)]
+	require.True(t, found, "%s %q was not registered", token, name)
+	return args
+}
+
+// NewResource implements [pulumi.MockResourceMonitor].
+func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := Key(args.TypeToken, args.Name)
+	if _, twice := r.Resources[key]; twice {
+		return "", nil, fmt.Errorf("%s %q is registered twice", args.TypeToken, args.Name)
+	}
+	r.Resources[key] = args
+	outputs := args.Inputs.Copy()
+	maps.Copy(outputs, madeUpOutputs(args.TypeToken))
+	if !args.Custom {
+		return "", outputs, nil
+	}
+	return args.Name + "-id", outputs, nil
+}
+
+// Call implements [pulumi.MockResourceMonitor].
+func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Calls = append(r.Calls, args)
+	return resource.PropertyMap{
+		"machineConfiguration": resource.NewStringProperty("machine configuration"),
+		"talosConfig":          resource.NewStringProperty("talosconfig"),
+	}, nil
+}
+
+// madeUpOutputs are what the providers add to the inputs.
+func madeUpOutputs(token string) resource.PropertyMap {
+	text := func(names ...string) map[string]any {
+		object := make(map[string]any, len(names))
+		for _, name := range names {
+			object[name] = "made-up " + name
+		}
+		return object
+	}
+	switch token {
+	case "talos:machine/secrets:Secrets":
+		certificate := text("cert", "key")
+		return resource.NewPropertyMapFromMap(map[string]any{
+			"clientConfiguration": text("caCertificate", "clientCertificate", "clientKey"),
+			"machineSecrets": map[string]any{
+				"certs": map[string]any{
+					"etcd": certificate, "k8s": certificate, "k8sAggregator": certificate,
+					"k8sServiceaccount": text("key"), "os": certificate,
+				},
+				"cluster":    text("id", "secret"),
+				"secrets":    text("bootstrapToken", "secretboxEncryptionSecret"),
+				"trustdinfo": text("token"),
+			},
+		})
+	case "talos:cluster/kubeconfig:Kubeconfig":
+		return resource.NewPropertyMapFromMap(text("kubeconfigRaw"))
+	default:
+		return nil
+	}
+}
