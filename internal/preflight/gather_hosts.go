@@ -40,20 +40,15 @@ func (g *gatherer) host(ctx context.Context, name string) {
 	}, func(v Reading[struct{}]) { keep(func(h *Host) { h.FactoryErr = v.Err }) })
 }
 
-// ahead compares clocks: the host's answer is taken for the time in the middle of the request, and what the request took may
+// ahead compares clocks: the host's answer is taken for the time in the middle of the request. What the request took may
 // explain a difference, as does the host's rounding to seconds.
 func (g *gatherer) ahead(ctx context.Context, name string) (time.Duration, error) {
 	before := time.Now()
 	there, err := g.reader.Time(ctx, name)
 	took := time.Since(before)
 	ahead := there.Sub(before.Add(took / 2))
-	slack := took/2 + time.Second
-	switch {
-	case ahead > slack:
-		return (ahead - slack).Round(time.Second), err
-	case ahead < -slack:
-		return (ahead + slack).Round(time.Second), err
-	default:
+	if ahead.Abs() <= took/2+time.Second {
 		return 0, err
 	}
+	return ahead.Round(time.Second), err
 }
