@@ -10,10 +10,14 @@ import (
 	"syscall"
 )
 
-// lock is what the engine writes into the lock file of a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
-type lock struct {
+// Lock is what the engine writes into the lock file of a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
+type Lock struct {
 	PID      int    `json:"pid"`
 	Hostname string `json:"hostname"`
+	// Stale says that its owner is dead. One on another machine may live.
+	Stale bool `json:"stale"`
+
+	file string
 }
 
 // BusyError says that another run works on the stack.
@@ -27,44 +31,59 @@ func (e *BusyError) Error() string {
 }
 
 // ClearStaleLocks removes the locks of a stack whose owners are dead, and says how many. The error is a [BusyError] when
-// an owner lives, or may live on another machine. A state that is not in a folder of this machine has none to look at.
+// an owner lives, or may live on another machine.
 func ClearStaleLocks(backend, project, stack string) (int, error) {
-	folder, isFile := strings.CutPrefix(backend, "file://")
-	if !isFile {
-		return 0, nil
-	}
-	files, err := filepath.Glob(filepath.Join(folder, ".pulumi", "locks", "organization", project, stack, "*.json"))
+	locks, err := Locks(backend, project, stack)
 	if err != nil {
 		return 0, err
 	}
-	for _, file := range files {
-		if err := clearStaleLock(file); err != nil {
+	for _, lock := range locks {
+		if !lock.Stale {
+			return 0, &BusyError{PID: lock.PID, Hostname: lock.Hostname}
+		}
+		if err := os.Remove(lock.file); err != nil {
 			return 0, err
 		}
 	}
-	return len(files), nil
+	return len(locks), nil
 }
 
-func clearStaleLock(file string) error {
-	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // its owner has just ended
+// Locks are those that lie on a stack. A state that is not in a folder of this machine has none to look at.
+func Locks(backend, project, stack string) ([]Lock, error) {
+	folder, isFile := strings.CutPrefix(backend, "file://")
+	if !isFile {
+		return nil, nil
 	}
+	files, err := filepath.Glob(filepath.Join(folder, ".pulumi", "locks", "organization", project, stack, "*.json"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	var owner lock
-	if err := json.Unmarshal(text, &owner); err != nil {
-		return fmt.Errorf("%s: %w: if no other run is going on, delete it", file, err)
+	var locks []Lock
+	for _, file := range files {
+		lock, err := readLock(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue // its owner has just ended
+		}
+		if err != nil {
+			return nil, err
+		}
+		locks = append(locks, lock)
+	}
+	return locks, nil
+}
+
+func readLock(file string) (Lock, error) {
+	lock := Lock{file: file}
+	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
+	if err != nil {
+		return lock, err
+	}
+	if err := json.Unmarshal(text, &lock); err != nil {
+		return lock, fmt.Errorf("%s: %w: if no other run is going on, delete it", file, err)
 	}
 	here, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-	if owner.Hostname != here || alive(owner.PID) {
-		return &BusyError{PID: owner.PID, Hostname: owner.Hostname}
-	}
-	return os.Remove(file)
+	lock.Stale = lock.Hostname == here && !alive(lock.PID)
+	return lock, err
 }
 
 // alive says whether a process is a Pulumi CLI that runs; one of somebody else's does, too. A process ID is given to
