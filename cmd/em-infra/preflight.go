@@ -93,7 +93,7 @@ func (s *session) mayGoUp(ctx context.Context) error {
 		}
 		return refused(fmt.Errorf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary()))
 	}
-	fmt.Fprintf(s.out, " preflight  %-44s %s\n", report.Summary(), time.Since(started).Round(100*time.Millisecond))
+	fmt.Fprintf(s.out, " preflight  %-40s %6.1f s\n", report.Summary(), time.Since(started).Seconds())
 	return checkLines(s.out, report.Unsound(), s.inPlace)
 }
 

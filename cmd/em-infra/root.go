@@ -16,6 +16,7 @@ func newRootCommand() *cobra.Command {
 	command.AddCommand(
 		newValidateCommand(),
 		newPreflightCommand(),
+		newRoleCommand(),
 		newPreviewCommand(),
 		newUpCommand(),
 		newDestroyCommand(),
