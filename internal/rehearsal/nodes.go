@@ -1,0 +1,44 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// NodesOf lists the Nodes of the cluster that a kubeconfig leads to.
+func NodesOf(ctx context.Context, kubeconfig []byte) ([]Node, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig of the stack: %w", err)
+	}
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // a proxy does not know the lab's addresses
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the Nodes: %w", err)
+	}
+	nodes := make([]Node, len(list.Items))
+	for i, node := range list.Items {
+		nodes[i] = Node{Name: node.Name, Ready: isReady(node)}
+	}
+	return nodes, nil
+}
+
+func isReady(node corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

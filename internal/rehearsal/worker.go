@@ -1,0 +1,129 @@
+package rehearsal
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// workerName is what the additional worker is called.
+const workerName = "rehearsal-worker"
+
+// Extended is an inventory with one worker more.
+type Extended struct {
+	// Worker is the one that was added.
+	Worker inventory.Node
+	// Inventory is the whole.
+	Inventory *inventory.Inventory
+	// Nodes is the text of nodes.yaml.
+	Nodes []byte
+}
+
+// WithAWorkerMore adds a worker with the defaults of its role: the address that follows the highest of the nodes and is
+// free, the VMID above the highest. The same inventory gives the same worker. The error says what there is none of.
+func WithAWorkerMore(inv *inventory.Inventory) (*Extended, error) {
+	address, err := freeAddress(inv, "network.cidr", inv.Cluster.Network.CIDR, func(n inventory.Node) netip.Addr { return n.Address })
+	if err != nil {
+		return nil, err
+	}
+	item := fmt.Sprintf("name: %s, role: %s, vmid: %d, address: %q", freeName(inv.Nodes), inventory.RoleWorker, freeVMID(inv), address)
+	if network := inv.Cluster.Network.CIDR6; network.IsValid() {
+		address6, err := freeAddress(inv, "network.cidr6", network, func(n inventory.Node) netip.Addr { return n.Address6 })
+		if err != nil {
+			return nil, err
+		}
+		item += fmt.Sprintf(", address6: %q", address6)
+	}
+	effective, err := inv.Effective()
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Appendf(effective.Nodes, "  - {%s}\n", item)
+	extended, err := inventory.Parse(inv.Dir, effective.Cluster, text)
+	if err != nil {
+		return nil, fmt.Errorf("the inventory with one worker more: %w", err)
+	}
+	return &Extended{Worker: extended.Nodes[len(extended.Nodes)-1], Inventory: extended, Nodes: text}, nil
+}
+
+func freeName(nodes inventory.Nodes) string {
+	for name, number := workerName, 2; ; number++ {
+		if !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return n.Name == name }) {
+			return name
+		}
+		name = workerName + "-" + strconv.Itoa(number)
+	}
+}
+
+// The VMIDs of Proxmox VE (pve-common JSONSchema.pm, pve-vmid).
+const firstVMID, lastVMID = 100, 999999999
+
+func freeVMID(inv *inventory.Inventory) int {
+	taken := map[int]bool{inv.Cluster.Proxmox.Template.VMID: true}
+	for _, vmid := range inv.Cluster.Proxmox.Template.PerHost {
+		taken[vmid] = true
+	}
+	highest := firstVMID
+	for _, node := range inv.Nodes {
+		taken[node.VMID] = true
+		highest = max(highest, node.VMID)
+	}
+	for vmid := highest; ; vmid++ {
+		if vmid > lastVMID {
+			vmid = firstVMID
+		}
+		if !taken[vmid] {
+			return vmid
+		}
+	}
+}
+
+// freeAddress is the first address of a network behind those of the nodes that nothing in the inventory has.
+func freeAddress(inv *inventory.Inventory, key string, cidr netip.Prefix, of func(inventory.Node) netip.Addr) (netip.Addr, error) {
+	network, endpoint := inv.Cluster.Network, inv.Cluster.Kubernetes.Endpoint
+	taken := append([]netip.Addr{network.Gateway, network.Gateway6, endpoint.VIP, cidr.Addr(), last(cidr)}, network.Nameservers...)
+	if host, err := netip.ParseAddr(endpoint.Host); err == nil {
+		taken = append(taken, host)
+	}
+	highest := cidr.Addr()
+	for _, node := range inv.Nodes {
+		taken = append(taken, of(node))
+		if highest.Less(of(node)) {
+			highest = of(node)
+		}
+	}
+	if free, found := firstFree(cidr, highest, taken); found {
+		return free, nil
+	}
+	return netip.Addr{}, fmt.Errorf("%s %s has no free address for one worker more: rehearse with a larger network, or a node less", key, cidr)
+}
+
+// firstFree is the first address of a network after one of it that is not taken; past its end the search goes on at its
+// beginning.
+func firstFree(network netip.Prefix, after netip.Addr, taken []netip.Addr) (netip.Addr, bool) {
+	for address := after.Next(); address != after; address = address.Next() {
+		if !network.Contains(address) {
+			address = network.Addr()
+		}
+		if address == after {
+			break
+		}
+		if !slices.Contains(taken, address) {
+			return address, true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// last is the last address of a network: the broadcast address of an IPv4 network.
+func last(network netip.Prefix) netip.Addr {
+	bytes := network.Masked().Addr().AsSlice()
+	for bit := network.Bits(); bit < len(bytes)*8; bit++ {
+		bytes[bit/8] |= 1 << (7 - bit%8)
+	}
+	address, _ := netip.AddrFromSlice(bytes)
+	return address
+}
