@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Connection is a cluster that was there, or not, when the provider was configured.
+type Connection struct {
+	Settings  Settings
+	Namespace string // for objects that name none
+
+	// Unreachable says why the cluster cannot be used; empty when it can. Like the official provider, this one does not
+	// fail then: previews and removals from the state have to go on.
+	Unreachable string
+
+	config    *rest.Config
+	dynamic   dynamic.Interface
+	discovery discovery.CachedDiscoveryInterface
+	mapper    *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// Connect makes the clients and asks the API server for its schema once.
+func Connect(ctx context.Context, settings Settings) *Connection {
+	c := &Connection{Settings: settings}
+	loader, err := settings.loader(settings.Namespace)
+	if err != nil {
+		c.Unreachable = fmt.Sprintf("failed to parse kubeconfig data in `kubernetes:config:kubeconfig`- %v", err)
+		return c
+	}
+	if namespace, _, err := loader.Namespace(); err == nil {
+		c.Namespace = namespace
+	}
+	if c.config, err = loader.ClientConfig(); err != nil {
+		c.Unreachable = fmt.Sprintf("unable to load Kubernetes client configuration from kubeconfig file: %v", err)
+		return c
+	}
+	settings.Client.apply(c.config)
+	if err := c.open(ctx); err != nil {
+		c.Unreachable = fmt.Sprintf("unable to load schema information from the API server: %v", err)
+	}
+	return c
+}
+
+func (s ClientSettings) apply(config *rest.Config) {
+	config.Burst, config.QPS = 120, 50
+	config.WarningHandler = rest.NoWarnings{}
+	if s.Burst != nil {
+		config.Burst = *s.Burst
+	}
+	if s.QPS != nil {
+		config.QPS = float32(*s.QPS)
+	}
+	if s.Timeout != nil {
+		config.Timeout = time.Duration(*s.Timeout) * time.Second
+	}
+}
+
+// open makes the clients. The official provider needs the schema to validate objects, and takes a cluster that does not
+// give it for one that cannot be reached.
+func (c *Connection) open(ctx context.Context) error {
+	plain, err := discovery.NewDiscoveryClientForConfig(c.config)
+	if err != nil {
+		return err
+	}
+	if c.dynamic, err = dynamic.NewForConfig(c.config); err != nil {
+		return err
+	}
+	c.discovery = memory.NewMemCacheClient(plain)
+	c.mapper = restmapper.NewDeferredDiscoveryRESTMapper(c.discovery)
+	const schema = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+	return plain.RESTClient().Get().AbsPath("/openapi/v2").SetHeader("Accept", schema).Do(ctx).Error()
+}
+
+// Mapping finds the resource of a kind. A kind that is not known is looked for once more in a fresh discovery: its
+// definition may be younger than the last one. The error is then one of meta.IsNoMatchError.
+func (c *Connection) Mapping(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	if c.mapper == nil {
+		return nil, &meta.NoKindMatchError{GroupKind: kind.GroupKind(), SearchedVersions: []string{kind.Version}}
+	}
+	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		c.mapper.Reset()
+		mapping, err = c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	return mapping, err
+}
+
+// Forget makes the next Mapping look at the cluster's definitions anew.
+func (c *Connection) Forget() { c.mapper.Reset() }
+
+// Objects is the client of the objects of a kind in a namespace, which does not count for a cluster-wide kind.
+func (c *Connection) Objects(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := c.Mapping(kind)
+	if err != nil {
+		return nil, err
+	}
+	objects := c.dynamic.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return objects, nil
+	}
+	if namespace == "" {
+		namespace = "default"
+	}
+	return objects.Namespace(namespace), nil
+}
+
+// Getter is what Helm reaches the cluster by: objects of its charts that name no namespace go to the given one.
+func (c *Connection) Getter(namespace string) Getter {
+	return Getter{connection: c, namespace: namespace}
+}
+
+// Getter implements Helm's and kubectl's RESTClientGetter.
+type Getter struct {
+	connection *Connection
+	namespace  string
+}
+
+// ToRESTConfig returns a copy of the connection's configuration.
+func (g Getter) ToRESTConfig() (*rest.Config, error) {
+	if g.connection.config == nil {
+		return nil, fmt.Errorf("%s", g.connection.Unreachable)
+	}
+	return rest.CopyConfig(g.connection.config), nil
+}
+
+// ToDiscoveryClient returns a client with a cache of its own, since a chart may bring definitions along.
+func (g Getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	config, err := g.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return memory.NewMemCacheClient(client), nil
+}
+
+// ToRESTMapper returns a mapper over a discovery of its own.
+func (g Getter) ToRESTMapper() (meta.RESTMapper, error) {
+	client, err := g.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	return restmapper.NewShortcutExpander(restmapper.NewDeferredDiscoveryRESTMapper(client), client, nil), nil
+}
+
+// ToRawKubeConfigLoader returns the kubeconfig; one that could not be read is empty.
+func (g Getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
+	loader, err := g.connection.Settings.loader(g.namespace)
+	if err != nil {
+		return &clientcmd.DefaultClientConfig
+	}
+	return loader
+}

@@ -1,0 +1,165 @@
+// Package cluster connects to a Kubernetes cluster as the inputs of a provider resource say.
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
+)
+
+// Settings are the inputs of the resource pulumi:providers:kubernetes: all that the SDK of 4.30.0 has (providerArgs in
+// go/kubernetes/provider.go), with the environment variables that stand in for them (Configure in provider.go).
+type Settings struct {
+	Kubeconfig        string `json:"kubeconfig"` // its text, or a path; the ambient one when empty
+	Context           string `json:"context"`    // of the kubeconfig
+	Cluster           string `json:"cluster"`    // of the kubeconfig
+	Namespace         string `json:"namespace"`  // for objects that name none; that of the context when empty
+	ClusterIdentifier string `json:"clusterIdentifier"`
+
+	DeleteUnreachable      *bool `json:"deleteUnreachable"`
+	SkipUpdateUnreachable  *bool `json:"skipUpdateUnreachable"`
+	EnablePatchForce       *bool `json:"enablePatchForce"`
+	EnableSecretMutable    *bool `json:"enableSecretMutable"`
+	EnableConfigMapMutable *bool `json:"enableConfigMapMutable"`
+	EnableServerSideApply  *bool `json:"enableServerSideApply"`
+	UpsertExistingObjects  *bool `json:"upsertExistingObjects"`
+
+	SuppressDeprecationWarnings *bool `json:"suppressDeprecationWarnings"` // there are none here
+	SuppressHelmHookWarnings    *bool `json:"suppressHelmHookWarnings"`    // there are none here
+
+	RenderYAMLToDirectory string `json:"renderYamlToDirectory"`
+	AlwaysRender          *bool  `json:"alwaysRender"`
+
+	Client ClientSettings `json:"kubeClientSettings"`
+	Helm   HelmSettings   `json:"helmReleaseSettings"`
+}
+
+// ClientSettings tune the client of the API server.
+type ClientSettings struct {
+	Burst   *int     `json:"burst"`   // 120 when not given
+	QPS     *float64 `json:"qps"`     // 50 when not given
+	Timeout *int     `json:"timeout"` // seconds for each request; no limit when not given
+}
+
+// HelmSettings say where Helm keeps what it keeps; Helm's own places when not given.
+type HelmSettings struct {
+	Driver               string `json:"driver"` // of the releases' storage; secret when not given
+	PluginsPath          string `json:"pluginsPath"`
+	RegistryConfigPath   string `json:"registryConfigPath"`
+	RepositoryCache      string `json:"repositoryCache"`
+	RepositoryConfigPath string `json:"repositoryConfigPath"`
+}
+
+// kinds of settings; those that are not listed are texts.
+var (
+	switches = map[string]string{ // with their environment variables
+		"deleteUnreachable":           "PULUMI_K8S_DELETE_UNREACHABLE",
+		"skipUpdateUnreachable":       "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
+		"enablePatchForce":            "PULUMI_K8S_ENABLE_PATCH_FORCE",
+		"enableSecretMutable":         "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
+		"enableConfigMapMutable":      "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
+		"enableServerSideApply":       "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
+		"upsertExistingObjects":       "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
+		"suppressDeprecationWarnings": "PULUMI_K8S_SUPPRESS_DEPRECATION_WARNINGS",
+		"suppressHelmHookWarnings":    "PULUMI_K8S_SUPPRESS_HELM_HOOK_WARNINGS",
+		"alwaysRender":                "",
+	}
+	texts   = []string{"kubeconfig", "context", "cluster", "namespace", "clusterIdentifier", "renderYamlToDirectory"}
+	objects = []string{"kubeClientSettings", "helmReleaseSettings"}
+	// engine's own: they stand among the inputs of every provider resource.
+	ofTheEngine = []string{"version", "pluginDownloadURL", "parameterization", "__internal"}
+)
+
+// Properties are the names of all inputs.
+func Properties() []string {
+	return slices.Sorted(slices.Values(slices.Concat(texts, objects, slices.Collect(maps.Keys(switches)))))
+}
+
+// CheckSettings lists the inputs that the official provider has not, or that are not served here.
+func CheckSettings(inputs resource.PropertyMap) []operation.Failure {
+	var failures []operation.Failure
+	fail := func(name, reason string) {
+		failures = append(failures, operation.Failure{Property: name, Reason: reason})
+	}
+	known := append(Properties(), ofTheEngine...)
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
+		if !slices.Contains(known, string(name)) {
+			fail(string(name), "the provider kubernetes has no such input: take it away")
+		}
+	}
+	if value := inputs["renderYamlToDirectory"]; value.HasValue() && (!value.IsString() || value.StringValue() != "") {
+		fail("renderYamlToDirectory", "the stand-in renders no YAML: take it away, or use the official provider")
+	}
+	if value := inputs["enableServerSideApply"]; value.HasValue() && !isTrue(value) && !value.IsComputed() {
+		fail("enableServerSideApply", "the stand-in knows server-side apply alone: leave it on, or use the official provider")
+	}
+	return failures
+}
+
+func isTrue(value resource.PropertyValue) bool {
+	switch {
+	case value.IsSecret():
+		return isTrue(value.SecretValue().Element)
+	case value.IsBool():
+		return value.BoolValue()
+	default:
+		return value.IsString() && value.StringValue() == "true"
+	}
+}
+
+// ParseSettings reads the inputs. Values that are no texts may also come as text, as the engine hands on stack
+// configuration. An environment variable counts where an input is not given.
+func ParseSettings(inputs resource.PropertyMap) (Settings, error) {
+	plain := properties.Plain(inputs)
+	values := map[string]any{}
+	for _, name := range texts {
+		if text, ok := plain[name].(string); ok {
+			values[name] = text
+		}
+	}
+	if object, ok := plain["kubeconfig"].(map[string]any); ok { // the official provider takes it as an object, too
+		text, err := json.Marshal(object)
+		if err != nil {
+			return Settings{}, fmt.Errorf("kubeconfig: %w", err)
+		}
+		values["kubeconfig"] = string(text)
+	}
+	for name, variable := range switches {
+		if given, ok := inputs[resource.PropertyKey(name)]; ok && given.HasValue() {
+			values[name] = isTrue(given)
+		} else if text, ok := os.LookupEnv(variable); ok && variable != "" {
+			values[name] = text == "true"
+		}
+	}
+	for _, name := range objects {
+		switch value := plain[name].(type) {
+		case map[string]any:
+			values[name] = value
+		case string:
+			values[name] = json.RawMessage(value)
+		}
+	}
+	return decode(values)
+}
+
+func decode(values map[string]any) (Settings, error) {
+	text, err := json.Marshal(values)
+	if err != nil {
+		return Settings{}, fmt.Errorf("read the inputs of the provider: %w", err)
+	}
+	var settings Settings
+	if err := json.Unmarshal(text, &settings); err != nil {
+		return Settings{}, fmt.Errorf("read the inputs of the provider: %w", err)
+	}
+	return settings, nil
+}
+
+// On says whether a switch is on.
+func On(value *bool) bool { return value != nil && *value }

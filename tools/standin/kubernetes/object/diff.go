@@ -1,0 +1,68 @@
+package object
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/difference"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
+)
+
+// Diff compares the new inputs with what the object was like when it was last seen, as far as the old inputs had a say
+// in it. So what the cluster fills in is no change, and what somebody else changed is one.
+func (o *Objects) Diff(_ context.Context, request operation.Diff) (operation.Difference, error) {
+	oldInputs, live := parse(request.State)
+	oldInputs, inputs := normalize(oldInputs), normalize(toObject(request.Inputs))
+	before := prune(live, oldInputs)
+	if err := o.alignNamespaces(before, inputs); err != nil {
+		return operation.Difference{}, err
+	}
+	unstructured.RemoveNestedField(before.Object, "metadata", "resourceVersion")
+	if inputs.GetName() != "" {
+		before.SetName(live.GetName()) // a program may write down the name that was made up for it
+	}
+
+	changes := difference.Compare(before.Object, inputs.Object, o.replaceOnOf(inputs))
+	changes = slices.DeleteFunc(changes, func(c operation.Change) bool { return ignored(c.Path, request.Ignored) })
+	replaces := slices.ContainsFunc(changes, func(c operation.Change) bool { return c.Replaces })
+	return operation.Difference{
+		Changes: changes,
+		// Two objects cannot have one name. A name that was made up is made up anew.
+		DeleteBeforeReplace: replaces && isNamed(inputs) && !isSet(inputs, autonamed) &&
+			inputs.GetName() == live.GetName() && inputs.GetNamespace() == live.GetNamespace(),
+	}, nil
+}
+
+// alignNamespaces writes the namespace out on both sides, or on none when the kind has none.
+func (o *Objects) alignNamespaces(objects ...*unstructured.Unstructured) error {
+	namespaced, err := o.connection.IsNamespaced(objects[len(objects)-1].GroupVersionKind())
+	if err != nil {
+		return fmt.Errorf("API server returned error when asked if resource type %s is namespaced: %w",
+			objects[len(objects)-1].GroupVersionKind(), err)
+	}
+	for _, object := range objects {
+		metadata, ok := object.Object["metadata"].(map[string]any)
+		switch {
+		case !ok:
+		case !namespaced:
+			delete(metadata, "namespace")
+		case metadata["namespace"] == nil || metadata["namespace"] == "":
+			metadata["namespace"] = "default"
+		}
+	}
+	return nil
+}
+
+func isNamed(inputs *unstructured.Unstructured) bool {
+	return inputs.GetName() != "" || isUnknownName(inputs.Object["metadata"]) &&
+		properties.Unknown(map[string]any{"": inputs.Object["metadata"]})
+}
+
+func ignored(path resource.PropertyPath, all []resource.PropertyPath) bool {
+	return slices.ContainsFunc(all, func(ignored resource.PropertyPath) bool { return ignored.Contains(path) })
+}

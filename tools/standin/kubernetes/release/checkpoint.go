@@ -1,0 +1,121 @@
+package release
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"helm.sh/helm/v3/pkg/action"
+	helm "helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
+)
+
+// inputsKey is where the state has the inputs, secret as a whole.
+const inputsKey = "__inputs"
+
+// checkpoint is the state of a release. Before there is one, what only Helm can tell is not known.
+func checkpoint(given resource.PropertyMap, in inputs, out *outputs) (resource.PropertyMap, error) {
+	state, err := encode(in)
+	if err != nil {
+		return nil, err
+	}
+	if out != nil {
+		extra, err := encode(out)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(state, extra)
+	}
+	state[inputsKey] = resource.MakeSecret(resource.NewProperty(given))
+	properties.MarkUnknown(state, given)
+	properties.MarkSecrets(state, given)
+	if out == nil {
+		for _, name := range []resource.PropertyKey{"resourceNames", "status"} {
+			state[name] = resource.MakeComputed(resource.NewProperty(""))
+		}
+	}
+	return state, nil
+}
+
+// inputsOf a state; nil when it has none.
+func inputsOf(state resource.PropertyMap) resource.PropertyMap {
+	kept := state[inputsKey]
+	if kept.IsSecret() {
+		kept = kept.SecretValue().Element
+	}
+	if kept.IsObject() {
+		return kept.ObjectValue()
+	}
+	return nil
+}
+
+// decodeState reads the inputs as a state has them, which are those of what is deployed.
+func decodeState(state resource.PropertyMap) (inputs, error) {
+	rest := state.Copy()
+	for _, name := range []resource.PropertyKey{inputsKey, "status", "resourceNames", "checksum"} {
+		delete(rest, name)
+	}
+	return decode(rest)
+}
+
+// describe returns a release as it is deployed: the inputs that led to it, with what Helm knows better, and the outputs.
+func describe(in inputs, deployed *helm.Release) (inputs, *outputs, error) {
+	metadata := deployed.Chart.Metadata
+	in.Name, in.Namespace, in.Version = deployed.Name, deployed.Namespace, metadata.Version
+	if in.Chart == "" {
+		in.Chart = metadata.Name
+	}
+	in.Values = merge(in.Values, deployed.Config)
+	names, err := resourceNames(deployed.Manifest)
+	if err != nil {
+		return in, nil, err
+	}
+	return in, &outputs{
+		ResourceNames: names,
+		Status: &status{
+			AppVersion: metadata.AppVersion, Chart: metadata.Name, Name: deployed.Name, Namespace: deployed.Namespace,
+			Revision: &deployed.Version, Status: deployed.Info.Status.String(), Version: metadata.Version,
+		},
+	}, nil
+}
+
+// resourceNames lists the objects of a manifest, without what is in them.
+func resourceNames(manifest string) (map[string][]string, error) {
+	names := map[string][]string{}
+	for _, text := range releaseutil.SplitManifests(manifest) {
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
+			return nil, fmt.Errorf("read the manifest of a release: %w", err)
+		}
+		if object.GetKind() == "" {
+			continue // nothing but comments
+		}
+		kind := object.GroupVersionKind().GroupKind().String() + "/" + object.GetAPIVersion()
+		name := object.GetName()
+		if namespace := object.GetNamespace(); namespace != "" {
+			name = namespace + "/" + name
+		}
+		names[kind] = append(names[kind], name)
+	}
+	for kind := range names {
+		slices.Sort(names[kind])
+		names[kind] = slices.Compact(names[kind])
+	}
+	return names, nil
+}
+
+// find returns the latest revision of a release; nil when there is none.
+func find(configuration *action.Configuration, name string) (*helm.Release, error) {
+	found, err := action.NewGet(configuration).Run(name)
+	if errors.Is(err, driver.ErrReleaseNotFound) {
+		return nil, nil
+	}
+	return found, err
+}

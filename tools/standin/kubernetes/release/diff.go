@@ -1,0 +1,40 @@
+package release
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/difference"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
+)
+
+// replaceOn are the inputs that a release has for life.
+var replaceOn = []resource.PropertyPath{{"name"}, {"namespace"}}
+
+// Diff compares the new inputs with the state, as far as inputs have a say in it: what Helm found deployed at the last
+// look, so that values which somebody else set are a change.
+func (r *Releases) Diff(_ context.Context, request operation.Diff) (operation.Difference, error) {
+	old := toPlain(inputsOf(request.State))
+	state, inputs := toPlain(request.State), toPlain(request.Inputs)
+	for _, name := range []string{"resourceNames", "checksum"} { // inputs of older versions
+		delete(old, name)
+	}
+	if slices.ContainsFunc(request.Ignored, func(path resource.PropertyPath) bool { return path.String() == "version" }) {
+		inputs["version"] = state["version"]
+	}
+	shape := difference.Union(old, inputs)
+	before, _ := difference.Prune(state, shape).(map[string]any)
+	changes := difference.Compare(before, inputs, replaceOn)
+	changes = slices.DeleteFunc(changes, func(change operation.Change) bool {
+		return slices.ContainsFunc(request.Ignored, func(path resource.PropertyPath) bool { return path.Contains(change.Path) })
+	})
+	return operation.Difference{Changes: changes}, nil
+}
+
+func toPlain(given resource.PropertyMap) map[string]any {
+	plain, _ := properties.Whole(properties.Plain(given)).(map[string]any)
+	return plain
+}

@@ -1,0 +1,188 @@
+package release
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"sigs.k8s.io/yaml"
+
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
+)
+
+// inputs of a release: all that releaseArgs of the SDK has (go/kubernetes/helm/v3/release.go). What is zero counts as
+// not given, as with the official provider.
+type inputs struct {
+	AllowNullValues          bool           `json:"allowNullValues,omitempty"` // no effect: nulls are always kept
+	Atomic                   bool           `json:"atomic,omitempty"`          // undo an operation that fails
+	Chart                    string         `json:"chart,omitempty"`
+	CleanupOnFail            bool           `json:"cleanupOnFail,omitempty"` // of what a failed upgrade made
+	CreateNamespace          bool           `json:"createNamespace,omitempty"`
+	DependencyUpdate         bool           `json:"dependencyUpdate,omitempty"`
+	Description              string         `json:"description,omitempty"`
+	Devel                    bool           `json:"devel,omitempty"` // prereleases too, when no version is given
+	DisableCRDHooks          bool           `json:"disableCRDHooks,omitempty"`
+	DisableOpenAPIValidation bool           `json:"disableOpenapiValidation,omitempty"`
+	DisableWebhooks          bool           `json:"disableWebhooks,omitempty"` // no hooks at all on install
+	ForceUpdate              bool           `json:"forceUpdate,omitempty"`
+	Keyring                  string         `json:"keyring,omitempty"`
+	Lint                     bool           `json:"lint,omitempty"` // before an upgrade
+	MaxHistory               *int           `json:"maxHistory,omitempty"`
+	Name                     string         `json:"name,omitempty"`
+	Namespace                string         `json:"namespace,omitempty"`
+	Postrender               string         `json:"postrender,omitempty"`
+	RecreatePods             bool           `json:"recreatePods,omitempty"`
+	RenderSubchartNotes      bool           `json:"renderSubchartNotes,omitempty"`
+	Replace                  bool           `json:"replace,omitempty"`
+	RepositoryOpts           *repository    `json:"repositoryOpts,omitempty"`
+	ResetValues              bool           `json:"resetValues,omitempty"`
+	ReuseValues              bool           `json:"reuseValues,omitempty"`
+	SkipAwait                bool           `json:"skipAwait,omitempty"`
+	SkipCRDs                 bool           `json:"skipCrds,omitempty"`
+	Timeout                  int            `json:"timeout,omitempty"` // seconds
+	Values                   map[string]any `json:"values,omitempty"`
+	Verify                   bool           `json:"verify,omitempty"`
+	Version                  string         `json:"version,omitempty"`
+	WaitForJobs              bool           `json:"waitForJobs,omitempty"`
+}
+
+// repository is where a chart comes from when it is no path and no oci:// address.
+type repository struct {
+	CAFile   string `json:"caFile,omitempty"`
+	CertFile string `json:"certFile,omitempty"`
+	KeyFile  string `json:"keyFile,omitempty"`
+	Password string `json:"password,omitempty"`
+	Repo     string `json:"repo,omitempty"`
+	Username string `json:"username,omitempty"`
+}
+
+// outputs are what a release is like beside its inputs.
+type outputs struct {
+	ResourceNames map[string][]string `json:"resourceNames,omitempty"` // KIND.GROUP/VERSION to NAMESPACE/NAME
+	Status        *status             `json:"status,omitempty"`
+}
+
+// status of the latest revision.
+type status struct {
+	AppVersion string `json:"appVersion,omitempty"`
+	Chart      string `json:"chart,omitempty"`
+	Name       string `json:"name,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
+	Revision   *int   `json:"revision,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Version    string `json:"version,omitempty"`
+}
+
+// derived are inputs of the SDK that decode turns into others or drops: files become values, and what is an output is
+// no input any more.
+var derived = []string{"compat", "manifest", "resourceNames", "valueYamlFiles"}
+
+// Properties are the names of all inputs.
+func Properties() []string { return slices.Sorted(slices.Values(append(names[inputs](), derived...))) }
+
+// RepositoryProperties are the names of all inputs of repositoryOpts.
+func RepositoryProperties() []string { return slices.Sorted(slices.Values(names[repository]())) }
+
+func names[T any]() []string {
+	var names []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// decode reads inputs, or the inputs in a state; what is not known is not given. Files of values are merged in order,
+// and values go over them.
+func decode(given resource.PropertyMap) (inputs, error) {
+	plain, _ := properties.Blank(properties.Plain(given)).(map[string]any)
+	fromFiles, err := readFiles(plain["valueYamlFiles"])
+	if err != nil {
+		return inputs{}, err
+	}
+	for _, name := range derived {
+		delete(plain, name)
+	}
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return inputs{}, fmt.Errorf("read the inputs of a release: %w", err)
+	}
+	var decoded inputs
+	if err := json.Unmarshal(text, &decoded); err != nil {
+		return inputs{}, fmt.Errorf("read the inputs of a release: %w", err)
+	}
+	decoded.Values = merge(fromFiles, decoded.Values)
+	return decoded, nil
+}
+
+func readFiles(files any) (map[string]any, error) {
+	merged := map[string]any{}
+	list, _ := files.([]any)
+	for _, file := range list {
+		asset, ok := file.(*resource.Asset)
+		if !ok {
+			return nil, fmt.Errorf("valueYamlFiles: %T is no file asset", file)
+		}
+		text, err := asset.Bytes()
+		if err != nil {
+			return nil, fmt.Errorf("valueYamlFiles: %w", err)
+		}
+		values := map[string]any{}
+		if err := yaml.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("valueYamlFiles: %w", err)
+		}
+		merged = merge(merged, values)
+	}
+	return merged, nil
+}
+
+// merge puts values over others, map by map.
+func merge(under, over map[string]any) map[string]any {
+	merged := make(map[string]any, len(under)+len(over))
+	maps.Copy(merged, under)
+	for name, value := range over {
+		below, isMap := merged[name].(map[string]any)
+		if above, ok := value.(map[string]any); ok && isMap {
+			value = merge(below, above)
+		}
+		merged[name] = value
+	}
+	return merged
+}
+
+// encode returns inputs or outputs as properties.
+func encode(value any) (resource.PropertyMap, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("write a release: %w", err)
+	}
+	plain := map[string]any{}
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return nil, fmt.Errorf("write a release: %w", err)
+	}
+	return resource.NewPropertyMapFromMap(plain), nil
+}
+
+// defaultTimeout of an operation that is waited for, in seconds.
+const defaultTimeout = 300
+
+func (in inputs) patience() time.Duration {
+	if in.Timeout == 0 {
+		return defaultTimeout * time.Second
+	}
+	return time.Duration(in.Timeout) * time.Second
+}
+
+// id of a release is NAMESPACE/NAME.
+func (in inputs) id() string {
+	if in.Namespace == "" {
+		return in.Name
+	}
+	return in.Namespace + "/" + in.Name
+}
