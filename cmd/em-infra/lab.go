@@ -1,23 +1,15 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"os"
-	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
-	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -26,108 +18,10 @@ func newLabCommand() *cobra.Command {
 		Use:   "lab",
 		Short: "The emulated host that a stack is rehearsed on",
 	}
-	command.AddCommand(newLabStartCommand(), newLabStopCommand(), newLabStatusCommand(), newLabEnvCommand(), newLabServeCommand())
-	return command
-}
-
-func newLabStartCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
-	var timeScale float64
-	command := &cobra.Command{
-		Use:     "start --stack STACK",
-		Short:   "Start the lab of a stack; one that was stopped comes back as it was",
-		Example: "  em-infra lab start --stack k3s-dev\n  em-infra lab start --stack k3s-dev --time-scale 1   # as slow as a small server",
-		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			w, inv, err := flags.load()
-			if err != nil {
-				return refused(err)
-			}
-			scale := ""
-			if command.Flags().Changed("time-scale") {
-				scale = strconv.FormatFloat(timeScale, 'g', -1, 64)
-			}
-			return startLab(command.Context(), w, inv, scale, command.OutOrStdout())
-		},
-	}
-	flags.bindPlace(command)
-	command.Flags().Float64Var(&timeScale, "time-scale", 0, "times of a real host are multiplied by this; 0 is no delay (default: as before, at first 0.1)")
-	return command
-}
-
-// startLab starts the lab of a workspace unless it runs already, and says where it is.
-func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Inventory, timeScale string, out io.Writer) error {
-	pid, err := lab.Running(w.Dir)
-	if err != nil {
-		return err
-	}
-	if pid == 0 {
-		tools, err := labTools(ctx, out)
-		if err != nil {
-			return err
-		}
-		if err := w.Prepare(); err != nil {
-			return err
-		}
-		if err := lab.Start(ctx, w.Dir, labProcess(w, tools, timeScale)); err != nil {
-			return fmt.Errorf("%w (log: %s)", err, workspace.Nearby(lab.LogFile(w.Dir)))
-		}
-	} else if timeScale != "" {
-		return refused(fmt.Errorf("the lab runs already (process %d): stop it before you give it another time scale", pid))
-	}
-	d, err := lab.ReadDescription(w.Dir)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, " lab        host %s on %s, %d nodes on %s, time scale %g\n", d.Host, d.Proxmox, len(inv.Nodes), d.Network, d.TimeScale)
-	return nil
-}
-
-// labProcess is this program once more, as the lab.
-func labProcess(w *workspace.Workspace, tools kubernetes.Tools, timeScale string) *exec.Cmd {
-	args := []string{
-		"lab", "serve", "--stack", w.Stack, "--inventory", w.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,
-	}
-	if timeScale != "" {
-		args = append(args, "--time-scale", timeScale)
-	}
-	process := exec.Command("/proc/self/exe", args...) //nolint:gosec // this very program, even when `go run` removes its file
-	process.Dir = w.Root
-	return process
-}
-
-func newLabServeCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
-	var timeScale float64
-	var tools kubernetes.Tools
-	command := &cobra.Command{
-		Use:    "serve --stack STACK",
-		Short:  "Be the lab, in the foreground",
-		Hidden: true,
-		Args:   cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			w, inv, err := flags.load()
-			if err != nil {
-				return refused(err)
-			}
-			if err := w.Prepare(); err != nil {
-				return err
-			}
-			options := lab.Options{Dir: w.Dir, Stack: w.Stack, Inventory: inv, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
-			if tools != (kubernetes.Tools{}) {
-				options.Kubernetes = &tools
-			}
-			if command.Flags().Changed("time-scale") {
-				options.TimeScale = &timeScale
-			}
-			return lab.Serve(command.Context(), options)
-		},
-	}
-	flags.bindPlace(command)
-	command.Flags().Float64Var(&timeScale, "time-scale", 0, "times of a real host are multiplied by this")
-	command.Flags().StringVar(&tools.ControlPlane, "controlplane", "", "executable of the Kubernetes control plane (default: none, and no Kubernetes)")
-	command.Flags().StringVar(&tools.Kwok, "kwok", "", "executable of KWOK, with --controlplane")
-	command.MarkFlagsRequiredTogether("controlplane", "kwok")
+	command.AddCommand(
+		newLabStartCommand(), newLabStopCommand(), newLabStatusCommand(), newLabEnvCommand(), newLabFaultCommand(),
+		newLabUnlockCommand(), newLabServeCommand(),
+	)
 	return command
 }
 
@@ -178,8 +72,10 @@ func newLabStatusCommand() *cobra.Command {
 				state = fmt.Sprintf("running, process %d", pid)
 			}
 			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(table, "lab\t%s\nhost\t%s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nlog\t%s\n",
-				state, d.Host, d.ProxmoxEndpoint(), d.FactoryURL(), d.Network, d.TimeScale, lab.LogFile(w.Dir))
+			fmt.Fprintf(table, "lab\t%s\nhost\t%s, Proxmox VE %s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nseed\t%s\n",
+				state, d.Host, d.Release, d.ProxmoxEndpoint(), d.FactoryURL(), d.Network, d.TimeScale, d.Seed)
+			fmt.Fprintf(table, "log\t%s\ncalls of the host\t%s\ncalls of the nodes\t%s\n",
+				lab.LogFile(w.Dir), lab.HostCalls(w.Dir), lab.NodeCalls(w.Dir))
 			return table.Flush()
 		},
 	}

@@ -35,13 +35,16 @@ func TestLabEnvSurvivesAShell(t *testing.T) {
 func TestLabStatusOfAStoppedLab(t *testing.T) {
 	root := project(t)
 	stoppedLab(t, root)
-	require.Equal(t, outcome{out: `lab         stopped
-host        vmhost
-proxmox     https://127.0.0.1:18006
-factory     http://127.0.0.1:18007
-nodes       127.20.20.0/24
-time scale  0.1
-log         ` + root + `/.lab/k3s-dev/lab.log
+	require.Equal(t, outcome{out: `lab                 stopped
+host                vmhost, Proxmox VE 8.4
+proxmox             https://127.0.0.1:18006
+factory             http://127.0.0.1:18007
+nodes               127.20.20.0/24
+time scale          0.1
+seed                k3s-dev
+log                 ` + root + `/.lab/k3s-dev/lab.log
+calls of the host   ` + root + `/.lab/k3s-dev/calls-proxmox.jsonl
+calls of the nodes  ` + root + `/.lab/k3s-dev/calls-talos.jsonl
 `}, em(t.Context(), "lab", "status", "--stack", "k3s-dev"))
 }
 
@@ -50,7 +53,7 @@ func TestLabRuns(t *testing.T) {
 	dir := filepath.Join(root, ".lab/k3s-dev")
 	ctx, end := context.WithCancel(t.Context())
 	served := make(chan outcome, 1)
-	go func() { served <- em(ctx, "lab", "serve", "--stack", "k3s-dev", "--time-scale", "0") }()
+	go func() { served <- em(ctx, "lab", "serve", "--stack", "k3s-dev", "--time-scale", "0", "--pve", "9.1") }()
 	require.Eventually(t, func() bool {
 		d, err := lab.ReadDescription(dir)
 		pid, runErr := lab.Running(dir)
@@ -60,10 +63,10 @@ func TestLabRuns(t *testing.T) {
 	require.NoError(t, err)
 
 	status := em(t.Context(), "lab", "status", "--stack", "k3s-dev")
-	require.Contains(t, status.out, fmt.Sprintf("lab         running, process %d\n", os.Getpid()))
+	require.Contains(t, status.out, fmt.Sprintf("lab                 running, process %d\n", os.Getpid()))
 	again := em(t.Context(), "lab", "start", "--stack", "k3s-dev")
-	require.Equal(t, outcome{out: fmt.Sprintf(" lab        host vmhost on %s, 1 nodes on %s, time scale 0\n", d.Proxmox, d.Network)}, again)
-	require.Equal(t, refusal(fmt.Sprintf("the lab runs already (process %d): stop it before you give it another time scale", os.Getpid())),
+	require.Equal(t, outcome{out: fmt.Sprintf(" lab        host vmhost (PVE 9.1) on %s, 1 nodes on %s, time scale 0\n", d.Proxmox, d.Network)}, again)
+	require.Equal(t, refusal(fmt.Sprintf("the lab runs already (process %d): stop it before you give it another time scale or seed", os.Getpid())),
 		em(t.Context(), "lab", "start", "--stack", "k3s-dev", "--time-scale", "1"))
 	require.Equal(t, outcome{err: "a lab runs in this folder already: see it with `em-infra lab status`\n", code: exitFailed},
 		em(t.Context(), "lab", "serve", "--stack", "k3s-dev"))
@@ -74,9 +77,26 @@ func TestLabRuns(t *testing.T) {
 
 func TestLabServeRefusesAWrongTimeScale(t *testing.T) {
 	project(t)
-	require.Equal(t, outcome{
-		err: "time scale must be a number of 0 or more, not -1: choose 0 for no delay, 1 for the speed of a small server\n", code: exitFailed,
-	}, em(t.Context(), "lab", "serve", "--stack", "k3s-dev", "--time-scale", "-1"))
+	const sentence = "--time-scale: time scale must be a number of 0 or more, not %s: choose 0 for no delay, 1 for the speed of a small server"
+	for _, wrong := range []string{"-1", "fast"} {
+		require.Equal(t, refusal(fmt.Sprintf(sentence, wrong)), em(t.Context(), "lab", "serve", "--stack", "k3s-dev", "--time-scale", wrong))
+	}
+}
+
+func TestChoicesOfALabAreRefused(t *testing.T) {
+	root := project(t)
+	stoppedLab(t, root)
+	for _, test := range []struct {
+		args     []string
+		sentence string
+	}{
+		{[]string{"lab", "start", "--pve", "7.4"}, "--pve: proxmox ve 7.4 is not emulated: choose one of 8.4, 9.1"},
+		{[]string{"lab", "start", "--pve", "9.1"}, "the lab of k3s-dev was made as Proxmox VE 8.4 and stays that: leave --pve out, or stop the lab and delete its folder to begin anew with 9.1"},
+		{[]string{"up", "--lab", "--yes", "--pve", "9.1"}, "the lab of k3s-dev was made as Proxmox VE 8.4 and stays that: leave --pve out, or stop the lab and delete its folder to begin anew with 9.1"},
+		{[]string{"up", "--yes", "--seed", "x"}, "--time-scale, --pve and --seed are those of the emulated host: add --lab to rehearse, or leave them out"},
+	} {
+		require.Equal(t, refusal(test.sentence), em(t.Context(), append(test.args, "--stack", "k3s-dev")...), test.args)
+	}
 }
 
 func TestShellQuote(t *testing.T) {

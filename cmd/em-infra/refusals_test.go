@@ -17,6 +17,8 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"up"}, noStack},
 		{[]string{"preview", "--lab"}, noStack},
 		{[]string{"destroy", "--yes"}, noStack},
+		{[]string{"rehearse"}, noStack},
+		{[]string{"rehearse", "--output", "yaml"}, `--output: "yaml" is no format: choose text or json`},
 		{[]string{"lab", "start"}, noStack},
 		{[]string{"lab", "stop"}, noStack},
 		{[]string{"lab", "status"}, noStack},
@@ -25,7 +27,6 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"lab", "strat"}, "\"strat\" is no command of em-infra lab: see `em-infra lab --help`"},
 		{[]string{"tools", "instal"}, "\"instal\" is no command of em-infra tools: see `em-infra tools --help`"},
 		{[]string{"up", "--stcak", "k3s-dev"}, "unknown flag: --stcak: see `em-infra up --help`"},
-		{[]string{"lab", "start", "--time-scale", "fast"}, "invalid argument \"fast\" for \"--time-scale\" flag: strconv.ParseFloat: parsing \"fast\": invalid syntax: see `em-infra lab start --help`"},
 		{[]string{"node", "wait", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
 	} {
 		t.Run(test.args[0], func(t *testing.T) {

@@ -40,6 +40,8 @@ type session struct {
 type want struct {
 	// startLab starts the lab of a rehearsal if it does not run.
 	startLab bool
+	// choices are what that lab is told.
+	choices labChoices
 	// newStack makes the stack if it is not there.
 	newStack bool
 	// mayBeAway leaves it to the command to say that the host does not answer.
@@ -71,7 +73,7 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, streams str
 	if err := tools.Populate(s.workspace.Home); err != nil {
 		return nil, err
 	}
-	rehearsed, err := s.enterLab(ctx, wanted.startLab)
+	rehearsed, err := s.enterLab(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +98,10 @@ func (s *session) checkOperator(wanted want) error {
 		return err
 	}
 	if !s.workspace.Rehearsed {
-		return checkSecrets(s.workspace)
+		return cmp.Or(wanted.choices.checkReal(), checkSecrets(s.workspace))
 	}
 	if wanted.startLab {
-		return nil
+		return wanted.choices.check(s.workspace.Dir)
 	}
 	_, err := runningLab(s.workspace)
 	return err
@@ -134,12 +136,12 @@ func checkPassphrase() error {
 }
 
 // enterLab moves the session of a rehearsal onto the lab's network.
-func (s *session) enterLab(ctx context.Context, start bool) (lab.Description, error) {
+func (s *session) enterLab(ctx context.Context, wanted want) (lab.Description, error) {
 	if !s.workspace.Rehearsed {
 		return lab.Description{}, nil
 	}
-	if start {
-		if err := startLab(ctx, s.workspace, s.inventory, "", s.out); err != nil {
+	if wanted.startLab {
+		if err := startLab(ctx, s.workspace, s.inventory, wanted.choices, s.out); err != nil {
 			return lab.Description{}, err
 		}
 	}

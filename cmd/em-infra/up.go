@@ -14,6 +14,7 @@ import (
 
 func newUpCommand() *cobra.Command {
 	var flags stackFlags
+	var choices labChoices
 	command := &cobra.Command{
 		Use:   "up --stack STACK",
 		Short: "Bring the cluster to what the inventory says; safe to run again",
@@ -22,7 +23,7 @@ func newUpCommand() *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{startLab: true, newStack: true, consent: "bring it up"}, streamsOf(command))
+			s, err := openSession(ctx, flags, want{startLab: true, choices: choices, newStack: true, consent: "bring it up"}, streamsOf(command))
 			if err != nil {
 				return err
 			}
@@ -55,6 +56,7 @@ func newUpCommand() *cobra.Command {
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)
+	choices.bind(command)
 	return command
 }
 
