@@ -32,7 +32,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		}
 		text, _ := result.Value.(string) // known in an update
 		health := nodeops.Health{Talosconfig: []byte(text), Nodes: nodes}
-		return rolling.NewLane(health, rolling.Options{MaxUnavailable: a.MaxUnavailable}), nil
+		return rolling.NewLane(health, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -55,6 +56,9 @@ type TalosClusterArgs struct {
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
 	// Default: 1. A change concerns later runs only.
 	MaxUnavailable int
+	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
+	// Default: 15 minutes. A change concerns later runs only.
+	RecoveryTimeout time.Duration
 	// Patches are raw Talos machine-config patches for every node. Default: none.
 	Patches []string
 	// Templates that the machines are cloned from, one for each host. Required.

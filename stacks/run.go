@@ -1,6 +1,8 @@
 package stacks
 
 import (
+	"time"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -18,6 +20,8 @@ type Options struct {
 	// Inventory is the folder with cluster.yaml and nodes.yaml, instead of the one that the configuration names.
 	// Default: empty, the configuration's.
 	Inventory string
+	// RecoveryTimeout is how long a changed node may take to work again. Default: 0, that of the components.
+	RecoveryTimeout time.Duration
 }
 
 // Program is the program for an embedding, which has no project folder of its own.
@@ -51,6 +55,7 @@ func program(ctx *pulumi.Context, options Options) error {
 		return err
 	}
 	args := clusterArgs(inv)
+	args.RecoveryTimeout = options.RecoveryTimeout
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

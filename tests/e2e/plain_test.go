@@ -19,6 +19,12 @@ import (
 // plainEngine is the rehearsal's stack under the Automation API alone, without anything that em-infra does around it.
 func (r *rehearsal) plainEngine() auto.Stack {
 	r.t.Helper()
+	return r.plainEngineWith(stacks.Options{})
+}
+
+// plainEngineWith is plainEngine with options for the program.
+func (r *rehearsal) plainEngineWith(options stacks.Options) auto.Stack {
+	r.t.Helper()
 	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: r.root})
 	require.NoError(r.t, err)
 	tool, found := tools.CLI()
@@ -28,6 +34,7 @@ func (r *rehearsal) plainEngine() auto.Stack {
 
 	w, err := workspace.Rehearsal(r.root, r.stack, r.inventory)
 	require.NoError(r.t, err)
+	options.Root, options.Inventory = w.Root, w.Inventory
 	env := w.Environment()
 	for name, value := range tools.Environment(w.Home) {
 		env[name] = value
@@ -37,7 +44,7 @@ func (r *rehearsal) plainEngine() auto.Stack {
 		WorkDir: w.Dir,
 		Env:     env,
 		Command: command,
-		Program: stacks.Program(stacks.Options{Root: w.Root, Inventory: w.Inventory}),
+		Program: stacks.Program(options),
 	})
 	require.NoError(r.t, err)
 	return stack
