@@ -65,7 +65,7 @@ apply-hangs  VM 104                 always                             0    0
 	}{
 		{[]string{"fault", "set", "clone-fail"}, `fault: there is no "clone-fail": did you mean clone-fails?`},
 		{[]string{"fault", "set", "forbidden", "--node", "vmhots"}, `fault: there is no host "vmhots": did you mean vmhost?`},
-		{[]string{"fault", "set", "forbidden", "--vm", "cp-2"}, `the inventory has no node "k3s-dev-control-2": did you mean cp-1?`},
+		{[]string{"fault", "set", "forbidden", "--vm", "cp-2"}, `the inventory has no node "cp-2": did you mean cp-1?`},
 		{[]string{"fault", "set", "forbidden", "--vm", "elsewhere"}, `the inventory has no node "elsewhere": choose one of its nodes, or a VMID`},
 		{[]string{"fault", "clear", "forbiden"}, `fault: there is no "forbiden": did you mean forbidden?`},
 		{[]string{"fault", "set"}, "name one fault, got 0: see `em-infra lab fault set --help`"},
