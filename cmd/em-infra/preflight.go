@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,6 +139,7 @@ type preflightReport struct {
 }
 
 func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+	report = slices.Clone(report)
 	for i := range report {
 		report[i].Sentence, report[i].Remedy = inPlace(report[i].Sentence), inPlace(report[i].Remedy)
 	}

@@ -77,13 +77,10 @@ func (c Connection) Reach(ctx context.Context) (release string, err error) {
 
 func (c Connection) explain(err error) error {
 	var (
-		request     *url.Error
 		certificate *tls.CertificateVerificationError
 		lookup      *net.DNSError
 	)
-	if errors.As(err, &request) {
-		err = request.Err // without the URL, which the sentence begins with
-	}
+	err = withoutURL(err)
 	id, _, _ := strings.Cut(c.Token, "=")
 	switch {
 	case proxmox.IsNotAuthorized(err):
@@ -95,4 +92,13 @@ func (c Connection) explain(err error) error {
 	default:
 		return fmt.Errorf("proxmox VE does not answer at %s (%w): start the host, or correct the endpoint with `pulumi config set em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
 	}
+}
+
+// withoutURL is an error without the URL that was asked, for a sentence that says what was.
+func withoutURL(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		return request.Err
+	}
+	return err
 }

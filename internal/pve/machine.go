@@ -124,7 +124,7 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 	case proxmox.IsNotAuthorized(err):
 		return nil, fmt.Errorf("the token may not look at VM %d on %s: give it the privilege VM.Audit, then run up again", vmid, node)
 	default:
-		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", vmid, node, err)
+		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", vmid, node, withoutURL(err))
 	}
 }
 
@@ -143,7 +143,7 @@ func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.Virt
 	}
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{VMID: int(machine.VMID), Source: "all", Limit: taskHistory})
 	if err != nil {
-		return false, fmt.Errorf("the tasks of VM %d on %s cannot be read (%w): see that the host answers, then run up again", machine.VMID, node, err)
+		return false, fmt.Errorf("the tasks of VM %d on %s cannot be read (%w): see that the host answers, then run up again", machine.VMID, node, withoutURL(err))
 	}
 	var removed, started time.Time
 	for _, task := range tasks {
@@ -162,7 +162,7 @@ func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.Virt
 func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{Source: "active"})
 	if err != nil {
-		return false, fmt.Errorf("the tasks of %s cannot be read (%w): see that the host answers, then run up again", node, err)
+		return false, fmt.Errorf("the tasks of %s cannot be read (%w): see that the host answers, then run up again", node, withoutURL(err))
 	}
 	return slices.ContainsFunc(tasks, func(task *proxmox.Task) bool {
 		return task.EndTime.IsZero() && strings.HasPrefix(task.Type, "qm")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/recovery"
@@ -147,11 +148,11 @@ func TestMachinesThatMayNotBeSeen(t *testing.T) {
 
 func TestSettleOnAHostThatFails(t *testing.T) {
 	t.Parallel()
-	faults := proxmox.NewFaultSet(pace.Pace{}, [32]byte{1})
-	e := newHost(t, func(c *proxmox.Config) { c.Faults = faults })
+	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	e := newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
 	e.clone()
-	require.NoError(t, faults.Set(proxmox.Fault{Name: "unreachable", Endpoint: "/nodes/{node}/tasks"}))
+	require.NoError(t, faults.Set(fault.Fault{Name: "unreachable", Endpoint: "/nodes/{node}/tasks"}))
 	machine, err := e.host(patience).Settle(t.Context(), node, vmid)
 	require.Nil(t, machine, "nothing is concluded from a list that was not had")
-	require.EqualError(t, err, "the tasks of vmhost cannot be read (unexpected end of JSON input): see that the host answers, then run up again")
+	require.EqualError(t, err, "the tasks of vmhost cannot be read (596 Connection timed out): see that the host answers, then run up again")
 }

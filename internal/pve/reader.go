@@ -33,16 +33,13 @@ func (r Reader) get(ctx context.Context, into any, path string, query ...string)
 		path += "?" + values.Encode()
 	}
 	err := r.client.Get(ctx, path, into)
-	var request *url.Error
 	switch {
 	case err == nil:
 		return nil
 	case proxmox.IsNotAuthorized(err):
 		return ErrForbidden
-	case errors.As(err, &request):
-		return request.Err
 	default:
-		return errors.New(strings.TrimPrefix(err.Error(), "500 "))
+		return errors.New(strings.TrimPrefix(withoutURL(err).Error(), "500 "))
 	}
 }
 

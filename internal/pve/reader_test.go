@@ -1,0 +1,87 @@
+package pve_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// answering is a host that gives every request the same answer.
+func answering(t *testing.T, status int, body string) pve.Reader {
+	t.Helper()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(server.Close)
+	reader, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: tokenID + "=" + rand.Text(), Insecure: true})
+	require.NoError(t, err)
+	return reader
+}
+
+// An answer without data is none, whatever the library makes of it: a host that another one cannot reach has the status 596.
+func TestAReaderHearsEveryRefusal(t *testing.T) {
+	t.Parallel()
+	for status, want := range map[int]string{
+		http.StatusUnauthorized:        "the token may not read it",
+		http.StatusForbidden:           "the token may not read it",
+		http.StatusNotFound:            "404 Not Found",
+		http.StatusInternalServerError: "Internal Server Error",
+		http.StatusBadRequest:          `bad request: 400 Bad Request - {"node":"no such cluster node 'x'"}`,
+		596:                            "596 status code 596",
+	} {
+		reader := answering(t, status, `{"data":null,"errors":{"node":"no such cluster node 'x'"}}`)
+		_, err := reader.Storages(t.Context(), "x")
+		require.EqualError(t, err, want, status)
+	}
+}
+
+func TestReaches(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	reader, err := pve.NewReader(e.connection)
+	require.NoError(t, err)
+	answers := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(answers.Close)
+	require.NoError(t, reader.Reaches(t.Context(), node, answers.URL), "an answer of failure is an answer")
+	require.EqualError(t, reader.Reaches(t.Context(), node, "http://"+refusedPort(t)), "connection refused")
+}
+
+func TestGuestConfigIsText(t *testing.T) {
+	t.Parallel()
+	reader := answering(t, http.StatusOK, `{"data":{"memory":"8192","cores":4,"balloon":0,"net0":"virtio=BC:24:11:00:00:01,bridge=vmbr0"}}`)
+	config, err := reader.GuestConfig(t.Context(), pve.Guest{Type: "qemu", Node: node, VMID: vmid})
+	require.NoError(t, err)
+	require.Equal(t, pve.GuestConfig{"memory": "8192", "cores": "4", "balloon": "0", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, config)
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]pve.Flag{`1`: true, `"1"`: true, `true`: true, `0`: false, `"0"`: false, `false`: false, `null`: false, `""`: false} {
+		var flag pve.Flag
+		require.NoError(t, json.Unmarshal([]byte(text), &flag), text)
+		require.Equal(t, want, flag, text)
+	}
+	var flag pve.Flag
+	require.EqualError(t, json.Unmarshal([]byte(`"maybe"`), &flag), "maybe is neither 1 nor 0")
+}
+
+func TestRolesThatStandAndDoNot(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	reader, err := pve.NewReader(e.connection)
+	require.NoError(t, err)
+	privileges, found, err := reader.RolePrivileges(t.Context(), "PVETemplateUser")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.ElementsMatch(t, []string{"VM.Audit", "VM.Clone"}, privileges)
+	_, found, err = reader.RolePrivileges(t.Context(), "Nobody")
+	require.NoError(t, err)
+	require.False(t, found)
+}
