@@ -57,7 +57,7 @@ func rehearse(ctx context.Context, flags rehearseFlags, s streams) error {
 	case "json":
 		progress = s.err
 	default:
-		return refused(fmt.Errorf("--output is %q: choose text or json", flags.output))
+		return refused(fmt.Errorf("--output: %q is no format: choose text or json", flags.output))
 	}
 	started := time.Now()
 	_, inv, err := flags.load()
