@@ -20,11 +20,15 @@ type Call struct {
 	VMID     int    `json:"vmid,omitempty"`
 	// Creates is the VMID that a call makes, or a clone's new one.
 	Creates int `json:"creates,omitempty"`
-	// Identity is the caller's user or token, never its secret.
-	Identity string        `json:"identity,omitempty"`
-	Status   int           `json:"status"`
-	Message  string        `json:"message,omitempty"`
-	Duration time.Duration `json:"duration_ns"`
+	// Identity is the caller's user or token, never its secret; Client is what the caller's program calls itself, and Peer
+	// where it calls from.
+	Identity string `json:"identity,omitempty"`
+	Client   string `json:"client,omitempty"`
+	Peer     string `json:"peer,omitempty"`
+	Status   int    `json:"status"`
+	Message  string `json:"message,omitempty"`
+	// Milliseconds that the call took, the lab's delays included.
+	Milliseconds float64 `json:"ms"`
 	// Fault is set when a fault that was asked for answered.
 	Fault bool `json:"fault,omitempty"`
 	// Unknown is set for methods that are not emulated.

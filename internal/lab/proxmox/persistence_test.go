@@ -207,7 +207,9 @@ func TestCallLog(t *testing.T) {
 	require.True(t, first.Write())
 	require.Equal(t, "POST /nodes/vmhost/qemu", first.Verb+" "+first.Path)
 	require.Equal(t, operator, first.Identity)
-	require.Positive(t, first.Duration)
+	require.Equal(t, "Go-http-client/1.1", first.Client)
+	require.True(t, strings.HasPrefix(first.Peer, "127.0.0.1:"), first.Peer)
+	require.Positive(t, first.Milliseconds)
 
 	require.False(t, missing.Write())
 	require.Equal(t, "/nodes/{node}/qemu/{vmid}/config", missing.Endpoint)

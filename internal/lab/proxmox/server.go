@@ -153,7 +153,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	started := time.Now()
-	entry := Call{Time: s.config.Now(), Verb: r.Method, Path: r.URL.Path}
+	entry := Call{
+		Time: s.config.Now(), Verb: r.Method, Path: r.URL.Path, Client: shortened(r.UserAgent()), Peer: r.RemoteAddr,
+	}
 
 	a := s.answer(r, &entry)
 	if a == nil {
@@ -185,7 +187,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// shortened keeps what a caller says of itself from filling the log.
+func shortened(text string) string {
+	const longest = 120
+
+	return text[:min(len(text), longest)]
+}
+
 func (s *Server) record(entry Call, started time.Time) {
-	entry.Duration = time.Since(started)
+	entry.Milliseconds = float64(time.Since(started).Microseconds()) / 1000
 	s.journal.write(entry)
 }

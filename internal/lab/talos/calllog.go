@@ -16,11 +16,14 @@ type logLine struct {
 	Method string     `json:"method,omitempty"`
 	Step   Step       `json:"step,omitempty"`
 	// Target is the node that the client named, Forwarded a call that another node passed on.
-	Target    string   `json:"target,omitempty"`
-	Forwarded bool     `json:"forwarded,omitempty"`
-	Roles     []string `json:"roles,omitempty"`
-	Code      string   `json:"code,omitempty"`
-	Error     string   `json:"error,omitempty"`
+	Target    string `json:"target,omitempty"`
+	Forwarded bool   `json:"forwarded,omitempty"`
+	// Roles are those of the caller's certificate, Client is what its program calls itself, Peer where it calls from.
+	Roles  []string `json:"roles,omitempty"`
+	Client string   `json:"client,omitempty"`
+	Peer   string   `json:"peer,omitempty"`
+	Code   string   `json:"code,omitempty"`
+	Error  string   `json:"error,omitempty"`
 	// Milliseconds that the call or step took.
 	Milliseconds float64 `json:"ms"`
 }

@@ -2,11 +2,14 @@ package talos
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/apid"
@@ -81,6 +84,11 @@ func (g *guard) log(ctx context.Context, method string, err error, began time.Ti
 		VMID: g.vm.facts().VMID, Node: g.vm.address(), Method: method,
 		Target: apid.Target(ctx), Forwarded: apid.Forwarded(ctx),
 		Roles: authz.GetRoles(ctx).Strings(), Code: status.Code(err).String(),
+	}
+
+	line.Client = strings.Join(metadata.ValueFromIncomingContext(ctx, "user-agent"), " ")
+	if from, ok := peer.FromContext(ctx); ok {
+		line.Peer = from.Addr.String()
 	}
 
 	g.vm.fleet.log.write(line, began)
