@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/spf13/cobra"
 )
@@ -29,7 +30,11 @@ func newDestroyCommand() *cobra.Command {
 			if err := s.confirm(ctx); err != nil {
 				return err
 			}
-			if _, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err)); err != nil {
+			err = s.recorded(ctx, "destroy", func(stream chan<- events.EngineEvent) error {
+				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err), optdestroy.EventStreams(stream))
+				return err
+			})
+			if err != nil {
 				return s.failed(ctx, "destroy", err)
 			}
 			if err := s.forgetCredentials(); err != nil {

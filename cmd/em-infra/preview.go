@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
@@ -33,7 +35,11 @@ our back.`,
 			if diff {
 				options = append(options, optpreview.Diff())
 			}
-			result, err := s.stack.Preview(ctx, options...)
+			var result auto.PreviewResult
+			err = s.recorded(ctx, "preview", func(stream chan<- events.EngineEvent) (err error) {
+				result, err = s.stack.Preview(ctx, append(options, optpreview.EventStreams(stream))...)
+				return err
+			})
 			if err != nil {
 				return s.failed(ctx, "preview", err)
 			}

@@ -29,9 +29,10 @@ type session struct {
 	stack     auto.Stack
 	state     engine.State
 	host      pve.Connection
-	factory   string // URL of the Image Factory
-	consent   string // what is asked for before anything is changed; empty when that was answered
-	place     string // the flags that lead a following command to where this one was
+	secrets   []string // of the configuration, never to be seen
+	factory   string   // URL of the Image Factory
+	consent   string   // what is asked for before anything is changed; empty when that was answered
+	place     string   // the flags that lead a following command to where this one was
 	started   time.Time
 	streams
 }
@@ -233,7 +234,7 @@ func (s *session) configure(ctx context.Context, rehearsed lab.Description) erro
 	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
 		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
 	}
-	s.host = connectionOf(config)
+	s.host, s.secrets = connectionOf(config), secretsIn(config)
 	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/spf13/cobra"
 
@@ -39,7 +40,11 @@ func newUpCommand() *cobra.Command {
 			if err := s.confirm(ctx); err != nil {
 				return err
 			}
-			result, err := s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs())
+			var result auto.UpResult
+			err = s.recorded(ctx, "up", func(stream chan<- events.EngineEvent) (err error) {
+				result, err = s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs(), optup.EventStreams(stream))
+				return err
+			})
 			if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
 				return errors.Join(err, lost)
 			}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+
+	"github.com/em-infra/em-infra/internal/artifacts"
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// recorded lets the engine work and keeps what that leaves behind, whether it succeeds or not.
+func (s *session) recorded(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error) error {
+	run, err := s.beginArtifacts(ctx, command)
+	if err != nil {
+		return err
+	}
+	failure := run.Watch(operate)
+	end := artifacts.End{Stack: s.workspace.Stack, Command: command, Outcome: artifacts.Succeeded}
+	switch {
+	case failure == nil:
+	case ctx.Err() != nil:
+		end.Outcome = artifacts.Interrupted
+	default:
+		end.Outcome, end.Error = artifacts.Failed, said(failure).Error()
+	}
+	if err := s.finishArtifacts(context.WithoutCancel(ctx), run, end); err != nil {
+		return errors.Join(failure, err)
+	}
+	fmt.Fprintf(s.out, " artifacts  %s%c\n", workspace.Nearby(run.Dir), os.PathSeparator)
+	return failure
+}
+
+func (s *session) beginArtifacts(ctx context.Context, command string) (*artifacts.Run, error) {
+	before, err := s.state.Export(ctx)
+	if err != nil {
+		return nil, s.unreadable(err)
+	}
+	secrets, err := artifacts.SecretsOf(&before.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	run, err := artifacts.Folder{Dir: s.workspace.Artifacts}.Begin(time.Now, command, append(secrets, s.secrets...))
+	if err != nil {
+		return nil, err
+	}
+	effective, err := s.inventory.Effective()
+	if err != nil {
+		return nil, err
+	}
+	return run, run.Inventory(map[string][]byte{inventory.ClusterFile: effective.Cluster, inventory.NodesFile: effective.Nodes})
+}
+
+func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
+	after, err := s.state.Export(ctx)
+	if err != nil {
+		after = &engine.Exported{} // the run itself says what is wrong with the state; its secrets are those from before
+	}
+	secrets, err := artifacts.SecretsOf(&after.Deployment)
+	if err != nil {
+		return err
+	}
+	configurations, err := artifacts.MachineConfigurations(&after.Deployment)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.MachineConfigurations(configurations), run.Finish(end, secrets))
+}
+
+// secretsIn are the values of a configuration that nobody may see.
+func secretsIn(config auto.ConfigMap) []string {
+	var secrets []string
+	for _, value := range config {
+		if value.Secret {
+			secrets = append(secrets, value.Value)
+		}
+	}
+	return secrets
+}

@@ -1,0 +1,113 @@
+package artifacts
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
+)
+
+const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
+
+var errSealed = errors.New("a secret in the state is not in clear: export it with its secrets") // without the cause, which could quote it
+
+// SecretsOf are all secrets in a deployment with secrets in clear: every text below what is marked as one.
+func SecretsOf(deployment *apitype.DeploymentV3) ([]string, error) {
+	var found []string
+	for _, r := range deployment.Resources {
+		for _, properties := range []map[string]any{r.Inputs, r.Outputs} {
+			if err := collect(properties, false, &found); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// collect appends the texts in a value, all of them when it is secret, else those that are marked so.
+func collect(value any, secret bool, found *[]string) error {
+	switch v := value.(type) {
+	case string:
+		if secret {
+			*found = append(*found, v)
+		}
+	case []any:
+		for _, item := range v {
+			if err := collect(item, secret, found); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if v[sig.Key] == sig.Secret {
+			plain, err := open(v)
+			if err != nil {
+				return err
+			}
+			return collect(plain, true, found)
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if err := collect(v[name], secret, found); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open is the value of what is marked as a secret.
+func open(sealed map[string]any) (any, error) {
+	text, isText := sealed["plaintext"].(string)
+	if !isText {
+		return nil, errSealed
+	}
+	var plain any
+	if err := json.Unmarshal([]byte(text), &plain); err != nil {
+		return nil, errSealed
+	}
+	return plain, nil
+}
+
+// MachineConfigurations are the machine configurations in a deployment with secrets in clear, by the name of the node's
+// resource, with the secrets replaced that Talos knows as such.
+func MachineConfigurations(deployment *apitype.DeploymentV3) (map[string][]byte, error) {
+	nodes := make(map[string][]byte)
+	for _, r := range deployment.Resources {
+		if r.Type != typeConfiguration || r.Delete {
+			continue
+		}
+		var texts []string
+		if err := collect(r.Inputs["machineConfigurationInput"], true, &texts); err != nil {
+			return nil, err
+		}
+		if len(texts) != 1 {
+			continue // its creation was interrupted
+		}
+		text, err := redactConfiguration(texts[0])
+		if err != nil {
+			return nil, fmt.Errorf("machine configuration of %s: %w", r.URN.Name(), err)
+		}
+		nodes[r.URN.Name()] = text
+	}
+	return nodes, nil
+}
+
+var errConfiguration = errors.New("it is none that Talos reads: run up again") // without the cause, which could quote a secret
+
+func redactConfiguration(text string) ([]byte, error) {
+	config, err := configloader.NewFromBytes([]byte(text))
+	if err != nil {
+		return nil, errConfiguration
+	}
+	clean, err := config.RedactSecrets(redacted).EncodeBytes(encoder.WithComments(encoder.CommentsDisabled))
+	if err != nil {
+		return nil, errConfiguration
+	}
+	return clean, nil
+}
