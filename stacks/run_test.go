@@ -6,55 +6,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/recorder"
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// engine answers every registration with its inputs and keeps what the stack exports.
-type engine struct {
-	mu        sync.Mutex
-	resources map[string]resource.PropertyMap
-	protected map[string]bool
-	exports   map[string]pulumi.Input
-}
+const tokenVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
-func (e *engine) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.resources[args.Name] = args.Inputs
-	e.protected[args.Name] = args.RegisterRPC.GetProtect()
-	return args.Name + "-id", args.Inputs, nil
-}
-
-func (e *engine) Call(pulumi.MockCallArgs) (resource.PropertyMap, error) {
-	return resource.PropertyMap{
-		"machineConfiguration": resource.NewStringProperty("machine configuration"),
-		"talosConfig":          resource.NewStringProperty("talosconfig"),
-	}, nil
-}
-
-func run(t *testing.T, config map[string]string) (*engine, error) {
+func run(t testing.TB, config map[string]string) (*recorder.Recorder, error) {
 	t.Helper()
 	return runWith(t, stacks.Options{Root: ".."}, config)
 }
 
-func runWith(t *testing.T, options stacks.Options, config map[string]string) (*engine, error) {
+func runWith(t testing.TB, options stacks.Options, config map[string]string) (*recorder.Recorder, error) {
 	t.Helper()
-	e := &engine{resources: map[string]resource.PropertyMap{}, protected: map[string]bool{}}
-	program := stacks.Program(options)
-	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
-		err := program(ctx)
-		e.exports = ctx.GetCurrentExportMap()
-		return err
-	}, pulumi.WithMocks("em-infra", "k3s-dev", e), func(info *pulumi.RunInfo) { info.Config = config })
-	return e, err
+	return recorder.Run(t, stacks.Program(options), recorder.Config(config))
 }
 
 // reachable is a configuration with a token made up for the test.
@@ -75,13 +46,13 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 	require.Equal(t, []string{
 		"kubeconfig", "kubernetesEndpoint", "outputContractVersion", "talosClusterName", "talosControlPlaneEndpoints",
 		"talosNodeAddresses", "talosVmIds", "talosconfig",
-	}, slices.Sorted(maps.Keys(e.exports)))
-	require.Equal(t, pulumi.String("1"), e.exports["outputContractVersion"])
-	require.Equal(t, pulumi.String("k3s-dev"), e.exports["talosClusterName"])
-	require.Equal(t, pulumi.StringArray{pulumi.String("192.168.20.11")}, e.exports["talosControlPlaneEndpoints"])
-	require.Equal(t, pulumi.StringMap{"k3s-dev-control-1": pulumi.String("192.168.20.11"), "k3s-dev-worker-1": pulumi.String("192.168.20.21")}, e.exports["talosNodeAddresses"])
-	require.Equal(t, pulumi.IntMap{"k3s-dev-control-1": pulumi.Int(101), "k3s-dev-worker-1": pulumi.Int(102)}, e.exports["talosVmIds"])
-	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.exports["kubernetesEndpoint"])
+	}, slices.Sorted(maps.Keys(e.Exports)))
+	require.Equal(t, pulumi.String("1"), e.Exports["outputContractVersion"])
+	require.Equal(t, pulumi.String("k3s-dev"), e.Exports["talosClusterName"])
+	require.Equal(t, pulumi.StringArray{pulumi.String("192.168.20.11")}, e.Exports["talosControlPlaneEndpoints"])
+	require.Equal(t, pulumi.StringMap{"k3s-dev-control-1": pulumi.String("192.168.20.11"), "k3s-dev-worker-1": pulumi.String("192.168.20.21")}, e.Exports["talosNodeAddresses"])
+	require.Equal(t, pulumi.IntMap{"k3s-dev-control-1": pulumi.Int(101), "k3s-dev-worker-1": pulumi.Int(102)}, e.Exports["talosVmIds"])
+	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.Exports["kubernetesEndpoint"])
 }
 
 func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
@@ -92,19 +63,19 @@ func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 	rehearsed, err := run(t, reachable(map[string]string{"em-infra:labNetwork": "127.20.20.0/24"}))
 	require.NoError(t, err)
 
-	require.Equal(t, pulumi.String("https://127.20.20.10:6443"), rehearsed.exports["kubernetesEndpoint"])
-	require.Equal(t, slices.Sorted(maps.Keys(onHost.resources)), slices.Sorted(maps.Keys(rehearsed.resources)))
-	for name, inputs := range onHost.resources {
-		if !inputs.DeepEquals(rehearsed.resources[name]) {
+	require.Equal(t, pulumi.String("https://127.20.20.10:6443"), rehearsed.Exports["kubernetesEndpoint"])
+	require.Equal(t, slices.Sorted(maps.Keys(onHost.Resources)), slices.Sorted(maps.Keys(rehearsed.Resources)))
+	for key, args := range onHost.Resources {
+		if !args.Inputs.DeepEquals(rehearsed.Resources[key].Inputs) {
 			require.Contains(t, []string{
 				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
 				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership",
 				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership",
-			}, name)
+			}, args.Name)
 		}
 	}
-	vm := rehearsed.resources["k3s-dev-worker-1-vm"]
-	require.Equal(t, onHost.resources["k3s-dev-worker-1-vm"]["networkDevices"], vm["networkDevices"], "the MAC stays")
+	vm := rehearsed.Named(t, tokenVM, "k3s-dev-worker-1-vm").Inputs
+	require.Equal(t, onHost.Named(t, tokenVM, "k3s-dev-worker-1-vm").Inputs["networkDevices"], vm["networkDevices"], "the MAC stays")
 }
 
 func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {
@@ -136,7 +107,7 @@ func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {
 
 			e, err := run(t, test.config)
 			require.EqualError(t, err, "1 error occurred:\n\t* "+test.err+"\n\n") // the SDK's own frame
-			require.Empty(t, e.resources, "nothing is registered before the configuration is sound")
+			require.Empty(t, e.Resources, "nothing is registered before the configuration is sound")
 		})
 	}
 }
@@ -162,8 +133,8 @@ func TestProtectCoversEverythingProvidersIncluded(t *testing.T) {
 
 	e, err := runWith(t, stacks.Options{Root: "..", Inventory: edited(t, "cluster.yaml", "protect: false", "protect: true")}, reachable(nil))
 	require.NoError(t, err)
-	for name, protected := range e.protected {
-		require.True(t, protected, name)
+	for key, args := range e.Resources {
+		require.True(t, args.RegisterRPC.GetProtect(), key)
 	}
 }
 
@@ -175,5 +146,5 @@ func TestTheProgramRefusesAnInventoryInTheWordsOfTheLoader(t *testing.T) {
 	require.Error(t, loading)
 	e, err := runWith(t, stacks.Options{Root: "..", Inventory: dir}, reachable(nil))
 	require.EqualError(t, err, "1 error occurred:\n\t* "+loading.Error()+"\n\n") // the SDK's own frame
-	require.Empty(t, e.resources)
+	require.Empty(t, e.Resources)
 }

@@ -1,10 +1,12 @@
 package recorder
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
@@ -84,4 +86,38 @@ func ShortURNs(urns []string) []string {
 		short[i] = ShortURN(urn)
 	}
 	return short
+}
+
+// Inputs are what a resource was given, as indented JSON. Secrets and what is not known yet are named, not shown.
+func Inputs(args pulumi.MockResourceArgs) (string, error) {
+	text, err := json.MarshalIndent(shown(resource.NewObjectProperty(args.Inputs)), "", "  ")
+	return string(text) + "\n", err
+}
+
+// shown is a value as JSON takes it.
+func shown(value resource.PropertyValue) any {
+	switch {
+	case value.IsSecret():
+		return "[secret]"
+	case value.IsOutput() && value.OutputValue().Secret:
+		return "[secret]"
+	case value.IsComputed(), value.IsOutput() && !value.OutputValue().Known:
+		return "[unknown]"
+	case value.IsOutput():
+		return shown(value.OutputValue().Element)
+	case value.IsArray():
+		array := make([]any, len(value.ArrayValue()))
+		for i, element := range value.ArrayValue() {
+			array[i] = shown(element)
+		}
+		return array
+	case value.IsObject():
+		object := map[string]any{}
+		for key, element := range value.ObjectValue() {
+			object[string(key)] = shown(element)
+		}
+		return object
+	default:
+		return value.V
+	}
 }

@@ -1,0 +1,170 @@
+package stacks_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/recorder"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// inventories are those of which a plan is kept, by what is special about them; their texts are fixtures of the
+// inventory's own tests.
+var inventories = []string{
+	"minimal", "ha", "three-hosts", "gpus-of-one-mapping", "gpu-by-address", "dual-stack", "data-disks", "dhcp",
+	"endpoint-by-name", "old-contract", "every-key",
+}
+
+func fixture(name string) stacks.Options {
+	return stacks.Options{Root: "..", Inventory: filepath.Join("internal", "inventory", "testdata", "valid-"+name)}
+}
+
+func TestPlansAreGolden(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range inventories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			r, err := runWith(t, fixture(name), reachable(nil))
+			require.NoError(t, err)
+			recorder.Golden(t, *update, "plan/"+name+".golden", r.Plan())
+		})
+	}
+}
+
+func TestPreviewsRegisterWhatUpdatesDo(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range inventories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			updated, err := runWith(t, fixture(name), reachable(nil))
+			require.NoError(t, err)
+			previewed, err := recorder.Run(t, stacks.Program(fixture(name)), recorder.Config(reachable(nil)), recorder.Preview)
+			require.NoError(t, err)
+			require.Equal(t, slices.Sorted(maps.Keys(updated.Resources)), slices.Sorted(maps.Keys(previewed.Resources)))
+			require.Equal(t, updated.Plan(), previewed.Plan())
+		})
+	}
+}
+
+func TestEveryCustomResourceHasAProviderOfTheStack(t *testing.T) {
+	t.Parallel()
+
+	for _, name := range inventories {
+		r, err := runWith(t, fixture(name), reachable(nil))
+		require.NoError(t, err)
+		for key, args := range r.Resources {
+			if args.Custom && !strings.HasPrefix(args.TypeToken, "pulumi:") {
+				require.NotEmpty(t, args.RegisterRPC.GetProvider(), "%s: %s", name, key)
+			}
+		}
+		for _, call := range r.Calls {
+			require.NotEmpty(t, call.Provider, "%s: %s", name, call.Token)
+		}
+	}
+}
+
+// TestMachinesAreGolden keeps what the virtual machines of the richest inventories are made of: what is not pinned here,
+// the provider fills in, and a later preview shows as a difference (F22).
+func TestMachinesAreGolden(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct{ inventory, machine string }{
+		{"every-key", "every-key-gpu-1-vm"},
+		{"minimal", "lab-cp-1-vm"},
+		{"minimal", "lab-template-vmhost-vm"},
+		{"dhcp", "lab-w-1-vm"},
+		{"dual-stack", "lab-cp-1-vm"},
+		{"data-disks", "lab-w-1-vm"},
+		{"three-hosts", "lab-cp-3-vm"},
+	} {
+		t.Run(test.inventory+" "+test.machine, func(t *testing.T) {
+			t.Parallel()
+
+			r, err := runWith(t, fixture(test.inventory), reachable(nil))
+			require.NoError(t, err)
+			inputs, err := recorder.Inputs(r.Named(t, tokenVM, test.machine))
+			require.NoError(t, err)
+			recorder.Golden(t, *update, "machine/"+test.inventory+"/"+test.machine+".json", inputs)
+		})
+	}
+}
+
+// many is an inventory of three control planes and workers, in a folder of its own.
+func many(t testing.TB, nodes int) stacks.Options {
+	t.Helper()
+	dir := t.TempDir()
+	cluster, err := os.ReadFile(filepath.Join("k3s-dev", "cluster.yaml"))
+	require.NoError(t, err)
+	text := strings.NewReplacer("cidr: 192.168.20.0/24", "cidr: 192.168.16.0/20", "10.244.0.0/16", "10.240.0.0/14").Replace(string(cluster))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster.yaml"), []byte(text), 0o600))
+	var list strings.Builder
+	list.WriteString("apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n")
+	for i := range nodes {
+		role := "worker"
+		if i < 3 {
+			role = "control-plane"
+		}
+		fmt.Fprintf(&list, "  - {name: node-%d, role: %s, vmid: %d, address: 192.168.%d.%d}\n", i, role, 1000+i, 24+i/200, 1+i%200)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "nodes.yaml"), []byte(list.String()), 0o600))
+	return stacks.Options{Root: "..", Inventory: dir}
+}
+
+// planTime is the least time that a plan takes of three tries: a busy machine makes some of them longer, none shorter.
+func planTime(t testing.TB, options stacks.Options) time.Duration {
+	t.Helper()
+	least := time.Duration(1<<63 - 1)
+	for range 3 {
+		started := time.Now()
+		_, err := runWith(t, options, reachable(nil))
+		least = min(least, time.Since(started))
+		require.NoError(t, err)
+	}
+	return least
+}
+
+func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) {
+	hundred, fiveHundred := many(t, 100), many(t, 500)
+	r, err := runWith(t, fiveHundred, reachable(nil))
+	require.NoError(t, err)
+	machines := 0
+	for _, args := range r.Resources {
+		if args.TypeToken == tokenVM {
+			machines++
+		}
+	}
+	require.Equal(t, 501, machines, "the nodes and one template")
+
+	// Five times the nodes take five times the time, or 25 times it if something is quadratic.
+	ratio := planTime(t, fiveHundred).Seconds() / planTime(t, hundred).Seconds()
+	require.Less(t, ratio, 15.0)
+}
+
+// planLimit is what 500 nodes may take of the program's time.
+const planLimit = 10 * time.Second
+
+func BenchmarkPlanOf500Nodes(b *testing.B) {
+	options := many(b, 500)
+	for b.Loop() {
+		_, err := runWith(b, options, reachable(nil))
+		require.NoError(b, err)
+	}
+	if perPlan := b.Elapsed() / time.Duration(b.N); perPlan > planLimit {
+		b.Fatalf("a plan of 500 nodes takes %s, more than %s", perPlan, planLimit)
+	}
+}
