@@ -20,6 +20,7 @@ func newRootCommand() *cobra.Command {
 		newPreviewCommand(),
 		newUpCommand(),
 		newDestroyCommand(),
+		newStatusCommand(),
 		newRehearseCommand(),
 		newStateCommand(),
 		newLabCommand(),

@@ -1,0 +1,13 @@
+// Package drift finds what differs between the inventory and what runs.
+package drift
+
+// Difference is one property that is not as the inventory says.
+type Difference struct {
+	// Subject is what differs: a node, or a resource of the host.
+	Subject string `json:"subject"`
+	// Property is what of it, as a path.
+	Property string `json:"property"`
+	// Want and Have are both values; empty for one that is absent. Secrets are replaced.
+	Want string `json:"want"`
+	Have string `json:"have"`
+}

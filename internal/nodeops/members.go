@@ -1,0 +1,40 @@
+package nodeops
+
+import (
+	"context"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// EtcdMember is one member of the cluster's etcd.
+type EtcdMember struct {
+	// Name is the hostname of its node.
+	Name string `json:"name"`
+	// Address of its node.
+	Address string `json:"address"`
+	// Learner has no vote yet.
+	Learner bool `json:"learner,omitempty"`
+	// Problem is why it does not count; empty for one that does.
+	Problem string `json:"problem,omitempty"`
+}
+
+// Members are those of the cluster's etcd, as the first control plane that answers lists them, each asked for its health.
+// There are none when etcd runs nowhere. The error is an etcd that runs and cannot list its members.
+func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
+	list, err := h.etcdMembers(ctx, rolling.Node{})
+	if err != nil {
+		return nil, err
+	}
+	members := make([]EtcdMember, len(list))
+	for i, listed := range list {
+		address, err := memberAddress(listed)
+		if err != nil {
+			return nil, err
+		}
+		members[i] = EtcdMember{Name: listed.GetHostname(), Address: address, Learner: listed.GetIsLearner()}
+		if err := h.ask(ctx, address, votes); err != nil {
+			members[i].Problem = err.Error()
+		}
+	}
+	return members, nil
+}

@@ -1,0 +1,49 @@
+package status
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// gpuResource is what NVIDIA's device plugin offers.
+const gpuResource = "nvidia.com/gpu"
+
+// askKubernetes asks for the Nodes, by the way that the administrator's kubeconfig leads.
+func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
+	config, err := clientcmd.RESTConfigFromKubeConfig(s.Kubeconfig)
+	if err != nil {
+		return unreadable("kubeconfig")
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return unreadable("kubeconfig")
+	}
+	nodes, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("Kubernetes API at %s: %w", config.Host, err)
+	}
+	for i := range r.Machines {
+		for _, node := range nodes.Items {
+			if node.Name == r.Machines[i].Name {
+				r.Machines[i].Kubernetes = kubernetesNode(node)
+			}
+		}
+	}
+	return nil
+}
+
+func kubernetesNode(node corev1.Node) *KubernetesNode {
+	gpus := node.Status.Allocatable[gpuResource]
+	seen := &KubernetesNode{Cordoned: node.Spec.Unschedulable, Kubelet: node.Status.NodeInfo.KubeletVersion, GPUs: gpus.Value()}
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			seen.Ready = condition.Status == corev1.ConditionTrue
+		}
+	}
+	return seen
+}

@@ -1,0 +1,131 @@
+package status
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/recovery"
+)
+
+// Sources are whom a report asks.
+type Sources struct {
+	// Inventory of the cluster.
+	Inventory *inventory.Inventory
+	// Host is Proxmox VE.
+	Host pve.Reader
+	// Deployment is the state.
+	Deployment apitype.DeploymentV3
+	// LastUpdate is the last run; nil when there was none.
+	LastUpdate *Update
+	// Locks lie on the state.
+	Locks []recovery.Lock
+	// Talosconfig and Kubeconfig are the stack's outputs, secret; empty before there are any.
+	Talosconfig, Kubeconfig []byte
+}
+
+// patience is how long one source may take: a host that is off does not answer at all.
+const patience = 20 * time.Second
+
+// Report asks all sources at the same time. What does not answer is said in the report.
+func (s Sources) Report(ctx context.Context, now time.Time) Report {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r := Report{
+		Cluster:  s.Inventory.Cluster.Name,
+		Time:     now,
+		Machines: s.machines(),
+		State: State{
+			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
+		},
+	}
+	asks := []func(context.Context, *Report) error{s.askHost}
+	if len(s.Talosconfig) > 0 {
+		asks = append(asks, s.askNodes, s.askEtcd)
+	}
+	if len(s.Kubeconfig) > 0 {
+		asks = append(asks, s.askKubernetes, s.readCertificates)
+	}
+	r.Unread = inParallel(asks, func(ask func(context.Context, *Report) error) error { return ask(ctx, &r) })
+	return r
+}
+
+func (s Sources) machines() []Machine {
+	known := vmids(s.Deployment)
+	var machines []Machine
+	for _, node := range s.Inventory.Nodes {
+		machines = append(machines, Machine{
+			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
+			Known: slices.Contains(known, node.VMID),
+		})
+	}
+	return machines
+}
+
+// askNodes asks each machine that the state knows; a node that does not answer is nothing unread but a finding.
+func (s Sources) askNodes(ctx context.Context, r *Report) error {
+	indices := make([]int, 0, len(r.Machines))
+	for i := range r.Machines {
+		if r.Machines[i].Known {
+			indices = append(indices, i)
+		}
+	}
+	health := s.health()
+	inParallel(indices, func(i int) error {
+		seen, err := health.Observe(ctx, r.Machines[i].Address.String())
+		if err != nil {
+			seen = nodeops.Observation{Unmet: []string{err.Error()}}
+		}
+		r.Machines[i].Node = &seen
+		return nil
+	})
+	return nil
+}
+
+func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
+	if r.Members, err = s.health().Members(ctx); err != nil {
+		return fmt.Errorf("etcd: %w", err)
+	}
+	return nil
+}
+
+func (s Sources) health() nodeops.Health {
+	health := nodeops.Health{Talosconfig: s.Talosconfig}
+	for _, node := range s.Inventory.Nodes {
+		health.Nodes = append(health.Nodes, rolling.Node{
+			Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane,
+		})
+	}
+	return health
+}
+
+func (s Sources) readCertificates(_ context.Context, r *Report) (err error) {
+	r.Certificates, err = Certificates(s.Talosconfig, s.Kubeconfig)
+	return err
+}
+
+// inParallel does something to each at the same time, and returns what their errors say, in their order.
+func inParallel[T any](each []T, do func(T) error) []string {
+	errs := make([]error, len(each))
+	var all sync.WaitGroup
+	for i, one := range each {
+		all.Go(func() { errs[i] = do(one) })
+	}
+	all.Wait()
+	var texts []string
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			texts = append(texts, err.Error())
+		}
+	}
+	return texts
+}

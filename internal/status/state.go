@@ -1,0 +1,43 @@
+package status
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+const (
+	machineToken = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	isoToken     = "proxmoxve:Download/file:File"
+)
+
+// vmids are the virtual machines that a state knows.
+func vmids(deployment apitype.DeploymentV3) []int {
+	var known []int
+	for _, resource := range deployment.Resources {
+		if id, isNumber := resource.Outputs["vmId"].(float64); isNumber && resource.Type == machineToken && !resource.Delete {
+			known = append(known, int(id))
+		}
+	}
+	return known
+}
+
+// isos are the files that a state has downloaded, by the host's names for them.
+func isos(deployment apitype.DeploymentV3) []string {
+	var files []string
+	for _, resource := range deployment.Resources {
+		if resource.Type == isoToken && !resource.Delete {
+			files = append(files, string(resource.ID))
+		}
+	}
+	return files
+}
+
+// pending are the operations of which only the beginning is noted.
+func pending(deployment apitype.DeploymentV3) []string {
+	var begun []string
+	for _, operation := range deployment.PendingOperations {
+		begun = append(begun, fmt.Sprintf("%s %s", operation.Type, operation.Resource.URN.Name()))
+	}
+	return begun
+}

@@ -1,0 +1,84 @@
+package status_test
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+func wellReport() status.Report {
+	running := &nodeops.Observation{Talos: "v1.12.4", Stage: "running"}
+	return status.Report{
+		Cluster: "k3s-dev", Time: today,
+		Machines: []status.Machine{
+			{
+				Name: "k3s-dev-control-1", Role: inventory.RoleControlPlane, Host: "vmhost", VMID: 101, Address: netip.MustParseAddr("192.168.20.11"),
+				VM: "running", Known: true, Node: running, Kubernetes: &status.KubernetesNode{Ready: true, Kubelet: "v1.35.4"},
+			},
+			{
+				Name: "k3s-dev-gpu-1", Role: inventory.RoleGPUWorker, Host: "vmhost", VMID: 103, Address: netip.MustParseAddr("192.168.20.31"),
+				VM: "running", Known: true, Node: running, Kubernetes: &status.KubernetesNode{Ready: true, Kubelet: "v1.35.4", GPUs: 2},
+			},
+		},
+		Members:      []nodeops.EtcdMember{{Name: "k3s-dev-control-1", Address: "192.168.20.11"}},
+		Certificates: []status.Certificate{{Name: "talosconfig", Ends: today.AddDate(0, 0, 364)}, {Name: "kubeconfig", Ends: today.AddDate(0, 0, 364)}},
+		State: status.State{Resources: 23, LastUpdate: &status.Update{
+			Kind: "update", Result: "succeeded", Ended: time.Date(2026, 11, 20, 22, 15, 0, 0, time.Local),
+		}},
+	}
+}
+
+func TestPrintWhatIsWell(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	require.NoError(t, wellReport().Print(&text))
+	require.Equal(t, `MACHINE            ROLE           VM                     TALOS            KUBERNETES
+k3s-dev-control-1  control-plane  101 on vmhost running  v1.12.4 running  Ready v1.35.4
+k3s-dev-gpu-1      gpu-worker     103 on vmhost running  v1.12.4 running  Ready v1.35.4, 2 GPU
+
+etcd          k3s-dev-control-1
+certificates  talosconfig for 364 days, kubeconfig for 364 days
+state         23 resources, last update succeeded 2026-11-20 22:15:00
+`, text.String())
+	require.True(t, wellReport().IsWell())
+}
+
+func TestPrintFindings(t *testing.T) {
+	t.Parallel()
+	r := wellReport()
+	r.Machines[0].Node = &nodeops.Observation{Talos: "v1.12.4", Stage: "booting", Unmet: []string{"services: etcd not healthy"}}
+	r.Machines[0].Kubernetes = &status.KubernetesNode{Kubelet: "v1.35.4", Cordoned: true}
+	r.Machines[1] = status.Machine{Name: "k3s-dev-gpu-1", Role: inventory.RoleGPUWorker, Host: "vmhost", VMID: 103, VM: "stopped"}
+	r.Members = []nodeops.EtcdMember{{Name: "k3s-dev-control-1", Problem: "its etcd member knows no leader"}, {Name: "k3s-dev-control-2", Learner: true}}
+	r.Certificates[0].Ends = today.AddDate(0, 0, 12)
+	r.State.Pending = []string{"creating k3s-dev-gpu-1-vm"}
+	r.State.Locks = []recovery.Lock{{PID: 4711, Hostname: "desk", Stale: true}, {PID: 4712, Hostname: "laptop"}}
+	r.Orphans = []status.Orphan{{What: "disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", Host: "vmhost", Remove: "pvesm free tank:vm-120-disk-0"}}
+	r.Unread = []string{"Kubernetes API at https://192.168.20.10:6443: context deadline exceeded"}
+	var text strings.Builder
+	require.NoError(t, r.Print(&text))
+	require.Equal(t, `MACHINE            ROLE           VM                                       TALOS                                                  KUBERNETES
+k3s-dev-control-1  control-plane  101 on vmhost running                    v1.12.4 booting, waits for services: etcd not healthy  NotReady, cordoned v1.35.4
+k3s-dev-gpu-1      gpu-worker     103 on vmhost stopped, not in the state  -                                                      -
+
+etcd          k3s-dev-control-1 (its etcd member knows no leader), k3s-dev-control-2 (learner)
+certificates  talosconfig for 12 days, kubeconfig for 364 days
+state         23 resources, last update succeeded 2026-11-20 22:15:00
+unfinished    creating k3s-dev-gpu-1-vm: `+"`em-infra up`"+` settles it
+lock          of process 4711 on desk, which is dead: `+"`em-infra up` or `em-infra state unlock`"+` removes it
+lock          of process 4712 on laptop: a run works on this stack
+certificate   of the talosconfig ends in 12 days (F33): `+"`em-infra up`"+` renews it
+orphan        disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120
+              → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0
+not read      Kubernetes API at https://192.168.20.10:6443: context deadline exceeded
+`, text.String())
+	require.False(t, r.IsWell())
+}
