@@ -15,5 +15,8 @@ func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 // Hosts is hosts for tests.
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
+// Edits is the hosts of edits for tests.
+func Edits(dir string) func() []proxmox.Host { return (&edits{dir: dir}).hosts }
+
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }

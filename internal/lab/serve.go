@@ -133,6 +133,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
 		Hosts:     hosts(o.Inventory),
+		Described: (&edits{dir: o.Inventory.Dir}).hosts,
 		Release:   d.Release,
 		Faults:    proxmox.NewFaultSet(speed, e.faults),
 		Tokens:    []proxmox.Token{d.token()},

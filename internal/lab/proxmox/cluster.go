@@ -57,7 +57,7 @@ func (s *Server) listResources(c *call) (any, error) {
 	}
 
 	if wanted("node") {
-		for _, host := range s.config.Hosts {
+		for _, host := range s.hosts() {
 			list = append(list, s.nodeResource(c.identity, host))
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Server) sdnResources(identity string) []resource {
 
 	var list []resource
 
-	for _, host := range s.config.Hosts {
+	for _, host := range s.hosts() {
 		list = append(list, resource{
 			ID: "sdn/" + host.Name + "/localnetwork", Type: "sdn", Node: host.Name, SDN: "localnetwork", Status: "ok",
 		})
@@ -141,7 +141,7 @@ func (s *Server) storageResources(identity string) []resource {
 		st := s.state.Storages[id]
 		shared := flag(st.Shared)
 
-		for _, host := range s.config.Hosts {
+		for _, host := range s.hosts() {
 			room, err := st.Room(host.Name)
 			if err != nil {
 				continue
@@ -212,14 +212,14 @@ type clusterMember struct {
 func (s *Server) clusterStatus(*call) (any, error) {
 	list := []clusterMember{}
 
-	if len(s.config.Hosts) > 1 {
+	if len(s.hosts()) > 1 {
 		list = append(list, clusterMember{
-			ID: "cluster", Type: "cluster", Name: "lab", Nodes: len(s.config.Hosts), Quorate: new(1),
-			Version: len(s.config.Hosts),
+			ID: "cluster", Type: "cluster", Name: "lab", Nodes: len(s.hosts()), Quorate: new(1),
+			Version: len(s.hosts()),
 		})
 	}
 
-	for i, host := range s.config.Hosts {
+	for i, host := range s.hosts() {
 		list = append(list, clusterMember{
 			ID: "node/" + host.Name, Type: "node", Name: host.Name, NodeID: i + 1, Online: new(1), Local: new(flag(i == 0)),
 		})

@@ -21,6 +21,9 @@ var ErrConfig = errors.New("lab host")
 type Config struct {
 	// Hosts are the nodes. The first one answers requests that name none.
 	Hosts []Host
+	// Described is asked before each request whether the hosts are described otherwise by now: nil when they are not. What
+	// they have more is then there for the request. The default never asks.
+	Described func() []Host
 	// Release is the Proxmox VE release; the default is 8.4.
 	Release schema.Release
 	// Tokens are the API tokens that exist from the start.
@@ -112,6 +115,10 @@ type Token struct {
 func (c Config) withDefaults() Config {
 	if c.Release == "" {
 		c.Release = schema.Release84
+	}
+
+	if c.Described == nil {
+		c.Described = func() []Host { return nil }
 	}
 
 	if c.Machines == nil {

@@ -13,7 +13,7 @@ func (s *Server) Unlock(ctx context.Context, vmid int) error {
 		return s.locked(func() error {
 			m, ok := s.state.VMs[vmid]
 			if !ok {
-				return fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", s.config.Hosts[0].Name, vmid)
+				return fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", s.hosts()[0].Name, vmid)
 			}
 
 			m.Config.Delete("lock")

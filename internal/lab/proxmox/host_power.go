@@ -31,7 +31,7 @@ func (s *Server) bootOnce() error {
 // startGuests starts the VMs that are to start with their host, by order and ID, as the service pve-guests does with
 // a task of root's (pve-manager API2/Nodes.pm, startall). Those of the HA manager are its own affair.
 func (s *Server) startGuests() error {
-	for _, host := range s.config.Hosts {
+	for _, host := range s.hosts() {
 		guests := s.guestsOf(host.Name)
 		if len(guests) == 0 {
 			continue

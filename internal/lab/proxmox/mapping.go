@@ -80,7 +80,7 @@ func (h mappingHandlers) list(s *Server, c *call) (any, error) {
 
 	checked := c.params.Get("check-node")
 	if checked == "localhost" {
-		checked = s.config.Hosts[0].Name
+		checked = s.hosts()[0].Name
 	}
 
 	list := []shownMapping{}

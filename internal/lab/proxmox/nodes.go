@@ -84,8 +84,8 @@ func (s *Server) listNodes(c *call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	list := make([]nodeEntry, len(s.config.Hosts))
-	for i, host := range s.config.Hosts {
+	list := make([]nodeEntry, len(s.hosts()))
+	for i, host := range s.hosts() {
 		list[i] = s.nodeEntry(c.identity, host)
 		list[i].Fingerprint = s.fingerprint
 	}

@@ -42,7 +42,7 @@ func (s *Server) Volumes() []string {
 	for _, id := range sortedNames(s.state.Storages) {
 		st := s.state.Storages[id]
 
-		for i, host := range s.config.Hosts {
+		for i, host := range s.hosts() {
 			volumes, err := st.Volumes(host.Name)
 			if err != nil || st.Shared && i > 0 {
 				continue

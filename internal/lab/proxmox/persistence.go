@@ -19,6 +19,8 @@ type saved struct {
 	Format  int            `json:"format"`
 	Release schema.Release `json:"release"`
 	State   *state         `json:"state"`
+	// Hosts are what was described of them so far; nil in the files of older labs.
+	Hosts []Host `json:"hosts,omitempty"`
 	// Tasks are oldest first.
 	Tasks []task.Record `json:"tasks"`
 }
@@ -27,34 +29,53 @@ const stateFormat = 1
 
 // load fills in the state: from the state file where there is one, else that of a fresh host.
 func (s *Server) load() error {
-	fresh, err := newState(s.config)
+	file, err := s.read()
 	if err != nil {
 		return err
 	}
 
+	all := grown(file.Hosts, s.config.Hosts)
+
+	fresh, err := s.config.stateOf(all, file.Hosts)
+	if err != nil && file.Hosts != nil {
+		return fmt.Errorf("%w: remove %s for a new host", err, s.config.StateFile)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	s.nodes.Store(&all)
 	s.state = fresh
 
+	if file.State != nil {
+		s.restore(file, fresh)
+	}
+
+	return nil
+}
+
+// read reads the state file; it is empty when there is none.
+func (s *Server) read() (saved, error) {
 	if s.config.StateFile == "" {
-		return nil
+		return saved{}, nil
 	}
 
 	raw, err := os.ReadFile(s.config.StateFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return saved{}, nil
 	}
 
 	if err != nil {
-		return fmt.Errorf("read the host's state: %w", err)
+		return saved{}, fmt.Errorf("read the host's state: %w", err)
 	}
 
 	file, err := s.decode(raw)
 	if err != nil {
-		return fmt.Errorf("read the host's state from %s: %w: remove the file for a new host", s.config.StateFile, err)
+		return file, fmt.Errorf("read the host's state from %s: %w: remove the file for a new host", s.config.StateFile, err)
 	}
 
-	s.restore(file, fresh)
-
-	return nil
+	return file, nil
 }
 
 // decode reads a state file's contents.
@@ -75,20 +96,7 @@ func (s *Server) decode(raw []byte) (saved, error) {
 // configuration adds to the old host is there too.
 func (s *Server) restore(file saved, fresh *state) {
 	old := file.State
-	for name, st := range fresh.Storages {
-		if known, ok := old.Storages[name]; !ok {
-			old.Storages[name] = st
-		} else {
-			known.Adopt(st)
-		}
-	}
-
-	for node, n := range fresh.Networks {
-		if _, ok := old.Networks[node]; !ok {
-			old.Networks[node] = n
-		}
-	}
-
+	old.adopt(fresh)
 	old.Access.Adopt(fresh.Access)
 
 	if old.HA == nil {
@@ -111,7 +119,7 @@ func (s *Server) snapshot() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Tasks: tasks})
+	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Hosts: s.hosts(), Tasks: tasks})
 	if err != nil {
 		return nil, fmt.Errorf("write the host's state: %w", err)
 	}

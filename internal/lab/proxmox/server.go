@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
@@ -36,6 +37,8 @@ type Server struct {
 	// mu guards the state, which handlers and workers change. It is never held while something takes time.
 	mu    sync.Mutex
 	state *state
+	// nodes are the hosts as they are described now; they grow while the lab runs.
+	nodes atomic.Pointer[[]Host]
 
 	workers workers
 	saver   saver
@@ -151,6 +154,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hangUp(w)
 		return
 	}
+
+	s.follow()
 
 	started := time.Now()
 	entry := Call{

@@ -194,13 +194,3 @@ func (m *vm) checkProtection(problem string) error {
 
 	return nil
 }
-
-// host returns a node's description.
-func (s *Server) host(name string) (Host, bool) {
-	i := slices.IndexFunc(s.config.Hosts, func(h Host) bool { return h.Name == name })
-	if i < 0 {
-		return Host{}, false
-	}
-
-	return s.config.Hosts[i], true
-}

@@ -105,7 +105,7 @@ func (s *Server) definition(st *storage.Storage) storageDefinition {
 		d.Pool = "rpool/" + st.ID
 	}
 
-	if len(st.Nodes) < len(s.config.Hosts) {
+	if len(st.Nodes) < len(s.hosts()) {
 		d.Nodes = strings.Join(st.Nodes, ",")
 	}
 
