@@ -19,7 +19,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab"
-	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // TestE2ELifeOfACluster is the life of k3s-dev: up, nothing to do, one worker more, gone.
@@ -105,12 +104,7 @@ type hostFiles struct{ VMs, ISOs []string }
 
 func (r *rehearsal) hostFiles() hostFiles {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
-	require.NoError(r.t, err)
-	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
-	require.NoError(r.t, err)
-	node, err := api.Node(r.t.Context(), description.Host)
-	require.NoError(r.t, err)
+	node := r.host()
 	machines, err := node.VirtualMachines(r.t.Context())
 	require.NoError(r.t, err)
 	local, err := node.Storage(r.t.Context(), "local")

@@ -1,0 +1,48 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// host is the lab's Proxmox VE node.
+func (r *rehearsal) host() *proxmox.Node {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
+	require.NoError(r.t, err)
+	node, err := api.Node(r.t.Context(), description.Host)
+	require.NoError(r.t, err)
+	return node
+}
+
+// power switches machines on or cuts their power, as somebody at the host would.
+func (r *rehearsal) power(on bool, vmids ...int) {
+	r.t.Helper()
+	host := r.host()
+	for _, vmid := range vmids {
+		machine, err := host.VirtualMachine(r.t.Context(), vmid)
+		require.NoError(r.t, err)
+		task, err := machine.Stop(r.t.Context())
+		require.NoError(r.t, err)
+		require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
+		if on {
+			task, err = machine.Start(r.t.Context())
+			require.NoError(r.t, err)
+			require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
+		}
+	}
+}
+
+// inventoryText is one of the inventory's files as it is now.
+func (r *rehearsal) inventoryText(name string) string {
+	r.t.Helper()
+	return r.read(filepath.Join(r.inventory, name))
+}
