@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// TestE2ENewTalosVersionReplacesTheTemplateOnly moves the template of a cluster that has a pool, a TPM and a GPU worker
+// whose mapping is made from the device's address (F3, F14, F16, F21, F22).
+func TestE2ENewTalosVersionReplacesTheTemplateOnly(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-template")
+	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, tpm: true}\n  pool: made-here")
+	r.writeInventory("nodes.yaml", `apiVersion: em-infra/v1alpha1
+kind: Nodes
+nodes:
+  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.20.11}
+  - name: k3s-dev-gpu-1
+    role: gpu-worker
+    vmid: 103
+    address: 192.168.20.31
+    gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]
+`)
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+	born := r.hostFiles()
+	require.Contains(t, born.VMs, "talos-v1.12.4-base")
+	require.Equal(t, []string{"made-here"}, r.pools())
+
+	r.edit("cluster.yaml", "version: v1.12.4", "version: v1.12.5")
+	seen := len(r.calls())
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	for _, write := range writes(r.calls()[seen:]) {
+		require.NotRegexp(t, `/qemu/10[13]\b`, write, "no node notices (F3)\n%s", output)
+	}
+	moved := r.hostFiles()
+	require.Contains(t, moved.VMs, "talos-v1.12.5-base")
+	require.NotContains(t, moved.VMs, "talos-v1.12.4-base")
+	require.Len(t, moved.ISOs, len(born.ISOs)+1, "the ISO that the nodes' drives name stays (F16)")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	require.Empty(t, r.hostFiles().VMs)
+	require.Empty(t, r.pools(), "the pool was made here")
+}
+
+// edit replaces a text in one of the inventory's files.
+func (r *rehearsal) edit(name, old, replacement string) {
+	r.t.Helper()
+	text := r.read(filepath.Join(r.inventory, name))
+	require.Contains(r.t, text, old)
+	r.writeInventory(name, strings.Replace(text, old, replacement, 1))
+}
+
+// pools are the names of the host's resource pools.
+func (r *rehearsal) pools() []string {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
+	require.NoError(r.t, err)
+	pools, err := api.Pools(r.t.Context())
+	require.NoError(r.t, err)
+	var names []string
+	for _, pool := range pools {
+		names = append(names, pool.PoolID)
+	}
+	slices.Sort(names)
+	return names
+}
