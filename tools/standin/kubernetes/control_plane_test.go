@@ -221,7 +221,7 @@ func newCertificate(template *x509.Certificate, authority *certificate) (*certif
 	}
 	return &certificate{
 		parsed: parsed, key: key,
-		text:    pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}),
+		text:    pemOf(raw),
 		keyText: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: rawKey}),
 	}, nil
 }
@@ -238,4 +238,8 @@ func freePorts(count int) ([]int, error) {
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil
+}
+
+func pemOf(certificate []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
 }

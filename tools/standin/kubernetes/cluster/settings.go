@@ -57,30 +57,30 @@ type HelmSettings struct {
 	RepositoryConfigPath string `json:"repositoryConfigPath"`
 }
 
-// kinds of settings; those that are not listed are texts.
-var (
-	switches = map[string]string{ // with their environment variables
-		"deleteUnreachable":           "PULUMI_K8S_DELETE_UNREACHABLE",
-		"skipUpdateUnreachable":       "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
-		"enablePatchForce":            "PULUMI_K8S_ENABLE_PATCH_FORCE",
-		"enableSecretMutable":         "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
-		"enableConfigMapMutable":      "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
-		"enableServerSideApply":       "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
-		"upsertExistingObjects":       "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
-		"suppressDeprecationWarnings": "PULUMI_K8S_SUPPRESS_DEPRECATION_WARNINGS",
-		"suppressHelmHookWarnings":    "PULUMI_K8S_SUPPRESS_HELM_HOOK_WARNINGS",
-		"alwaysRender":                "",
-	}
-	texts   = []string{"kubeconfig", "context", "cluster", "namespace", "clusterIdentifier", "renderYamlToDirectory"}
-	objects = []string{"kubeClientSettings", "helmReleaseSettings"}
-	// engine's own: they stand among the inputs of every provider resource.
-	ofTheEngine = []string{"version", "pluginDownloadURL", "parameterization", "__internal"}
-)
-
-// Properties are the names of all inputs.
-func Properties() []string {
-	return slices.Sorted(slices.Values(slices.Concat(texts, objects, slices.Collect(maps.Keys(switches)))))
+// variables stand in for switches that are not given.
+var variables = map[string]string{
+	"deleteUnreachable":           "PULUMI_K8S_DELETE_UNREACHABLE",
+	"skipUpdateUnreachable":       "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
+	"enablePatchForce":            "PULUMI_K8S_ENABLE_PATCH_FORCE",
+	"enableSecretMutable":         "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
+	"enableConfigMapMutable":      "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
+	"enableServerSideApply":       "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
+	"upsertExistingObjects":       "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
+	"suppressDeprecationWarnings": "PULUMI_K8S_SUPPRESS_DEPRECATION_WARNINGS",
+	"suppressHelmHookWarnings":    "PULUMI_K8S_SUPPRESS_HELM_HOOK_WARNINGS",
 }
+
+// ofTheEngine are the inputs that every provider resource has.
+var ofTheEngine = []string{"version", "pluginDownloadURL", "parameterization", "__internal"}
+
+// Inputs are the types of all inputs by their names.
+func Inputs() map[string]string { return properties.Types[Settings]() }
+
+// ClientInputs are those of kubeClientSettings.
+func ClientInputs() map[string]string { return properties.Types[ClientSettings]() }
+
+// HelmInputs are those of helmReleaseSettings.
+func HelmInputs() map[string]string { return properties.Types[HelmSettings]() }
 
 // CheckSettings lists the inputs that the official provider has not, or that are not served here.
 func CheckSettings(inputs resource.PropertyMap) []operation.Failure {
@@ -88,9 +88,9 @@ func CheckSettings(inputs resource.PropertyMap) []operation.Failure {
 	fail := func(name, reason string) {
 		failures = append(failures, operation.Failure{Property: name, Reason: reason})
 	}
-	known := append(Properties(), ofTheEngine...)
+	known := Inputs()
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if !slices.Contains(known, string(name)) {
+		if known[string(name)] == "" && !slices.Contains(ofTheEngine, string(name)) {
 			fail(string(name), "the provider kubernetes has no such input: take it away")
 		}
 	}
@@ -117,33 +117,27 @@ func isTrue(value resource.PropertyValue) bool {
 // ParseSettings reads the inputs. Values that are no texts may also come as text, as the engine hands on stack
 // configuration. An environment variable counts where an input is not given.
 func ParseSettings(inputs resource.PropertyMap) (Settings, error) {
-	plain := properties.Plain(inputs)
-	values := map[string]any{}
-	for _, name := range texts {
-		if text, ok := plain[name].(string); ok {
-			values[name] = text
-		}
-	}
-	if object, ok := plain["kubeconfig"].(map[string]any); ok { // the official provider takes it as an object, too
-		text, err := json.Marshal(object)
-		if err != nil {
-			return Settings{}, fmt.Errorf("kubeconfig: %w", err)
-		}
-		values["kubeconfig"] = string(text)
-	}
-	for name, variable := range switches {
-		if given, ok := inputs[resource.PropertyKey(name)]; ok && given.HasValue() {
-			values[name] = isTrue(given)
-		} else if text, ok := os.LookupEnv(variable); ok && variable != "" {
-			values[name] = text == "true"
-		}
-	}
-	for _, name := range objects {
-		switch value := plain[name].(type) {
-		case map[string]any:
-			values[name] = value
-		case string:
-			values[name] = json.RawMessage(value)
+	plain, values := properties.Plain(inputs), map[string]any{}
+	for name, kind := range Inputs() {
+		given, isGiven := plain[name]
+		text, isText := given.(string)
+		switch {
+		case kind == "boolean" && isGiven:
+			values[name] = given == true || given == "true"
+		case kind == "boolean":
+			if text, ok := os.LookupEnv(variables[name]); ok {
+				values[name] = text == "true"
+			}
+		case kind == "object" && isText:
+			values[name] = json.RawMessage(text)
+		case kind == "string" && isGiven && !isText: // the official provider takes a kubeconfig as an object, too
+			written, err := json.Marshal(properties.Blank(given))
+			if err != nil {
+				return Settings{}, fmt.Errorf("%s: %w", name, err)
+			}
+			values[name] = string(written)
+		case isGiven:
+			values[name] = given
 		}
 	}
 	return decode(values)

@@ -28,7 +28,10 @@ func (o *Objects) Check(ctx context.Context, request operation.Check) (operation
 		return operation.Checked{}, err
 	}
 	old, inputs := toObject(request.Old), normalize(toObject(request.New))
-	failures := append(notServed(kind, inputs), notInSchema(kind, toObject(request.New))...)
+	failures := notServed(kind, inputs)
+	if len(failures) == 0 {
+		failures = notInSchema(kind, toObject(request.New))
+	}
 	if len(failures) > 0 {
 		return operation.Checked{Inputs: request.New, Failures: failures}, nil
 	}

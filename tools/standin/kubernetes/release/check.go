@@ -57,18 +57,18 @@ func (r *Releases) Check(ctx context.Context, request operation.Check) (operatio
 // notInSchema lists what the official schema has no property for.
 func notInSchema(given resource.PropertyMap) []operation.Failure {
 	var failures []operation.Failure
-	list := func(given resource.PropertyMap, known []string, prefix string) {
+	list := func(given resource.PropertyMap, known map[string]string, prefix string) {
 		for _, name := range slices.Sorted(maps.Keys(given)) {
-			if !slices.Contains(known, string(name)) {
+			if known[string(name)] == "" {
 				failures = append(failures, operation.Failure{
 					Property: prefix + string(name), Reason: "the official schema has no such property of a Release: take it away",
 				})
 			}
 		}
 	}
-	list(given, Properties(), "")
+	list(given, Inputs(), "")
 	if from := given["repositoryOpts"]; from.IsObject() {
-		list(from.ObjectValue(), RepositoryProperties(), "repositoryOpts.")
+		list(from.ObjectValue(), RepositoryInputs(), "repositoryOpts.")
 	}
 	if chart := given["chart"]; !chart.HasValue() {
 		failures = append(failures, operation.Failure{Property: "chart", Reason: "a Release needs a chart"})
@@ -109,7 +109,7 @@ func isTrue(value resource.PropertyValue) bool { return value.IsBool() && value.
 
 func withoutDerived(given resource.PropertyMap) resource.PropertyMap {
 	rest := given.Copy()
-	for _, name := range derived {
+	for name := range derived {
 		delete(rest, resource.PropertyKey(name))
 	}
 	return rest

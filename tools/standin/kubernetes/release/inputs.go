@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -78,25 +75,27 @@ type status struct {
 	Version    string `json:"version,omitempty"`
 }
 
-// derived are inputs of the SDK that decode turns into others or drops: files become values, and what is an output is
-// no input any more.
-var derived = []string{"compat", "manifest", "resourceNames", "valueYamlFiles"}
-
-// Properties are the names of all inputs.
-func Properties() []string { return slices.Sorted(slices.Values(append(names[inputs](), derived...))) }
-
-// RepositoryProperties are the names of all inputs of repositoryOpts.
-func RepositoryProperties() []string { return slices.Sorted(slices.Values(names[repository]())) }
-
-func names[T any]() []string {
-	var names []string
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "-" {
-			names = append(names, name)
-		}
-	}
-	return names
+// derived are inputs of the SDK that decode turns into others or drops, with their types: files become values, compat
+// is a mark of the SDK without a meaning, and what is an output is no input any more.
+var derived = map[string]string{
+	"compat": "string", "manifest": "object", "resourceNames": "object", "valueYamlFiles": "array",
 }
+
+// Inputs are the types of all inputs by their names.
+func Inputs() map[string]string {
+	types := properties.Types[inputs]()
+	maps.Copy(types, derived)
+	return types
+}
+
+// RepositoryInputs are those of all inputs of repositoryOpts.
+func RepositoryInputs() map[string]string { return properties.Types[repository]() }
+
+// Outputs are those of what a release has beside its inputs.
+func Outputs() map[string]string { return properties.Types[outputs]() }
+
+// StatusOutputs are those of all outputs in status.
+func StatusOutputs() map[string]string { return properties.Types[status]() }
 
 // decode reads inputs, or the inputs in a state; what is not known is not given. Files of values are merged in order,
 // and values go over them.
@@ -106,7 +105,7 @@ func decode(given resource.PropertyMap) (inputs, error) {
 	if err != nil {
 		return inputs{}, err
 	}
-	for _, name := range derived {
+	for name := range derived {
 		delete(plain, name)
 	}
 	text, err := json.Marshal(plain)
