@@ -53,7 +53,7 @@ func registerNamespaces(ctx context.Context, namespaces *registry.NamespaceRegis
 		return fmt.Errorf("register the default namespaces: %w", err)
 	}
 
-	for _, ns := range talosNamespaces() {
+	for _, ns := range talosNamespaces {
 		if err := namespaces.Register(ctx, ns.name, ns.description); err != nil {
 			return fmt.Errorf("register namespace %s: %w", ns.name, err)
 		}
@@ -67,7 +67,7 @@ func registerTypes(ctx context.Context, types *registry.ResourceRegistry) error 
 		return fmt.Errorf("register the default resource types: %w", err)
 	}
 
-	for _, r := range talosTypes() {
+	for _, r := range talosTypes {
 		if err := types.Register(ctx, r); err != nil {
 			return fmt.Errorf("register %s: %w", r.ResourceDefinition().Type, err)
 		}
