@@ -1,0 +1,87 @@
+// Package explain turns the raw errors of Proxmox VE, the providers, Talos, Kubernetes and the engine into what they mean,
+// what mends them, and whether that is safe. Its table is data: one row for each error that is known.
+package explain
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Explanation is what is known about an error.
+type Explanation struct {
+	// Name of the row, the same in every version.
+	Name string `json:"name"`
+	// Subject is the resource that the engine reported the error of, empty when the text does not say.
+	Subject string `json:"subject,omitempty"`
+	// Speaker is who said it: Proxmox, Talos, Kubernetes, the engine and so on.
+	Speaker string `json:"speaker"`
+	// Said is the error itself, without what stands around it.
+	Said string `json:"said"`
+	// Meaning is what has happened.
+	Meaning string `json:"meaning"`
+	// Do is what mends it.
+	Do string `json:"do"`
+	// Safe says whether to go on is safe; it begins with yes or no.
+	Safe string `json:"safe"`
+	// Failure is its number in docs/failures.md, empty for one that has none.
+	Failure string `json:"failure,omitempty"`
+}
+
+// row is an error that is known.
+type row struct {
+	name, speaker, failure string
+	// source says where the error's text comes from.
+	source string
+	// pattern finds it; what it captures by name stands in braces in the texts below.
+	pattern           *regexp.Regexp
+	meaning, do, safe string
+}
+
+// Text explains every error in a text that is known, each once, in the order of the text. Of the rows that know a line, the
+// first in the table is taken.
+func Text(raw string) []Explanation {
+	var found []Explanation
+	seen := map[string]bool{}
+	subject := ""
+	for line := range strings.Lines(raw) {
+		if name := heading.FindStringSubmatch(line); name != nil {
+			subject = name[1]
+			continue
+		}
+		explanation, known := explainLine(line)
+		if !known || seen[explanation.Name+explanation.Said] {
+			continue
+		}
+		seen[explanation.Name+explanation.Said] = true
+		explanation.Subject = subject
+		found = append(found, explanation)
+	}
+	return found
+}
+
+// heading is how the engine names the resource of the lines below it: its type and, in brackets, its name (pulumi pkg/v3
+// v3.254.0, backend/display/progress.go, printDiagnostics).
+var heading = regexp.MustCompile(`^ {2}[a-zA-Z][\w-]*:[\w./-]*:[\w./-]+ \(([^)]+)\):\s*$`)
+
+func explainLine(line string) (Explanation, bool) {
+	for _, r := range table {
+		if match := r.pattern.FindStringSubmatch(line); match != nil {
+			return r.explain(match), true
+		}
+	}
+	return Explanation{}, false
+}
+
+func (r row) explain(match []string) Explanation {
+	var pairs []string
+	for i, name := range r.pattern.SubexpNames() {
+		if name != "" {
+			pairs = append(pairs, "{"+name+"}", match[i])
+		}
+	}
+	fill := strings.NewReplacer(pairs...)
+	return Explanation{
+		Name: r.name, Speaker: r.speaker, Failure: r.failure, Said: strings.TrimSpace(match[0]),
+		Meaning: fill.Replace(r.meaning), Do: fill.Replace(r.do), Safe: fill.Replace(r.safe),
+	}
+}

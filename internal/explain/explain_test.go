@@ -1,0 +1,96 @@
+package explain_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/explain"
+)
+
+func TestEveryRowKnowsItsErrors(t *testing.T) {
+	t.Parallel()
+	names := explain.Names()
+	require.Greater(t, len(names), 40)
+	require.Len(t, examples, len(names), "every row has an example, and every example a row")
+	for i, name := range names {
+		require.NotContains(t, names[:i], name, "a name stands for one row")
+		require.NotEmpty(t, examples[name], "row %s has no example", name)
+		for _, text := range examples[name] {
+			found := explain.Text(text)
+			require.Len(t, found, 1, "%s: %s", name, text)
+			require.Equal(t, name, found[0].Name, text)
+			requireReadable(t, found[0])
+		}
+	}
+}
+
+// requireReadable holds an explanation to the form of all of them.
+func requireReadable(t *testing.T, e explain.Explanation) {
+	t.Helper()
+	for _, text := range []string{e.Speaker, e.Said, e.Meaning, e.Do, e.Safe} {
+		require.NotEmpty(t, text, e.Name)
+		require.NotContains(t, text, "\n", e.Name)
+		require.NotRegexp(t, `\{[a-z]+\}`, text, "%s: a capture is not filled in", e.Name)
+		require.False(t, strings.HasSuffix(text, ".") && text != e.Said, "%s: %q ends with a full stop", e.Name, text)
+	}
+	require.Regexp(t, `^(yes|no)\b`, e.Safe, e.Name)
+	require.Regexp(t, `^(F\d+)?$`, e.Failure, e.Name)
+	require.Zero(t, strings.Count(e.Do, "`")%2, "%s: a command is not closed", e.Name)
+}
+
+func TestTheErrorOfTheSample(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []explain.Explanation{{
+		Name: "config-lock", Subject: "k3s-dev-worker-1", Speaker: "Proxmox", Failure: "F18",
+		Said:    "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout",
+		Meaning: "another task holds VM 102, or held it when the host went down",
+		Do:      "qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `em-infra up` again",
+		Safe:    "yes: nothing was left half done; up goes on from here",
+	}}, explain.Text(`Diagnostics:
+  proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):
+    error:   sdk-v2/provider2.go:520: sdk.helper_schema: error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout: provider=proxmox@6.18.1
+    error: 1 error occurred:
+    	* error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+`))
+}
+
+func TestSeveralErrorsInTheOrderOfTheText(t *testing.T) {
+	t.Parallel()
+	found := explain.Text(`  proxmoxve:Download/file:File (template-iso):
+    error: invalid server response: '404 Not Found'
+
+  pulumi:pulumi:Stack (em-infra-k3s-dev):
+    error: update failed
+
+  proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-2):
+    error: VM is locked (backup)
+`)
+	require.Len(t, found, 2)
+	require.Equal(t, "image-absent", found[0].Name)
+	require.Equal(t, "template-iso", found[0].Subject)
+	require.Equal(t, "vm-locked", found[1].Name)
+	require.Equal(t, "k3s-dev-worker-2", found[1].Subject)
+}
+
+func TestWhatNobodyKnows(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n\n", "error: update failed", "a sentence about clones and locks"} {
+		require.Empty(t, explain.Text(text), text)
+	}
+}
+
+// FuzzText: whatever is pasted, an explanation is whole.
+func FuzzText(f *testing.F) {
+	for _, texts := range examples {
+		f.Add(strings.Join(texts, "\n"))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, e := range explain.Text(text) {
+			require.True(t, slices.Contains(explain.Names(), e.Name))
+			require.Contains(t, text, e.Said)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package explain
+
+// nodes are what nodes say, or what is said of them.
+var nodes = []row{
+	{
+		name: "in-maintenance", speaker: talos, failure: "F7", source: "talos internal/app/maintenance/server.go; machinery, machine_grpc.pb.go",
+		pattern: saying(`code = Unimplemented desc = (?:API is not implemented in maintenance mode|method \w+ not implemented|unknown service machine\.MachineService)`),
+		meaning: "the node is in maintenance mode: it has no configuration yet, or its installation failed",
+		do:      "look at its console in Proxmox VE; when it names an error of the installation, mend that; then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "bootstrapped", speaker: talos, failure: "F6", source: "talos internal/app/machined/internal/server/v1alpha1/v1alpha1_server.go, Bootstrap",
+		pattern: saying(`code = AlreadyExists desc = etcd data directory is not empty`),
+		meaning: "etcd is bootstrapped already, by a run that ended before it could note so",
+		do:      "`em-infra up`, which adopts it; a plain pulumi up does not",
+		safe:    "yes, with em-infra: never bootstrap a second node",
+	},
+	{
+		name: "bootstrap-early", speaker: talos, failure: "F6", source: "talos v1alpha1_server.go, Bootstrap",
+		pattern: saying(`code = FailedPrecondition desc = (?:bootstrap is not available yet|time is not in sync yet)`),
+		meaning: "the node is not ready for its bootstrap: it still installs, or has not heard from a time server",
+		do:      "see that it reaches network.timeServers (UDP 123), then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "bootstrap-worker", speaker: talos, source: "talos v1alpha1_server.go, Bootstrap",
+		pattern: saying(`bootstrap can only be performed on a control plane node`),
+		meaning: "the address of the first control plane is that of a worker: two machines have it, or addresses were swapped",
+		do:      "compare `em-infra status` with nodes.yaml, correct the addresses, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "foreign-node", speaker: "the connection to Talos", failure: "F7", source: "crypto/x509, for a certificate of another authority named talos",
+		pattern: saying(`x509: certificate signed by unknown authority[^\n]*candidate authority certificate "talos"|code = Unavailable desc = [^\n]*x509: certificate signed by unknown authority`),
+		meaning: "the node belongs to another cluster: its disk was used before, or another machine has its address",
+		do:      "see which machine answers there; when it is ours, delete its VM (qm destroy VMID --purge) and let up make it anew",
+		safe:    "no: the disk may hold another cluster's data; look first",
+	},
+	{
+		name: "certificate-expired", speaker: "the connection to Talos or Kubernetes", failure: "F33", source: "crypto/x509, CertificateInvalidError",
+		pattern: saying(`x509: certificate has expired or is not yet valid: current time (?P<now>\S+) is (?P<side>before|after) (?P<limit>\S+)`),
+		meaning: "a certificate holds to or from {limit}, and the clock that looked says {now}",
+		do:      "when the clock is wrong, mend that; else `em-infra up` renews talosconfig and kubeconfig",
+		safe:    "yes: the authorities hold for ten years",
+	},
+	{
+		name: "node-away", speaker: "the connection to Talos", failure: "F8", source: "net, grpc",
+		pattern: saying(`dial tcp (?P<address>[\d.]+|\[[0-9a-f:]+\]):50000: (?:i/o timeout|connect: (?:connection refused|no route to host|network is unreachable))`),
+		meaning: "nothing answers at {address}: the machine is off, has another address, or a VLAN or firewall stands between",
+		do:      "look at its console in Proxmox VE, which shows its address; see network.vlan and network.gateway, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "not-authorized", speaker: talos, source: "talos pkg/grpc/middleware/authz",
+		pattern: saying(`code = PermissionDenied desc = not authorized`),
+		meaning: "the talosconfig that was used has not the role for that",
+		do:      "use the administrator's, which up writes: talosctl --talosconfig FILE",
+		safe:    notTouched,
+	},
+	{
+		name: "hostname-twice", speaker: talos, failure: "F29", source: "talos machinery config/types/network/hostname.go",
+		pattern: saying(`static hostname is already set in v1alpha1 config`),
+		meaning: "a patch sets machine.network.hostname beside the document that names the node",
+		do:      "remove it from talos.patches or the node's patches, then " + upAgain,
+		safe:    "yes: no node was changed; a node whose hostname changes would register as another",
+	},
+	{
+		name: "kubernetes-skew", speaker: talos, failure: "F31", source: "talos machinery compatibility/kubernetes_version.go",
+		pattern: saying(`version of Kubernetes (?P<kubernetes>[\w.-]+) is too (?P<side>new|old) to be used with Talos (?P<talos>[\w.-]+)`),
+		meaning: "Talos {talos} and Kubernetes {kubernetes} do not go together",
+		do:      "set kubernetes.version to one that `em-infra validate` takes, or upgrade Talos first; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "upgrade-path", speaker: talos, failure: "F31", source: "talos pkg/cluster/kubernetes/upgrade.go",
+		pattern: saying(`unsupported upgrade path (?P<path>\S+)`),
+		meaning: "Kubernetes is upgraded one minor version at a time",
+		do:      "set kubernetes.version to the next minor version first, then to the one after it",
+		safe:    notTouched,
+	},
+	{
+		name: "config-refused", speaker: talos, source: "talos machinery config/configloader/internal/decoder",
+		pattern: saying(`unknown keys found during decoding:`),
+		meaning: "a patch has a key that this version of Talos does not know",
+		do:      "correct talos.patches or the node's patches; the key stands below the error; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "secretbox", speaker: cluster, failure: "F1", source: "k8s.io/apiserver pkg/storage/value/encrypt/secretbox",
+		pattern: saying(`no matching key was found for the provided Secretbox transformer`),
+		meaning: "the API server has another key than the one that the Secrets in etcd are encrypted with: the contract was raised",
+		do:      "set talos.contract back to what the cluster was born with, then " + upAgain,
+		safe:    "yes, when it is set back; never delete Secrets to get past it",
+	},
+}
