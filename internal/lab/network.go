@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"syscall"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 )
@@ -37,7 +38,7 @@ func chooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 		if err != nil {
 			return netip.Prefix{}, err
 		}
-		if allFree(moved.Nodes) {
+		if isFree(claim(candidate)) && allFree(moved.Nodes) {
 			return candidate, nil
 		}
 	}
@@ -76,11 +77,32 @@ func overlapsAny(candidate netip.Prefix, taken []netip.Prefix) bool {
 
 func allFree(nodes inventory.Nodes) bool {
 	for _, node := range nodes {
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(node.Address, nodePort).String())
-		if err != nil {
+		if !isFree(netip.AddrPortFrom(node.Address, nodePort)) {
 			return false
 		}
-		listener.Close()
 	}
+	return true
+}
+
+// claim is where a lab listens to say that the network is its own: on the network's own address, which no node has.
+func claim(network netip.Prefix) netip.AddrPort {
+	return netip.AddrPortFrom(network.Masked().Addr(), nodePort)
+}
+
+// claimNetwork makes the network this lab's for as long as the listener is open.
+func claimNetwork(network netip.Prefix, dir string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", claim(network).String())
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or delete %s to begin anew with another network", network, dir)
+	}
+	return listener, err
+}
+
+func isFree(address netip.AddrPort) bool {
+	listener, err := net.Listen("tcp", address.String())
+	if err != nil {
+		return false
+	}
+	listener.Close()
 	return true
 }

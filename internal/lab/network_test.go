@@ -41,6 +41,14 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
 	require.NoError(t, listener.Close())
 
+	// A lab of another project has claimed it.
+	claimed, err := net.Listen("tcp", "127.21.218.0:50000")
+	require.NoError(t, err)
+	network, err = lab.ChooseNetwork(inv, dir)
+	require.NoError(t, err)
+	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
+	require.NoError(t, claimed.Close())
+
 	// What the lab itself was given earlier is not in its way.
 	own := described(t)
 	own.Network = netip.MustParsePrefix("127.21.218.0/24")

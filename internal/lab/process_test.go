@@ -164,3 +164,17 @@ func requireGone(t *testing.T, pid int) {
 		return err != nil || len(text) == 0
 	}, 5*time.Second, 20*time.Millisecond, "the lab ends by itself within seconds")
 }
+
+// Two projects on one machine may have chosen the same network while neither lab ran.
+func TestANetworkThatAnotherProjectsLabHas(t *testing.T) {
+	t.Parallel()
+	dir, other := labDir(t), labDir(t)
+	d := described(t)
+	require.NoError(t, d.Write(dir))
+	taken := described(t)
+	taken.Network = d.Network
+	require.NoError(t, taken.Write(other))
+	start(t, other)
+	require.EqualError(t, lab.Start(t.Context(), dir, process(t, "serve", dir)), fmt.Sprintf(
+		"the node network %s of the lab is in use by a lab of another project on this machine: stop that one, or delete %s to begin anew with another network", d.Network, dir))
+}

@@ -219,11 +219,13 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-type listeners struct{ proxmox, factory, console net.Listener }
+// listeners are where the lab answers. Nobody is served at the claim: it keeps the node network from a lab of another
+// project on this machine.
+type listeners struct{ proxmox, factory, console, claim net.Listener }
 
 // close is for listeners that were never served, too; to close one twice does no harm.
 func (l listeners) close() {
-	for _, listener := range []net.Listener{l.proxmox, l.factory, l.console} {
+	for _, listener := range []net.Listener{l.proxmox, l.factory, l.console, l.claim} {
 		if listener != nil {
 			listener.Close()
 		}
@@ -236,6 +238,9 @@ func listen(d Description, dir string) (l listeners, err error) {
 	}
 	if l.factory, err = listenOn(d.Factory, "the Image Factory", dir); err == nil {
 		l.console, err = control.Listen(dir)
+	}
+	if err == nil {
+		l.claim, err = claimNetwork(d.Network, dir)
 	}
 	if err != nil {
 		l.close()
