@@ -61,7 +61,7 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	if err := g.addImage(ctx, name, a); err != nil {
 		return err
 	}
-	nvidia, err := machineconfig.NVIDIA(a.Node.Machine.Labels, a.Node.Machine.Taints)
+	nvidia, err := machineconfig.NVIDIA()
 	if err != nil {
 		return err
 	}

@@ -60,9 +60,11 @@ type Machine struct {
 	Startup *Startup
 	// Labels of the Kubernetes node. Default: none. A change is applied without a reboot.
 	Labels map[string]string
-	// Taints of the Kubernetes node, key to value:effect. Default: none.
+	// Taints of the Kubernetes node, key to value:effect. Default: none. A change is applied to a control plane without a
+	// reboot; a worker has the taints with which it registered.
 	Taints map[string]string
-	// Patches are raw Talos machine-config patches, merged last. Default: none.
+	// Patches are raw Talos machine-config patches, merged last. Default: none. A change is applied in place, with a reboot
+	// where Talos needs one.
 	Patches []string
 	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or what the
 	// cluster's own protection says.

@@ -86,8 +86,6 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 		Cards:        cards,
 		Volumes:      volumes,
 		InstallDisk:  systemDisk,
-		Labels:       m.Labels,
-		Taints:       m.Taints,
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
 // TalosNode is one Talos machine on Proxmox VE: a clone of a template and the configuration applied to it. It is
@@ -71,12 +73,16 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	if err != nil {
 		return err
 	}
+	patches, err := a.patches()
+	if err != nil {
+		return err
+	}
 	n.Configuration, err = machine.NewConfigurationApply(ctx, name+"-configuration", &machine.ConfigurationApplyArgs{
 		Node:                      pulumi.String(a.Machine.endpoint()),
 		Endpoint:                  pulumi.String(a.Machine.endpoint()),
 		ClientConfiguration:       a.ClientConfiguration,
 		MachineConfigurationInput: a.MachineConfiguration,
-		ConfigPatches:             a.patches(),
+		ConfigPatches:             patches,
 		ApplyMode:                 pulumi.String("auto"),
 	}, pulumi.Parent(n), livesWith(n.VM), pulumi.ResourceHooks(a.Hooks))
 	return err
@@ -100,13 +106,23 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 	)
 }
 
-// patches are the last word on the configuration. They are secret, since the credentials of a registry may stand there.
-func (args TalosNodeArgs) patches() pulumi.StringArrayInput {
-	all := append(slices.Clone(args.ConfigPatches), pulumi.ToStringArray(args.Machine.Patches)...)
-	if len(all) == 0 {
-		return nil
+// patches are the last word on the configuration: what was given for the node, its labels and taints, and the machine's
+// own patches. They are secret, since the credentials of a registry may stand there.
+func (args TalosNodeArgs) patches() (pulumi.StringArrayInput, error) {
+	m := args.Machine
+	all := slices.Clone(args.ConfigPatches)
+	registration, err := machineconfig.Registration(m.Role == RoleControlPlane, m.Labels, m.Taints)
+	if err != nil {
+		return nil, err
 	}
-	return pulumi.ToSecret(all).(pulumi.StringArrayOutput)
+	if registration != "" {
+		all = append(all, pulumi.String(registration))
+	}
+	all = append(all, pulumi.ToStringArray(m.Patches)...)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return pulumi.ToSecret(all).(pulumi.StringArrayOutput), nil
 }
 
 func (args TalosNodeArgs) summary() pulumi.Map {

@@ -29,10 +29,6 @@ type Node struct {
 	Volumes []Volume
 	// InstallDisk is the device that Talos is installed on, e.g. /dev/sda.
 	InstallDisk string
-	// Labels of the Kubernetes node.
-	Labels map[string]string
-	// Taints of the Kubernetes node, key to value:effect.
-	Taints map[string]string
 }
 
 // Card is a further network card of a node.
@@ -89,9 +85,7 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 			KubeletNodeIP:    &v1alpha1.KubeletNodeIPConfig{KubeletNodeIPValidSubnets: c.advertisedSubnets()},
 			KubeletExtraArgs: c.kubeletArgs(),
 		},
-		MachineTime:       &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
-		MachineNodeLabels: n.Labels,
-		MachineNodeTaints: n.Taints,
+		MachineTime: &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,7 @@ import (
 	document "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/network"
 	"github.com/stretchr/testify/require"
@@ -60,9 +62,6 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 	t.Parallel()
 
 	vip := netip.MustParseAddr("192.168.20.10")
-	labelled := node("worker-1", false)
-	labelled.Labels = map[string]string{"example.org/disk": "fast"}
-	labelled.Taints = map[string]string{"example.org/batch": "true:NoSchedule"}
 	dual := node("control-1", true)
 	dual.Addresses = append(dual.Addresses, netip.MustParsePrefix("fd00:20::11/64"))
 	dual.Gateways = append(dual.Gateways, netip.MustParseAddr("fd00:20::1"))
@@ -88,7 +87,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 		{"control-plane-v1.11-vip", cluster("v1.11", vip), node("control-1", true)},
 		{"control-plane-v1.12-dual-stack", cluster("v1.12", vip), dual},
 		{"worker-v1.12-vip", cluster("v1.12", vip), node("worker-1", false)},
-		{"worker-v1.12-labels", cluster("v1.12", vip), labelled},
+		{"worker-v1.12-cilium", addons, node("worker-1", false)},
 		{"worker-v1.12-data-disks-and-networks", cluster("v1.12", vip), storage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,7 +131,8 @@ func merge(t *testing.T, contract string, controlPlane bool, patches []string) c
 
 	versionContract, err := config.ParseContractFromVersion(contract)
 	require.NoError(t, err)
-	input, err := generate.NewInput("k3s-dev", "https://192.168.20.10:6443", "v1.35.4", generate.WithVersionContract(versionContract))
+	input, err := generate.NewInput("k3s-dev", "https://192.168.20.10:6443", "1.35.4",
+		generate.WithVersionContract(versionContract), generate.WithSecretsBundle(bundles.of(t, versionContract)))
 	require.NoError(t, err)
 	kind := machine.TypeWorker
 	if controlPlane {
@@ -149,12 +149,32 @@ func merge(t *testing.T, contract string, controlPlane bool, patches []string) c
 	return merged
 }
 
+// secretBundles are the keys that configurations are made with, one for each contract: they take the most time.
+type secretBundles struct {
+	mu         sync.Mutex
+	byContract map[string]*secrets.Bundle
+}
+
+var bundles = secretBundles{byContract: map[string]*secrets.Bundle{}}
+
+func (b *secretBundles) of(t *testing.T, contract *config.VersionContract) *secrets.Bundle {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, made := b.byContract[contract.String()]; !made {
+		bundle, err := secrets.NewBundle(secrets.NewClock(), contract)
+		require.NoError(t, err)
+		b.byContract[contract.String()] = bundle
+	}
+	return b.byContract[contract.String()]
+}
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 
 	path := filepath.Join("testdata", name)
 	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)

@@ -16,18 +16,15 @@ func NVIDIATaints() map[string]string {
 // ever (F38).
 var nvidiaModules = []string{"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"}
 
-// NVIDIA is the patch for a node with NVIDIA GPUs, whose image carries the driver and the container toolkit, with the
-// labels and taints that the node has. The toolkit loads BPF programs, for which the hardening of their compiler must
-// spare privileged users (same README).
-func NVIDIA(labels, taints map[string]string) (string, error) {
+// NVIDIA is the patch for a node with NVIDIA GPUs, whose image carries the driver and the container toolkit. The toolkit
+// loads BPF programs, for which the hardening of their compiler must spare privileged users (same README).
+func NVIDIA() (string, error) {
 	modules := make([]*v1alpha1.KernelModuleConfig, len(nvidiaModules))
 	for i, name := range nvidiaModules {
 		modules[i] = &v1alpha1.KernelModuleConfig{ModuleName: name}
 	}
 	return encode(&v1alpha1.Config{MachineConfig: &v1alpha1.MachineConfig{
-		MachineKernel:     &v1alpha1.KernelConfig{KernelModules: modules},
-		MachineSysctls:    map[string]string{"net.core.bpf_jit_harden": "1"},
-		MachineNodeLabels: labels,
-		MachineNodeTaints: taints,
+		MachineKernel:  &v1alpha1.KernelConfig{KernelModules: modules},
+		MachineSysctls: map[string]string{"net.core.bpf_jit_harden": "1"},
 	}})
 }

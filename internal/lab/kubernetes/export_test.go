@@ -55,13 +55,17 @@ func Heartbeat(scale float64) [4]time.Duration {
 
 // NewNode is a Node as its kubelet registers it and as Talos completes it.
 func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
-	object := newNode(node, now)
+	object, err := newNode(node, now)
+	if err != nil {
+		return nil, err
+	}
 	return object, applyTo(object, node)
 }
 
 // The pure parts.
 var (
-	ApplyTo   = applyTo
-	Endpoints = endpoints
-	Trusts    = trusts
+	ApplyTo          = applyTo
+	Endpoints        = endpoints
+	RegisteredTaints = registeredTaints
+	Trusts           = trusts
 )

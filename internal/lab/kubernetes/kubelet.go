@@ -124,8 +124,11 @@ func (k *kubelet) connect(context.Context) error {
 // register makes the Node, or takes up the one that is there. A Node that is deleted afterwards is not made again before
 // the next start, as with a real kubelet (pkg/kubelet/kubelet_node_status.go).
 func (k *kubelet) register(ctx context.Context) error {
-	wanted := newNode(k.node, time.Now())
-	_, err := k.client.CoreV1().Nodes().Create(ctx, wanted, metav1.CreateOptions{})
+	wanted, err := newNode(k.node, time.Now())
+	if err != nil {
+		return err
+	}
+	_, err = k.client.CoreV1().Nodes().Create(ctx, wanted, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		err = k.takeUp(ctx, wanted)
 	}

@@ -3,7 +3,9 @@ package kubernetes
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,7 +40,11 @@ const (
 )
 
 // newNode is the Node as a kubelet registers it.
-func newNode(node talos.KubernetesNode, now time.Time) *corev1.Node {
+func newNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
+	taints, err := registeredTaints(node)
+	if err != nil {
+		return nil, err
+	}
 	object := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: node.Hostname,
@@ -49,13 +55,32 @@ func newNode(node talos.KubernetesNode, now time.Time) *corev1.Node {
 			},
 			Annotations: map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
 		},
+		Spec:   corev1.NodeSpec{Taints: taints},
 		Status: nodeStatus(node, now),
 	}
-	if node.Config.Machine().Type().IsControlPlane() && !node.Config.Cluster().ScheduleOnControlPlanes() {
-		// so that nothing is scheduled there before Talos sets its taints (k8s/kubelet_spec.go)
-		object.Spec.Taints = []corev1.Taint{{Key: constants.LabelNodeRoleControlPlane, Effect: corev1.TaintEffectNoSchedule}}
+	return object, nil
+}
+
+// registeredTaints are those that a kubelet brings along: what its extraConfig says, and for a control plane the one that
+// keeps Pods away until Talos sets its taints (k8s/kubelet_spec.go).
+func registeredTaints(node talos.KubernetesNode) ([]corev1.Taint, error) {
+	text, err := json.Marshal(node.Config.Machine().Kubelet().ExtraConfig())
+	if err != nil {
+		return nil, fmt.Errorf("kubelet extraConfig of %s: %w", node.Hostname, err)
 	}
-	return object
+	var config struct {
+		RegisterWithTaints []corev1.Taint `json:"registerWithTaints"`
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		return nil, fmt.Errorf("kubelet extraConfig of %s: %w", node.Hostname, err)
+	}
+	taints := config.RegisterWithTaints
+	own := corev1.Taint{Key: constants.LabelNodeRoleControlPlane, Effect: corev1.TaintEffectNoSchedule}
+	if node.Config.Machine().Type().IsControlPlane() && !node.Config.Cluster().ScheduleOnControlPlanes() &&
+		!slices.ContainsFunc(taints, func(taint corev1.Taint) bool { return taint.Key == own.Key }) {
+		taints = append(taints, own)
+	}
+	return taints, nil
 }
 
 // nodeStatus is what a kubelet says of its machine.

@@ -125,6 +125,31 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestAKubeletBringsItsTaintsAlong: on a worker it is the only way to a taint, since a kubelet may not change one later.
+func TestAKubeletBringsItsTaintsAlong(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, ourSecrets)
+	own := corev1.Taint{Key: constants.LabelNodeRoleControlPlane, Effect: corev1.TaintEffectNoSchedule}
+	brought := corev1.Taint{Key: "nvidia.com/gpu", Value: "present", Effect: corev1.TaintEffectNoSchedule}
+	with := func(c *v1alpha1.Config) {
+		c.MachineConfig.MachineKubelet.KubeletExtraConfig = v1alpha1.Unstructured{Object: map[string]any{
+			"registerWithTaints": []any{map[string]any{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}},
+		}}
+	}
+	for _, test := range []struct {
+		node talos.KubernetesNode
+		want []corev1.Taint
+	}{
+		{s.node(111, machine.TypeWorker, with), []corev1.Taint{brought}},
+		{s.node(101, machine.TypeControlPlane, with), []corev1.Taint{brought, own}},
+		{s.node(112, machine.TypeWorker), nil},
+	} {
+		taints, err := kubernetes.RegisteredTaints(test.node)
+		require.NoError(t, err)
+		require.Equal(t, test.want, taints)
+	}
+}
+
 // TestMachineConfigurationThatWantsLess: what Talos set it takes away, what others set stays.
 func TestMachineConfigurationThatWantsLess(t *testing.T) {
 	t.Parallel()
