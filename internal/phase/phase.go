@@ -1,0 +1,76 @@
+// Package phase divides the life of a cluster into the parts that can be run one after the other.
+package phase
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+// Phase is a part of the life of a cluster.
+type Phase int
+
+// The phases in their order. Each needs those before it.
+const (
+	// Generate makes the machine secrets and resolves the schematics; nothing is on the host yet.
+	Generate Phase = iota + 1
+	// Provision makes the templates and the machines, which wait in maintenance mode.
+	Provision
+	// Bootstrap applies the machine configurations and makes the nodes a cluster.
+	Bootstrap
+	// Addons installs what the inventory wants in the cluster.
+	Addons
+	// Verify asks the nodes and the Kubernetes API whether everything works. It makes nothing.
+	Verify
+)
+
+// All are the phases in their order.
+var All = []Phase{Generate, Provision, Bootstrap, Addons, Verify}
+
+var names = map[Phase]string{Generate: "generate", Provision: "provision", Bootstrap: "bootstrap", Addons: "addons", Verify: "verify"}
+
+// String is the phase's name.
+func (p Phase) String() string { return names[p] }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// Parse reads a phase's name.
+func Parse(name string) (Phase, error) {
+	var known []string
+	for _, phase := range All {
+		if name == phase.String() {
+			return phase, nil
+		}
+		known = append(known, phase.String())
+	}
+	return 0, fmt.Errorf("%q is no phase: choose one of %s", name, strings.Join(known, ", "))
+}
+
+// addons is the component whose children are all of one phase, whatever their type.
+const addons = "em-infra:index:ClusterAddons"
+
+// Of is the phase that makes a resource: that of the first rule that its type fits. What stands outside of all, the stack,
+// the providers and the components, is there from the first.
+func Of(urn resource.URN) Phase {
+	if strings.Contains(string(urn.QualifiedType()), addons) {
+		return Addons
+	}
+	for _, rule := range []struct {
+		prefix string
+		phase  Phase
+	}{
+		{"proxmoxve:", Provision},
+		{"talos:imageFactory/", Generate},
+		{"talos:machine/secrets:", Generate},
+		{"talos:", Bootstrap},
+		{"command:", Bootstrap},
+		{"kubernetes:", Addons},
+	} {
+		if strings.HasPrefix(string(urn.Type()), rule.prefix) {
+			return rule.phase
+		}
+	}
+	return Generate
+}

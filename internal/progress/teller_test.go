@@ -1,0 +1,110 @@
+package progress_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
+)
+
+const (
+	vm    = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-worker-1-vm"
+	join  = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$command:local:Command::k3s-dev-worker-1-membership"
+	node  = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode::k3s-dev-worker-1"
+	stack = "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev"
+)
+
+// run is a run of the engine, told to a text.
+type run struct {
+	now  time.Time
+	text strings.Builder
+	*progress.Teller
+}
+
+func newRun() *run {
+	r := &run{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
+	r.Teller = progress.New(&r.text, func() time.Time { return r.now })
+	return r
+}
+
+func (r *run) passes(d time.Duration) { r.now = r.now.Add(d) }
+
+func step(urn, kind string, op apitype.OpType) apitype.StepEventMetadata {
+	return apitype.StepEventMetadata{URN: urn, Type: kind, Op: op, New: &apitype.StepEventStateMetadata{Custom: !strings.HasPrefix(kind, "em-infra:")}}
+}
+
+func (r *run) begin(urn, kind string, op apitype.OpType) {
+	r.Add(apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: step(urn, kind, op)}})
+}
+
+func (r *run) end(urn, kind string, op apitype.OpType) {
+	r.Add(apitype.EngineEvent{ResOutputsEvent: &apitype.ResOutputsEvent{Metadata: step(urn, kind, op)}})
+}
+
+func (r *run) fail(urn, kind string, op apitype.OpType) {
+	r.Add(apitype.EngineEvent{ResOpFailedEvent: &apitype.ResOpFailedEvent{Metadata: step(urn, kind, op)}})
+}
+
+func (r *run) say(urn, severity, text string) {
+	r.Add(apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{URN: urn, Severity: severity, Message: text}})
+}
+
+const (
+	vmType   = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	joinType = "command:local:Command"
+	nodeType = "em-infra:index:TalosNode"
+)
+
+func TestTeller(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	r.begin(node, nodeType, apitype.OpCreate)
+	r.end(node, nodeType, apitype.OpCreate)
+	r.begin(vm, vmType, apitype.OpCreate)
+	r.say(vm, "warning", "<{%reset%}>urn:x verification warning: Set `file_id` to `none` to leave the CDROM drive empty.<{%reset%}>\n")
+	r.passes(3140 * time.Millisecond)
+	r.end(vm, vmType, apitype.OpCreate)
+	r.begin(join, joinType, apitype.OpCreate)
+	r.passes(14 * time.Second)
+	r.Tick()
+	r.passes(2 * time.Second)
+	r.Tick()
+	r.passes(5 * time.Second)
+	r.Tick()
+	r.passes(10 * time.Second)
+	r.Tick()
+	r.end(join, joinType, apitype.OpCreate)
+	r.begin(vm, vmType, apitype.OpSame)
+	r.end(vm, vmType, apitype.OpSame)
+	require.Equal(t, ` provision  k3s-dev-worker-1-vm created                          3.1s
+ bootstrap  k3s-dev-worker-1-membership is being created         16s of about 2m0s
+ bootstrap  k3s-dev-worker-1-membership is being created         31s of about 2m0s
+ bootstrap  k3s-dev-worker-1-membership created                  31s
+`, r.text.String())
+	require.Empty(t, r.Failures())
+}
+
+func TestTellerOfAFailure(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	r.say(stack, "info#err", "em-infra's stand-in for the provider command\n")
+	r.say(stack, "info#err", "em-infra's stand-in for the provider command\n")
+	r.begin(vm, vmType, apitype.OpUpdate)
+	r.passes(10 * time.Second)
+	r.say(vm, "error", "<{%fg 1%}>can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout<{%reset%}>\n")
+	r.fail(vm, vmType, apitype.OpUpdate)
+	r.say(stack, "error", "update failed\n")
+	r.say("", "error", "update failed\n")
+	require.Equal(t, ` note       em-infra's stand-in for the provider command
+ provision  k3s-dev-worker-1-vm FAILED                           10s
+`, r.text.String())
+	require.Equal(t, []progress.Failure{
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"},
+		{Phase: phase.Generate, Text: "update failed"},
+	}, r.Failures())
+}
