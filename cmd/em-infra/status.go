@@ -49,7 +49,7 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 			} else {
 				err = report.Print(streams.out)
 			}
-			if err == nil && !report.IsWell() {
+			if err == nil && len(report.Lacks()) > 0 {
 				return failedSilently()
 			}
 			return err

@@ -2,6 +2,8 @@ package status
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -17,6 +19,8 @@ type Report struct {
 	Time time.Time `json:"time"`
 	// Machines of the inventory, in its order.
 	Machines []Machine `json:"machines"`
+	// Networked says whether the cluster was given a network plugin; without one no Node is ever Ready.
+	Networked bool `json:"networked"`
 	// Members of etcd.
 	Members []nodeops.EtcdMember `json:"etcdMembers,omitempty"`
 	// Certificates of the administrator.
@@ -81,13 +85,49 @@ type Update struct {
 	Ended time.Time `json:"ended"`
 }
 
-// IsWell says that nothing of the report needs anybody's attention: every machine runs and is Ready, and everything was
-// read. Orphans and certificates take nothing from a cluster yet.
-func (r Report) IsWell() bool {
+// Lacks says what needs somebody's attention, or time: a machine that does not run, a node that is not ready, something
+// that could not be read. Nothing for a cluster that is well. Orphans and certificates take nothing from a cluster yet.
+func (r Report) Lacks() []string {
+	var lacks []string
 	for _, machine := range r.Machines {
-		if machine.Kubernetes == nil || !machine.Kubernetes.Ready || machine.VM != "running" || machine.Node == nil || len(machine.Node.Unmet) > 0 {
-			return false
+		if reason := machine.lacks(r.Networked); reason != "" {
+			lacks = append(lacks, machine.Name+": "+reason)
 		}
 	}
-	return len(r.Unread) == 0 && len(r.State.Pending) == 0
+	for _, member := range r.Members {
+		if member.Problem != "" {
+			lacks = append(lacks, member.Name+": "+member.Problem)
+		}
+	}
+	for _, operation := range r.State.Pending {
+		lacks = append(lacks, operation+": it was begun and never ended")
+	}
+	return append(lacks, r.Unread...)
+}
+
+func (m Machine) lacks(networked bool) string {
+	switch {
+	case m.VM != "" && m.VM != "running":
+		return "its VM is " + m.VM
+	case !m.Known:
+		return "the state does not know its VM"
+	case m.Node == nil:
+		return "its Talos was not asked, for want of a talosconfig"
+	case len(m.unmet(networked)) > 0:
+		return strings.Join(m.unmet(networked), ", ")
+	case m.Kubernetes == nil:
+		return "Kubernetes has no Node of its name"
+	case networked && !m.Kubernetes.Ready:
+		return "its Node is not Ready"
+	default:
+		return ""
+	}
+}
+
+// unmet are the conditions that Talos waits for, but for that of Kubernetes where no network was installed (talos v1.12.0,
+// controllers/runtime/machine_status.go).
+func (m Machine) unmet(networked bool) []string {
+	return slices.DeleteFunc(slices.Clone(m.Node.Unmet), func(condition string) bool {
+		return !networked && strings.HasPrefix(condition, "nodeReady: ")
+	})
 }

@@ -44,6 +44,8 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 		Cluster:  s.Inventory.Cluster.Name,
 		Time:     now,
 		Machines: s.machines(),
+		// What was installed by hand cannot be seen from here, so only a network that we know of is expected to work.
+		Networked: s.Inventory.Cluster.Kubernetes.CNI != inventory.CNINone,
 		State: State{
 			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
 		},

@@ -17,7 +17,7 @@ import (
 func wellReport() status.Report {
 	running := &nodeops.Observation{Talos: "v1.12.4", Stage: "running"}
 	return status.Report{
-		Cluster: "k3s-dev", Time: today,
+		Cluster: "k3s-dev", Time: today, Networked: true,
 		Machines: []status.Machine{
 			{
 				Name: "k3s-dev-control-1", Role: inventory.RoleControlPlane, Host: "vmhost", VMID: 101, Address: netip.MustParseAddr("192.168.20.11"),
@@ -48,7 +48,7 @@ etcd          k3s-dev-control-1
 certificates  talosconfig for 364 days, kubeconfig for 364 days
 state         23 resources, last update succeeded 2026-11-20 22:15:00
 `, text.String())
-	require.True(t, wellReport().IsWell())
+	require.Empty(t, wellReport().Lacks())
 }
 
 func TestPrintFindings(t *testing.T) {
@@ -80,5 +80,38 @@ orphan        disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120
               → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0
 not read      Kubernetes API at https://192.168.20.10:6443: context deadline exceeded
 `, text.String())
-	require.False(t, r.IsWell())
+	require.Equal(t, []string{
+		"k3s-dev-control-1: services: etcd not healthy",
+		"k3s-dev-gpu-1: its VM is stopped",
+		"k3s-dev-control-1: its etcd member knows no leader",
+		"creating k3s-dev-gpu-1-vm: it was begun and never ended",
+		"Kubernetes API at https://192.168.20.10:6443: context deadline exceeded",
+	}, r.Lacks())
+}
+
+func TestLacks(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*status.Report)
+		want   []string
+	}{
+		{"a Node that is not Ready", func(r *status.Report) { r.Machines[0].Kubernetes = &status.KubernetesNode{} }, []string{"k3s-dev-control-1: its Node is not Ready"}},
+		{"a cluster without a network", func(r *status.Report) {
+			r.Networked = false
+			r.Machines[0].Node = &nodeops.Observation{Unmet: []string{"nodeReady: node is not ready"}}
+			r.Machines[0].Kubernetes = &status.KubernetesNode{}
+		}, nil},
+		{"no Node", func(r *status.Report) { r.Machines[0].Kubernetes = nil }, []string{"k3s-dev-control-1: Kubernetes has no Node of its name"}},
+		{"no talosconfig", func(r *status.Report) { r.Machines[0].Node = nil }, []string{"k3s-dev-control-1: its Talos was not asked, for want of a talosconfig"}},
+		{"a machine that the state lost", func(r *status.Report) { r.Machines[0].Known = false }, []string{"k3s-dev-control-1: the state does not know its VM"}},
+		{"a host that was not asked", func(r *status.Report) { r.Machines[0].VM = "" }, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := wellReport()
+			test.change(&r)
+			require.Equal(t, test.want, r.Lacks())
+		})
+	}
 }
