@@ -4,15 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strconv"
-	"strings"
 
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -72,63 +67,44 @@ func (h Health) kubernetesNodes(ctx context.Context, changed rolling.Node) ([]ku
 		if err == nil {
 			return nodes, nil
 		}
-		problems = append(problems, fmt.Errorf("Kubernetes API of %s: %w", node.Name, err))
+		problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
 	}
 	return nil, errors.Join(problems...)
 }
 
 func (h Health) nodesAt(ctx context.Context, address string) ([]kubernetesNode, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	kubeconfig, err := Kubeconfig(ctx, h.Talosconfig, address)
+	api, err := kubernetesAt(ctx, h.Talosconfig, address)
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := clientTLS(kubeconfig)
-	if err != nil {
-		return nil, err
+	defer api.close()
+	var list nodeList
+	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
+		return nil, fmt.Errorf("its Kubernetes API: %w", err)
 	}
-	transport := &http.Transport{TLSClientConfig: credentials} // no proxy leads to a node
-	defer transport.CloseIdleConnections()
-
-	location := "https://" + net.JoinHostPort(address, strconv.Itoa(constants.DefaultControlPlanePort)) + "/api/v1/nodes"
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, location, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := (&http.Client{Transport: transport}).Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(response.Status)
-	}
-	return readNodes(json.NewDecoder(response.Body))
+	return list.nodes(), nil
 }
 
-// readNodes reads a NodeList of k8s.io/api/core/v1.
-func readNodes(list *json.Decoder) ([]kubernetesNode, error) {
-	var body struct {
-		Items []struct {
-			Metadata struct{ Name string }
-			Status   struct {
-				Conditions []struct{ Type, Status string }
-				NodeInfo   struct{ BootID string }
-			}
+// nodeList is what is read of a NodeList of k8s.io/api/core/v1.
+type nodeList struct {
+	Items []struct {
+		Metadata struct{ Name string }
+		Status   struct {
+			Conditions []struct{ Type, Status string }
+			NodeInfo   struct{ BootID string }
 		}
 	}
-	if err := list.Decode(&body); err != nil {
-		return nil, fmt.Errorf("read the list of Nodes: %w", err)
-	}
-	nodes := make([]kubernetesNode, len(body.Items))
-	for i, item := range body.Items {
-		nodes[i] = kubernetesNode{name: item.Metadata.Name, bootID: strings.TrimSpace(item.Status.NodeInfo.BootID)}
+}
+
+func (l nodeList) nodes() []kubernetesNode {
+	nodes := make([]kubernetesNode, len(l.Items))
+	for i, item := range l.Items {
+		nodes[i] = kubernetesNode{name: item.Metadata.Name, bootID: item.Status.NodeInfo.BootID}
 		for _, condition := range item.Status.Conditions {
 			nodes[i].ready = nodes[i].ready || condition.Type == "Ready" && condition.Status == "True"
 		}
 	}
-	return nodes, nil
+	return nodes
 }
 
 // clientTLS are the credentials of a kubeconfig as Talos makes it: one cluster, one user, all in place. The error quotes

@@ -11,13 +11,12 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
 // kubernetesAPI is the Kubernetes API at one control plane's own address, with the credentials that its Talos API gives:
-// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see kubernetesNodes).
+// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see Health.kubernetesNodes).
 type kubernetesAPI struct {
 	location string
 	client   *http.Client
@@ -41,11 +40,7 @@ func reachKubernetes(ctx context.Context, talosconfig []byte) (*kubernetesAPI, e
 }
 
 func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*kubernetesAPI, error) {
-	var kubeconfig []byte
-	err := Health{Talosconfig: talosconfig}.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
-		kubeconfig, err = api.Kubeconfig(ctx)
-		return err
-	})
+	kubeconfig, err := Kubeconfig(ctx, talosconfig, address)
 	if err != nil {
 		return nil, err
 	}

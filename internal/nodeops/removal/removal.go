@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -32,8 +34,10 @@ type Worker struct {
 }
 
 const (
-	// aliveTimeout is how long a node may not answer before it counts as dead: a reboot takes less.
-	aliveTimeout = 3 * time.Minute
+	// rebootTimeout is how long a node may not answer before it counts as dead, and silence is that for one whose Node is
+	// not Ready: Kubernetes has missed it for most of a minute then.
+	rebootTimeout = 3 * time.Minute
+	silence       = 20 * time.Second
 	// resetTimeout covers the wiping of two partitions and the shutdown.
 	resetTimeout = 5 * time.Minute
 	// interval between two tries of anything.
@@ -48,7 +52,7 @@ func (w Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	alive := w.isAlive(ctx)
+	alive := w.isAlive(ctx, api)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("removing %s: %w", w.Name, context.Cause(ctx))
 	}
@@ -64,15 +68,26 @@ func (w Worker) Run(ctx context.Context) error {
 }
 
 // isAlive gives a node that does not answer time for a reboot.
-func (w Worker) isAlive(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, aliveTimeout)
-	defer cancel()
+func (w Worker) isAlive(ctx context.Context, api kubernetes.Interface) bool {
+	began := time.Now()
 	for !nodeops.IsAlive(ctx, w.Talosconfig, w.Address) {
-		if pause(ctx) != nil {
+		waited := time.Since(began)
+		if waited > rebootTimeout || waited > silence && !w.isReady(ctx, api) || pause(ctx) != nil {
 			return false
 		}
 	}
 	return true
+}
+
+// isReady says whether Kubernetes counts on the node; an API that does not answer knows nothing to the contrary.
+func (w Worker) isReady(ctx context.Context, api kubernetes.Interface) bool {
+	node, err := api.CoreV1().Nodes().Get(ctx, w.Name, metav1.GetOptions{})
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // reset makes the node forget the cluster. One that cannot be reset is not kept for that: its disk is deleted next.

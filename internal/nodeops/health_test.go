@@ -1,0 +1,212 @@
+package nodeops_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/crypto/x509"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// member is the machine as the lane sees it: the cluster's only control plane.
+func (m *machineUnderTest) member() rolling.Node {
+	return rolling.Node{Name: "k3s-dev-control-1", Address: m.address, ControlPlane: true}
+}
+
+// worker is a further node of the cluster, at an address where nobody answers.
+func worker(name string) rolling.Node {
+	return rolling.Node{Name: name, Address: netip.MustParseAddr("127.0.0.1")}
+}
+
+// health is that of a cluster of the machine and two workers.
+func (m *machineUnderTest) health() nodeops.Health {
+	return nodeops.Health{
+		Talosconfig: talosconfigOf(m.t, secretsOf(m.t, ours), m.address),
+		Nodes:       []rolling.Node{m.member(), worker("worker-1"), worker("worker-2")},
+	}
+}
+
+// bringUp makes a cluster of the machine, whose etcd runs.
+func (m *machineUnderTest) bringUp() {
+	m.t.Helper()
+	bundle := secretsOf(m.t, ours)
+	m.apply(bundle)
+	m.waitFor(talos.StageRunning)
+	m.bootstrap(bundle)
+	m.eventually(func() error {
+		seen, err := m.health().Observe(m.t.Context(), m.address.String())
+		if err == nil && seen.Stage != "running" {
+			err = context.DeadlineExceeded
+		}
+		return err
+	})
+}
+
+func (m *machineUnderTest) eventually(holds func() error) {
+	m.t.Helper()
+	var last error
+	require.Eventually(m.t, func() bool { last = holds(); return last == nil }, time.Minute, 20*time.Millisecond, "%v", last)
+}
+
+// nodeList is what an API server says of Nodes, in text that may change.
+type nodeList struct{ text atomic.Value }
+
+func (l *nodeList) set(nodes ...string) {
+	l.text.Store(`{"items":[` + strings.Join(nodes, ",") + `]}`)
+}
+
+func nodeObject(t *testing.T, name string, ready bool, bootID string) string {
+	t.Helper()
+	condition := map[string]string{"type": "Ready", "status": map[bool]string{true: "True", false: "Unknown"}[ready]}
+	text, err := json.Marshal(map[string]any{
+		"metadata": map[string]string{"name": name},
+		"status":   map[string]any{"conditions": []any{condition}, "nodeInfo": map[string]string{"bootID": bootID}},
+	})
+	require.NoError(t, err)
+	return string(text)
+}
+
+// serveKubernetes is an API server on the machine's own address, under the cluster's PKI.
+func (m *machineUnderTest) serveKubernetes() *nodeList {
+	m.t.Helper()
+	ca := secretsOf(m.t, ours).Certs.K8s
+	authority, err := x509.NewCertificateAuthorityFromCertificateAndKey(ca)
+	require.NoError(m.t, err)
+	pair, err := x509.NewKeyPair(authority, x509.IPAddresses([]net.IP{m.address.AsSlice()}), x509.NotAfter(time.Now().Add(time.Hour)))
+	require.NoError(m.t, err)
+	list := &nodeList{}
+	list.set()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.WriteString(w, list.text.Load().(string)); err != nil {
+			m.t.Errorf("answer %s: %v", r.URL, err)
+		}
+	}))
+	require.NoError(m.t, server.Listener.Close())
+	server.Listener, err = net.Listen("tcp", net.JoinHostPort(m.address.String(), strconv.Itoa(constants.DefaultControlPlanePort)))
+	require.NoError(m.t, err)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{*pair.Certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	m.t.Cleanup(server.Close)
+	return list
+}
+
+func (m *machineUnderTest) boot() string {
+	m.t.Helper()
+	api, err := client.New(m.t.Context(), client.WithConfig(adminOf(m.t, secretsOf(m.t, ours), m.address)))
+	require.NoError(m.t, err)
+	defer api.Close()
+	reader, err := api.Read(m.t.Context(), "/proc/sys/kernel/random/boot_id")
+	require.NoError(m.t, err)
+	text, err := io.ReadAll(reader)
+	require.NoError(m.t, err)
+	return strings.TrimSpace(string(text))
+}
+
+func TestAClusterThatWasNotBootstrappedHasNothingToLose(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	require.NoError(t, err, "in maintenance mode")
+	require.NoError(t, back(t.Context()))
+
+	m.apply(secretsOf(t, ours))
+	m.waitFor(talos.StageRunning)
+	back, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	require.NoError(t, err, "installed")
+	require.NoError(t, back(t.Context()))
+}
+
+func TestTheOnlyControlPlaneIsSparedAndHasToComeBack(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	require.NoError(t, err, "its own API server does not answer: that is no reason not to mend it")
+	require.NoError(t, back(t.Context()))
+
+	require.NoError(t, m.fleet.PowerOff(vmid))
+	require.ErrorContains(t, back(t.Context()), "its Talos API")
+
+	_, err = m.health().Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
+	require.NoError(t, err, "all of it is off")
+}
+
+func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	seen, err := m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	immediate := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    sysctls: {vm.max_map_count: \"262144\"}\n", 1)
+	rebooting := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    udev: {rules: ['SUBSYSTEM==\"drm\", MODE=\"0660\"']}\n", 1)
+
+	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(immediate)}, nil)
+	require.NoError(t, err)
+	require.NoError(t, back(t.Context()), "nothing to wait for")
+
+	back, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(rebooting)}, nil)
+	require.NoError(t, err)
+	require.EqualError(t, back(t.Context()), "it has not rebooted yet")
+	api, err := client.New(t.Context(), client.WithConfig(adminOf(t, secretsOf(t, ours), m.address)))
+	require.NoError(t, err)
+	require.NoError(t, api.Reboot(t.Context()))
+	require.NoError(t, api.Close())
+	m.eventually(func() error { return back(t.Context()) })
+}
+
+func TestNodesHaveToBeReadyWhereAnyIs(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	list, boot := m.serveKubernetes(), m.boot()
+	own := nodeObject(t, "k3s-dev-control-1", true, boot)
+	spare := func(node rolling.Node, busy ...rolling.Node) error {
+		t.Helper()
+		_, err := m.health().Spare(t.Context(), rolling.Change{Node: node}, busy)
+		return err
+	}
+
+	list.set(own, nodeObject(t, "worker-1", false, ""), nodeObject(t, "elsewhere", false, ""))
+	require.EqualError(t, spare(m.member()), "node worker-1 is not Ready")
+	require.EqualError(t, spare(worker("worker-2")), "node worker-1 is not Ready", "a Node that is not there yet is not missed, one of others does not count")
+	require.NoError(t, spare(worker("worker-1")), "the one that is down may be mended")
+	require.NoError(t, spare(worker("worker-2"), worker("worker-1")), "it is being changed")
+
+	list.set(nodeObject(t, "k3s-dev-control-1", false, ""), nodeObject(t, "worker-1", false, ""))
+	require.NoError(t, spare(m.member()), "without a network no Node is Ready")
+}
+
+func TestANodeIsBackWhenItsKubeletSaysSo(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	list, boot := m.serveKubernetes(), m.boot()
+	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
+	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	require.NoError(t, err)
+
+	require.NoError(t, back(t.Context()))
+	list.set(nodeObject(t, "k3s-dev-control-1", true, "the boot before"))
+	require.EqualError(t, back(t.Context()), "its kubelet has not reported since the reboot")
+	list.set(nodeObject(t, "k3s-dev-control-1", false, boot))
+	require.EqualError(t, back(t.Context()), "its Node is not Ready")
+	list.set()
+	require.EqualError(t, back(t.Context()), "Kubernetes has no Node of its name")
+}
