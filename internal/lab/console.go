@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -22,7 +21,6 @@ func FaultKinds() []fault.Kind { return slices.Concat(proxmox.FaultKinds(), talo
 // end with the lab's process, so that a lab that was started again is sound.
 type console struct {
 	faults *fault.Set
-	hosts  []string
 	host   *proxmox.Server
 }
 
@@ -32,20 +30,12 @@ func newFaults(seed string) *fault.Set {
 	return fault.NewSet(sha256.Sum256([]byte("faults "+seed)), FaultKinds())
 }
 
-func newConsole(faults *fault.Set, inv *inventory.Inventory, host *proxmox.Server) *console {
-	c := &console{faults: faults, host: host}
-	for _, described := range hosts(inv) {
-		c.hosts = append(c.hosts, described.Name)
-	}
-	return c
-}
-
 // Faults implements [control.Lab].
 func (c *console) Faults() []fault.State { return c.faults.List() }
 
 // SetFault implements [control.Lab]. A host or a method that is not there would never be struck, and nobody would notice.
 func (c *console) SetFault(f fault.Fault) error {
-	err := errors.Join(known("host", f.Node, c.hosts), known("endpoint", f.Endpoint, endpoints()))
+	err := errors.Join(known("host", f.Node, c.host.HostNames()), known("endpoint", f.Endpoint, endpoints()))
 	if err == nil {
 		err = c.faults.Set(f)
 	}

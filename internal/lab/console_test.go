@@ -3,7 +3,10 @@ package lab_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -133,6 +136,41 @@ func locked(ctx context.Context, host *client.Client) string {
 		return err.Error()
 	}
 	return vm.Lock
+}
+
+// TestCertificateOfTheHost holds that the host shows the same one after it was switched off.
+func TestCertificateOfTheHost(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	start(t, dir)
+	first := shown(t, dir)
+	require.NoError(t, first.VerifyHostname("vmhost"))
+	require.NoError(t, first.VerifyHostname("127.0.0.1"))
+	_, err := lab.Stop(t.Context(), dir)
+	require.NoError(t, err)
+	start(t, dir)
+	require.Equal(t, first.Raw, shown(t, dir).Raw)
+
+	info, err := os.Stat(filepath.Join(dir, "host-certificate.pem"))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it holds the key")
+	_, err = lab.Stop(t.Context(), dir)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "host-certificate.pem"), nil, 0o600))
+	err = lab.Start(t.Context(), dir, process(t, "serve", dir))
+	require.EqualError(t, err, dir+"/host-certificate.pem is damaged (tls: failed to find any PEM data in certificate input): "+
+		"delete it, and the host gets another")
+}
+
+// shown is the certificate that the host of a lab shows.
+func shown(t *testing.T, dir string) *x509.Certificate {
+	t.Helper()
+	d, err := lab.ReadDescription(dir)
+	require.NoError(t, err)
+	connection, err := tls.Dial("tcp", d.Proxmox.String(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // it is looked at, not trusted
+	require.NoError(t, err)
+	defer connection.Close()
+	return connection.ConnectionState().PeerCertificates[0]
 }
 
 func TestReleaseOfALab(t *testing.T) {

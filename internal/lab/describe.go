@@ -2,22 +2,15 @@ package lab
 
 import (
 	"cmp"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -126,23 +119,4 @@ func freePorts(count int, taken []uint16) ([]uint16, error) {
 func (d Description) token() proxmox.Token {
 	id, secret, _ := strings.Cut(d.Token, "=")
 	return proxmox.Token{ID: id, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(d.Release)}
-}
-
-// selfSigned is a certificate such as a fresh Proxmox VE host shows: nobody trusts it.
-func selfSigned(address net.Addr) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	now := time.Now()
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()),
-		Subject:      pkix.Name{Organization: []string{"PVE Cluster Node"}, CommonName: cmp.Or(address.String(), "pve")},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     now.AddDate(2, 0, 0),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }

@@ -89,9 +89,13 @@ func (d Description) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	temporary := descriptionFile(dir) + ".new"
-	if err := os.WriteFile(temporary, append(text, '\n'), 0o600); err != nil {
+	return replaceFile(descriptionFile(dir), append(text, '\n'))
+}
+
+// replaceFile puts a file in place at once, for its owner alone.
+func replaceFile(path string, text []byte) error {
+	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temporary, descriptionFile(dir))
+	return os.Rename(path+".new", path)
 }

@@ -3,8 +3,10 @@ package lab
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -80,13 +82,15 @@ func Serve(ctx context.Context, o Options) error {
 
 // emulation is the host, its machines and the Image Factory.
 type emulation struct {
-	fleet   *talos.Fleet
-	pods    *kubernetes.Clusters // nil in a lab without Kubernetes
-	host    *proxmox.Server
-	factory http.Handler
-	faults  *fault.Set
-	console *console
-	files   []*os.File
+	fleet *talos.Fleet
+	pods  *kubernetes.Clusters // nil in a lab without Kubernetes
+	host  *proxmox.Server
+	// certificate is what the host shows.
+	certificate tls.Certificate
+	factory     http.Handler
+	faults      *fault.Set
+	console     *console
+	files       []*os.File
 }
 
 // open opens all of it, or nothing.
@@ -99,7 +103,7 @@ func open(o Options, d Description) (*emulation, error) {
 		e.close(o.Log)
 		return nil, err
 	}
-	e.console = newConsole(e.faults, o.Inventory, e.host)
+	e.console = &console{faults: e.faults, host: e.host}
 	return e, nil
 }
 
@@ -112,23 +116,10 @@ func (e *emulation) openHost(o Options, d Description) error {
 	if err != nil {
 		return err
 	}
-	nodes := talos.Config{
-		StateDir:   filepath.Join(o.Dir, "nodes"),
-		Pace:       speed,
-		Log:        nodeLog,
-		Faults:     talos.NewFaultSet(e.faults, func(vmid int) string { return e.host.HostOf(vmid) }),
-		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
+	if e.certificate, err = hostCertificate(o.Dir, d); err != nil {
+		return err
 	}
-	if o.Kubernetes != nil {
-		e.pods, err = kubernetes.New(kubernetes.Config{
-			Dir: filepath.Join(o.Dir, "kubernetes"), Tools: *o.Kubernetes, Scaled: speed.Scaled, Log: o.Log,
-		})
-		if err != nil {
-			return err
-		}
-		nodes.Kubernetes = e.pods
-	}
-	if e.fleet, err = talos.NewFleet(nodes); err != nil {
+	if err := e.openNodes(o, speed, nodeLog); err != nil {
 		return err
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
@@ -143,6 +134,28 @@ func (e *emulation) openHost(o Options, d Description) error {
 		Seed:      sha256.Sum256([]byte(d.Seed)),
 		StateFile: filepath.Join(o.Dir, "host.json"),
 	})
+	return err
+}
+
+// openNodes opens the machines inside the host's VMs, switched off, and their Kubernetes.
+func (e *emulation) openNodes(o Options, speed pace.Pace, log io.Writer) (err error) {
+	nodes := talos.Config{
+		StateDir:   filepath.Join(o.Dir, "nodes"),
+		Pace:       speed,
+		Log:        log,
+		Faults:     talos.NewFaultSet(e.faults, func(vmid int) string { return e.host.HostOf(vmid) }),
+		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
+	}
+	if o.Kubernetes != nil {
+		e.pods, err = kubernetes.New(kubernetes.Config{
+			Dir: filepath.Join(o.Dir, "kubernetes"), Tools: *o.Kubernetes, Scaled: speed.Scaled, Log: o.Log,
+		})
+		if err != nil {
+			return err
+		}
+		nodes.Kubernetes = e.pods
+	}
+	e.fleet, err = talos.NewFleet(nodes)
 	return err
 }
 
@@ -175,14 +188,10 @@ func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, l listeners)
 
 // serve answers until ctx ends or one of the servers cannot go on.
 func (e *emulation) serve(ctx context.Context, l listeners) error {
-	certificate, err := selfSigned(l.proxmox.Addr())
-	if err != nil {
-		return err
-	}
 	images := &http.Server{Handler: e.factory, ReadHeaderTimeout: 10 * time.Second}
 	bench := &http.Server{Handler: control.Handler(e.console), ReadHeaderTimeout: 10 * time.Second}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return e.host.Serve(l.proxmox, certificate) })
+	group.Go(func() error { return e.host.Serve(l.proxmox, e.certificate) })
 	group.Go(func() error { return ignoreClosed(images.Serve(l.factory)) })
 	group.Go(func() error { return ignoreClosed(bench.Serve(l.console)) })
 	group.Go(func() error {

@@ -36,3 +36,15 @@ func (s *Server) HostOf(vmid int) string {
 
 	return ""
 }
+
+// HostNames are the nodes of the cluster.
+func (s *Server) HostNames() []string {
+	hosts := s.hosts()
+
+	names := make([]string, len(hosts))
+	for i, host := range hosts {
+		names[i] = host.Name
+	}
+
+	return names
+}

@@ -87,7 +87,7 @@ func (s *Server) listNodes(c *call) (any, error) {
 	list := make([]nodeEntry, len(s.hosts()))
 	for i, host := range s.hosts() {
 		list[i] = s.nodeEntry(c.identity, host)
-		list[i].Fingerprint = s.fingerprint
+		list[i].Fingerprint = s.fingerprintOf(host.Name)
 	}
 
 	return list, nil

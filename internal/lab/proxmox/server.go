@@ -6,7 +6,6 @@
 package proxmox
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -43,9 +42,9 @@ type Server struct {
 	workers workers
 	saver   saver
 	boots   sync.Once
-	// down is set while the host reboots, fingerprint is that of the certificate that is served; guarded by mu.
-	down        bool
-	fingerprint string
+	// down is set while the host reboots, served is the certificate that is shown; guarded by mu.
+	down   bool
+	served []byte
 }
 
 // NewServer builds the host that the configuration describes, or restores it from its state file. Mistakes in the
@@ -121,18 +120,6 @@ func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error
 	}
 
 	return err
-}
-
-// certify remembers what the nodes say of their certificate (Certificate.pm, get_certificate_fingerprint). All share one.
-func (s *Server) certify(certificate tls.Certificate) {
-	if len(certificate.Certificate) == 0 {
-		return
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.fingerprint = strings.ReplaceAll(fmt.Sprintf("% X", sha256.Sum256(certificate.Certificate[0])), " ", ":")
 }
 
 type discard struct{}

@@ -242,4 +242,6 @@ func TestFingerprint(t *testing.T) {
 
 	l.ok(http.MethodGet, "/nodes", nil, &nodes)
 	require.Equal(t, served[1:], nodes[0].Fingerprint)
+	require.Regexp(t, "^([0-9A-F]{2}:){31}[0-9A-F]{2}$", nodes[1].Fingerprint)
+	require.NotEqual(t, nodes[0].Fingerprint, nodes[1].Fingerprint, "each node has its own")
 }
