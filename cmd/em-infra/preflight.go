@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -96,11 +95,6 @@ func (s *session) mayGoUp(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.out, " preflight  %-40s %6.1f s\n", report.Summary(), time.Since(started).Seconds())
 	return checkLines(s.out, report.Unsound(), s.inPlace)
-}
-
-// inPlace puts the flags of this session into a command that a finding names.
-func (s *session) inPlace(text string) string {
-	return asTyped(strings.ReplaceAll(text, "`em-infra role`", "`em-infra role "+s.place+"`"))
 }
 
 func preflightText(out io.Writer, report preflight.Report, inPlace func(string) string) error {

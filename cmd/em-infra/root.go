@@ -22,6 +22,7 @@ func newRootCommand() *cobra.Command {
 		newDestroyCommand(),
 		newStatusCommand(),
 		newRehearseCommand(),
+		newExplainCommand(),
 		newStateCommand(),
 		newLabCommand(),
 		newToolsCommand(),

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -63,18 +62,4 @@ func newUpCommand() *cobra.Command {
 	flags.bindYes(command)
 	choices.bind(command)
 	return command
-}
-
-// failed is the end of a run that the engine has reported on: what is left to say is what it means for the next one.
-func (s *session) failed(ctx context.Context, verb string, err error) error {
-	again := typed("%s %s", verb, s.place)
-	switch {
-	case ctx.Err() != nil:
-		fmt.Fprintf(s.out, "\ninterrupted; the state is saved and says what exists. Go on with: %s\n", again)
-	case auto.IsConcurrentUpdateError(err):
-		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
-	default:
-		fmt.Fprintf(s.out, "\n%s failed; the reason stands above. What was done is in the state, so it is safe to run again: %s\n", verb, again)
-	}
-	return failedSilently()
 }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
+
+const lockExplained = `  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+  meaning        another task holds VM 102, or held it when the host went down
+  do             qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run ` + "`em-infra up` again" + `
+  safe           yes: nothing was left half done; up goes on from here
+`
+
+func TestExplainAnArgument(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, outcome{out: lockExplained}, em(t.Context(), "explain", lockError))
+	require.Equal(t, outcome{out: lockExplained}, em(t.Context(), append([]string{"explain"}, strings.Fields(lockError)...)...), "without quotes")
+}
+
+func TestExplainWhatIsPasted(t *testing.T) {
+	t.Parallel()
+	pasted := "Diagnostics:\n  proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):\n    error: " + lockError + "\n"
+	for name, test := range map[string]struct {
+		args []string
+		in   string
+		out  string
+		err  string
+		code int
+	}{
+		"known":            {nil, pasted, "k3s-dev-worker-1\n" + lockExplained, "", exitOK},
+		"unknown":          {nil, "error: update failed\n", "", "nothing is known about that: look for its words in docs/failures.md, and in the task log of Proxmox VE\n", exitFailed},
+		"nothing":          {nil, " \n", "", "there is no error to explain: give it as an argument, or paste it\n", exitRefused},
+		"unknown, as JSON": {[]string{"--output", "json"}, "error: update failed\n", "[]\n", "", exitFailed},
+		"another format":   {[]string{"--output", "yaml"}, pasted, "", "--output: \"yaml\" is no format: choose text or json\n", exitRefused},
+	} {
+		var out, errs strings.Builder
+		code := run(t.Context(), streams{in: strings.NewReader(test.in), out: &out, err: &errs}, append([]string{"explain"}, test.args...))
+		require.Equal(t, test.code, code, name)
+		require.Equal(t, test.out, out.String(), name)
+		require.Equal(t, test.err, errs.String(), name)
+	}
+}
+
+func TestExplainJSON(t *testing.T) {
+	t.Parallel()
+	result := em(t.Context(), "explain", "--output", "json", "received an HTTP 500 response - Reason: storage 'tnak' does not exist")
+	require.Equal(t, exitOK, result.code)
+	require.JSONEq(t, `[{
+		"name": "storage-absent", "speaker": "Proxmox", "said": "storage 'tnak' does not exist", "meaning": "Proxmox VE has no storage tnak",
+		"do": "correct isoStorage or diskStorage in the inventory (pvesm status lists what there is), then run `+"`em-infra up`"+` again",
+		"safe": "yes: nothing was left half done; up goes on from here"
+	}]`, result.out)
+}
+
+// A run that failed explains itself, in the words of the command that failed.
+func TestFailedExplains(t *testing.T) {
+	t.Parallel()
+	s, out := sessionWith(t, nil, true)
+	engineSays := errors.New("failed to destroy: exit status 255\ncode: 255\nstdout: Destroying (k3s-dev):\n\nDiagnostics:\n" +
+		"  proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):\n    error: received an HTTP 500 response - Reason: " + lockError + "\nstderr: \n")
+	err := s.failed(context.Background(), "destroy", engineSays)
+	require.Equal(t, exitFailed, exitCode(err))
+	require.Equal(t, `
+failed at k3s-dev-worker-1
+  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+  meaning        another task holds VM 102, or held it when the host went down
+  do             qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
+  safe           yes: nothing was left half done; destroy goes on from here
+
+destroy failed; what is known about it stands above. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
+`, out.String())
+}
