@@ -4,10 +4,14 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
 )
 
 func templateFixture(host string) *components.TalosTemplateArgs {
@@ -61,4 +65,29 @@ func oneAndOne(name string) func(*pulumi.Context, pulumi.ResourceOption) (*compo
 		args.Templates = []*components.TalosTemplate{template}
 		return components.NewTalosCluster(ctx, name, args, providers)
 	}
+}
+
+// nodeFixture is a machine with a configuration that its user has made.
+func nodeFixture(template *components.TalosTemplate, m components.Machine) components.TalosNodeArgs {
+	return components.TalosNodeArgs{
+		Machine:  m,
+		Network:  networkFixture(),
+		Template: template,
+		ClientConfiguration: machine.ClientConfigurationArgs{
+			CaCertificate: pulumi.String("ca"), ClientCertificate: pulumi.String("certificate"), ClientKey: pulumi.String("key"),
+		},
+		MachineConfiguration: pulumi.ToSecret(pulumi.String("configuration")).(pulumi.StringOutput),
+	}
+}
+
+// configPatches are the patches that a node's configuration is applied with. They must be secret.
+func configPatches(t *testing.T, r *recorder.Recorder, configuration string) []string {
+	t.Helper()
+	patches := r.Named(t, tokenApply, configuration).Inputs["configPatches"]
+	require.True(t, patches.IsSecret(), "the credentials of a registry may stand there")
+	var texts []string
+	for _, patch := range patches.SecretValue().Element.ArrayValue() {
+		texts = append(texts, patch.StringValue())
+	}
+	return texts
 }
