@@ -5,18 +5,18 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/pulumi/pulumi/pkg/v3/resource/provider"
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 
-	"github.com/em-infra/em-infra/tools/standin/kubernetes"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
 // version is set by the linker: that of the SDK in the root go.mod, without the v.
 var version string
 
 func main() {
-	err := provider.Main(kubernetes.Name, func(host *provider.HostClient) (pulumirpc.ResourceProviderServer, error) {
-		return kubernetes.New(host, version), nil
+	err := pprovider.Main(provider.Name, func(host *pprovider.HostClient) (pulumirpc.ResourceProviderServer, error) {
+		return provider.New(host, version), nil
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)

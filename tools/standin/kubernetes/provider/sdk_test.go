@@ -1,4 +1,4 @@
-package kubernetes_test
+package provider_test
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func sdkOf(t *testing.T) (dir, version string) {
 	t.Helper()
 	const module = "github.com/pulumi/pulumi-kubernetes/sdk/v4"
 	download := exec.Command("go", "mod", "download", "-json", module)
-	download.Dir = "../../.."
+	download.Dir = "../../../.."
 	out, err := download.Output()
 	require.NoError(t, err)
 	var found struct{ Dir, Version string }

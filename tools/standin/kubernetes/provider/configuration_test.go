@@ -1,4 +1,4 @@
-package kubernetes_test
+package provider_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/tools/standin/kubernetes"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
 const providerURN = "urn:pulumi:test::em-infra::pulumi:providers:kubernetes::cluster"
@@ -31,7 +31,7 @@ func TestConfigureSaysThatItIsAStandIn(t *testing.T) {
 	t.Parallel()
 	h := start(t)
 	h.configure(map[string]any{"kubeconfig": kubeconfig(nobody, "a")})
-	require.Equal(t, []string{kubernetes.Notice}, h.engine.lasting())
+	require.Equal(t, []string{provider.Notice}, h.engine.lasting())
 }
 
 func TestConfigureSaysThatItTakesTheAmbientKubeconfig(t *testing.T) {

@@ -1,4 +1,4 @@
-package kubernetes_test
+package provider_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pulumi/pulumi/pkg/v3/resource/provider"
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil/rpcerror"
@@ -19,7 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/em-infra/em-infra/tools/standin/kubernetes"
+	"github.com/em-infra/em-infra/tools/standin/kubernetes/provider"
 )
 
 // engine keeps what a provider logs.
@@ -52,7 +52,7 @@ func (e *engine) lasting() []string {
 
 // harness is the provider as the engine sees it.
 type harness struct {
-	*kubernetes.Provider
+	*provider.Provider
 	t      *testing.T
 	engine *engine
 }
@@ -66,10 +66,10 @@ func start(t *testing.T) harness {
 	pulumirpc.RegisterEngineServer(server, log)
 	go func() { _ = server.Serve(listener) }() //nolint:errcheck // ends with the test
 	t.Cleanup(server.Stop)
-	host, err := provider.NewHostClient(listener.Addr().String())
+	host, err := pprovider.NewHostClient(listener.Addr().String())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, host.Close()) })
-	return harness{Provider: kubernetes.New(host, "4.30.0"), t: t, engine: log}
+	return harness{Provider: provider.New(host, "4.30.0"), t: t, engine: log}
 }
 
 // startOn configures it with the kubeconfig of the shared control plane and other inputs.

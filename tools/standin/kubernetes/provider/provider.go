@@ -1,14 +1,14 @@
-// Package kubernetes is a stand-in for the Pulumi provider kubernetes. It serves objects of any kind and Helm releases
+// Package provider is a stand-in for the Pulumi provider kubernetes. It serves objects of any kind and Helm releases
 // with the inputs, outputs and semantics of the official provider, which is published as no Go module. It is test
 // equipment: where the official plugin can be installed, that one is used.
-package kubernetes
+package provider
 
 import (
 	"context"
 	"errors"
 	"sync"
 
-	"github.com/pulumi/pulumi/pkg/v3/resource/provider"
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
@@ -31,7 +31,7 @@ const Notice = "em-infra's stand-in for the provider kubernetes: serves objects 
 type Provider struct {
 	pulumirpc.UnimplementedResourceProviderServer
 
-	host    *provider.HostClient
+	host    *pprovider.HostClient
 	version string // without the v
 	cancel  context.CancelFunc
 	ended   context.Context // nothing is begun once this is
@@ -41,7 +41,7 @@ type Provider struct {
 }
 
 // New makes the provider. Host may be nil: nothing is logged then.
-func New(host *provider.HostClient, version string) *Provider {
+func New(host *pprovider.HostClient, version string) *Provider {
 	ended, cancel := context.WithCancel(context.Background())
 	return &Provider{host: host, version: version, ended: ended, cancel: cancel}
 }
@@ -53,7 +53,7 @@ func (p *Provider) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.Pl
 
 // Attach connects the provider with an engine that did not start it.
 func (p *Provider) Attach(_ context.Context, request *pulumirpc.PluginAttach) (*emptypb.Empty, error) {
-	host, err := provider.NewHostClient(request.GetAddress())
+	host, err := pprovider.NewHostClient(request.GetAddress())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package kubernetes_test
+package provider_test
 
 import (
 	"testing"
