@@ -8,6 +8,7 @@ const (
 	typeTalosNode     = "em-infra:index:TalosNode"
 	typeGPUWorker     = "em-infra:index:GpuWorker"
 	typeTalosCluster  = "em-infra:index:TalosCluster"
+	typeClusterAddons = "em-infra:index:ClusterAddons"
 )
 
 // nodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for

@@ -79,3 +79,16 @@ func (m Machine) childOf(c *TalosCluster) pulumi.ResourceOption {
 	}
 	return pulumi.Composite(pulumi.Parent(c), pulumi.Protect(true))
 }
+
+// within: what is in a cluster goes with it, without a call to its API (F26).
+func within(cluster *TalosCluster) pulumi.ResourceOption {
+	return pulumi.DeletedWith(cluster)
+}
+
+// handedOver: a release that somebody else keeps is installed and then left alone, whatever becomes of it here (F30).
+func handedOver() pulumi.ResourceOption {
+	return pulumi.Composite(
+		pulumi.IgnoreChanges([]string{"chart", "version", "repositoryOpts", "values", "timeout", "atomic", "replace"}),
+		pulumi.RetainOnDelete(true),
+	)
+}

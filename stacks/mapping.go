@@ -38,6 +38,8 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		PodSubnets:                     c.Kubernetes.PodSubnets,
 		ServiceSubnets:                 c.Kubernetes.ServiceSubnets,
 		CNI:                            components.CNI(c.Kubernetes.CNI),
+		KubeProxyReplacement:           c.Addons.Cilium != nil && c.Addons.Cilium.KubeProxyReplacement,
+		KubeletServingCertificates:     c.Addons.KubeletServingCertApprover != nil,
 		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
 		Network:                        nodeNetwork(c.Network),
 		Patches:                        patches(c.Talos.Patches),

@@ -29,13 +29,17 @@ func Program(options Options) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error { return program(ctx, options) }
 }
 
-// program is the whole of it: settings, inventory, providers, template, cluster, outputs.
+// program is the whole of it: settings, inventory, providers, template, cluster, addons, outputs.
 func program(ctx *pulumi.Context, options Options) error {
 	settings, err := readSettings(ctx, options)
 	if err != nil {
 		return err
 	}
 	inv, err := loadInventory(settings)
+	if err != nil {
+		return err
+	}
+	addons, err := addonsOf(ctx, inv)
 	if err != nil {
 		return err
 	}
@@ -60,6 +64,12 @@ func program(ctx *pulumi.Context, options Options) error {
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
 		return err
+	}
+	if addons != nil {
+		addons.Cluster = cluster
+		if _, err := components.NewClusterAddons(ctx, inv.Cluster.Name+"-addons", addons, shared); err != nil {
+			return err
+		}
 	}
 
 	export(ctx, inv, cluster)

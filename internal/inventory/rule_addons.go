@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"regexp"
+
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -27,7 +29,17 @@ func (c *checker) addons() {
 		c.truenas(*addons.TrueNAS, at.Key("truenas"))
 	}
 	if addons.GPU != nil {
-		c.chart(addons.GPU.DevicePlugin.Chart, at.Key("gpu").Key("devicePlugin"))
+		c.gpuSupport(*addons.GPU, at.Key("gpu"))
+	}
+}
+
+// imageReference is the form of a container image, loosely; it has no character that a shell reads as its own.
+var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
+
+func (c *checker) gpuSupport(gpu GPUSupport, at *strictyaml.Path) {
+	c.chart(gpu.DevicePlugin.Chart, at.Key("devicePlugin"))
+	if test := gpu.SmokeTest; test != nil && test.Image != "" && !imageReference.MatchString(test.Image) {
+		c.cluster(at.Key("smokeTest").Key("image"), fault{What: "is not the reference of an image", Got: test.Image, Do: "write one like registry.example/name:tag"})
 	}
 }
 

@@ -7,56 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	ageidentity "filippo.io/age"
-	"github.com/getsops/sops/v3"
-	"github.com/getsops/sops/v3/aes"
-	"github.com/getsops/sops/v3/age"
-	"github.com/getsops/sops/v3/config"
-	"github.com/getsops/sops/v3/pgp"
-	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 )
 
-// newKey makes an age key for one test.
-func newKey(t *testing.T) *ageidentity.X25519Identity {
-	t.Helper()
-	key, err := ageidentity.GenerateX25519Identity()
-	require.NoError(t, err)
-	return key
-}
-
-// encrypted writes a file as sops does, for the age keys and somebody's PGP key, and returns the folder.
+// encrypted writes a file as sops does, and returns the folder.
 func encrypted(t *testing.T, plain string, keys ...*ageidentity.X25519Identity) string {
 	t.Helper()
-	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
-	branches, err := store.LoadPlainFile([]byte(plain))
-	require.NoError(t, err)
-	dataKey := []byte(strings.Repeat("k", 32))
-	somebody := pgp.NewMasterKeyFromFingerprint("85D77543B3D624B63CEA9E6DBC17301B491B3F21")
-	somebody.SetEncryptedDataKey([]byte("for somebody"))
-	group := sops.KeyGroup{somebody}
-	for _, key := range keys {
-		master, err := age.MasterKeyFromRecipient(key.Recipient().String())
-		require.NoError(t, err)
-		require.NoError(t, master.Encrypt(dataKey))
-		group = append(group, master)
-	}
-	tree := sops.Tree{Branches: branches, Metadata: sops.Metadata{
-		KeyGroups: []sops.KeyGroup{group}, UnencryptedSuffix: "_unencrypted",
-		Version: "3.10.2", LastModified: time.Now().UTC().Truncate(time.Second),
-	}}
-	cipher := aes.NewCipher()
-	sum, err := tree.Encrypt(dataKey, cipher)
-	require.NoError(t, err)
-	tree.Metadata.MessageAuthenticationCode, err = cipher.Encrypt(sum, dataKey, tree.Metadata.LastModified.Format(time.RFC3339))
-	require.NoError(t, err)
-	text, err := store.EmitEncryptedFile(tree)
-	require.NoError(t, err)
-	return folder(t, string(text))
+	return folder(t, sopstest.Encrypt(t, plain, keys...))
 }
 
 // folder holds a file of that name with any content.
@@ -89,7 +51,7 @@ token: "12345"
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	key, other := newKey(t), newKey(t)
+	key, other := sopstest.NewKey(t), sopstest.NewKey(t)
 	dir := encrypted(t, plain, other, key)
 	raw, err := os.ReadFile(filepath.Join(dir, secrets.File))
 	require.NoError(t, err)
@@ -102,7 +64,7 @@ func TestLoad(t *testing.T) {
 		"variable":            inEnvironment(map[string]string{secrets.KeyVariable: key.String()}, ""),
 		"file":                inEnvironment(map[string]string{secrets.KeyFileVariable: file(t, key.String()+"\n")}, ""),
 		"the user's own file": inEnvironment(nil, configDir),
-		"second of two":       inEnvironment(map[string]string{secrets.KeyVariable: newKey(t).String() + "\n" + key.String()}, t.TempDir()),
+		"second of two":       inEnvironment(map[string]string{secrets.KeyVariable: sopstest.NewKey(t).String() + "\n" + key.String()}, t.TempDir()),
 	} {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +95,7 @@ func TestLoadWithoutAFile(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	key, other := newKey(t), newKey(t)
+	key, other := sopstest.NewKey(t), sopstest.NewKey(t)
 	dir := encrypted(t, plain, key)
 	name := filepath.Join(dir, secrets.File)
 	mine := secrets.KeysOf(func(string) string { return "" }, "")
@@ -225,7 +187,7 @@ func TestUnreadableFile(t *testing.T) {
 // No way of printing shows a secret.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
-	key := newKey(t)
+	key := sopstest.NewKey(t)
 	loaded, err := secrets.Load(encrypted(t, plain, key), secrets.Keys{File: file(t, key.String())})
 	require.NoError(t, err)
 	secret, _ := loaded.Lookup("truenas", "apiKey")

@@ -1,0 +1,65 @@
+package components
+
+import (
+	"net/netip"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+)
+
+// systemNamespace is where privileged pods may run: Talos enforces baseline everywhere else (machinery, the default of
+// cluster.apiServer.admissionControl).
+const systemNamespace = "kube-system"
+
+// addCilium installs the network plugin.
+func (c *ClusterAddons) addCilium(ctx *pulumi.Context) error {
+	cilium := c.args.Cilium
+	if cilium == nil {
+		return nil
+	}
+	release, err := c.addRelease(ctx, "cilium", systemNamespace, cilium.Chart, ciliumValues(c.args.Cluster.args), cilium.ownership()...)
+	if err != nil {
+		return err
+	}
+	c.last = release
+	return nil
+}
+
+// ownership is this stack's, or nobody's here once it is installed.
+func (c Cilium) ownership() []pulumi.ResourceOption {
+	if !c.HandOver {
+		return nil
+	}
+	return []pulumi.ResourceOption{handedOver()}
+}
+
+// ciliumValues are those of the guide "Deploy Cilium CNI" of Talos: addresses from Kubernetes, the control groups that
+// Talos has mounted, no capability to load modules, and KubePrism where there is no kube-proxy.
+func ciliumValues(cluster TalosClusterArgs) map[string]any {
+	values := map[string]any{
+		"ipam":                 map[string]any{"mode": "kubernetes"},
+		"kubeProxyReplacement": cluster.KubeProxyReplacement,
+		"securityContext": map[string]any{"capabilities": map[string]any{
+			"ciliumAgent": []any{
+				"CHOWN", "KILL", "NET_ADMIN", "NET_RAW", "IPC_LOCK", "SYS_ADMIN", "SYS_RESOURCE", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID",
+			},
+			"cleanCiliumState": []any{"NET_ADMIN", "SYS_ADMIN", "SYS_RESOURCE"},
+		}},
+		"cgroup": map[string]any{"autoMount": map[string]any{"enabled": false}, "hostRoot": "/sys/fs/cgroup"},
+		"ipv4":   map[string]any{"enabled": slices.ContainsFunc(cluster.PodSubnets, isIPv4)},
+		"ipv6":   map[string]any{"enabled": slices.ContainsFunc(cluster.PodSubnets, isIPv6)},
+	}
+	if cluster.KubeProxyReplacement {
+		values["k8sServiceHost"], values["k8sServicePort"] = "localhost", constants.DefaultKubePrismPort
+	}
+	if len(cluster.Machines) == 1 {
+		// Its two operators never share a node, and Helm would wait for the second.
+		values["operator"] = map[string]any{"replicas": 1}
+	}
+	return values
+}
+
+func isIPv4(prefix netip.Prefix) bool { return prefix.Addr().Is4() }
+
+func isIPv6(prefix netip.Prefix) bool { return prefix.Addr().Is6() }

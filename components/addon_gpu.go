@@ -1,0 +1,73 @@
+package components
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// runtimeClass is the containerd handler of Talos' extension nvidia-container-toolkit, and the RuntimeClass that leads to
+// it.
+const runtimeClass = "nvidia"
+
+// gpuTimeout covers the download of the driver's image by the device plugin, and the plugin's registration.
+const gpuTimeout = "15m"
+
+// addGPUSupport makes GPUs something that a pod can ask for, and checks that each machine that has some offers them.
+func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
+	gpu := c.args.GPU
+	if gpu == nil {
+		return nil
+	}
+	class, err := c.addObject(ctx, "runtimeclass-"+runtimeClass, kindRuntimeClass, "", runtimeClass, pulumi.Map{"handler": pulumi.String(runtimeClass)})
+	if err != nil {
+		return err
+	}
+	plugin, err := c.addRelease(ctx, "nvidia-device-plugin", systemNamespace, gpu.DevicePlugin, gpu.values(), pulumi.DependsOn([]pulumi.Resource{class}))
+	if err != nil {
+		return err
+	}
+	for _, m := range c.args.Cluster.args.Machines {
+		if len(m.GPUs) == 0 {
+			continue
+		}
+		if _, err := c.addCommand(ctx, "gpu-"+m.Name, gpu.check(m), pulumi.DependsOn([]pulumi.Resource{plugin})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// values keep the plugin on machines with GPUs: its own affinity would do so only together with feature discovery.
+func (g GPUSupport) values() map[string]any {
+	labels := map[string]any{}
+	for key, value := range machineconfig.NVIDIALabels() {
+		labels[key] = value
+	}
+	values := map[string]any{"runtimeClassName": runtimeClass, "nodeSelector": labels}
+	if g.SharesPerGPU > 1 {
+		values["config"] = map[string]any{"map": map[string]any{"default": g.sharing()}}
+	}
+	return values
+}
+
+// sharing is the plugin's own configuration (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
+func (g GPUSupport) sharing() string {
+	return fmt.Sprintf("version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: %s\n        replicas: %d\n", nodeops.GPUResource, g.SharesPerGPU)
+}
+
+// check is the operation that looks at one machine.
+func (g GPUSupport) check(m Machine) string {
+	operation := []string{
+		"node gpu --name", m.Name, "--address", m.endpoint(),
+		"--devices", fmt.Sprint(len(m.GPUs)), "--offered", fmt.Sprint(len(m.GPUs) * max(g.SharesPerGPU, 1)),
+	}
+	if g.SmokeTestImage != "" {
+		operation = append(operation, "--smoke-test", g.SmokeTestImage)
+	}
+	return strings.Join(append(operation, "--timeout", gpuTimeout), " ")
+}

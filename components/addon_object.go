@@ -1,0 +1,98 @@
+package components
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/utilities"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Objects are registered by their tokens, as the SDK's own CustomResource does it. Its typed objects would take longer to
+// compile than the rest of the program: core/v1 alone is five megabytes of source (docs/decisions/0010).
+
+// object is a Kubernetes object of which nothing is asked but that it is there.
+type object struct{ pulumi.CustomResourceState }
+
+// addObject registers an object in its namespace, empty for one that is in none.
+func (c *ClusterAddons) addObject(ctx *pulumi.Context, suffix string, kind objectKind, namespace, objectName string, fields pulumi.Map, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
+	metadata := pulumi.Map{"name": pulumi.String(objectName)}
+	if namespace != "" {
+		metadata["namespace"] = pulumi.String(namespace)
+	}
+	inputs := kubernetes.UntypedArgs{
+		"apiVersion": pulumi.String(kind.apiVersion), "kind": pulumi.String(kind.name), "metadata": metadata,
+	}
+	for key, value := range fields {
+		inputs[key] = value
+	}
+	made := &object{}
+	err := ctx.RegisterResource(kind.token(), c.name+"-"+suffix, inputs, made, utilities.PkgResourceDefaultOpts(c.inCluster(opts...))...)
+	return made, err
+}
+
+// objectKind is a kind of object.
+type objectKind struct{ apiVersion, name string }
+
+// The kinds that addons are made of.
+var (
+	kindNamespace     = objectKind{"v1", "Namespace"}
+	kindSecret        = objectKind{"v1", "Secret"}
+	kindRuntimeClass  = objectKind{"node.k8s.io/v1", "RuntimeClass"}
+	kindGitRepository = objectKind{"source.toolkit.fluxcd.io/v1", "GitRepository"}
+	kindOCIRepository = objectKind{"source.toolkit.fluxcd.io/v1", "OCIRepository"}
+	kindKustomization = objectKind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}
+)
+
+// token is the type in pulumi-kubernetes: the core group has a name there that it has not in Kubernetes.
+func (k objectKind) token() string {
+	group := k.apiVersion
+	if !strings.Contains(group, "/") {
+		group = "core/" + group
+	}
+	return fmt.Sprintf("kubernetes:%s:%s", group, k.name)
+}
+
+// givenNamespaces are there in every cluster (kube-apiserver, pkg/controlplane/controller/systemnamespaces).
+var givenNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
+
+// namespace is what objects in a namespace have to wait for. It makes a namespace that it is asked for first.
+func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
+	if slices.Contains(givenNamespaces, name) {
+		return pulumi.DependsOn(nil), nil
+	}
+	made, found := c.namespaces[name]
+	if !found {
+		var err error
+		if made, err = c.addObject(ctx, "namespace-"+name, kindNamespace, "", name, nil); err != nil {
+			return nil, err
+		}
+		c.namespaces[name] = made
+	}
+	return pulumi.DependsOn([]pulumi.Resource{made}), nil
+}
+
+// opaque is the type of a Secret whose keys are anybody's.
+const opaque = "Opaque"
+
+// addSecret makes a Secret. The data are secret wherever they go; they are given encoded, since what is taken out of
+// stringData would stay in the object.
+func (c *ClusterAddons) addSecret(ctx *pulumi.Context, namespace, objectName, secretType string, data map[string]pulumi.StringInput) (pulumi.Resource, error) {
+	there, err := c.namespace(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	encoded := pulumi.StringMap{}
+	for key, value := range data {
+		text := pulumi.ToSecret(value).(pulumi.StringInput)
+		encoded[key] = text.ToStringOutput().ApplyT(func(text string) string {
+			return base64.StdEncoding.EncodeToString([]byte(text))
+		}).(pulumi.StringOutput)
+	}
+	return c.addObject(ctx, "secret-"+objectName, kindSecret, namespace, objectName,
+		pulumi.Map{"type": pulumi.String(secretType), "data": pulumi.ToSecret(encoded)},
+		there, pulumi.AdditionalSecretOutputs([]string{"data", "stringData"}))
+}

@@ -1,0 +1,60 @@
+package components
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi-command/sdk/go/command/local"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const (
+	// apiTimeout covers the images of the control plane on a slow line.
+	apiTimeout = "15m"
+	// nodesTimeout covers those of the network plugin.
+	nodesTimeout = "15m"
+)
+
+// waitForAPI is a gate that opens when the Kubernetes API answers: the kubeconfig is there before, and a provider that does
+// not reach its cluster at the beginning takes it for unreachable all through the run.
+func (c *ClusterAddons) waitForAPI(ctx *pulumi.Context) error {
+	gate, err := c.addCommand(ctx, "api", "node ready --timeout "+apiTimeout)
+	if err != nil {
+		return err
+	}
+	c.last = gate
+	return nil
+}
+
+// waitForNodes is a gate that opens when the network plugin has made the nodes Ready: what is installed before would wait
+// for a node until its time is up, and say so in Helm's words. It looks again when the nodes are others.
+func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
+	if !c.needsNodes() {
+		return nil
+	}
+	var nodes strings.Builder
+	for _, m := range c.args.Cluster.args.Machines {
+		fmt.Fprintf(&nodes, "--node %s ", m.Name)
+	}
+	gate, err := c.addCommand(ctx, "nodes", "node ready "+nodes.String()+"--timeout "+nodesTimeout)
+	if err != nil {
+		return err
+	}
+	c.last = gate
+	return nil
+}
+
+// needsNodes says whether anything runs in the cluster that is not the network plugin itself.
+func (c *ClusterAddons) needsNodes() bool {
+	a := c.args
+	return a.KubeletServingCertApprover != nil || a.MetricsServer != nil || a.Flux != nil || a.GPU != nil
+}
+
+// addCommand runs an operation of em-infra on the cluster, once, and again when its text changes; never in a preview (F27).
+func (c *ClusterAddons) addCommand(ctx *pulumi.Context, suffix, operation string, opts ...pulumi.ResourceOption) (*local.Command, error) {
+	return local.NewCommand(ctx, c.name+"-"+suffix, &local.CommandArgs{
+		Create: pulumi.String(tool + " " + operation),
+		// An environment does not show in the list of processes.
+		Environment: pulumi.StringMap{"EM_INFRA_TALOSCONFIG": c.args.Cluster.Talosconfig},
+	}, c.next(opts...)...)
+}

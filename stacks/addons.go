@@ -1,0 +1,146 @@
+package stacks
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// addonsOf are the addons that the inventory asks for, with their keys; nil when it asks for none. The error is a
+// [*inventory.Problems]: keys, charts and URLs that only the one who runs the program can have.
+func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory) (*components.ClusterAddonsArgs, error) {
+	wanted := inv.Cluster.Addons
+	if wanted == (inventory.Addons{}) {
+		return nil, nil
+	}
+	m := &addonMapping{inv: inv, keys: newKeys(ctx, inv)}
+	args := &components.ClusterAddonsArgs{}
+	if a := wanted.Cilium; a != nil {
+		args.Cilium = &components.Cilium{Chart: m.chart(a.Chart, a.Version, a.Values, "cilium"), HandOver: !a.ManageAfterBootstrap}
+	}
+	if a := wanted.KubeletServingCertApprover; a != nil {
+		chart := m.chart(a.Chart, a.Version, a.Values, "kubeletServingCertApprover")
+		args.KubeletServingCertApprover = &chart
+	}
+	if a := wanted.MetricsServer; a != nil {
+		chart := m.chart(a.Chart, a.Version, a.Values, "metricsServer")
+		args.MetricsServer = &chart
+	}
+	if wanted.Flux != nil {
+		args.Flux = m.flux(*wanted.Flux)
+	}
+	if a := wanted.TrueNAS; a != nil {
+		args.TrueNAS = &components.TrueNAS{Host: a.Host, Namespace: a.Namespace, APIKey: m.keys.secret(truenasAPIKey, "addons", "truenas")}
+	}
+	if wanted.GPU != nil {
+		args.GPU = m.gpuSupport(*wanted.GPU)
+	}
+	return args, append(m.problems, m.keys.problems...).OrNil()
+}
+
+// addonMapping turns addons into arguments and collects what cannot be.
+type addonMapping struct {
+	inv      *inventory.Inventory
+	keys     *keys
+	problems inventory.Problems
+}
+
+func (m *addonMapping) chart(chart inventory.Chart, version inventory.ChartVersion, values inventory.Values, addon ...string) components.Chart {
+	mapped := components.Chart{Repository: chart.Repository, Version: version.String()}
+	mapped.Values, _ = values.Map() // the loader has read them once
+	if chart.Path == "" {
+		return mapped
+	}
+	mapped.Repository, mapped.Version = "", ""
+	path, err := beside(m.inv, chart.Path)
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		m.problems = append(m.problems, m.inv.ClusterProblem(strictyaml.Fault{
+			What: "is no chart on this machine", Rule: "it is looked for at " + path, Got: chart.Path, Do: "correct the path, or put the chart there with `helm pull`",
+		}, append(append([]string{"addons"}, addon...), "chart", "path")...))
+	}
+	mapped.Path = path
+	return mapped
+}
+
+// beside is where a path in the inventory leads: from its folder, or from the user's own for one that begins with ~/. It is
+// absolute, since the engine's plugins work elsewhere.
+func beside(inv *inventory.Inventory, path string) (string, error) {
+	if rest, fromHome := cutHome(path); fromHome {
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, rest), err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(inv.Dir, path)
+	}
+	return filepath.Abs(path)
+}
+
+func cutHome(path string) (rest string, fromHome bool) {
+	if len(path) < 2 || path[:2] != "~/" {
+		return path, false
+	}
+	return path[2:], true
+}
+
+func (m *addonMapping) flux(flux inventory.Flux) *components.Flux {
+	mapped := &components.Flux{Chart: m.chart(flux.Chart, flux.Version, flux.Values, "flux")}
+	if git := flux.GitRepository; git != nil {
+		location := m.url(git.URL)
+		mapped.Git = &components.GitSource{URL: location, Branch: git.Branch, Tag: git.Tag, Interval: git.Interval.Duration()}
+		if git.SecretRef != "" {
+			mapped.Git.Credentials = &components.Credentials{SecretName: git.SecretRef, Data: m.gitCredentials(location)}
+		}
+	}
+	if oci := flux.OCIRepository; oci != nil {
+		mapped.OCI = &components.OCISource{URL: m.url(oci.URL), Tag: oci.Tag, Interval: oci.Interval.Duration()}
+		if oci.SecretRef != "" {
+			mapped.OCI.Credentials = &components.Credentials{
+				SecretName: oci.SecretRef, Type: "kubernetes.io/dockerconfigjson",
+				Data: map[string]pulumi.StringInput{".dockerconfigjson": m.keys.secret(dockerConfig, "addons", "flux", "ociRepository")},
+			}
+		}
+	}
+	if k := flux.Kustomization; k != nil {
+		mapped.Kustomization = &components.Kustomization{Path: k.Path, Interval: k.Interval.Duration(), Prune: k.Prune}
+	}
+	if flux.Decryption != nil {
+		mapped.AgeKey = m.keys.age(*flux.Decryption)
+	}
+	return mapped
+}
+
+// gitCredentials have the keys that Flux documents for a GitRepository's secretRef.
+func (m *addonMapping) gitCredentials(location *url.URL) map[string]pulumi.StringInput {
+	at := []string{"addons", "flux", "gitRepository"}
+	if location.Scheme == "ssh" {
+		return map[string]pulumi.StringInput{"identity": m.keys.secret(gitIdentity, at...), "known_hosts": m.keys.secret(gitKnownHosts, at...)}
+	}
+	return map[string]pulumi.StringInput{"username": m.keys.secret(gitUsername, at...), "password": m.keys.secret(gitPassword, at...)}
+}
+
+// url is one that the loader has read once.
+func (m *addonMapping) url(text string) *url.URL {
+	location, _ := url.Parse(text)
+	return location
+}
+
+func (m *addonMapping) gpuSupport(gpu inventory.GPUSupport) *components.GPUSupport {
+	plugin := gpu.DevicePlugin
+	mapped := &components.GPUSupport{DevicePlugin: m.chart(plugin.Chart, plugin.Version, plugin.Values, "gpu", "devicePlugin")}
+	if plugin.TimeSlicing != nil {
+		mapped.SharesPerGPU = plugin.TimeSlicing.Replicas
+	}
+	if gpu.SmokeTest != nil {
+		mapped.SmokeTestImage = gpu.SmokeTest.Image
+	}
+	return mapped
+}

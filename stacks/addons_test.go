@@ -1,0 +1,180 @@
+package stacks_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
+	"github.com/em-infra/em-infra/internal/recorder"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+const (
+	tokenSecret  = "kubernetes:core/v1:Secret"
+	tokenRelease = "kubernetes:helm.sh/v3:Release"
+)
+
+// operator is a person's environment with nothing in it that a key could come from, and a folder of their own.
+func operator(t *testing.T) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	for _, name := range []string{secrets.KeyVariable, secrets.KeyFileVariable} {
+		t.Setenv(name, "")
+	}
+	return home
+}
+
+// withAddons is a copy of the stack's inventory with addons.
+func withAddons(t *testing.T, addons string) stacks.Options {
+	t.Helper()
+	const last = "  gpu-worker: {cores: 8, memoryMiB: 32768, diskGiB: 256}\n"
+	return stacks.Options{Root: "..", Inventory: edited(t, "cluster.yaml", last, last+"addons:\n"+addons)}
+}
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// lineOf is where a line stands in cluster.yaml.
+func lineOf(t *testing.T, dir, line string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "cluster.yaml"))
+	require.NoError(t, err)
+	at := slices.Index(strings.Split(string(text), "\n"), line)
+	require.GreaterOrEqual(t, at, 0)
+	return at + 1
+}
+
+// dataOf is the data of a Secret, which must be secret.
+func dataOf(t *testing.T, r *recorder.Recorder, name string) map[string]string {
+	t.Helper()
+	value := r.Named(t, tokenSecret, "k3s-dev-addons-secret-"+name).Inputs["data"]
+	require.True(t, value.IsSecret(), name)
+	data := map[string]string{}
+	for key, value := range value.SecretValue().Element.ObjectValue() {
+		text, err := base64.StdEncoding.DecodeString(value.StringValue())
+		require.NoError(t, err)
+		data[string(key)] = string(text)
+	}
+	return data
+}
+
+const everyKey = `  flux:
+    gitRepository: {url: "https://git.example/cluster", secretRef: git}
+    kustomization: {path: ./clusters/k3s-dev}
+    decryption: {ageKeyFile: ~/keys.txt}
+  truenas: {host: nas.example}
+`
+
+func TestKeysComeFromTheStacksConfiguration(t *testing.T) {
+	key := sopstest.NewKey(t).String()
+	write(t, filepath.Join(operator(t), "keys.txt"), "# mine\n"+key+"\n")
+
+	r, err := runWith(t, withAddons(t, everyKey), reachable(map[string]string{
+		"em-infra:truenasApiKey": "made-up API key", "em-infra:gitUsername": "git", "em-infra:gitPassword": "made-up password",
+	}))
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"age.agekey": "# mine\n" + key + "\n"}, dataOf(t, r, "sops-age"))
+	require.Equal(t, map[string]string{"username": "git", "password": "made-up password"}, dataOf(t, r, "git"))
+	require.Equal(t, map[string]string{"host": "nas.example", "apiKey": "made-up API key"}, dataOf(t, r, "truenas-api"))
+}
+
+func TestKeysComeFromTheFileBesideTheInventory(t *testing.T) {
+	home, key := operator(t), sopstest.NewKey(t)
+	file := write(t, filepath.Join(home, "keys.txt"), key.String()+"\n")
+	t.Setenv(secrets.KeyFileVariable, file)
+	options := withAddons(t, `  flux:
+    gitRepository: {url: "ssh://git@git.example/cluster", secretRef: git}
+    decryption: {}
+  truenas: {host: nas.example}
+`)
+	write(t, filepath.Join(options.Inventory, secrets.File), sopstest.Encrypt(t,
+		"truenas: {apiKey: from the file}\ngit: {identity: made-up identity, knownHosts: git.example ssh-ed25519 made-up}\n", key))
+
+	r, err := runWith(t, options, reachable(nil))
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"age.agekey": key.String() + "\n"}, dataOf(t, r, "sops-age"))
+	require.Equal(t, map[string]string{"identity": "made-up identity", "known_hosts": "git.example ssh-ed25519 made-up"}, dataOf(t, r, "git"))
+	require.Equal(t, "from the file", dataOf(t, r, "truenas-api")["apiKey"])
+
+	r, err = runWith(t, options, reachable(map[string]string{"em-infra:truenasApiKey": "from the configuration"}))
+	require.NoError(t, err)
+	require.Equal(t, "from the configuration", dataOf(t, r, "truenas-api")["apiKey"], "the configuration wins")
+}
+
+func TestWhatAddonsLackIsRefusedAllAtOnce(t *testing.T) {
+	home := operator(t)
+	for name, test := range map[string]struct {
+		addons  string
+		prepare func(dir string)
+		want    string
+	}{
+		"nothing is there": {
+			addons: everyKey + "  kubeletServingCertApprover: {chart: {path: charts/approver.tgz}}\n",
+			want: `DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.username (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitUsername`" + `
+DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.password (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitPassword`" + `
+DIR/cluster.yaml:{4}: addons.flux.decryption.ageKeyFile: has no file with the age key (it is looked for at HOME/keys.txt): correct the path or restore the file
+DIR/cluster.yaml:{5}: addons.truenas: lacks truenas.apiKey (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:truenasApiKey`" + `
+DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart on this machine (it is looked for at DIR/charts/approver.tgz; got charts/approver.tgz): correct the path, or put the chart there with ` + "`helm pull`" + `
+5 problems in 1 file; nothing was touched`,
+		},
+		"no age key at all": {
+			addons: "  flux: {decryption: {}}\n",
+			want:   "DIR/cluster.yaml:{1}: addons.flux.decryption: has no age key: give ageKeyFile, or set SOPS_AGE_KEY_FILE to the file that holds it\n1 problem in 1 file; nothing was touched",
+		},
+		"a file that holds no age key": {
+			addons:  "  flux: {decryption: {ageKeyFile: keys.txt}}\n",
+			prepare: func(dir string) { write(t, filepath.Join(dir, "keys.txt"), "AGE-SECRET-KEY-1HUNTER2\n") },
+			want:    "DIR/cluster.yaml:{1}: addons.flux.decryption.ageKeyFile: has a file that holds no age key (it is looked for at DIR/keys.txt): give one as age-keygen writes it: comments, and AGE-SECRET-KEY-1…\n1 problem in 1 file; nothing was touched",
+		},
+		"a file of secrets that is not encrypted": {
+			addons:  "  truenas: {host: nas.example}\n",
+			prepare: func(dir string) { write(t, filepath.Join(dir, secrets.File), "truenas: {apiKey: hunter2}\n") },
+			want:    "DIR/cluster.yaml:{0}: addons: need secrets that cannot be read: DIR/secrets.sops.yaml: is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read\n1 problem in 1 file; nothing was touched",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := withAddons(t, test.addons)
+			if test.prepare != nil {
+				test.prepare(options.Inventory)
+			}
+			r, err := runWith(t, options, reachable(nil))
+			places := []string{"DIR", options.Inventory, "HOME", home}
+			for below := range 10 {
+				places = append(places, fmt.Sprintf("{%d}", below), strconv.Itoa(lineOf(t, options.Inventory, "addons:")+below))
+			}
+			want := strings.NewReplacer(places...).Replace(test.want)
+			require.EqualError(t, err, "1 error occurred:\n\t* "+want+"\n\n") // the SDK's own frame
+			require.Empty(t, r.Resources, "nothing is registered before the keys are there")
+			require.NotContains(t, strings.ToLower(err.Error()), "hunter2")
+		})
+	}
+}
+
+func TestChartsOfThisMachine(t *testing.T) {
+	operator(t)
+	options := withAddons(t, "  kubeletServingCertApprover:\n    chart: {path: charts/approver.tgz}\n    values: {replicas: 2}\n")
+	path := write(t, filepath.Join(options.Inventory, "charts/approver.tgz"), "made-up")
+
+	r, err := runWith(t, options, reachable(nil))
+	require.NoError(t, err)
+	inputs := r.Named(t, tokenRelease, "k3s-dev-addons-kubelet-csr-approver").Inputs
+	require.Equal(t, path, inputs["chart"].StringValue(), "absolute: plugins work in folders of their own")
+	require.NotContains(t, inputs, resource.PropertyKey("version"))
+	require.InDelta(t, 2, inputs["values"].ObjectValue()["replicas"].NumberValue(), 0)
+}

@@ -1,0 +1,126 @@
+package stacks
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// key is a secret that an addon needs, by its two names.
+type key struct {
+	// config is its name in the stack's configuration, where it wins over the file.
+	config string
+	// path leads to it in secrets.sops.yaml.
+	path []string
+}
+
+// The keys of addons.
+var (
+	truenasAPIKey = key{"truenasApiKey", []string{"truenas", "apiKey"}}
+	gitIdentity   = key{"gitIdentity", []string{"git", "identity"}}
+	gitKnownHosts = key{"gitKnownHosts", []string{"git", "knownHosts"}}
+	gitUsername   = key{"gitUsername", []string{"git", "username"}}
+	gitPassword   = key{"gitPassword", []string{"git", "password"}}
+	dockerConfig  = key{"ociDockerConfigJson", []string{"oci", "dockerConfigJson"}}
+)
+
+// keys reads secrets from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.
+type keys struct {
+	ctx      *pulumi.Context
+	inv      *inventory.Inventory
+	problems inventory.Problems
+
+	// file is read when the first key is looked for in it.
+	file   *secrets.Secrets
+	failed bool
+}
+
+func newKeys(ctx *pulumi.Context, inv *inventory.Inventory) *keys { return &keys{ctx: ctx, inv: inv} }
+
+// secret finds a key. The path is that of the addon which needs it.
+func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
+	if text, given := k.ctx.GetConfig(Key(wanted.config)); given {
+		return secretText(text)
+	}
+	if !k.open() {
+		return nil
+	}
+	if value, found := k.file.Lookup(wanted.path...); found {
+		return secretText(value.Reveal())
+	}
+	name := strings.Join(wanted.path, ".")
+	k.refuse(strictyaml.Fault{
+		What: "lacks " + name, Rule: "it is neither in " + secrets.File + " nor in the stack's configuration",
+		Do: "add it with `sops edit`, or run `pulumi config set --secret --stack " + k.ctx.Stack() + " " + Key(wanted.config) + "`",
+	}, addon...)
+	return nil
+}
+
+// open reads the file once; what is wrong with it is said once.
+func (k *keys) open() bool {
+	if k.file != nil || k.failed {
+		return k.file != nil
+	}
+	configDir, err := os.UserConfigDir()
+	if err != nil {
+		configDir = "" // sops itself goes without one then
+	}
+	k.file, err = secrets.Load(k.inv.Dir, secrets.KeysOf(os.Getenv, configDir))
+	if err != nil {
+		k.failed, k.file = true, nil
+		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: err.Error()}, "addons")
+	}
+	return k.file != nil
+}
+
+// age is the age identity that Flux decrypts with. The error never quotes the file.
+func (k *keys) age(decryption inventory.Decryption) pulumi.StringInput {
+	at := []string{"addons", "flux", "decryption"}
+	path, origin := os.Getenv(secrets.KeyFileVariable), secrets.KeyFileVariable+" names"
+	if decryption.AgeKeyFile != "" {
+		var err error
+		at, origin = append(at, "ageKeyFile"), "it is looked for at"
+		if path, err = beside(k.inv, decryption.AgeKeyFile); err != nil {
+			k.refuse(strictyaml.Fault{What: "leads nowhere", Rule: err.Error(), Got: decryption.AgeKeyFile, Do: "give an absolute path"}, at...)
+			return nil
+		}
+	}
+	if path == "" {
+		k.refuse(strictyaml.Fault{What: "has no age key", Do: "give ageKeyFile, or set " + secrets.KeyFileVariable + " to the file that holds it"}, at...)
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		k.refuse(strictyaml.Fault{What: "has no file with the age key", Rule: origin + " " + path, Do: "correct the path or restore the file"}, at...)
+		return nil
+	case err != nil:
+		k.refuse(strictyaml.Fault{What: "has an age key that cannot be read", Rule: err.Error(), Do: "give it to the user who runs this"}, at...)
+		return nil
+	}
+	if _, err := age.ParseIdentities(strings.NewReader(string(text))); err != nil {
+		// The parser's error may repeat the line, so it is not passed on.
+		k.refuse(strictyaml.Fault{
+			What: "has a file that holds no age key", Rule: origin + " " + path,
+			Do: "give one as age-keygen writes it: comments, and AGE-SECRET-KEY-1…",
+		}, at...)
+		return nil
+	}
+	return secretText(string(text))
+}
+
+func (k *keys) refuse(fault strictyaml.Fault, path ...string) {
+	k.problems = append(k.problems, k.inv.ClusterProblem(fault, path...))
+}
+
+func secretText(text string) pulumi.StringInput {
+	return pulumi.ToSecret(pulumi.String(text)).(pulumi.StringOutput)
+}
