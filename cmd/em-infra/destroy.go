@@ -21,6 +21,9 @@ func newDestroyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := s.checkUnprotected(ctx); err != nil {
+				return err
+			}
 			if _, err := s.backUp(ctx, "before-destroy"); err != nil {
 				return err
 			}
