@@ -44,7 +44,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 
 	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22," +
 		" dataDisks: [{sizeGiB: 20, mount: models}], networks: [{bridge: vmbr0, vlan: 40, address: 10.0.40.22/24}]}")
-	require.Contains(t, r.mustRun(2, "preview", "--lab"), "k3s-dev-worker-2-vm")
+	require.Contains(t, r.mustRun(2, "preview", "--lab"), " CREATE   k3s-dev-worker-2 ")
 	seen = len(r.calls())
 	r.mustRun(0, "up", "--lab", "--yes")
 	for _, write := range writes(r.calls()[seen:]) {
@@ -122,13 +122,20 @@ func (r *rehearsal) hostFiles() hostFiles {
 	return files
 }
 
-// nodesAreReady asks the Kubernetes API at the address in the kubeconfig, until these nodes and no others are Ready.
-func (r *rehearsal) nodesAreReady(want ...string) {
+// kubernetes is a client of the cluster, as the kubeconfig that up has written leads to it.
+func (r *rehearsal) kubernetes() kubernetes.Interface {
 	r.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(r.dir(), "kubeconfig"))
 	require.NoError(r.t, err)
 	api, err := kubernetes.NewForConfig(config)
 	require.NoError(r.t, err)
+	return api
+}
+
+// nodesAreReady asks the Kubernetes API at the address in the kubeconfig, until these nodes and no others are Ready.
+func (r *rehearsal) nodesAreReady(want ...string) {
+	r.t.Helper()
+	api := r.kubernetes()
 	r.eventually("nodes are Ready: "+strings.Join(want, ", "), func() bool {
 		nodes, err := api.CoreV1().Nodes().List(r.t.Context(), metav1.ListOptions{})
 		if err != nil {

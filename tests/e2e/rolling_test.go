@@ -41,7 +41,7 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")
 
-	r.writeInventory("nodes.yaml", strings.Replace(highlyAvailable(""), "vmid: 111", "vmid: 111, memoryMiB: 6144", 1))
+	r.edit("nodes.yaml", "vmid: 111", "vmid: 111, memoryMiB: 6144")
 	began := time.Now()
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(t, []int{111}, vmids(outages(r.talosLog(began))), "only the worker that changed")

@@ -1,0 +1,39 @@
+package e2e_test
+
+import (
+	"io"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EAProtectedClusterIsNotDestroyed: neither em-infra nor a plain engine makes one call that writes, and the state
+// stays as it is, until the protection is taken back.
+func TestE2EAProtectedClusterIsNotDestroyed(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-protect")
+	r.protect("false", "true")
+	r.mustRun(0, "up", "--lab", "--yes")
+	seen, state := len(r.calls()), r.state().Resources
+
+	output := r.mustRun(3, "destroy", "--lab", "--yes")
+	require.Contains(t, output, "e2e-protect is protected (em-infra-e2e-protect, ")
+	require.Contains(t, output, "and nothing was touched: set protect: false in cluster.yaml and in nodes.yaml, run `em-infra up --stack e2e-protect --inventory ")
+	plain := r.plainEngine()
+	_, err := plain.Destroy(t.Context(), optdestroy.ProgressStreams(io.Discard))
+	require.ErrorContains(t, err, "cannot be deleted\nbecause it is protected. To unprotect the resource, either remove the `protect` flag")
+	require.Empty(t, writes(r.calls()[seen:]))
+	require.Equal(t, state, r.state().Resources)
+
+	r.protect("true", "false")
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Empty(t, writes(r.calls()[seen:]), "to protect and to release are nothing to the host")
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	require.Empty(t, r.hostFiles().VMs)
+}
+
+func (r *rehearsal) protect(old, now string) {
+	r.t.Helper()
+	r.edit("cluster.yaml", "protect: "+old, "protect: "+now)
+}
