@@ -203,11 +203,13 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	return nil
 }
 
+var errNoCLI = errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
+
 // cli is the Pulumi CLI among the tools.
 func cli(tools *toolchain.Installed) (*engine.Command, error) {
 	tool, found := tools.CLI()
 	if !found {
-		return nil, errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
+		return nil, errNoCLI
 	}
 	version, err := semver.ParseTolerant(tool.Version)
 	if err != nil {

@@ -40,10 +40,11 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 			if err != nil {
 				return err
 			}
-			report, err := s.status(command.Context())
+			sources, err := s.sources(command.Context())
 			if err != nil {
 				return err
 			}
+			report := sources.Report(command.Context(), time.Now())
 			if output == "json" {
 				err = writeJSON(streams.out, report)
 			} else {
@@ -61,32 +62,29 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 	return command
 }
 
-// status asks everybody who knows something of the stack's cluster.
-func (s *session) status(ctx context.Context) (status.Report, error) {
+// sources are those who know something of the stack's cluster.
+func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	host, err := pve.NewReader(s.host)
 	if err != nil {
-		return status.Report{}, refused(err)
+		return status.Sources{}, refused(err)
 	}
 	exported, err := s.state.Export(ctx)
 	if err != nil {
-		return status.Report{}, err
+		return status.Sources{}, err
 	}
 	outputs, err := s.stack.Outputs(ctx)
 	if err != nil {
-		return status.Report{}, said(err)
+		return status.Sources{}, said(err)
 	}
 	last, err := s.lastUpdate(ctx)
 	if err != nil {
-		return status.Report{}, err
+		return status.Sources{}, err
 	}
 	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
-	if err != nil {
-		return status.Report{}, err
-	}
 	return status.Sources{
 		Inventory: s.inventory, Host: host, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
 		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
-	}.Report(ctx, time.Now()), nil
+	}, err
 }
 
 // secretOf is an output that is a text; empty when there is none yet.

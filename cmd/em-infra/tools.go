@@ -16,7 +16,7 @@ func newToolsCommand() *cobra.Command {
 		Use:   "tools",
 		Short: "The Pulumi CLI and the provider plugins that every run uses",
 	}
-	command.AddCommand(newToolsInstallCommand(), newToolsListCommand())
+	command.AddCommand(newToolsInstallCommand(), newToolsListCommand(), newToolsEnvCommand())
 	return command
 }
 

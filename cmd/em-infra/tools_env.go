@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+func newToolsEnvCommand() *cobra.Command {
+	var flags stackFlags
+	command := &cobra.Command{
+		Use:   "env --stack STACK",
+		Short: "Print what a shell needs to run pulumi itself on a stack: its PATH, its plugins, its state",
+		Example: `  eval "$(em-infra tools env --stack k3s-dev)"
+  pulumi config set --stack k3s-dev em-infra:proxmoxEndpoint https://vmhost:8006`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			w, err := flags.workspace()
+			if err != nil {
+				return refused(err)
+			}
+			tools, err := toolchain.Install(command.Context(), toolchain.Options{Progress: command.ErrOrStderr()})
+			if err != nil {
+				return err
+			}
+			if err := w.Prepare(); err != nil {
+				return err
+			}
+			if err := tools.Populate(w.Home); err != nil {
+				return err
+			}
+			return printToolsEnv(command.OutOrStdout(), tools, w)
+		},
+	}
+	flags.bindPlace(command)
+	return command
+}
+
+// printToolsEnv leaves the passphrase to whoever knows it.
+func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace) error {
+	pulumi, found := tools.CLI()
+	if !found {
+		return errNoCLI
+	}
+	fmt.Fprintf(out, "export PATH=%s:\"$PATH\"\n", shellWord(filepath.Dir(pulumi.Path)))
+	environment := w.Environment()
+	maps.Copy(environment, tools.Environment(w.Home))
+	for _, name := range slices.Sorted(maps.Keys(environment)) {
+		fmt.Fprintf(out, "export %s=%s\n", name, shellWord(environment[name]))
+	}
+	return nil
+}
