@@ -29,13 +29,16 @@ type TalosNode struct {
 type TalosNodeArgs struct {
 	// Machine is what the node is made of. Required.
 	Machine Machine
-	// Network that the node is attached to. Required.
+	// Network that the node is attached to. Required. A change of the bridge, VLAN or MTU reboots the machine, any other one
+	// concerns its configuration.
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machine belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Template that the machine is cloned from, on the same host. Required. Another one never replaces the node (F3).
+	// Template that the machine is cloned from, on the same host. Required. A change does nothing to a node that is there
+	// (F3).
 	Template *TalosTemplate
-	// ClientConfiguration are the credentials of the Talos API. Required.
+	// ClientConfiguration are the credentials of the Talos API. Required, secret. A change is made in place and reaches no
+	// node.
 	ClientConfiguration machine.ClientConfigurationInput
 	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
 	// one.
@@ -80,7 +83,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	n.Configuration, err = machine.NewConfigurationApply(ctx, name+"-configuration", &machine.ConfigurationApplyArgs{
 		Node:                      pulumi.String(a.Machine.endpoint()),
 		Endpoint:                  pulumi.String(a.Machine.endpoint()),
-		ClientConfiguration:       a.ClientConfiguration,
+		ClientConfiguration:       pulumi.ToSecret(a.ClientConfiguration).(machine.ClientConfigurationOutput),
 		MachineConfigurationInput: a.MachineConfiguration,
 		ConfigPatches:             patches,
 		ApplyMode:                 pulumi.String("auto"),

@@ -1,0 +1,68 @@
+package components_test
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
+)
+
+func pooled(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+	pool, err := components.NewPool(ctx, "pool", &components.PoolArgs{
+		Name: "k3s-dev", ProxmoxEndpoint: "https://vmhost:8006", ProxmoxToken: pulumi.String("em-infra@pve!test=made-up"),
+	}, providers)
+	if err != nil {
+		return err
+	}
+	args := templateFixture("vmhost")
+	args.Pool = pool
+	template, err := components.NewTalosTemplate(ctx, "template", args, providers)
+	if err != nil {
+		return err
+	}
+	cluster := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11))
+	cluster.Pool, cluster.Templates = pool, []*components.TalosTemplate{template}
+	_, err = components.NewTalosCluster(ctx, "k3s-dev", cluster, providers)
+	return err
+}
+
+func TestThePoolIsThereBeforeWhatBelongsToIt(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, pooled)
+	require.NoError(t, err)
+	for _, machine := range []string{"template-vm", "k3s-dev-control-1-vm"} {
+		registered := r.Named(t, tokenVM, machine)
+		require.Equal(t, "k3s-dev", registered.Inputs["poolId"].StringValue())
+		require.Contains(t, recorder.ShortURNs(registered.RegisterRPC.GetDependencies()), "pool")
+	}
+}
+
+func TestInputsOfAPoolAreGolden(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, pooled)
+	require.NoError(t, err)
+	inputs, err := recorder.Inputs(r.Named(t, tokenCommand, "pool"))
+	require.NoError(t, err)
+	require.NotContains(t, inputs, "made-up", "the token is a secret")
+	recorder.Golden(t, *update, "inputs/pool.json", inputs)
+}
+
+func TestAPoolIsRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewPool(ctx, "pool", &components.PoolArgs{Name: "a b"}, providers)
+		require.EqualError(t, err, `pool "pool": Name: "a b" is no name of a pool: use letters, digits, . _ - and / between nested ones
+ProxmoxEndpoint: give the URL of the API, e.g. https://vmhost:8006
+ProxmoxToken: give the API token`)
+		_, err = components.NewPool(ctx, "pool", nil, providers)
+		require.EqualError(t, err, `pool "pool": args: give PoolArgs`)
+		return nil
+	})
+	require.NoError(t, err)
+}

@@ -1,0 +1,163 @@
+package components_test
+
+import (
+	"net"
+	"net/netip"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
+)
+
+// oneNode makes a node outside any cluster of ours, changed from the fixture.
+func oneNode(change func(*components.TalosNodeArgs)) program {
+	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		args := nodeFixture(template, machineFixture("worker-1", components.RoleWorker, 21))
+		change(&args)
+		_, err = components.NewTalosNode(ctx, "worker-1", &args, providers)
+		return err
+	}
+}
+
+// everything is a machine with all that one can have.
+func everything(args *components.TalosNodeArgs) {
+	m := &args.Machine
+	m.Sockets, m.CPUType = 2, "host"
+	m.Addresses = append(m.Addresses, netip.MustParsePrefix("fd00:20::21/64"))
+	m.DataDisks = []components.DataDisk{
+		{SizeGiB: 100, Storage: "nvme", Mount: "models"},
+		{SizeGiB: 50, Storage: "tank", Mount: "a-volume-with-a-long-name"},
+	}
+	m.Cards = []components.Card{
+		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 1, 0, 21}, Bridge: "vmbr1", VLAN: 40, Address: netip.MustParsePrefix("10.0.40.21/24"), MTU: 9000},
+		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 2, 0, 21}, Bridge: "vmbr2"},
+	}
+	m.Startup = &components.Startup{Order: 2, UpDelaySeconds: 30, DownDelaySeconds: 60}
+	m.Labels = map[string]string{"example.org/disk": "fast"}
+	m.Taints = map[string]string{"example.org/batch": "yes:NoSchedule"}
+	m.Patches = []string{"machine: {sysctls: {vm.nr_hugepages: \"1\"}}"}
+	args.Network.Gateways = append(args.Network.Gateways, netip.MustParseAddr("fd00:20::1"))
+	args.Network.Subnets = append(args.Network.Subnets, netip.MustParsePrefix("fd00:20::/64"))
+}
+
+func TestInputsOfNodesAreGolden(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneNode(everything))
+	require.NoError(t, err)
+	for _, resource := range []struct{ token, name string }{
+		{"em-infra:index:TalosNode", "worker-1"}, {tokenVM, "worker-1-vm"}, {tokenApply, "worker-1-configuration"},
+	} {
+		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
+		require.NoError(t, err)
+		recorder.Golden(t, *update, "inputs/"+resource.name+".json", inputs)
+	}
+}
+
+// TestF22WhatTheProviderWouldFillInIsPinned: what is left open, the provider reads back as its own default, and every
+// preview after the first shows a difference.
+func TestF22WhatTheProviderWouldFillInIsPinned(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneNode(everything))
+	require.NoError(t, err)
+	inputs := r.Named(t, tokenVM, "worker-1-vm").Inputs
+	for _, list := range []struct {
+		property resource.PropertyKey
+		pinned   []resource.PropertyKey
+	}{
+		{"disks", []resource.PropertyKey{"datastoreId", "discard", "fileFormat", "interface", "iothread", "size", "ssd"}},
+		{"networkDevices", []resource.PropertyKey{"bridge", "firewall", "macAddress", "model", "mtu", "vlanId"}},
+	} {
+		for _, element := range inputs[list.property].ArrayValue() {
+			for _, key := range list.pinned {
+				require.Contains(t, element.ObjectValue(), key, list.property)
+			}
+		}
+	}
+	for _, key := range []resource.PropertyKey{"agent", "bios", "bootOrders", "cpu", "memory", "onBoot", "operatingSystem", "scsiHardware", "started", "stopOnDestroy"} {
+		require.Contains(t, inputs, key)
+	}
+}
+
+func TestANodeThatTakesItsAddressFromDHCPHasItsMACOnly(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneNode(func(args *components.TalosNodeArgs) {
+		everything(args)
+		args.Network.Addressing = components.AddressingDHCP
+	}))
+	require.NoError(t, err)
+	inputs := r.Named(t, tokenVM, "worker-1-vm").Inputs
+	configs := inputs["initialization"].ObjectValue()["ipConfigs"].ArrayValue()
+	require.Equal(t, []resource.PropertyValue{resource.NewPropertyValue(map[string]any{
+		"ipv4": map[string]any{"address": "dhcp"}, "ipv6": map[string]any{"address": "dhcp"},
+	})}, configs)
+	require.Equal(t, "BC:24:11:00:00:15", inputs["networkDevices"].ArrayValue()[0].ObjectValue()["macAddress"].StringValue())
+}
+
+func TestWhatAMachineAloneHasIsTheLastWordOnItsConfiguration(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneNode(func(args *components.TalosNodeArgs) {
+		everything(args)
+		args.ConfigPatches = pulumi.StringArray{pulumi.String("machine: {}")}
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"machine: {}",
+		"machine:\n  kubelet:\n    extraConfig:\n      registerWithTaints:\n        - effect: NoSchedule\n          key: example.org/batch\n          value: \"yes\"\n  nodeLabels:\n    example.org/disk: fast\n",
+		"machine: {sysctls: {vm.nr_hugepages: \"1\"}}",
+	}, configPatches(t, r, "worker-1-configuration"))
+	require.True(t, r.Named(t, tokenApply, "worker-1-configuration").Inputs["machineConfigurationInput"].IsSecret())
+}
+
+func TestNodeArgumentsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		elsewhere, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost2"), providers)
+		if err != nil {
+			return err
+		}
+		_, err = components.NewTalosNode(ctx, "node", &components.TalosNodeArgs{
+			Machine: components.Machine{
+				Name: "worker-1", Host: "vmhost", DataDisks: []components.DataDisk{{}}, Cards: []components.Card{{}},
+			},
+			Network:  components.NodeNetwork{Addressing: "slaac"},
+			Template: elsewhere,
+		}, providers)
+		require.EqualError(t, err, `talos node "node": Role: "" is no role: use RoleControlPlane or RoleWorker
+VMID: 0 is not between 100 and 999999999: choose a free number in that range
+MAC: give the 6 bytes of a hardware address
+Addresses: give at least one
+Cores: give at least 1
+MemoryMiB: give the memory in MiB
+DiskGiB: 0 is smaller than the template's disk: give at least 1
+DiskStorage: name the storage of its disk
+DataDisks[0].SizeGiB: give the size in GiB
+DataDisks[0].Storage: name the storage
+DataDisks[0].Mount: name the volume
+Cards[0].MAC: give the 6 bytes of a hardware address
+Cards[0].Bridge: name the bridge of Proxmox VE
+Subnets: give at least one
+Gateways: give at least one
+Bridge: name the bridge of Proxmox VE
+Addressing: "slaac" is unknown: use AddressingNoCloud or AddressingDHCP
+Template: it stands on another host: give the one on vmhost (F19)
+ClientConfiguration: give that of the cluster's machine.Secrets
+MachineConfiguration: give the generated configuration`)
+		_, err = components.NewTalosNode(ctx, "node", nil, providers)
+		require.EqualError(t, err, `talos node "node": args: give TalosNodeArgs`)
+		return nil
+	})
+	require.NoError(t, err)
+}

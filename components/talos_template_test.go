@@ -1,0 +1,106 @@
+package components_test
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
+)
+
+// oneTemplate makes a template, changed from the fixture.
+func oneTemplate(change func(*components.TalosTemplateArgs)) program {
+	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		args := templateFixture("vmhost")
+		change(args)
+		_, err := components.NewTalosTemplate(ctx, "template", args, providers)
+		return err
+	}
+}
+
+func TestInputsOfTemplatesAreGolden(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneTemplate(func(args *components.TalosTemplateArgs) {
+		args.TPM = true
+		args.Pool = &components.Pool{Name: "there"}
+		args.Tags = []string{"talos"}
+		args.Schematic = components.Schematic{Extensions: []string{"siderolabs/qemu-guest-agent"}, KernelArgs: []string{"net.ifnames=0"}}
+		args.ImageFactory = &url.URL{Scheme: "https", Host: "factory.example.org", Path: "/talos"}
+	}))
+	require.NoError(t, err)
+	for _, resource := range []struct{ token, name string }{
+		{tokenSchematic, "template-schematic"}, {tokenFile, "template-iso"}, {tokenVM, "template-vm"},
+	} {
+		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
+		require.NoError(t, err)
+		recorder.Golden(t, *update, "inputs/"+resource.name+".json", inputs)
+	}
+}
+
+func TestF21FirmwareAndTPMAreThereAtBirth(t *testing.T) {
+	t.Parallel()
+
+	for _, tpm := range []bool{false, true} {
+		r, err := run(t, false, oneTemplate(func(args *components.TalosTemplateArgs) { args.TPM = tpm }))
+		require.NoError(t, err)
+		machine := r.Named(t, tokenVM, "template-vm").Inputs
+		require.Equal(t, "ovmf", machine["bios"].StringValue())
+		require.Equal(t, "q35", machine["machine"].StringValue(), "the provider does not apply it to a clone")
+		require.Equal(t, "virtio-scsi-single", machine["scsiHardware"].StringValue())
+		require.Equal(t, "4m", machine["efiDisk"].ObjectValue()["type"].StringValue())
+		require.Equal(t, tpm, machine.HasValue("tpmState"))
+	}
+}
+
+func TestAnotherImageReplacesTheTemplateAtItsVMID(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, oneTemplate(func(args *components.TalosTemplateArgs) { args.TalosVersion = "v1.12.5" }))
+	require.NoError(t, err)
+	machine := r.Named(t, tokenVM, "template-vm")
+	require.Equal(t, []string{"cdrom.fileId"}, machine.RegisterRPC.GetReplaceOnChanges())
+	require.True(t, machine.RegisterRPC.GetDeleteBeforeReplace(), "the VMID cannot be there twice")
+	require.Equal(t, "talos-v1.12.5-base", machine.Inputs["name"].StringValue())
+	require.EqualValues(t, 9000, machine.Inputs["vmId"].NumberValue())
+}
+
+func TestTheInstallerIsForNoCloud(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		image, err := internals.UnsafeAwaitOutput(ctx.Context(), template.InstallerImage)
+		if err != nil {
+			return err
+		}
+		require.Equal(t, "factory.talos.dev/nocloud-installer/template-schematic-id:v1.12.4", image.Value, "another one loses the address of the first boot (F8)")
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+func TestTemplateArgumentsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		_, err := components.NewTalosTemplate(ctx, "template", &components.TalosTemplateArgs{VMID: 99}, providers)
+		require.EqualError(t, err, `talos template "template": Host: name the Proxmox VE node
+VMID: 99 is not between 100 and 999999999: choose a free number in that range
+TalosVersion: give the version of Talos, e.g. v1.12.4
+ISOStorage: name a storage with content type iso
+DiskStorage: name the storage of the template's disk
+Bridge: name the bridge of Proxmox VE`)
+		_, err = components.NewTalosTemplate(ctx, "template", nil, providers)
+		require.EqualError(t, err, `talos template "template": args: give TalosTemplateArgs`)
+		return nil
+	})
+	require.NoError(t, err)
+}
