@@ -72,7 +72,7 @@ var examples = map[string][]string{
 	"bridge-portless": {`no physical interface on bridge 'vmbr1'`},
 	"mtu-too-big":     {`netdev net0: MTU '9000' is bigger than the bridge MTU '1500'`},
 	"reload-failed":   {`command 'ifreload -a' failed: exit code 89`},
-	"pool-absent":     {`received an HTTP 500 response - Reason: pool 'k8s' does not exist`},
+	"pool-absent":     {`received an HTTP 403 response - Reason: Permission check failed (pool 'k8s' does not exist)`, `pool 'k8s' does not exist`},
 
 	"factory-unreached": {`received an HTTP 500 response - Reason: invalid server response: '500 Can't connect to factory.talos.dev:443 (Temporary failure in name resolution)'`},
 	"image-absent":      {`received an HTTP 500 response - Reason: invalid server response: '404 Not Found'`},
@@ -121,4 +121,8 @@ var examples = map[string][]string{
 	"plugin-absent":      {`error: no resource plugin 'pulumi-resource-proxmoxve' found in the workspace at version v6.18.1 or on your $PATH`},
 	"default-provider":   {`error: Default provider for 'proxmoxve' disabled. 'proxmoxve:VM/virtualMachine:VirtualMachine' must use an explicit provider.`},
 	"inconsistent-plan":  {`error: Provider produced inconsistent final plan`},
+
+	"copy-broke":   {`failed to complete with exit code: clone failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled`},
+	"clone-failed": {`failed to complete with exit code: clone failed: can't activate LV 'pve/base-9000-disk-0'`},
+	"task-lost":    {`received an HTTP 400 response - Reason: Parameter verification failed. (upid: no such task)`},
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // table holds what is known, the special before the general.
-var table = slices.Concat(locks, machines, permissions, storages, devices, hosts, downloads, nodes, etcdMembers, kubernetes, engine)
+var table = slices.Concat(locks, machines, permissions, storages, devices, hosts, downloads, nodes, etcdMembers, kubernetes, engine, general)
 
 // Who says things.
 const (

@@ -16,13 +16,6 @@ var permissions = []row{
 		safe:    goesOn,
 	},
 	{
-		name: "permission-unnamed", speaker: proxmox, failure: "F13", source: "pve-http-server AnyEvent.pm, the provider's words for a 403",
-		pattern: saying(`(?:HTTP 403 response|403 Permission check failed|Permission check failed)`),
-		meaning: "the token may not do that",
-		do:      "`em-infra preflight` says what is missing and where, and `em-infra role` how to give it",
-		safe:    goesOn,
-	},
-	{
 		name: "token-unknown", speaker: proxmox, source: "pve-access-control AccessControl.pm, check_token_exist and verify_token",
 		pattern: saying(`(?:no such token '[^']+'(?: for user '[^']+')?|invalid token value!|token '[^']+' access expired|no such user \('[^']+'\))`),
 		meaning: "the token was deleted, has expired, or its secret is another one",

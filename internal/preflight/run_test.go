@@ -2,14 +2,8 @@ package preflight_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"math/big"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -85,32 +79,17 @@ func emulate(t *testing.T, config proxmox.Config) (preflight.Subject, *journal) 
 	config.Log = calls
 	server, err := proxmox.NewServer(config)
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener, selfSigned(t)) }()
-	t.Cleanup(func() {
-		require.NoError(t, server.Close())
-		require.NoError(t, <-served)
-	})
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	front := httptest.NewTLSServer(server)
+	t.Cleanup(front.Close)
 	images := httptest.NewServer(factory.New())
 	t.Cleanup(images.Close)
 	location, err := url.Parse(images.URL)
 	require.NoError(t, err)
 	return preflight.Subject{
 		Inventory: inventoryOf(t, clusterYAML, nodesYAML), Factory: location,
-		Host: pve.Connection{Endpoint: "https://" + listener.Addr().String(), Token: "ops@pve!k8s=" + config.Tokens[0].Secret, Insecure: true},
+		Host: pve.Connection{Endpoint: front.URL, Token: "ops@pve!k8s=" + config.Tokens[0].Secret, Insecure: true},
 	}, calls
-}
-
-func selfSigned(t *testing.T) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 func TestTheEmulatedHostsCanBearTheInventory(t *testing.T) {
