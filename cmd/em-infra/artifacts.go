@@ -16,13 +16,19 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// recorded lets the engine work and keeps what that leaves behind, whether it succeeds or not.
-func (s *session) recorded(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error) error {
+// recorded lets the engine work and keeps what that leaves behind, whether it succeeds or not. Each event goes to watch, too,
+// unless that is nil.
+func (s *session) recorded(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error, watch func(events.EngineEvent)) error {
 	run, err := s.beginArtifacts(ctx, command)
 	if err != nil {
 		return err
 	}
-	failure := run.Watch(operate)
+	failure := engine.Watch(operate, func(event events.EngineEvent) {
+		run.Keep(event)
+		if watch != nil {
+			watch(event)
+		}
+	})
 	end := artifacts.End{Stack: s.workspace.Stack, Command: command, Outcome: artifacts.Succeeded}
 	switch {
 	case failure == nil:

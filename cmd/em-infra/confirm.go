@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"golang.org/x/term"
 )
 
@@ -26,12 +26,12 @@ func isTerminal(in io.Reader) bool {
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// confirm shows what would be done and asks, unless the answer came with the command.
+// confirm shows what would be deleted and asks, unless the answer came with the command.
 func (s *session) confirm(ctx context.Context) error {
 	if s.consent == "" {
 		return nil
 	}
-	if _, err := s.stack.Preview(ctx, optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)); err != nil {
+	if _, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err)); err != nil {
 		return s.failed(ctx, "preview", err)
 	}
 	return s.ask(ctx)

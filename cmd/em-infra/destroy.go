@@ -36,7 +36,7 @@ func newDestroyCommand() *cobra.Command {
 			err = s.recorded(ctx, "destroy", func(stream chan<- events.EngineEvent) error {
 				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err), optdestroy.EventStreams(stream))
 				return err
-			})
+			}, nil)
 			if err != nil {
 				return s.failed(ctx, "destroy", err)
 			}

@@ -1,59 +1,116 @@
 package main
 
 import (
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"context"
+	"errors"
+	"io"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
+// previewFlags are the flags of preview.
+type previewFlags struct {
+	place         stackFlags
+	allowed       allowances
+	refresh, diff bool
+	output        string
+}
+
 func newPreviewCommand() *cobra.Command {
-	var (
-		flags   stackFlags
-		refresh bool
-		diff    bool
-	)
+	var flags previewFlags
 	command := &cobra.Command{
 		Use:   "preview --stack STACK",
-		Short: "Show what up would do; exit code 2 when it would do something",
-		Long: `Show what up would do, and do nothing. The exit code is 0 when nothing would change and 2 when something would.
+		Short: "Show what up would do, and what that means; exit code 2 when it would do something",
+		Long: `Show what up would do and what that means for nodes, etcd's quorum and data, and do nothing. The exit code is 0 when
+nothing would change, 2 when something would, and 3 when up would refuse it: the replacement or deletion of a control
+plane, the loss of quorum, other machine secrets or another contract are only done when a flag names them.
+
 A preview compares the inventory with the state; --refresh asks the host too, so that it finds what was changed behind
 our back.`,
-		Example: "  em-infra preview --stack k3s-dev --lab\n  em-infra preview --stack k3s-dev --refresh   # a drift check",
-		Args:    cobra.NoArgs,
+		Example: `  em-infra preview --stack k3s-dev --lab
+  em-infra preview --stack k3s-dev --refresh   # a drift check
+  em-infra preview --stack k3s-dev --allow-replace k3s-dev-control-1`,
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{newStack: true}, streamsOf(command))
-			if err != nil {
-				return err
-			}
-			options := []optpreview.Option{optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)}
-			if refresh {
-				options = append(options, optpreview.Refresh())
-			}
-			if diff {
-				options = append(options, optpreview.Diff())
-			}
-			var result auto.PreviewResult
-			err = s.recorded(ctx, "preview", func(stream chan<- events.EngineEvent) (err error) {
-				result, err = s.stack.Preview(ctx, append(options, optpreview.EventStreams(stream))...)
-				return err
-			})
-			if err != nil {
-				return s.failed(ctx, "preview", err)
-			}
-			if hasChanges(result.ChangeSummary) {
-				return changesFound()
-			}
-			return nil
+			return flags.run(command.Context(), streamsOf(command))
 		},
 	}
-	flags.bindPlace(command)
-	flags.bindLab(command)
-	command.Flags().BoolVar(&refresh, "refresh", false, "ask the host for what is there before comparing")
-	command.Flags().BoolVar(&diff, "diff", false, "show every property that differs")
+	flags.place.bindPlace(command)
+	flags.place.bindLab(command)
+	flags.allowed.bind(command)
+	bindOutput(command, &flags.output)
+	command.Flags().BoolVar(&flags.refresh, "refresh", false, "ask the host for what is there before comparing")
+	command.Flags().BoolVar(&flags.diff, "diff", false, "show the engine's own preview, too, with every property that differs")
 	return command
+}
+
+func (f *previewFlags) run(ctx context.Context, streams streams) error {
+	if err := checkOutput(f.output); err != nil {
+		return err
+	}
+	given, err := f.allowed.permissions()
+	if err != nil {
+		return refused(err)
+	}
+	result := streams.out
+	if f.output == "json" {
+		streams.out = streams.err // the result alone is for a program
+	}
+	s, err := openSession(ctx, f.place, want{newStack: true}, streams)
+	if err != nil {
+		return err
+	}
+	judged, err := s.judge(ctx, f.diff, f.options()...)
+	if err != nil {
+		return err
+	}
+	refusal := judged.Refusal(given)
+	if err := f.write(result, judged, refusal); err != nil {
+		return err
+	}
+	switch {
+	case refusal != "":
+		return refused(errors.New(refusal))
+	case hasChanges(judged.changes):
+		return changesFound()
+	default:
+		return nil
+	}
+}
+
+func (f *previewFlags) options() []optpreview.Option {
+	var options []optpreview.Option
+	if f.refresh {
+		options = append(options, optpreview.Refresh())
+	}
+	if f.diff {
+		options = append(options, optpreview.Diff())
+	}
+	return options
+}
+
+// previewJSON is the result for a program.
+type previewJSON struct {
+	risk.Assessment
+	// Changes are the resources by what would be done to them.
+	Changes map[apitype.OpType]int `json:"changes"`
+	// Refusal is why up would stop; empty when it would not.
+	Refusal string `json:"refusal,omitempty"`
+}
+
+func (f *previewFlags) write(out io.Writer, judged judgement, refusal string) error {
+	if f.output != "json" {
+		return judged.WriteText(out)
+	}
+	result := previewJSON{Assessment: judged.Assessment, Changes: judged.changes, Refusal: refusal}
+	if result.Findings == nil {
+		result.Findings = []risk.Finding{}
+	}
+	return writeJSON(out, result)
 }
 
 func hasChanges(summary map[apitype.OpType]int) bool {

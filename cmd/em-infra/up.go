@@ -15,6 +15,7 @@ import (
 func newUpCommand() *cobra.Command {
 	var flags stackFlags
 	var choices labChoices
+	var allowed allowances
 	command := &cobra.Command{
 		Use:   "up --stack STACK",
 		Short: "Bring the cluster to what the inventory says; safe to run again",
@@ -30,20 +31,27 @@ func newUpCommand() *cobra.Command {
 			if err := s.mayGoUp(ctx); err != nil {
 				return err
 			}
-			if _, err := s.backUp(ctx, "before-up"); err != nil {
+			permissions, err := allowed.permissions()
+			if err != nil {
+				return refused(err)
+			}
+			before, err := s.backUp(ctx, "before-up")
+			if err != nil {
 				return err
 			}
 			if err := s.recover(ctx, true); err != nil {
 				return err
 			}
-			if err := s.confirm(ctx); err != nil {
-				return err
+			if before != nil || s.consent != "" { // a first run can neither delete nor replace
+				if err := s.weigh(ctx, permissions); err != nil {
+					return err
+				}
 			}
 			var result auto.UpResult
 			err = s.recorded(ctx, "up", func(stream chan<- events.EngineEvent) (err error) {
 				result, err = s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs(), optup.EventStreams(stream))
 				return err
-			})
+			}, nil)
 			if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
 				return errors.Join(err, lost)
 			}
@@ -61,5 +69,6 @@ func newUpCommand() *cobra.Command {
 	flags.bindLab(command)
 	flags.bindYes(command)
 	choices.bind(command)
+	allowed.bind(command)
 	return command
 }

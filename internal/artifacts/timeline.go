@@ -33,6 +33,9 @@ func (t *timeline) add(at time.Time, event apitype.EngineEvent) {
 	switch {
 	case event.ResourcePreEvent != nil:
 		step := event.ResourcePreEvent.Metadata
+		if !isCustom(step) {
+			return // a component is its children
+		}
 		t.operations = append(t.operations, operation{urn: resource.URN(step.URN), kind: step.Op, outcome: outcomeUnfinished, began: at, ended: at})
 	case event.ResOutputsEvent != nil:
 		t.end(at, event.ResOutputsEvent.Metadata, outcomeDone)
@@ -41,6 +44,10 @@ func (t *timeline) add(at time.Time, event apitype.EngineEvent) {
 	case event.SummaryEvent != nil:
 		t.changes = event.SummaryEvent.ResourceChanges
 	}
+}
+
+func isCustom(step apitype.StepEventMetadata) bool {
+	return step.New != nil && step.New.Custom || step.Old != nil && step.Old.Custom
 }
 
 // end ends the operation on a resource that began last and has not ended.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+// allowances are the deeds that a person allows, each by its name.
+type allowances struct {
+	replace, remove, change []string
+	quorumLoss              bool
+}
+
+func (a *allowances) bind(command *cobra.Command) {
+	command.Flags().StringSliceVar(&a.replace, risk.FlagReplace, nil, "a control plane that may be replaced")
+	command.Flags().StringSliceVar(&a.remove, risk.FlagDelete, nil, "a control plane that may be deleted")
+	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets or contract")
+	command.Flags().BoolVar(&a.quorumLoss, risk.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
+}
+
+func (a *allowances) permissions() ([]risk.Permission, error) {
+	var given []risk.Permission
+	for _, node := range a.replace {
+		given = append(given, risk.Permission{Flag: risk.FlagReplace, Subject: node})
+	}
+	for _, node := range a.remove {
+		given = append(given, risk.Permission{Flag: risk.FlagDelete, Subject: node})
+	}
+	for _, subject := range a.change {
+		if !slices.Contains([]string{risk.SubjectSecrets, risk.SubjectContract}, subject) {
+			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: choose %s or %s", risk.FlagChange, subject, risk.SubjectSecrets, risk.SubjectContract)
+		}
+		given = append(given, risk.Permission{Flag: risk.FlagChange, Subject: subject})
+	}
+	if a.quorumLoss {
+		given = append(given, risk.Permission{Flag: risk.FlagQuorumLoss})
+	}
+	return given, nil
+}
+
+// judgement is what a preview found.
+type judgement struct {
+	risk.Assessment
+	changes map[apitype.OpType]int
+}
+
+// judge runs the engine's preview and judges it. What the engine prints is shown when the preview fails, or with aloud.
+func (s *session) judge(ctx context.Context, aloud bool, options ...optpreview.Option) (judgement, error) {
+	var (
+		printed bytes.Buffer
+		seen    []apitype.EngineEvent
+		result  auto.PreviewResult
+	)
+	streams := []optpreview.Option{optpreview.ProgressStreams(&printed), optpreview.ErrorProgressStreams(&printed)}
+	if aloud {
+		streams = []optpreview.Option{optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)}
+	}
+	err := s.recorded(ctx, "preview", func(stream chan<- events.EngineEvent) (err error) {
+		result, err = s.stack.Preview(ctx, slices.Concat(streams, options, []optpreview.Option{optpreview.EventStreams(stream)})...)
+		return err
+	}, func(event events.EngineEvent) { seen = append(seen, event.EngineEvent) })
+	if err != nil {
+		fmt.Fprint(s.err, printed.String())
+		return judgement{}, s.failed(ctx, "preview", err)
+	}
+	return judgement{Assessment: risk.Assess(risk.Steps(seen)), changes: result.ChangeSummary}, nil
+}
+
+// weigh shows what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.
+func (s *session) weigh(ctx context.Context, given []risk.Permission) error {
+	judged, err := s.judge(ctx, false)
+	if err != nil {
+		return err
+	}
+	if err := judged.WriteText(s.out); err != nil {
+		return err
+	}
+	if refusal := judged.Refusal(given); refusal != "" {
+		return refused(errors.New(refusal))
+	}
+	if s.consent == "" {
+		return nil
+	}
+	return s.ask(ctx)
+}

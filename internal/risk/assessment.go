@@ -1,0 +1,128 @@
+package risk
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+)
+
+// Finding is what happens to one subject: a node, or another thing of the cluster.
+type Finding struct {
+	Kind Kind `json:"kind"`
+	// Subject is the name of the node or thing.
+	Subject string `json:"subject"`
+	// What happens, in words.
+	What []string `json:"what"`
+	// Means is what that means for the cluster and its data.
+	Means []string `json:"means,omitempty"`
+	// Needs are the permissions without which the run stops.
+	Needs []Permission `json:"needs,omitempty"`
+	// Undo are the edits of the inventory that take it back.
+	Undo []string `json:"undo,omitempty"`
+
+	rank int // control planes, workers, the rest
+}
+
+// Assessment is a preview in words.
+type Assessment struct {
+	Findings []Finding `json:"findings"`
+	// Notes are about the whole.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Assess judges the steps of a preview.
+func Assess(steps []Step) Assessment {
+	cluster := topologyOf(steps)
+	bySubject := make(map[string]*Finding)
+	var subjects []string
+	unsaid := 0
+	for _, s := range steps {
+		if s.Op == apitype.OpSame {
+			continue
+		}
+		found := judge(s, cluster)
+		if found == nil {
+			unsaid++
+			continue
+		}
+		if bySubject[found.Subject] == nil {
+			bySubject[found.Subject] = &Finding{Subject: found.Subject, rank: found.rank}
+			subjects = append(subjects, found.Subject)
+		}
+		bySubject[found.Subject].merge(*found)
+	}
+	var a Assessment
+	for _, subject := range subjects {
+		a.Findings = append(a.Findings, *bySubject[subject])
+	}
+	slices.SortStableFunc(a.Findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Subject, b.Subject))
+	})
+	a.judgeQuorum(cluster)
+	a.noteReboots()
+	if len(a.Findings) == 0 && unsaid > 0 {
+		a.Notes = append(a.Notes, "only what the engine notes for itself would change: components, providers, checks")
+	}
+	return a
+}
+
+// judge is the finding of the first rule that fits; nil where there is nothing to say.
+func judge(s Step, cluster topology) *Finding {
+	for _, r := range rules {
+		if r.fits(s, cluster) {
+			return r.finding(s, cluster)
+		}
+	}
+	return nil
+}
+
+// merge adds what else happens to the subject. The heavier kind counts; a machine that is made, made anew or deleted takes
+// its configuration with it.
+func (f *Finding) merge(other Finding) {
+	whole := func(k Kind) bool { return k == Create || k == Delete || k == Replace }
+	switch {
+	case f.Kind == 0 || whole(other.Kind) && !whole(f.Kind):
+		f.What = other.What
+	case !whole(f.Kind):
+		f.What = append(f.What, other.What...)
+	}
+	f.Kind = max(f.Kind, other.Kind)
+	f.Means = append(f.Means, other.Means...)
+	f.Needs = append(f.Needs, other.Needs...)
+	f.Undo = append(f.Undo, other.Undo...)
+}
+
+// judgeQuorum adds to each control plane that goes what all that go mean together.
+func (a *Assessment) judgeQuorum(cluster topology) {
+	if !cluster.losesQuorum() {
+		return
+	}
+	members, leaving := len(cluster.controlPlanes()), cluster.leaving()
+	for _, n := range leaving {
+		for i := range a.Findings {
+			if a.Findings[i].Subject == n.name {
+				a.Findings[i].Means = append(a.Findings[i].Means, fmt.Sprintf("%d of %d control planes go: etcd loses its quorum, and the cluster its state", len(leaving), members))
+				a.Findings[i].Needs = append(a.Findings[i].Needs, Permission{Flag: FlagQuorumLoss})
+			}
+		}
+	}
+}
+
+// rebootMinutes is what a reboot of a node takes on a small server, with the wait until it is healthy.
+const rebootMinutes = 1
+
+// noteReboots says in which order nodes reboot, and how long that takes.
+func (a *Assessment) noteReboots() {
+	var names []string
+	for _, f := range a.Findings {
+		if f.Kind == Reboot {
+			names = append(names, f.Subject)
+		}
+	}
+	if len(names) > 1 {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to %d min", len(names), len(names)*rebootMinutes))
+	}
+}

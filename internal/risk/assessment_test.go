@@ -1,0 +1,222 @@
+package risk_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+// row is a rule of the table with what it says.
+type row struct {
+	rule, name    string
+	events        []event
+	text, refusal string
+}
+
+func rows() []row {
+	three := slices.Concat(same("cp-1", "control-plane", 101), same("cp-2", "control-plane", 102))
+	inTemplate := event{kind: typeVM, name: "lab-template-vmhost-vm", parent: urn(typeTemplate, "lab-template-vmhost"), old: machine("talos-base", 9000, nil), new: machine("talos-base", 9000, nil)}
+	with := func(e event, op apitype.OpType, changed ...string) event { e.op, e.changed = op, changed; return e }
+	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
+	return []row{
+		{
+			"a node's machine is made", "worker", node("w-1", "worker", 111, apitype.OpCreate, nil),
+			" CREATE   w-1  VM 111 on vmhost, 192.168.20.21\n", "",
+		},
+		{
+			"a node's machine is changed", "in place", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 80.0}}}, "disks[0].size", "tags[1]"),
+			" CHANGE   w-1  disk 64 → 80 GiB; tags\n", "",
+		},
+		{
+			"a node's machine is changed", "worker reboots", node("w-1", "worker", 111, apitype.OpUpdate, memory, "memory.dedicated", "ipv4Addresses"),
+			" REBOOT   w-1  memory 8192 → 16384 MiB\n          its pods move, about 1 min\n", "",
+		},
+		{
+			"a node's machine is changed", "the only control plane reboots", node("cp-1", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),
+			" REBOOT   cp-1  memory 8192 → 16384 MiB\n          the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
+		},
+		{
+			"a node's machine is changed", "one of three control planes reboots", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpUpdate, memory, "memory.dedicated")),
+			" REBOOT   cp-3  memory 8192 → 16384 MiB\n          etcd and the Kubernetes API go on with the other 2, about 1 min\n", "",
+		},
+		{
+			"a node's machine is changed", "property that no row names", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"bios": "seabios"}, "bios"),
+			" REBOOT   w-1  bios\n          its pods move, about 1 min\n", "",
+		},
+		{
+			"a node's machine is changed", "disk that would shrink", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 32.0}}}, "disks[0].size"),
+			" CANNOT   cp-1  disk 64 → 32 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 64 for cp-1",
+		},
+		{
+			"a node's machine is replaced", "worker with a data disk",
+			func() []event {
+				events := node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "__meta", "vmId", "networkInterfaceNames")
+				events[1].old["disks"] = []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}
+				return events
+			}(),
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          what is on its data disks (1) is lost\n          its pods move\n", "",
+		},
+		{
+			"a node's machine is replaced", "the only control plane", node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"nodeName": "other"}, "nodeName"),
+			" REPLACE  cp-1  host vmhost → other; the VM is deleted and made anew\n          its etcd data is deleted\n          this is the only control plane: the cluster is lost\n",
+			"refused: say --allow-replace cp-1 to go on, or set host back to vmhost for cp-1",
+		},
+		{
+			"a node's machine is deleted", "worker", node("w-1", "worker", 111, apitype.OpDelete, nil),
+			" DELETE   w-1  VM 111 on vmhost is deleted\n          its pods move\n", "",
+		},
+		{
+			"a node's machine is deleted", "one of three control planes", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpDelete, nil)),
+			" DELETE   cp-3  VM 103 on vmhost is deleted\n          its etcd data is deleted\n",
+			"refused: say --allow-delete cp-3 to go on, or put cp-3 back into nodes.yaml",
+		},
+		{
+			"a template is replaced or deleted", "new version", []event{with(inTemplate, apitype.OpReplace, "name")},
+			" REPLACE  lab-template-vmhost-vm  template\n          nodes that were cloned from it do not notice\n", "",
+		},
+		{
+			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
+				{op: apitype.OpUpdate, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), changed: []string{"machineConfigurationInput"}},
+			}),
+			" CHANGE   w-1  its machine configuration, applied in place; Talos reboots where it must\n", "",
+		},
+		{
+			"machine secrets are changed", "replaced", []event{{op: apitype.OpReplace, kind: typeSecrets, name: "lab-secrets"}},
+			" REPLACE  lab-secrets  machine secrets\n          every certificate and key of the cluster becomes another: no node trusts what is there now, and the cluster is lost\n",
+			"refused: say --allow-change secrets to go on",
+		},
+		{
+			"etcd is bootstrapped anew", "replaced", []event{{op: apitype.OpReplace, kind: typeBootstrap, name: "lab-bootstrap"}},
+			" REPLACE  lab-bootstrap  etcd bootstrap\n          etcd would begin anew beside the one that holds the cluster's state\n",
+			"refused: say --allow-change secrets to go on",
+		},
+		{
+			"the contract is changed", "lower", []event{{op: apitype.OpUpdate, kind: typeCluster, name: "lab", old: map[string]any{"contract": "v1.12"}, new: map[string]any{"contract": "v1.11"}, changed: []string{"contract"}}},
+			" CHANGE   lab  contract v1.12 → v1.11\n          every machine configuration is made by other rules, among them what disks are encrypted with: nodes may not come back from their next reboot\n",
+			"refused: say --allow-change contract to go on, or set talos.contract back to v1.12",
+		},
+		{
+			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
+				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1")},
+			}),
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          its pods move\n", "",
+		},
+		{
+			"a component, a provider or a command", "all three", []event{
+				{op: apitype.OpUpdate, kind: typeCluster, name: "lab", changed: []string{"machines"}},
+				{op: apitype.OpUpdate, kind: "pulumi:providers:proxmoxve", name: "proxmox", changed: []string{"apiToken"}},
+				{op: apitype.OpCreate, kind: typeCommand, name: "lab-w-1-ready"},
+			},
+			"only what the engine notes for itself would change: components, providers, checks\n", "",
+		},
+		{
+			"anything else", "made and changed", []event{
+				{op: apitype.OpCreate, kind: "talos:cluster/kubeconfig:Kubeconfig", name: "lab-kubeconfig"},
+				{op: apitype.OpUpdate, kind: "x:y/z:Thing", name: "thing", changed: []string{"a", "b"}},
+			},
+			" CREATE   lab-kubeconfig  kubeconfig\n CHANGE   thing           Thing: a, b\n", "",
+		},
+	}
+}
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, test := range rows() {
+		t.Run(test.rule+"/"+test.name, func(t *testing.T) {
+			t.Parallel()
+			a := assess(test.events...)
+			require.Equal(t, test.text, written(t, a))
+			require.Equal(t, test.refusal, a.Refusal(nil))
+		})
+	}
+}
+
+func TestNothingToSay(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "nothing would change\n", written(t, assess(same("cp-1", "control-plane", 101)...)))
+}
+
+func TestEachRuleHasATest(t *testing.T) {
+	t.Parallel()
+	var tested []string
+	for _, test := range rows() {
+		tested = append(tested, test.rule)
+	}
+	require.Equal(t, risk.RuleNames(), slices.Compact(tested))
+}
+
+// lossOfQuorum replaces one of three control planes and deletes another.
+func lossOfQuorum() risk.Assessment {
+	return assess(slices.Concat(
+		same("cp-1", "control-plane", 101),
+		node("cp-2", "control-plane", 102, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"),
+		node("cp-3", "control-plane", 103, apitype.OpDelete, nil),
+	)...)
+}
+
+func TestLossOfQuorum(t *testing.T) {
+	t.Parallel()
+	a := lossOfQuorum()
+	require.Equal(t, ` REPLACE  cp-2  vmid 102 → 112; the VM is deleted and made anew
+          its etcd data is deleted
+          2 of 3 control planes go: etcd loses its quorum, and the cluster its state
+ DELETE   cp-3  VM 103 on vmhost is deleted
+          its etcd data is deleted
+          2 of 3 control planes go: etcd loses its quorum, and the cluster its state
+`, written(t, a))
+	require.Equal(t, "refused: say --allow-replace cp-2 --allow-quorum-loss --allow-delete cp-3 to go on,"+
+		" or set vmid back to 102 for cp-2, or put cp-3 back into nodes.yaml", a.Refusal(nil))
+}
+
+func TestPermissionsNameExactlyWhatTheyAllow(t *testing.T) {
+	t.Parallel()
+	a := lossOfQuorum()
+	replace, remove := risk.Permission{Flag: risk.FlagReplace, Subject: "cp-2"}, risk.Permission{Flag: risk.FlagDelete, Subject: "cp-3"}
+	loss := risk.Permission{Flag: risk.FlagQuorumLoss}
+	require.Equal(t, []risk.Permission{loss, remove}, a.Missing([]risk.Permission{replace}))
+	require.Equal(t, []risk.Permission{replace, loss, remove}, a.Missing([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-3"}, {Flag: risk.FlagDelete, Subject: "cp-2"}}))
+	require.Equal(t, []risk.Permission{loss}, a.Missing([]risk.Permission{replace, remove}))
+	require.Empty(t, a.Refusal([]risk.Permission{replace, loss, remove}))
+}
+
+func TestNoPermissionMakesTheImpossiblePossible(t *testing.T) {
+	t.Parallel()
+	a := assess(node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 32.0}}}, "disks[0].size")...)
+	require.True(t, a.Impossible())
+	require.Equal(t, "refused: set diskGiB back to 64 for cp-1", a.Refusal([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}))
+}
+
+func TestOrderIsThatOfTheCluster(t *testing.T) {
+	t.Parallel()
+	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
+	events := slices.Concat(
+		[]event{{op: apitype.OpCreate, kind: "talos:cluster/kubeconfig:Kubeconfig", name: "a-kubeconfig"}},
+		node("a-worker", "worker", 111, apitype.OpUpdate, memory, "memory.dedicated"),
+		node("z-control", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),
+	)
+	forth := written(t, assess(events...))
+	slices.Reverse(events)
+	require.Equal(t, forth, written(t, assess(events...)), "whatever the order of the events")
+	require.Equal(t, ` REBOOT   z-control     memory 8192 → 16384 MiB
+          the Kubernetes API is away for about 1 min: this is the only control plane
+ REBOOT   a-worker      memory 8192 → 16384 MiB
+          its pods move, about 1 min
+ CREATE   a-kubeconfig  kubeconfig
+2 nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to 2 min
+`, forth)
+}
+
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	text, err := json.Marshal(assess(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId")...))
+	require.NoError(t, err)
+	require.JSONEq(t, `{"findings": [{
+		"kind": "REPLACE", "subject": "cp-1", "what": ["vmid 101 → 112", "the VM is deleted and made anew"],
+		"means": ["its etcd data is deleted", "this is the only control plane: the cluster is lost"],
+		"needs": [{"flag": "allow-replace", "subject": "cp-1"}], "undo": ["set vmid back to 101"]}]}`, string(text))
+}

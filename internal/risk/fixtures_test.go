@@ -1,0 +1,92 @@
+package risk_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+const (
+	typeNode          = "em-infra:index:TalosNode"
+	typeCluster       = "em-infra:index:TalosCluster"
+	typeTemplate      = "em-infra:index:TalosTemplate"
+	typeVM            = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
+	typeSecrets       = "talos:machine/secrets:Secrets"
+	typeBootstrap     = "talos:machine/bootstrap:Bootstrap"
+	typeCommand       = "command:local:Command"
+)
+
+// event is an event of a preview, as the engine sends them.
+type event struct {
+	op       apitype.OpType
+	kind     tokens.Type
+	name     string
+	parent   string
+	old, new map[string]any
+	changed  []string
+}
+
+func urn(kind tokens.Type, name string) string {
+	return string(resource.NewURN("k3s-dev", "em-infra", "", kind, name))
+}
+
+func assess(events ...event) risk.Assessment {
+	var stream []apitype.EngineEvent
+	for _, e := range events {
+		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
+		for _, path := range e.changed {
+			metadata.DetailedDiff[path] = apitype.PropertyDiff{Kind: apitype.DiffUpdate}
+		}
+		if e.op != apitype.OpCreate {
+			metadata.Old = &apitype.StepEventStateMetadata{Parent: e.parent, Inputs: e.old}
+		}
+		if e.op != apitype.OpDelete {
+			metadata.New = &apitype.StepEventStateMetadata{Parent: e.parent, Inputs: e.new}
+		}
+		stream = append(stream, apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: metadata, Planning: true}})
+	}
+	return risk.Assess(risk.Steps(stream))
+}
+
+// machine are the inputs of a node's virtual machine, with changes.
+func machine(name string, vmid int, changes map[string]any) map[string]any {
+	inputs := map[string]any{
+		"name": name, "vmId": float64(vmid), "nodeName": "vmhost", "memory": map[string]any{"dedicated": 8192.0},
+		"disks":          []any{map[string]any{"size": 64.0}},
+		"initialization": map[string]any{"ipConfigs": []any{map[string]any{"ipv4": map[string]any{"address": fmt.Sprintf("192.168.20.%d/24", vmid-90)}}}},
+	}
+	for key, value := range changes {
+		inputs[key] = value
+	}
+	return inputs
+}
+
+// node are the events of a node to whose machine op happens.
+func node(name, role string, vmid int, op apitype.OpType, changes map[string]any, changed ...string) []event {
+	inputs := map[string]any{"role": role, "vmid": float64(vmid), "host": "vmhost"}
+	component := event{op: apitype.OpSame, kind: typeNode, name: "lab-" + name, old: inputs, new: inputs}
+	if op == apitype.OpCreate || op == apitype.OpDelete {
+		component.op = op
+	}
+	return []event{component, {
+		op: op, kind: typeVM, name: "lab-" + name + "-vm", parent: urn(typeNode, "lab-"+name),
+		old: machine(name, vmid, nil), new: machine(name, vmid, changes), changed: changed,
+	}}
+}
+
+func same(name, role string, vmid int) []event { return node(name, role, vmid, apitype.OpSame, nil) }
+
+func written(t *testing.T, a risk.Assessment) string {
+	t.Helper()
+	var text strings.Builder
+	require.NoError(t, a.WriteText(&text))
+	return text.String()
+}

@@ -1,0 +1,95 @@
+package risk
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// property is a property of a virtual machine and what a change of it means.
+type property struct {
+	path  *regexp.Regexp
+	label string
+	unit  string
+	// key is the property's name in the inventory; empty for one that is derived.
+	key    string
+	effect Kind
+	// shrinks says that a smaller value is refused.
+	shrinks bool
+}
+
+// properties are what the provider does on a change of each (bpg/terraform-provider-proxmox v0.73.0,
+// proxmoxtf/resource/vm/vm.go, vmUpdate: rebootRequired, vmUpdateDiskLocationAndSize). The first that fits counts; what is
+// in no row reboots, as most do.
+var properties = []property{
+	{path: regexp.MustCompile(`^vmId$`), label: "vmid", key: "vmid", effect: Replace},
+	{path: regexp.MustCompile(`^nodeName$`), label: "host", key: "host", effect: Replace},
+	{path: regexp.MustCompile(`^memory\.dedicated$`), label: "memory", unit: "MiB", key: "memoryMiB", effect: Reboot},
+	{path: regexp.MustCompile(`^cpu\.cores$`), label: "cores", key: "cores", effect: Reboot},
+	{path: regexp.MustCompile(`^cpu\.sockets$`), label: "sockets", key: "sockets", effect: Reboot},
+	{path: regexp.MustCompile(`^cpu\.type$`), label: "CPU type", key: "cpuType", effect: Reboot},
+	{path: regexp.MustCompile(`^disks\[0\]\.size$`), label: "disk", unit: "GiB", key: "diskGiB", effect: Change, shrinks: true},
+	{path: regexp.MustCompile(`^disks\[\d+\]\.size$`), label: "data disk", unit: "GiB", key: "sizeGiB", effect: Change, shrinks: true},
+	{path: regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`), label: "storage", key: "diskStorage", effect: Reboot},
+	{path: regexp.MustCompile(`^disks`), label: "disks", effect: Reboot},
+	{path: regexp.MustCompile(`^networkDevices`), label: "network cards", effect: Reboot},
+	{path: regexp.MustCompile(`^hostpcis`), label: "GPUs", effect: Reboot},
+	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},
+	{path: regexp.MustCompile(`^description$`), label: "description", effect: Change},
+	{path: regexp.MustCompile(`^name$`), label: "name", effect: Change},
+	{path: regexp.MustCompile(`^onBoot$`), label: "start at boot", effect: Change},
+	{path: regexp.MustCompile(`^startup`), label: "startup order", effect: Change},
+	{path: regexp.MustCompile(`^poolId$`), label: "pool", effect: Change},
+	{path: regexp.MustCompile(`^protection$`), label: "protection", effect: Change},
+	{path: regexp.MustCompile(`^cdrom`), label: "CD-ROM", effect: Change},
+}
+
+// computed are outputs that the engine lists beside the inputs that change them, and its bridge's own note.
+var computed = regexp.MustCompile(`^(__meta|ipv4Addresses|ipv6Addresses|networkInterfaceNames|macAddresses)`)
+
+func propertyAt(path string) property {
+	for _, p := range properties {
+		if p.path.MatchString(path) {
+			return p
+		}
+	}
+	return property{label: path, effect: Reboot}
+}
+
+// difference is a change of one property in words, such as "memory 8192 → 16384 MiB".
+func (p property) difference(path string, s Step) string {
+	before, after := at(s.Old, path), at(s.New, path)
+	if !isPlain(before) || !isPlain(after) {
+		return p.label
+	}
+	words := fmt.Sprintf("%s %v → %v", p.label, before, after)
+	if p.unit != "" {
+		words += " " + p.unit
+	}
+	return words
+}
+
+// isPlain says that a value can be shown in a line.
+func isPlain(value any) bool {
+	switch value.(type) {
+	case string, float64, int, bool:
+		return true
+	default:
+		return false
+	}
+}
+
+// isSmaller says that a size would shrink.
+func isSmaller(path string, s Step) bool {
+	before, wasNumber := at(s.Old, path).(float64)
+	after, isNumber := at(s.New, path).(float64)
+	return wasNumber && isNumber && after < before
+}
+
+// undo is how the inventory takes a change back; empty when it cannot be told.
+func (p property) undo(path string, s Step) string {
+	before := at(s.Old, path)
+	if p.key == "" || !isPlain(before) {
+		return ""
+	}
+	return fmt.Sprintf("set %s back to %v", p.key, before)
+}

@@ -1,0 +1,165 @@
+package risk
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+// Ranks of findings: the order in which they are told.
+const (
+	rankControlPlane = iota + 1
+	rankWorker
+	rankRest
+)
+
+// rule judges the steps that it fits.
+type rule struct {
+	// name of the rule, for its test.
+	name string
+	fits func(Step, topology) bool
+	// finding may be nil: there is nothing to say.
+	finding func(Step, topology) *Finding
+}
+
+// rules is the table: the first that fits a step judges it.
+var rules = []rule{
+	{"a node's machine is made", machineOfNode(apitype.OpCreate), nodeCreated},
+	{"a node's machine is changed", machineOfNode(apitype.OpUpdate), nodeChanged},
+	{"a node's machine is replaced", machineOfNode(apitype.OpReplace), nodeReplaced},
+	{"a node's machine is deleted", machineOfNode(apitype.OpDelete), nodeDeleted},
+	{"a template is replaced or deleted", of(typeVM, apitype.OpReplace, apitype.OpDelete), templateGoes},
+	{"a machine configuration is changed", of(typeConfiguration, apitype.OpUpdate), configurationChanged},
+	{"machine secrets are changed", of(typeSecrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
+	{"etcd is bootstrapped anew", of(typeBootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
+	{"the contract is changed", contractChanges, contractChanged},
+	{"part of a node", partOfNode, nothing},
+	{"a component, a provider or a command", internal, nothing},
+	{"anything else", func(Step, topology) bool { return true }, otherChanged},
+}
+
+func of(kind tokens.Type, ops ...apitype.OpType) func(Step, topology) bool {
+	return func(s Step, _ topology) bool { return s.URN.Type() == kind && slices.Contains(ops, s.Op) }
+}
+
+func machineOfNode(op apitype.OpType) func(Step, topology) bool {
+	return func(s Step, t topology) bool { return s.URN.Type() == typeVM && s.Op == op && t.nodes[s.Parent] != nil }
+}
+
+// partOfNode is what is made, made anew or deleted with its machine.
+func partOfNode(s Step, t topology) bool { return t.nodes[s.Parent] != nil && s.Op != apitype.OpUpdate }
+
+// internal is what means nothing outside of the state.
+func internal(s Step, _ topology) bool {
+	kind := s.URN.Type()
+	return kind.Package() == "em-infra" || kind.Package() == "pulumi" || kind == typeCommand
+}
+
+func contractChanges(s Step, _ topology) bool {
+	return s.URN.Type() == typeCluster && s.Op == apitype.OpUpdate && text(s.Old, "contract") != "" && text(s.Old, "contract") != text(s.New, "contract")
+}
+
+func nothing(Step, topology) *Finding { return nil }
+
+func rankOf(n *node) int {
+	if n.controlPlane {
+		return rankControlPlane
+	}
+	return rankWorker
+}
+
+func nodeCreated(s Step, t topology) *Finding {
+	n := t.nodes[s.Parent]
+	what := fmt.Sprintf("VM %v on %v", at(s.New, "vmId"), at(s.New, "nodeName"))
+	if address := text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
+		address, _, _ = strings.Cut(address, "/")
+		what += ", " + address
+	}
+	return &Finding{Kind: Create, Subject: n.name, What: []string{what}, rank: rankOf(n)}
+}
+
+func nodeChanged(s Step, t topology) *Finding {
+	n := t.nodes[s.Parent]
+	f := &Finding{Kind: Change, Subject: n.name, rank: rankOf(n)}
+	for _, path := range s.Changed {
+		if computed.MatchString(path) {
+			continue
+		}
+		p := propertyAt(path)
+		words := p.difference(path, s)
+		if p.shrinks && isSmaller(path, s) {
+			f.Kind = Impossible
+			words += " cannot shrink: Proxmox VE only grows disks"
+			f.Undo = append(f.Undo, p.undo(path, s))
+		}
+		f.Kind = max(f.Kind, min(p.effect, Reboot))
+		if !slices.Contains(f.What, words) {
+			f.What = append(f.What, words)
+		}
+	}
+	if f.Kind == Reboot {
+		f.Means = []string{rebootMeans(n, t)}
+	}
+	return f
+}
+
+func rebootMeans(n *node, t topology) string {
+	others := len(t.controlPlanes()) - 1
+	switch {
+	case !n.controlPlane:
+		return fmt.Sprintf("its pods move, about %d min", rebootMinutes)
+	case others == 0:
+		return fmt.Sprintf("the Kubernetes API is away for about %d min: this is the only control plane", rebootMinutes)
+	default:
+		return fmt.Sprintf("etcd and the Kubernetes API go on with the other %d, about %d min", others, rebootMinutes)
+	}
+}
+
+func nodeReplaced(s Step, t topology) *Finding {
+	n := t.nodes[s.Parent]
+	f := &Finding{Kind: Replace, Subject: n.name, rank: rankOf(n)}
+	for _, path := range s.Changed {
+		if p := propertyAt(path); p.effect == Replace && !computed.MatchString(path) {
+			f.What = append(f.What, p.difference(path, s))
+			f.Undo = append(f.Undo, p.undo(path, s))
+		}
+	}
+	f.What = append(f.What, "the VM is deleted and made anew")
+	f.goes(n, s, t, FlagReplace)
+	return f
+}
+
+func nodeDeleted(s Step, t topology) *Finding {
+	n := t.nodes[s.Parent]
+	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", at(s.Old, "vmId"), at(s.Old, "nodeName"))}}
+	if n.controlPlane {
+		f.Undo = []string{"put " + n.name + " back into nodes.yaml"}
+	}
+	f.goes(n, s, t, FlagDelete)
+	return f
+}
+
+// goes says what is lost with a machine.
+func (f *Finding) goes(n *node, s Step, t topology, flag string) {
+	if data := len(list(s.Old, "disks")) - 1; data > 0 {
+		f.Means = append(f.Means, fmt.Sprintf("what is on its data disks (%d) is lost", data))
+	}
+	if !n.controlPlane {
+		f.Means = append(f.Means, "its pods move")
+		return
+	}
+	f.Needs = append(f.Needs, Permission{Flag: flag, Subject: n.name})
+	f.Means = append(f.Means, "its etcd data is deleted")
+	if len(t.controlPlanes()) == 1 {
+		f.Means = append(f.Means, "this is the only control plane: the cluster is lost")
+	}
+}
+
+// list is a property that is a list.
+func list(properties map[string]any, path string) []any {
+	value, _ := at(properties, path).([]any)
+	return value
+}

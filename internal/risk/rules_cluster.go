@@ -1,0 +1,78 @@
+package risk
+
+import (
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+// labels are what things are called that are no node.
+var labels = map[tokens.Type]string{
+	typeVM:                                   "template",
+	typeSecrets:                              "machine secrets",
+	typeBootstrap:                            "etcd bootstrap",
+	"talos:cluster/kubeconfig:Kubeconfig":    "kubeconfig",
+	"talos:imageFactory/schematic:Schematic": "image schematic",
+	"proxmoxve:Download/file:File":           "Talos ISO",
+	"proxmoxve:Hardware/mapping/pci:Pci":     "PCI mapping",
+	"proxmoxve:Permission/pool:Pool":         "resource pool",
+}
+
+func labelOf(s Step) string {
+	kind := s.URN.Type()
+	if label, known := labels[kind]; known {
+		return label
+	}
+	return string(kind.Name())
+}
+
+func templateGoes(s Step, _ topology) *Finding {
+	f := otherChanged(s, topology{})
+	f.Means = []string{"nodes that were cloned from it do not notice"}
+	return f
+}
+
+func configurationChanged(s Step, t topology) *Finding {
+	f := &Finding{Kind: Change, Subject: s.URN.Name(), What: []string{"its machine configuration, applied in place; Talos reboots where it must"}, rank: rankRest}
+	if n := t.nodes[s.Parent]; n != nil {
+		f.Subject, f.rank = n.name, rankOf(n)
+	}
+	return f
+}
+
+func secretsChanged(s Step, _ topology) *Finding {
+	f := otherChanged(s, topology{})
+	f.Means = []string{"every certificate and key of the cluster becomes another: no node trusts what is there now, and the cluster is lost"}
+	f.Needs = []Permission{{Flag: FlagChange, Subject: SubjectSecrets}}
+	return f
+}
+
+func bootstrappedAnew(s Step, _ topology) *Finding {
+	f := otherChanged(s, topology{})
+	f.Means = []string{"etcd would begin anew beside the one that holds the cluster's state"}
+	f.Needs = []Permission{{Flag: FlagChange, Subject: SubjectSecrets}}
+	return f
+}
+
+func contractChanged(s Step, _ topology) *Finding {
+	before, after := text(s.Old, "contract"), text(s.New, "contract")
+	return &Finding{
+		Kind: Change, Subject: s.URN.Name(), rank: rankRest,
+		What:  []string{"contract " + before + " → " + after},
+		Means: []string{"every machine configuration is made by other rules, among them what disks are encrypted with: nodes may not come back from their next reboot"},
+		Needs: []Permission{{Flag: FlagChange, Subject: SubjectContract}},
+		Undo:  []string{"set talos.contract back to " + before},
+	}
+}
+
+// kinds of the operations on what is no node.
+var kinds = map[apitype.OpType]Kind{apitype.OpCreate: Create, apitype.OpUpdate: Change, apitype.OpReplace: Replace, apitype.OpDelete: Delete}
+
+func otherChanged(s Step, _ topology) *Finding {
+	what := labelOf(s)
+	if s.Op == apitype.OpUpdate {
+		what += ": " + strings.Join(s.Changed, ", ")
+	}
+	return &Finding{Kind: kinds[s.Op], Subject: s.URN.Name(), What: []string{what}, rank: rankRest}
+}

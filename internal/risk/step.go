@@ -1,0 +1,115 @@
+package risk
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+// Types that rules are about.
+const (
+	typeNode          tokens.Type = "em-infra:index:TalosNode"
+	typeCluster       tokens.Type = "em-infra:index:TalosCluster"
+	typeVM            tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	typeConfiguration tokens.Type = "talos:machine/configurationApply:ConfigurationApply"
+	typeSecrets       tokens.Type = "talos:machine/secrets:Secrets"
+	typeBootstrap     tokens.Type = "talos:machine/bootstrap:Bootstrap"
+	typeCommand       tokens.Type = "command:local:Command"
+)
+
+// Step is what the engine would do to one resource.
+type Step struct {
+	// Op is same, create, update, replace or delete.
+	Op apitype.OpType
+	// URN of the resource, and of its parent.
+	URN, Parent resource.URN
+	// Old are the inputs before, nil for what is created; New those after, nil for what is deleted.
+	Old, New map[string]any
+	// Changed are the paths of the properties that differ, sorted. Values of secrets are not seen.
+	Changed []string
+}
+
+// steps are the operations that count; a replacement is told once as such, and its halves besides.
+var steps = []apitype.OpType{apitype.OpSame, apitype.OpCreate, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete}
+
+// Steps are the steps in the events of a preview, in the order of their URNs: the engine's own order differs from one
+// preview to the next.
+func Steps(events []apitype.EngineEvent) []Step {
+	var found []Step
+	for _, event := range events {
+		if event.ResourcePreEvent == nil || !slices.Contains(steps, event.ResourcePreEvent.Metadata.Op) {
+			continue
+		}
+		found = append(found, stepOf(event.ResourcePreEvent.Metadata))
+	}
+	slices.SortStableFunc(found, func(a, b Step) int {
+		if a.URN != b.URN && a.URN < b.URN {
+			return -1
+		}
+		if a.URN == b.URN {
+			return 0
+		}
+		return 1
+	})
+	return found
+}
+
+func stepOf(m apitype.StepEventMetadata) Step {
+	s := Step{Op: m.Op, URN: resource.URN(m.URN), Changed: slices.Sorted(maps.Keys(m.DetailedDiff))}
+	if len(s.Changed) == 0 {
+		s.Changed = slices.Sorted(slices.Values(m.Diffs))
+	}
+	if m.Old != nil {
+		s.Parent, s.Old = resource.URN(m.Old.Parent), m.Old.Inputs
+	}
+	if m.New != nil {
+		s.Parent, s.New = resource.URN(m.New.Parent), m.New.Inputs
+	}
+	if m.Op == apitype.OpCreate {
+		s.Old = nil
+	}
+	if m.Op == apitype.OpDelete {
+		s.New = nil
+	}
+	return s
+}
+
+// present are the inputs as they will be, or as they were for what goes.
+func (s Step) present() map[string]any {
+	if s.New != nil {
+		return s.New
+	}
+	return s.Old
+}
+
+// at is the value of a property; nil where there is none.
+func at(properties map[string]any, path string) any {
+	parsed, err := resource.ParsePropertyPath(path)
+	if err != nil {
+		return nil
+	}
+	var value any = properties
+	for _, key := range parsed {
+		switch k := key.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[k]
+		case int:
+			list, _ := value.([]any)
+			if k >= len(list) {
+				return nil
+			}
+			value = list[k]
+		}
+	}
+	return value
+}
+
+// text is a property that is a text.
+func text(properties map[string]any, path string) string {
+	value, _ := at(properties, path).(string)
+	return value
+}

@@ -1,0 +1,70 @@
+package risk
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// WriteText writes the assessment, one line for each fact.
+func (a Assessment) WriteText(out io.Writer) error {
+	width := 0
+	for _, f := range a.Findings {
+		width = max(width, utf8.RuneCountInString(f.Subject))
+	}
+	for _, f := range a.Findings {
+		padding := strings.Repeat(" ", width-utf8.RuneCountInString(f.Subject))
+		if _, err := fmt.Fprintf(out, " %-8s %s%s  %s\n", f.Kind, f.Subject, padding, strings.Join(f.What, "; ")); err != nil {
+			return err
+		}
+		for _, means := range f.Means {
+			if _, err := fmt.Fprintf(out, "          %s\n", means); err != nil {
+				return err
+			}
+		}
+	}
+	for _, note := range a.Notes {
+		if _, err := fmt.Fprintf(out, "%s\n", note); err != nil {
+			return err
+		}
+	}
+	if len(a.Findings)+len(a.Notes) == 0 {
+		_, err := fmt.Fprintln(out, "nothing would change")
+		return err
+	}
+	return nil
+}
+
+// Refusal is why a run stops that was given only these permissions, and what to do; empty when it may go on.
+func (a Assessment) Refusal(given []Permission) string {
+	var ways []string
+	if missing := a.Missing(given); len(missing) > 0 && !a.Impossible() {
+		var flags []string
+		for _, permission := range missing {
+			flags = append(flags, permission.String())
+		}
+		ways = append(ways, "say "+strings.Join(flags, " ")+" to go on")
+	} else if len(missing) == 0 && !a.Impossible() {
+		return ""
+	}
+	for _, f := range a.Findings {
+		if f.Kind != Impossible && len(f.Needs) == 0 {
+			continue
+		}
+		for _, undo := range f.Undo {
+			if undo != "" {
+				ways = append(ways, undo+forSubject(undo, f.Subject))
+			}
+		}
+	}
+	return "refused: " + strings.Join(ways, ", or ")
+}
+
+// forSubject names whose edit it is, unless the edit does.
+func forSubject(undo, subject string) string {
+	if strings.Contains(undo, subject) || strings.HasPrefix(undo, "set talos.") {
+		return ""
+	}
+	return " for " + subject
+}
