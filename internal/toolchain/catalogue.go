@@ -75,6 +75,15 @@ func catalogue() []spec {
 			cold:       10 * time.Second, moduleCache: 5 * mebibyte, buildCache: 20 * mebibyte, bin: 30 * mebibyte,
 		},
 		{
+			name: "kubernetes", kind: Plugin, sdk: "github.com/pulumi/pulumi-kubernetes/sdk/v4",
+			module: "tools/standin/kubernetes", main: "./plugin",
+			sources: []string{
+				"go.mod", "go.sum", "cluster", "difference", "object", "operation", "plugin", "properties", "provider", "release",
+			},
+			versionVar: "main.version",
+			cold:       90 * time.Second, moduleCache: 350 * mebibyte, buildCache: 520 * mebibyte, bin: 70 * mebibyte,
+		},
+		{
 			name: "controlplane", kind: Lab,
 			module: "tools/controlplane", main: ".",
 			sources:    []string{"go.mod", "go.sum", "main.go"},

@@ -75,14 +75,14 @@ func TestPartsOfKubernetesMoveTogether(t *testing.T) {
 func TestSourcesAreAllThatABuildReads(t *testing.T) {
 	t.Parallel()
 	for _, tool := range toolchain.Catalogue() {
-		if tool.Module != "tools" {
+		if tool.Kind != toolchain.Plugin {
 			continue
 		}
 		t.Run(tool.Name, func(t *testing.T) {
 			t.Parallel()
 			ours := []string{strings.TrimPrefix(tool.Main, "./")}
 			for at := 0; at < len(ours); at++ {
-				ours = append(ours, ourImports(t, filepath.Join(root, tool.Module, ours[at]))...)
+				ours = append(ours, ourImports(t, tool.Module, ours[at])...)
 			}
 			require.Greater(t, len(ours), 1, "a main with nothing behind it")
 			for _, name := range ours {
@@ -94,10 +94,10 @@ func TestSourcesAreAllThatABuildReads(t *testing.T) {
 	}
 }
 
-// ourImports lists the packages of the module tools that a package imports, by folder.
-func ourImports(t *testing.T, dir string) []string {
+// ourImports lists the packages of a module that one of its packages imports, by folder.
+func ourImports(t *testing.T, module, dir string) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := filepath.Glob(filepath.Join(root, module, dir, "*.go"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files, dir)
 	var ours []string
@@ -109,7 +109,7 @@ func ourImports(t *testing.T, dir string) []string {
 		require.NoError(t, err)
 		for _, spec := range file.Imports {
 			path := strings.Trim(spec.Path.Value, `"`)
-			if folder, ok := strings.CutPrefix(path, "github.com/em-infra/em-infra/tools/"); ok {
+			if folder, ok := strings.CutPrefix(path, "github.com/em-infra/em-infra/"+module+"/"); ok {
 				ours = append(ours, folder)
 			}
 		}

@@ -133,8 +133,8 @@ func TestNoSpaceIsSeenBeforeTheBuild(t *testing.T) {
 	machine.Environ = func() []string { return append(os.Environ(), "GOCACHE="+cache, "GOMODCACHE="+cache) }
 	_, err := toolchain.Install(t.Context(), opts.With(machine))
 	require.ErrorIs(t, err, toolchain.ErrNoSpace)
-	require.EqualError(t, err, fmt.Sprintf("no space to build pulumi, proxmoxve, talos, command: the disk of %[1]s has "+
-		"900 MiB free, and 6.5 GiB are needed: free some (df -h %[1]s), or set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to "+
+	require.EqualError(t, err, fmt.Sprintf("no space to build pulumi, proxmoxve, talos, command, kubernetes: the disk of %[1]s "+
+		"has 900 MiB free, and 7.5 GiB are needed: free some (df -h %[1]s), or set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to "+
 		"folders on another disk", opts.CacheDir))
 	require.NoDirExists(t, cache)
 }

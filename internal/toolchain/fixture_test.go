@@ -29,6 +29,7 @@ go 1.26
 require (
 	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1
 	github.com/pulumi/pulumi-command/sdk v1.2.1
+	github.com/pulumi/pulumi-kubernetes/sdk/v4 v4.30.0
 	github.com/pulumi/pulumi/sdk/v3 v3.254.0
 	github.com/pulumiverse/pulumi-talos/sdk v0.7.1
 )
@@ -58,13 +59,23 @@ replace (
 	github.com/siderolabs/terraform-provider-talos => ./talos
 )
 `,
-	"tools/go.sum":                          "",
-	"tools/proxmox/go.mod":                  "module github.com/bpg/terraform-provider-proxmox\n",
-	"tools/talos/go.mod":                    "module github.com/siderolabs/terraform-provider-talos\n",
-	"tools/bridge/packageschema/x.go":       "package packageschema\n",
-	"tools/bridge/proxmoxve/plugin/main.go": sayVersion,
-	"tools/bridge/talos/plugin/main.go":     sayVersion,
-	"tools/standin/command/plugin/main.go":  sayVersion,
+	"tools/go.sum":                             "",
+	"tools/proxmox/go.mod":                     "module github.com/bpg/terraform-provider-proxmox\n",
+	"tools/talos/go.mod":                       "module github.com/siderolabs/terraform-provider-talos\n",
+	"tools/bridge/packageschema/x.go":          "package packageschema\n",
+	"tools/bridge/proxmoxve/plugin/main.go":    sayVersion,
+	"tools/bridge/talos/plugin/main.go":        sayVersion,
+	"tools/standin/command/plugin/main.go":     sayVersion,
+	"tools/standin/kubernetes/go.mod":          "module github.com/em-infra/em-infra/tools/standin/kubernetes\n\ngo 1.26\n",
+	"tools/standin/kubernetes/go.sum":          "",
+	"tools/standin/kubernetes/plugin/main.go":  sayVersion,
+	"tools/standin/kubernetes/cluster/x.go":    "package cluster\n",
+	"tools/standin/kubernetes/difference/x.go": "package difference\n",
+	"tools/standin/kubernetes/object/x.go":     "package object\n",
+	"tools/standin/kubernetes/operation/x.go":  "package operation\n",
+	"tools/standin/kubernetes/properties/x.go": "package properties\n",
+	"tools/standin/kubernetes/provider/x.go":   "package provider\n",
+	"tools/standin/kubernetes/release/x.go":    "package release\n",
 	"tools/controlplane/go.mod": `module github.com/em-infra/em-infra/tools/controlplane
 
 go 1.26

@@ -45,15 +45,17 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 			toolchain.Plugin, toolchain.Built, "0.7.1\n",
 		},
 		{"command", "v1.2.1", "", toolchain.Plugin, toolchain.StandIn, "1.2.1\n"},
+		{"kubernetes", "v4.30.0", "", toolchain.Plugin, toolchain.StandIn, "4.30.0\n"},
 	}, got)
 	require.Equal(t, "api.github.com cannot be reached: no network here", first.Tools[1].Reason)
 	require.Equal(t, []string{
 		"official plugins cannot be had from api.github.com (no network here), get.pulumi.com (no network here)",
-		"4 of the tools are built from Go modules: up to 9 min on two cores, once; they stay in " + opts.CacheDir,
-		"building pulumi v3.254.0 (1 of 4)", "pulumi v3.254.0: built (1 of 4",
-		"building proxmoxve v6.18.1 (2 of 4)", "proxmoxve v6.18.1: built (2 of 4",
-		"building talos v0.7.1 (3 of 4)", "talos v0.7.1: built (3 of 4",
-		"building command v1.2.1 (4 of 4)", "command v1.2.1: built (4 of 4",
+		"5 of the tools are built from Go modules: up to 10 min on two cores, once; they stay in " + opts.CacheDir,
+		"building pulumi v3.254.0 (1 of 5)", "pulumi v3.254.0: built (1 of 5",
+		"building proxmoxve v6.18.1 (2 of 5)", "proxmoxve v6.18.1: built (2 of 5",
+		"building talos v0.7.1 (3 of 5)", "talos v0.7.1: built (3 of 5",
+		"building command v1.2.1 (4 of 5)", "command v1.2.1: built (4 of 5",
+		"building kubernetes v4.30.0 (5 of 5)", "kubernetes v4.30.0: built (5 of 5",
 	}, progress.lines())
 
 	progress = &log{}
@@ -73,7 +75,7 @@ func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {
 	opts := checkout(t)
 	opts.Rehearsal = true
 	installed := install(t, opts)
-	require.Len(t, installed.Tools, 6)
+	require.Len(t, installed.Tools, 7)
 	for _, wanted := range []struct{ name, version, from string }{
 		{"controlplane", "v1.35.4", "k8s.io/kubernetes v1.35.4"},
 		{"kwok", "v0.8.0", "sigs.k8s.io/kwok v0.8.0"},
@@ -88,10 +90,10 @@ func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {
 	require.NoError(t, installed.Populate(home))
 	found, err := filepath.Glob(filepath.Join(home, "plugins", "*"))
 	require.NoError(t, err)
-	require.Len(t, found, 3, "what the lab runs is no plugin")
+	require.Len(t, found, 4, "what the lab runs is no plugin")
 
 	opts.Rehearsal = false
-	require.Len(t, install(t, opts).Tools, 4)
+	require.Len(t, install(t, opts).Tools, 5)
 	opts.Names = []string{"kwok"}
 	require.Len(t, install(t, opts).Tools, 1, "by its name")
 }
@@ -222,6 +224,7 @@ func TestListGetsNothing(t *testing.T) {
 			From: "github.com/siderolabs/terraform-provider-talos v0.8.0",
 		},
 		{Name: "command", Kind: toolchain.Plugin, Version: "v1.2.1", Origin: toolchain.StandIn},
+		{Name: "kubernetes", Kind: toolchain.Plugin, Version: "v4.30.0", Origin: toolchain.StandIn},
 	}, tools)
 	require.NoDirExists(t, opts.CacheDir)
 }
@@ -278,11 +281,12 @@ func TestPopulate(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{
 			filepath.Join(home, "plugins/resource-command-v1.2.1/pulumi-resource-command"),
+			filepath.Join(home, "plugins/resource-kubernetes-v4.30.0/pulumi-resource-kubernetes"),
 			filepath.Join(home, "plugins/resource-proxmoxve-v6.18.1/pulumi-resource-proxmoxve"),
 			filepath.Join(home, "plugins/resource-talos-v0.7.1/pulumi-resource-talos"),
 		}, found)
 		require.NoFileExists(t, filepath.Join(home, "plugins", "resource-talos-v0.7.1.partial"))
-		for i, name := range []string{"command", "proxmoxve", "talos"} {
+		for i, name := range []string{"command", "kubernetes", "proxmoxve", "talos"} {
 			there, err := os.Stat(found[i])
 			require.NoError(t, err)
 			cached, err := os.Stat(tool(t, installed, name).Path)

@@ -46,9 +46,10 @@ func TestOfficialToolsAreUsed(t *testing.T) {
 	opts.Progress = progress
 	installed := install(t, opts)
 	require.Equal(t, []string{
-		"installing proxmoxve v6.18.1 (1 of 3)", "proxmoxve v6.18.1: installed (1 of 3",
-		"installing talos v0.7.1 (2 of 3)", "talos v0.7.1: installed (2 of 3",
-		"installing command v1.2.1 (3 of 3)", "command v1.2.1: installed (3 of 3",
+		"installing proxmoxve v6.18.1 (1 of 4)", "proxmoxve v6.18.1: installed (1 of 4",
+		"installing talos v0.7.1 (2 of 4)", "talos v0.7.1: installed (2 of 4",
+		"installing command v1.2.1 (3 of 4)", "command v1.2.1: installed (3 of 4",
+		"installing kubernetes v4.30.0 (4 of 4)", "kubernetes v4.30.0: installed (4 of 4",
 	}, progress.lines())
 
 	cli, ok := installed.CLI()
@@ -75,7 +76,8 @@ func TestOfficialToolsAreUsed(t *testing.T) {
 		"plugin install resource proxmoxve v6.18.1 --non-interactive "+
 		"--server github://api.github.com/muhlba91/pulumi-proxmoxve\n"+
 		"plugin install resource talos v0.7.1 --non-interactive --server github://api.github.com/pulumiverse\n"+
-		"plugin install resource command v1.2.1 --non-interactive\n", string(text), "all is asked once")
+		"plugin install resource command v1.2.1 --non-interactive\n"+
+		"plugin install resource kubernetes v4.30.0 --non-interactive\n", string(text), "all is asked once")
 }
 
 func TestPluginThatCannotBeInstalledIsBuilt(t *testing.T) {

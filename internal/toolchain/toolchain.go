@@ -3,7 +3,7 @@
 //
 // The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached.
 // What cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and
-// command as a stand-in of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
+// command and kubernetes as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
 // version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
 package toolchain
 

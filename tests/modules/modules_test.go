@@ -6,24 +6,47 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
 const root = "../.."
 
-// TestTools runs the tests of the plugins and stand-ins, with the flags of their build, so that what the tool chain has
-// compiled is not compiled again.
+// TestTools runs the tests of the plugins and stand-ins.
 func TestTools(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("compiles the plugins")
 	}
+	testModule(t, "tools")
+}
+
+// TestStandInForKubernetes runs it against a real API server and by a real engine, which come from the tool chain.
+func TestStandInForKubernetes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles the stand-in, and the tools that its tests need")
+	}
+	installed, err := toolchain.Install(t.Context(), toolchain.Options{
+		Names: []string{"pulumi", "controlplane"}, Progress: os.Stderr,
+	})
+	require.NoError(t, err)
+	testModule(t, "tools/standin/kubernetes",
+		"EM_INFRA_TEST_PULUMI="+installed.Tools[0].Root(), "EM_INFRA_TEST_CONTROLPLANE="+installed.Tools[1].Path)
+}
+
+// testModule runs a module's tests with the flags of its build, so that what the tool chain has compiled is not compiled
+// again.
+func testModule(t *testing.T, module string, environ ...string) {
+	t.Helper()
 	test := exec.Command("go", "test", "-trimpath", "./...")
-	test.Dir = filepath.Join(root, "tools")
-	test.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly")
+	test.Dir = filepath.Join(root, module)
+	test.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}, environ)
 	output, err := test.CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	t.Logf("%s", output)
