@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -188,4 +189,24 @@ func TestReleaseOfALab(t *testing.T) {
 	require.EqualError(t, lab.Serve(t.Context(), o), made.Bears(schema.Release84).Error())
 	o.Dir, o.Release = labDir(t), "7.4"
 	require.EqualError(t, lab.Serve(t.Context(), o), "proxmox ve 7.4 is not emulated: choose one of 8.4, 9.1")
+}
+
+// TestFaultsAreKnown holds that each can be asked for by one name only, and that where it is known from can be looked up.
+func TestFaultsAreKnown(t *testing.T) {
+	t.Parallel()
+	failures, err := os.ReadFile("../../docs/failures.md")
+	require.NoError(t, err)
+	numbered, source := regexp.MustCompile(`^F\d+$`), regexp.MustCompile(`\.(pm|go)$|^talos `)
+	seen := map[string]bool{}
+	for _, kind := range lab.FaultKinds() {
+		require.Regexp(t, `^[a-z]+(-[a-z]+)+$|^[a-z]+$`, kind.Name)
+		require.False(t, seen[kind.Name], "%s twice", kind.Name)
+		seen[kind.Name] = true
+		require.NotEmpty(t, kind.About)
+		if numbered.MatchString(kind.Source) {
+			require.Regexp(t, `(?m)^\| (F\d+, )?`+kind.Source+`(, F\d+)? \|`, string(failures), kind.Name)
+			continue
+		}
+		require.Regexp(t, source, kind.Source, kind.Name)
+	}
 }

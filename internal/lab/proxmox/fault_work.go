@@ -86,7 +86,7 @@ var workFaults = []faultKind{
 		},
 	},
 	{
-		Kind: fault.Kind{Name: "slow-reload", About: "a reload of the network takes twelve seconds", Source: "ifupdown2"},
+		Kind: fault.Kind{Name: "slow-reload", About: "a reload of the network takes twelve seconds", Source: "pve-manager API2/Network.pm"},
 		step: StepReload, wait: 12*time.Second - pace.NetworkReload,
 	},
 }

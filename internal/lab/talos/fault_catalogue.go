@@ -109,12 +109,13 @@ var clusterFaults = []faultRow{
 	},
 	{
 		Kind: fault.Kind{
-			Name: FaultAPIServerLate, About: "a control plane's kube-apiserver starts two minutes after its etcd", Source: "F31",
+			Name: FaultAPIServerLate, About: "a control plane's kube-apiserver starts two minutes after its etcd",
+			Source: "talos control_plane_static_pod.go",
 		},
 		point: string(StepStaticPods), effect: Effect{Late: 2 * time.Minute},
 	},
 	{
-		Kind:   fault.Kind{Name: FaultAPIUnavailable, About: "every call of a node's Talos API fails", Source: "F8"},
+		Kind:   fault.Kind{Name: FaultAPIUnavailable, About: "every call of a node's Talos API fails", Source: "F7"},
 		effect: Effect{Err: status.Error(codes.Unavailable, "the node does not answer")},
 	},
 }
