@@ -53,6 +53,21 @@ func NewGpuWorker(ctx *pulumi.Context, name string, args *GpuWorkerArgs, opts ..
 	return g, ctx.RegisterResourceOutputs(g, pulumi.Map{"installerImage": g.InstallerImage})
 }
 
+// newNode makes a node as what it is: one with GPUs is a GpuWorker. A machine that gets its first GPU, or loses its last,
+// stays the machine that it was.
+func (c *TalosCluster) newNode(ctx *pulumi.Context, name string, args TalosNodeArgs, options pulumi.ResourceOption) (*TalosNode, error) {
+	if len(args.Machine.GPUs) == 0 {
+		worker := pulumi.CreateURN(pulumi.String(name), pulumi.String(typeGPUWorker), c.URN().ToStringOutput(), pulumi.String(ctx.Project()), pulumi.String(ctx.Stack()))
+		return NewTalosNode(ctx, name, &args, options, pulumi.Aliases([]pulumi.Alias{{ParentURN: worker}}))
+	}
+	args.formerParent = c
+	worker, err := NewGpuWorker(ctx, name, &GpuWorkerArgs{Node: args}, options)
+	if err != nil {
+		return nil, err
+	}
+	return worker.Node, nil
+}
+
 // build is what makes a worker one with GPUs: mappings, an image with the driver, a configuration that loads it.
 func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (err error) {
 	if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
@@ -70,7 +85,11 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	for _, made := range g.Mappings {
 		a.Node.mappings = append(a.Node.mappings, made)
 	}
-	g.Node, err = NewTalosNode(ctx, name, &a.Node, pulumi.Parent(g))
+	options := []pulumi.ResourceOption{pulumi.Parent(g)}
+	if former := a.Node.formerParent; former != nil {
+		options = append(options, pulumi.Aliases([]pulumi.Alias{{Parent: former}}))
+	}
+	g.Node, err = NewTalosNode(ctx, name, &a.Node, options...)
 	return err
 }
 

@@ -201,3 +201,18 @@ GPUs[1].Device.IOMMUGroup: give the number of the group, 0 or more`,
 		})
 	}
 }
+
+func TestAMachineThatGetsOrLosesItsGPUsStaysTheMachine(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(gpuCluster))
+	require.NoError(t, err)
+	former := func(node string) string {
+		aliases := r.Named(t, "em-infra:index:TalosNode", node).RegisterRPC.GetAliases()
+		require.Len(t, aliases, 1)
+		return aliases[0].GetSpec().GetParentUrn()
+	}
+	const cluster = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster"
+	require.Equal(t, cluster+"::k3s-dev", former("k3s-dev-gpu-1"), "before it had GPUs it was the cluster's own")
+	require.Equal(t, cluster+"$em-infra:index:GpuWorker::k3s-dev-control-1", former("k3s-dev-control-1"), "it may have had GPUs")
+}

@@ -97,7 +97,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	if err != nil {
 		return err
 	}
-	node, err := newNode(ctx, nodeName(name, m.Name), TalosNodeArgs{
+	node, err := c.newNode(ctx, nodeName(name, m.Name), TalosNodeArgs{
 		Machine:              m,
 		Network:              a.Network,
 		Pool:                 a.Pool,
@@ -111,18 +111,6 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	}
 	c.Nodes = append(c.Nodes, node)
 	return nil
-}
-
-// newNode makes a node as what it is: one with GPUs is a GpuWorker.
-func newNode(ctx *pulumi.Context, name string, args TalosNodeArgs, options pulumi.ResourceOption) (*TalosNode, error) {
-	if len(args.Machine.GPUs) == 0 {
-		return NewTalosNode(ctx, name, &args, options)
-	}
-	worker, err := NewGpuWorker(ctx, name, &GpuWorkerArgs{Node: args}, options)
-	if err != nil {
-		return nil, err
-	}
-	return worker.Node, nil
 }
 
 // bootstrapOn gives no timeouts, although two minutes would do now that the node answers and AlreadyExists would be told

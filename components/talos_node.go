@@ -51,6 +51,8 @@ type TalosNodeArgs struct {
 
 	// mappings are made before the machine that takes devices from them.
 	mappings []pulumi.Resource
+	// formerParent is whose child the node was before it had GPUs.
+	formerParent pulumi.Resource
 }
 
 // NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.

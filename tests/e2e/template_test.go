@@ -48,6 +48,17 @@ nodes:
 	require.Len(t, moved.ISOs, len(born.ISOs)+1, "the ISO that the nodes' drives name stays (F16)")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
+	// The worker loses its GPU and stays the machine that it is.
+	r.edit("nodes.yaml", "role: gpu-worker", "role: worker")
+	r.edit("nodes.yaml", `    gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]`+"\n", "")
+	seen = len(r.calls())
+	output = r.mustRun(0, "up", "--lab", "--yes")
+	touched := writes(r.calls()[seen:])
+	require.Contains(t, touched, "DELETE /cluster/mapping/pci/k3s-dev-gpu-1-gpu0")
+	require.Contains(t, touched, "PUT /nodes/vmhost/qemu/103/config")
+	require.NotContains(t, strings.Join(touched, "\n"), "clone", output)
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1")
+
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.hostFiles().VMs)
 	require.Empty(t, r.pools(), "the pool was made here")
