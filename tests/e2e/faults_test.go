@@ -1,0 +1,55 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/control"
+)
+
+// struck is how often each fault that is set on the rehearsal's lab has struck.
+func (r *rehearsal) struck() map[string]int {
+	r.t.Helper()
+	list, err := control.NewClient(r.dir()).Faults(r.t.Context())
+	require.NoError(r.t, err)
+	struck := map[string]int{}
+	for _, f := range list {
+		struck[f.Name] += f.Struck
+	}
+	return struck
+}
+
+// TestE2EOnABadDay: a host on which locks time out, what is done shows late and workers do not start, and nodes that are
+// slow to answer, are what the provider and the program bear by themselves. It is a Proxmox VE 9.1.
+func TestE2EOnABadDay(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-bad-day")
+	r.mustRun(0, "lab", "start", "--pve", "9.1", "--seed", "bad day")
+	for _, fault := range [][]string{
+		{"config-lock-timeout", "--times", "1"},                              // the provider tries again on "got timeout"
+		{"storage-lock-timeout", "--vm", "k3s-dev-worker-1", "--times", "1"}, // clone.retries
+		{"no-worker", "--endpoint", "/nodes/{node}/qemu/{vmid}/status/start", "--times", "1"},
+		{"lock-lingers"},
+		{"status-lags"},
+		{"time-not-in-sync", "--times", "1"},
+		{"talos-api-unavailable", "--endpoint", "/machine.MachineService/ApplyConfiguration", "--times", "1"},
+	} {
+		r.mustRun(0, append([]string{"lab", "fault", "set"}, fault...)...)
+	}
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	for name, struck := range r.struck() {
+		require.NotZero(t, struck, "%s did not strike", name)
+	}
+	require.Len(t, r.struck(), 7)
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "lab", "fault", "clear")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+
+	d, err := lab.ReadDescription(r.dir())
+	require.NoError(t, err)
+	require.Equal(t, "9.1", string(d.Release))
+	require.Equal(t, "bad day", d.Seed)
+}
