@@ -44,7 +44,7 @@ func TestStandInForKubernetes(t *testing.T) {
 // again.
 func testModule(t *testing.T, module string, environ ...string) {
 	t.Helper()
-	test := exec.Command("go", "test", "-trimpath", "./...")
+	test := exec.Command("go", "test", "-trimpath", "-timeout", "60m", "./...")
 	test.Dir = filepath.Join(root, module)
 	test.Env = slices.Concat(os.Environ(), []string{"CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly"}, environ)
 	output, err := test.CombinedOutput()

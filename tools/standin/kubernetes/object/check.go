@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -90,22 +91,17 @@ func notInSchema(kind schema.GroupVersionKind, inputs *unstructured.Unstructured
 
 // name gives an object without a name that of before if Pulumi made it up, else a new one.
 func name(request operation.Check, old, inputs *unstructured.Unstructured) error {
-	if metadata, ok := inputs.Object["metadata"]; !ok {
-		inputs.Object["metadata"] = map[string]any{}
-	} else if properties.Unknown(map[string]any{"": metadata}) && isUnknownName(metadata) {
-		return nil
-	}
-	if inputs.GetName() != "" {
+	if isNamed(inputs) {
 		return nil
 	}
 	made := request.Naming.Proposed
 	switch {
-	case len(old.Object) > 0 && isSet(old, autonamed):
-		made = old.GetName()
-	case len(old.Object) > 0:
+	case len(old.Object) > 0 && !isSet(old, autonamed):
 		return nil
+	case len(old.Object) > 0:
+		made = old.GetName()
 	case request.Naming.Disabled:
-		return fmt.Errorf("autonaming is disabled, resource requires the .metadata.name field to be set")
+		return errors.New("autonaming is disabled, resource requires the .metadata.name field to be set")
 	case made == "":
 		var err error
 		if made, err = resource.NewUniqueName(request.Naming.Seed, request.URN.Name()+"-", 0, 0, nil); err != nil {
@@ -117,10 +113,13 @@ func name(request operation.Check, old, inputs *unstructured.Unstructured) error
 	return nil
 }
 
-// isUnknownName says whether there is a name that is not known yet.
-func isUnknownName(metadata any) bool {
-	fields, ok := metadata.(map[string]any)
-	return !ok || properties.Unknown(map[string]any{"": fields["name"]})
+// isNamed says whether an object has a name, which may not be known yet.
+func isNamed(inputs *unstructured.Unstructured) bool {
+	metadata, ok := inputs.Object["metadata"].(map[string]any)
+	if !ok {
+		return properties.Unknown(inputs.Object["metadata"])
+	}
+	return inputs.GetName() != "" || properties.Unknown(metadata["name"])
 }
 
 // setNamespace gives an object the connection's namespace when it can have one and names none.

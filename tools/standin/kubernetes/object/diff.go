@@ -10,7 +10,6 @@ import (
 
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/difference"
 	"github.com/em-infra/em-infra/tools/standin/kubernetes/operation"
-	"github.com/em-infra/em-infra/tools/standin/kubernetes/properties"
 )
 
 // Diff compares the new inputs with what the object was like when it was last seen, as far as the old inputs had a say
@@ -56,11 +55,6 @@ func (o *Objects) alignNamespaces(objects ...*unstructured.Unstructured) error {
 		}
 	}
 	return nil
-}
-
-func isNamed(inputs *unstructured.Unstructured) bool {
-	return inputs.GetName() != "" || isUnknownName(inputs.Object["metadata"]) &&
-		properties.Unknown(map[string]any{"": inputs.Object["metadata"]})
 }
 
 func ignored(path resource.PropertyPath, all []resource.PropertyPath) bool {

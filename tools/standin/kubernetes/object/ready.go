@@ -46,8 +46,11 @@ func (o *Objects) untilReady(
 			last.message = err.Error()
 			return false, nil // what cannot be asked now can be asked later
 		}
+		shown := last.message
 		live, last = now, judge(now)
-		o.log.Status(ctx, diag.Info, urn, last.message)
+		if last.message != shown {
+			o.log.Status(ctx, diag.Info, urn, last.message)
+		}
 		if last.failed {
 			return false, errors.New(last.message)
 		}

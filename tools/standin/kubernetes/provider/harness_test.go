@@ -125,7 +125,7 @@ func (h harness) failures(urn string, given resource.PropertyMap) []string {
 	return failures
 }
 
-// resources that a test made.
+// made is a resource that a test made.
 type made struct {
 	h      harness
 	urn    string
@@ -134,12 +134,15 @@ type made struct {
 	state  resource.PropertyMap
 }
 
+// patience in seconds for what has to come: a machine that is busy takes its time.
+const patience = 600
+
 // create checks and creates a resource.
 func (h harness) create(token, name string, given resource.PropertyMap) (*made, error) {
 	h.t.Helper()
 	m := &made{h: h, urn: urn(token, name)}
 	m.inputs = h.check(m.urn, given, nil)
-	response, err := h.Create(h.t.Context(), &pulumirpc.CreateRequest{Urn: m.urn, Properties: h.wire(m.inputs), Timeout: 60})
+	response, err := h.Create(h.t.Context(), &pulumirpc.CreateRequest{Urn: m.urn, Properties: h.wire(m.inputs), Timeout: patience})
 	if err != nil {
 		m.id, m.state = h.partial(err)
 		return m, err
@@ -188,7 +191,7 @@ func (m *made) update(given resource.PropertyMap) error {
 	m.h.t.Helper()
 	inputs := m.h.check(m.urn, given, m.inputs)
 	response, err := m.h.Update(m.h.t.Context(), &pulumirpc.UpdateRequest{
-		Urn: m.urn, Id: m.id, Olds: m.h.wire(m.state), News: m.h.wire(inputs), Timeout: 60,
+		Urn: m.urn, Id: m.id, Olds: m.h.wire(m.state), News: m.h.wire(inputs), Timeout: patience,
 	})
 	if err != nil {
 		if _, left := m.h.partial(err); left != nil {
@@ -217,7 +220,7 @@ func (m *made) refresh() bool {
 func (m *made) delete() error {
 	m.h.t.Helper()
 	_, err := m.h.Delete(m.h.t.Context(), &pulumirpc.DeleteRequest{
-		Urn: m.urn, Id: m.id, Properties: m.h.wire(m.state), Timeout: 60,
+		Urn: m.urn, Id: m.id, Properties: m.h.wire(m.state), Timeout: patience,
 	})
 	return err
 }

@@ -49,7 +49,7 @@ func awaitServiceAccount(t *testing.T, in string) {
 	require.Eventually(t, func() bool {
 		_, err := sharedControlPlane(t).client.CoreV1().ServiceAccounts(in).Get(t.Context(), "default", metav1.GetOptions{})
 		return err == nil
-	}, time.Minute, 50*time.Millisecond)
+	}, patience*time.Second, 50*time.Millisecond)
 }
 
 func TestPodIsWaitedFor(t *testing.T) {
@@ -68,15 +68,12 @@ func TestPodThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
 	awaitServiceAccount(t, in)
-	m, err := h.create(pod, "slow", podInputs(in, "slow", map[string]any{"pulumi.com/timeoutSeconds": "1"}))
-	require.Error(t, err)
-	m.state = nil
-	inputs := h.check(urn(pod, "slow2"), podInputs(in, "slow2", map[string]any{"pulumi.com/timeoutSeconds": "1"}), nil)
-	_, err = h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(pod, "slow2"), Properties: h.wire(inputs)})
-	require.ErrorContains(t, err, `resource "`+urn(pod, "slow2")+`" was successfully created, but the Kubernetes API server `+
-		`reported that it failed to fully initialize or become live: 'slow2' timed out waiting to be Ready`)
+	inputs := h.check(urn(pod, "slow"), podInputs(in, "slow", map[string]any{"pulumi.com/timeoutSeconds": "1"}), nil)
+	_, err := h.Create(t.Context(), &pulumirpc.CreateRequest{Urn: urn(pod, "slow"), Properties: h.wire(inputs)})
+	require.ErrorContains(t, err, `resource "`+urn(pod, "slow")+`" was successfully created, but the Kubernetes API server `+
+		`reported that it failed to fully initialize or become live: 'slow' timed out waiting to be Ready`)
 	id, state := h.partial(err)
-	require.Equal(t, in+"/slow2", id)
+	require.Equal(t, in+"/slow", id)
 	require.Equal(t, "Pending", state["status"].ObjectValue()["phase"].StringValue())
 
 	skipped := h.mustCreate(pod, "skipped", podInputs(in, "skipped", map[string]any{"pulumi.com/skipAwait": "true"}))
@@ -109,7 +106,7 @@ func TestWaitFor(t *testing.T) {
 	config := func(name, waitFor string) (*made, error) {
 		return h.create(configMap, name, object("v1", "ConfigMap", map[string]any{
 			"name": name, "namespace": in,
-			"annotations": map[string]any{"pulumi.com/waitFor": waitFor, "pulumi.com/timeoutSeconds": "60"},
+			"annotations": map[string]any{"pulumi.com/waitFor": waitFor},
 		}, map[string]any{"data": map[string]any{"a": "b"}}))
 	}
 	_, err := config("there", `["jsonpath={.data.a}", "jsonpath={.data.a}=b"]`)
@@ -131,7 +128,7 @@ func TestDeleteWaits(t *testing.T) {
 	require.Eventually(t, func() bool {
 		found, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 		return err == nil && found.DeletionTimestamp != nil
-	}, time.Minute, 50*time.Millisecond)
+	}, patience*time.Second, 50*time.Millisecond)
 	found, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 	require.NoError(t, err)
 	found.Finalizers = nil
@@ -164,7 +161,7 @@ func TestCancelEndsTheWaiting(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := sharedControlPlane(t).client.CoreV1().Pods(in).Get(t.Context(), "endless", metav1.GetOptions{})
 		return err == nil
-	}, time.Minute, 50*time.Millisecond)
+	}, patience*time.Second, 50*time.Millisecond)
 	_, err := h.Cancel(t.Context(), nil)
 	require.NoError(t, err)
 	require.ErrorContains(t, <-failed, `Resource operation was cancelled for "endless"`)

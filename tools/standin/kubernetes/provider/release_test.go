@@ -56,7 +56,7 @@ func newArchive(t *testing.T, dir, version string) string {
 }
 
 func releaseInputs(in, chart string, more map[string]any) resource.PropertyMap {
-	all := map[string]any{"chart": chart, "name": "demo", "namespace": in, "timeout": 60}
+	all := map[string]any{"chart": chart, "name": "demo", "namespace": in, "timeout": patience}
 	for name, value := range more {
 		all[name] = value
 	}
@@ -191,7 +191,7 @@ func TestReleaseThatFails(t *testing.T) {
 	awaitServiceAccount(t, in)
 	chart := newChart(t, "1.0.0")
 	stuck := func(more map[string]any) resource.PropertyMap {
-		all := map[string]any{"values": map[string]any{"stuck": true}, "timeout": 2}
+		all := map[string]any{"values": map[string]any{"stuck": true}, "timeout": 8}
 		for name, value := range more {
 			all[name] = value
 		}

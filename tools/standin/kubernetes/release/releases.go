@@ -68,15 +68,16 @@ func (r *Releases) configuration(namespace string) (*action.Configuration, error
 	return configuration, nil
 }
 
-// registryClient is Helm's way to oci:// charts, with the credentials that were given or those of its configuration.
+// registryClient is Helm's way to oci:// charts. Its configuration counts, unless the inputs give credentials: then they
+// do, and with them the certificates that the inputs name, which do not count by themselves (getChart of the official
+// provider).
 func (r *Releases) registryClient(from *repository) (*registry.Client, error) {
-	options := []registry.ClientOption{
-		registry.ClientOptEnableCache(true), registry.ClientOptCredentialsFile(r.settings.RegistryConfig),
+	options := []registry.ClientOption{registry.ClientOptEnableCache(true)}
+	if from == nil || from.Username == "" || from.Password == "" {
+		return registry.NewClient(append(options, registry.ClientOptCredentialsFile(r.settings.RegistryConfig))...)
 	}
-	if from != nil && from.Username != "" && from.Password != "" {
-		options = append(options, registry.ClientOptBasicAuth(from.Username, from.Password))
-	}
-	if from != nil && (from.CAFile != "" || from.CertFile != "") {
+	options = append(options, registry.ClientOptBasicAuth(from.Username, from.Password))
+	if from.CAFile != "" || from.CertFile != "" {
 		client, err := from.httpClient()
 		if err != nil {
 			return nil, err
