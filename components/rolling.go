@@ -31,6 +31,9 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 			return nil, fmt.Errorf("the cluster's credentials are not there (%w): mend what failed before, then run up again", err)
 		}
 		text, _ := result.Value.(string) // known in an update
+		if _, err := nodeops.Endpoints([]byte(text)); err != nil {
+			return nil, err
+		}
 		health := nodeops.Health{Talosconfig: []byte(text), Nodes: nodes}
 		return rolling.NewLane(health, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})}

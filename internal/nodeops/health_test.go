@@ -133,6 +133,19 @@ func TestAClusterThatWasNotBootstrappedHasNothingToLose(t *testing.T) {
 	require.NoError(t, back(t.Context()))
 }
 
+func TestAClusterThatDoesNotKnowUsMayHaveAllToLose(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	health := m.health()
+	health.Talosconfig = talosconfigOf(t, secretsOf(t, theirs), m.address)
+	_, err := health.Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
+	require.ErrorContains(t, err, "k3s-dev-control-1: its Talos API: ")
+	health.Talosconfig = nil
+	_, err = health.Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
+	require.ErrorIs(t, err, nodeops.ErrTalosconfig)
+}
+
 func TestTheOnlyControlPlaneIsSparedAndHasToComeBack(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

@@ -4,41 +4,70 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 // etcdMembers are the members of the cluster's etcd, as any control plane lists them: the changed one is asked last, for
-// it may be down. There are none when etcd runs nowhere. The error is an etcd that runs and cannot list its members.
+// it may be down. There are none when etcd runs nowhere. The error is of those that are there and do not say.
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
-	var without error
+	var problems []error
 	for _, node := range h.controlPlanes(changed) {
-		var members []*machineapi.EtcdMember
-		runs := false
-		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
-			list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
-			if err != nil {
-				runs = etcdRuns(ctx, api)
-				return err
-			}
-			for _, message := range list.GetMessages() {
-				members = append(members, message.GetMembers()...)
-			}
-			return nil
-		})
+		members, err := h.membersListedBy(ctx, node.Address.String())
 		if len(members) > 0 {
 			return members, nil
 		}
-		if runs {
-			without = errors.Join(without, fmt.Errorf("etcd on %s does not list its members (%w)", node.Name, err))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
 		}
 	}
-	return nil, without
+	return nil, errors.Join(problems...)
+}
+
+// membersListedBy has no members and no error of a control plane that is off, in maintenance mode, or waits for the
+// bootstrap. One that runs and does not take the credentials, say because they have expired, may have all to lose.
+func (h Health) membersListedBy(ctx context.Context, address string) (members []*machineapi.EtcdMember, err error) {
+	answers, runs := false, false
+	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
+		if err != nil {
+			answers, runs = etcdState(ctx, api)
+			return err
+		}
+		for _, message := range list.GetMessages() {
+			members = append(members, message.GetMembers()...)
+		}
+		return nil
+	})
+	switch {
+	case err == nil || errors.Is(err, ErrTalosconfig):
+		return members, err
+	case runs:
+		return nil, fmt.Errorf("etcd does not list its members (%w)", err)
+	case answers || !listens(ctx, address) || isInMaintenance(ctx, address):
+		return nil, nil
+	default:
+		return nil, err
+	}
+}
+
+// listens says whether there is a Talos API at an address, whatever it says.
+func listens(ctx context.Context, address string) bool {
+	dialer := net.Dialer{Timeout: callTimeout}
+	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(constants.ApidPort)))
+	if err != nil {
+		return false
+	}
+	_ = connection.Close() // nothing was sent
+	return true
 }
 
 // controlPlanes are those of the cluster, the changed one last.
@@ -56,10 +85,10 @@ func (h Health) controlPlanes(changed rolling.Node) []rolling.Node {
 	return append(first, last...)
 }
 
-// etcdRuns tells an etcd without a quorum from one that waits for its bootstrap.
-func etcdRuns(ctx context.Context, api *client.Client) bool {
+// etcdState tells an etcd without a quorum, which runs, from one that waits for its bootstrap.
+func etcdState(ctx context.Context, api *client.Client) (answers, runs bool) {
 	services, err := api.ServiceInfo(ctx, "etcd")
-	return err == nil && slices.ContainsFunc(services, func(s client.ServiceInfo) bool { return s.Service.GetState() == "Running" })
+	return err == nil, slices.ContainsFunc(services, func(s client.ServiceInfo) bool { return s.Service.GetState() == "Running" })
 }
 
 // quorumWithout says which other member of etcd is not there, has no vote, or knows no leader.

@@ -1,0 +1,226 @@
+package components_test
+
+import (
+	"context"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	"github.com/siderolabs/talos/pkg/machinery/role"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/em-infra/em-infra/components"
+)
+
+// talosconfig of a cluster that does not exist, with a key made for these tests.
+var talosconfig = sync.OnceValues(func() (string, error) {
+	bundle, err := secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
+	if err != nil {
+		return "", err
+	}
+	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(role.Admin), time.Hour)
+	if err != nil {
+		return "", err
+	}
+	text, err := clientconfig.NewConfig("k3s-dev", []string{"127.0.0.1"}, bundle.Certs.OS.Crt, certificate).Bytes()
+	return string(text), err
+})
+
+// hookEngine is an engine for what the SDK's mocks cannot do: it takes hooks. Everything that is registered exists at
+// once, with its inputs as its outputs.
+type hookEngine struct {
+	pulumirpc.UnimplementedResourceMonitorServer
+	pulumirpc.UnimplementedEngineServer
+
+	mu    sync.Mutex
+	root  string
+	hooks map[string]*pulumirpc.Callback                                     // by name
+	bound map[string]*pulumirpc.RegisterResourceRequest_ResourceHooksBinding // by the resource's name
+}
+
+func (e *hookEngine) SupportsFeature(context.Context, *pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
+	return &pulumirpc.SupportsFeatureResponse{HasSupport: true}, nil
+}
+
+func (e *hookEngine) RegisterResource(_ context.Context, in *pulumirpc.RegisterResourceRequest) (*pulumirpc.RegisterResourceResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if in.GetHooks() != nil {
+		e.bound[in.GetName()] = in.GetHooks()
+	}
+	return &pulumirpc.RegisterResourceResponse{
+		Urn: "urn:pulumi:test::em-infra::" + in.GetType() + "::" + in.GetName(), Id: in.GetName() + "-id", Object: in.GetObject(),
+	}, nil
+}
+
+func (e *hookEngine) RegisterResourceOutputs(context.Context, *pulumirpc.RegisterResourceOutputsRequest) (*emptypb.Empty, error) {
+	return &emptypb.Empty{}, nil
+}
+
+func (e *hookEngine) Invoke(context.Context, *pulumirpc.ResourceInvokeRequest) (*pulumirpc.InvokeResponse, error) {
+	text, err := talosconfig()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := structpb.NewStruct(map[string]any{"machineConfiguration": "machine configuration", "talosConfig": text})
+	return &pulumirpc.InvokeResponse{Return: answer}, err
+}
+
+func (e *hookEngine) RegisterResourceHook(_ context.Context, in *pulumirpc.RegisterResourceHookRequest) (*emptypb.Empty, error) {
+	return e.keep(in.GetName(), in.GetCallback())
+}
+
+func (e *hookEngine) RegisterErrorHook(_ context.Context, in *pulumirpc.RegisterErrorHookRequest) (*emptypb.Empty, error) {
+	return e.keep(in.GetName(), in.GetCallback())
+}
+
+func (e *hookEngine) keep(name string, callback *pulumirpc.Callback) (*emptypb.Empty, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.hooks[name] = callback
+	return &emptypb.Empty{}, nil
+}
+
+func (e *hookEngine) SetRootResource(_ context.Context, in *pulumirpc.SetRootResourceRequest) (*pulumirpc.SetRootResourceResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.root = in.GetUrn()
+	return &pulumirpc.SetRootResourceResponse{}, nil
+}
+
+func (e *hookEngine) GetRootResource(context.Context, *pulumirpc.GetRootResourceRequest) (*pulumirpc.GetRootResourceResponse, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return &pulumirpc.GetRootResourceResponse{Urn: e.root}, nil
+}
+
+func (e *hookEngine) Log(context.Context, *pulumirpc.LogRequest) (*emptypb.Empty, error) {
+	return &emptypb.Empty{}, nil
+}
+
+// runHooked runs a program against an engine that takes hooks.
+func runHooked(t *testing.T, p program) *hookEngine {
+	t.Helper()
+	e := &hookEngine{hooks: map[string]*pulumirpc.Callback{}, bound: map[string]*pulumirpc.RegisterResourceRequest_ResourceHooksBinding{}}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := grpc.NewServer()
+	pulumirpc.RegisterResourceMonitorServer(server, e)
+	pulumirpc.RegisterEngineServer(server, e)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		require.NoError(t, <-served)
+	})
+	err = pulumi.RunErr(func(ctx *pulumi.Context) error {
+		providers, err := providers(ctx)
+		if err != nil {
+			return err
+		}
+		return p(ctx, providers)
+	}, func(info *pulumi.RunInfo) {
+		info.Project, info.Stack = "em-infra", "test"
+		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
+	})
+	require.NoError(t, err)
+	return e
+}
+
+// call calls a hook as the engine does.
+func (e *hookEngine) call(t *testing.T, name string, request, response proto.Message) {
+	t.Helper()
+	require.Contains(t, e.hooks, name)
+	callback := e.hooks[name]
+	connection, err := grpc.NewClient(callback.GetTarget(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, connection.Close()) }()
+	body, err := proto.Marshal(request)
+	require.NoError(t, err)
+	answer, err := pulumirpc.NewCallbacksClient(connection).Invoke(t.Context(), &pulumirpc.CallbackInvokeRequest{Token: callback.GetToken(), Request: body})
+	require.NoError(t, err)
+	require.NoError(t, proto.Unmarshal(answer.GetResponse(), response))
+}
+
+func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, discard(oneAndOne("k3s-dev")))
+	require.Equal(t, []string{
+		"k3s-dev-control-1-configuration", "k3s-dev-control-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-vm",
+	}, slices.Sorted(maps.Keys(e.bound)))
+	for resource, bound := range e.bound {
+		node, _, _ := strings.Cut(strings.TrimSuffix(resource, "-configuration"), "-vm")
+		require.Equal(t, []string{node + "-enter"}, bound.GetBeforeUpdate())
+		require.Equal(t, []string{node + "-leave"}, bound.GetAfterUpdate())
+		require.Equal(t, []string{node + "-abandon"}, bound.GetOnError())
+		require.Empty(t, bound.GetBeforeCreate(), "creation is parallel")
+		require.Empty(t, bound.GetAfterCreate(), "creation is parallel")
+		require.Empty(t, bound.GetBeforeDelete(), "a stack with such hooks is not destroyed without its program")
+		require.Empty(t, bound.GetAfterDelete(), "a stack with such hooks is not destroyed without its program")
+	}
+	require.Len(t, e.hooks, 6)
+}
+
+func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		if _, err := oneAndOne("home")(ctx, providers); err != nil {
+			return err
+		}
+		_, err := oneAndOne("office")(ctx, providers)
+		return err
+	})
+	require.Len(t, e.hooks, 12)
+}
+
+func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		control := machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11)
+		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // where nobody listens
+		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
+		args.Templates = []*components.TalosTemplate{template}
+		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	})
+	enter := func() string {
+		t.Helper()
+		var answer pulumirpc.ResourceHookResponse
+		e.call(t, "k3s-dev-worker-1-enter", &pulumirpc.ResourceHookRequest{Name: "k3s-dev-worker-1-vm"}, &answer)
+		return answer.GetError()
+	}
+	failed := func(operation string) {
+		t.Helper()
+		var answer pulumirpc.ErrorHookResponse
+		e.call(t, "k3s-dev-control-1-abandon", &pulumirpc.ErrorHookRequest{Name: "k3s-dev-control-1-vm", FailedOperation: operation}, &answer)
+		require.Empty(t, answer.GetError())
+		require.False(t, answer.GetRetry(), "what failed is not done again")
+	}
+
+	failed("create")
+	require.Empty(t, enter(), "nothing runs at these addresses that could be lost")
+	failed("update")
+	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", enter())
+}
