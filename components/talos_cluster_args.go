@@ -102,6 +102,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 func (args TalosClusterArgs) summary() pulumi.Map {
 	return pulumi.Map{
 		"clusterName":       pulumi.String(args.ClusterName),
+		"contract":          pulumi.String(args.Contract), // so that a preview shows that it would change
 		"endpoint":          pulumi.String(args.Endpoint.String()),
 		"kubernetesVersion": pulumi.String(args.KubernetesVersion),
 		"machines":          pulumi.Int(len(args.Machines)),
