@@ -81,7 +81,7 @@ func catalogue() []spec {
 				"go.mod", "go.sum", "cluster", "difference", "object", "operation", "plugin", "properties", "provider", "release",
 			},
 			versionVar: "main.version",
-			cold:       90 * time.Second, moduleCache: 350 * mebibyte, buildCache: 520 * mebibyte, bin: 70 * mebibyte,
+			cold:       90 * time.Second, moduleCache: 350 * mebibyte, buildCache: 740 * mebibyte, bin: 63 * mebibyte,
 		},
 		{
 			name: "controlplane", kind: Lab,

@@ -134,7 +134,7 @@ func TestNoSpaceIsSeenBeforeTheBuild(t *testing.T) {
 	_, err := toolchain.Install(t.Context(), opts.With(machine))
 	require.ErrorIs(t, err, toolchain.ErrNoSpace)
 	require.EqualError(t, err, fmt.Sprintf("no space to build pulumi, proxmoxve, talos, command, kubernetes: the disk of %[1]s "+
-		"has 900 MiB free, and 7.5 GiB are needed: free some (df -h %[1]s), or set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to "+
+		"has 900 MiB free, and 7.7 GiB are needed: free some (df -h %[1]s), or set EM_INFRA_CACHE, GOCACHE and GOMODCACHE to "+
 		"folders on another disk", opts.CacheDir))
 	require.NoDirExists(t, cache)
 }
