@@ -49,7 +49,7 @@ func (c *console) ClearFaults(name string) (int, error) {
 }
 
 // Unlock implements [control.Lab].
-func (c *console) Unlock(vmid int) error { return refuse(c.host.Unlock(context.Background(), vmid)) }
+func (c *console) Unlock(ctx context.Context, vmid int) error { return refuse(c.host.Unlock(ctx, vmid)) }
 
 func refuse(err error) error {
 	if err == nil {

@@ -4,6 +4,7 @@
 package control
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +27,7 @@ type Lab interface {
 	// ClearFaults takes back those of a name, or all of them for "", and returns how many there were.
 	ClearFaults(name string) (int, error)
 	// Unlock takes a VM's lock away, as `qm unlock` does on the host.
-	Unlock(vmid int) error
+	Unlock(ctx context.Context, vmid int) error
 }
 
 const socketName = "control.sock"

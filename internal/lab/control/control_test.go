@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -33,7 +34,7 @@ func (l *lab) SetFault(f fault.Fault) error {
 
 func (l *lab) ClearFaults(name string) (int, error) { return l.set.Clear(name) }
 
-func (l *lab) Unlock(vmid int) error {
+func (l *lab) Unlock(_ context.Context, vmid int) error {
 	if vmid != 101 {
 		return errors.New("the disk is full")
 	}

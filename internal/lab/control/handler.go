@@ -45,7 +45,7 @@ func Handler(lab Lab) http.Handler {
 		if err != nil {
 			err = fmt.Errorf("%w: %q is no VMID", ErrRefused, r.PathValue("vmid"))
 		} else {
-			err = lab.Unlock(vmid)
+			err = lab.Unlock(r.Context(), vmid)
 		}
 		answer(w, nil, err)
 	})

@@ -25,6 +25,8 @@ type answer struct {
 	// plain answers have no JSON body: those that refuse a login, and those outside of the API.
 	plain bool
 	delay time.Duration
+	// lost answers never arrive: the connection breaks.
+	lost bool
 }
 
 // statusError is an error that is to be answered with a status of its own.

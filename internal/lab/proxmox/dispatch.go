@@ -16,8 +16,7 @@ import (
 )
 
 // answer is the way of a request through the server, in the order of Proxmox VE: who asks, what for, may they, is it
-// well formed, and only then the work (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler). It is
-// nil when the host loses its power instead.
+// well formed, and only then the work (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler).
 func (s *Server) answer(r *http.Request, entry *Call) *answer {
 	path, err := relativePath(r.URL)
 	if err != nil {
@@ -54,12 +53,15 @@ func (s *Server) answer(r *http.Request, entry *Call) *answer {
 	switch {
 	case errors.Is(err, errPowerCut):
 		s.cutPowerLater()
-		return nil
+		return &answer{message: err.Error(), lost: true}
 	case err != nil:
 		return failure(err)
 	}
 
-	return &answer{status: http.StatusOK, data: data, total: c.total}
+	lost := s.config.Faults.Lost(*entry)
+	entry.Fault = entry.Fault || lost
+
+	return &answer{status: http.StatusOK, data: data, total: c.total, lost: lost}
 }
 
 // serve checks a request that has found its method, and does it.

@@ -150,13 +150,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	a := s.answer(r, &entry)
-	if a == nil {
-		entry.Message = errPowerCut.Error()
-		s.record(entry, started)
-		hangUp(w)
-
-		return
-	}
 
 	if a.delay > 0 {
 		// A client that gives up ends the wait, and then nobody reads the answer.
@@ -164,12 +157,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	entry.Status, entry.Message = a.status, strings.TrimSpace(a.message)
+	entry.Milliseconds = float64(time.Since(started).Microseconds()) / 1000
+	s.journal.write(entry)
 
-	lost := entry.Endpoint != "" && !entry.Fault && s.config.Faults.Lost(entry)
-	entry.Fault = entry.Fault || lost
-	s.record(entry, started)
-
-	if lost {
+	if a.lost {
 		hangUp(w)
 		return
 	}
@@ -184,9 +175,4 @@ func shortened(text string) string {
 	const longest = 120
 
 	return text[:min(len(text), longest)]
-}
-
-func (s *Server) record(entry Call, started time.Time) {
-	entry.Milliseconds = float64(time.Since(started).Microseconds()) / 1000
-	s.journal.write(entry)
 }
