@@ -12,9 +12,18 @@
 //	├── TalosNode                 one for each machine
 //	│   ├── vm.VirtualMachine     the clone
 //	│   └── machine.ConfigurationApply
+//	├── GpuWorker                 one for each machine with GPUs
+//	│   ├── mapping.Pci           one for each GPU that is given by its address
+//	│   ├── imagefactory.Schematic    the template's, and the driver
+//	│   └── TalosNode
 //	├── local.Command             one for each node: its membership; waits until its secure API answers, and drains it when it goes
 //	├── machine.Bootstrap         etcd, on the first control plane, once
 //	└── cluster.Kubeconfig
+//
+// NewPool makes the resource pool that machines belong to, unless it is there.
+//
+// What a field changes when it changes is said with it: nothing, in place, a reboot of the machine, or its replacement. A
+// whole program is the package's example.
 //
 // The providers proxmoxve, talos and command are given to the top components with pulumi.Providers and inherited.
 package components

@@ -5,6 +5,8 @@ package recorder
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,25 +40,48 @@ type Recorder struct {
 // Key names a resource of a recorder.
 func Key(token, name string) string { return token + "::" + name }
 
-// Run runs a program as an update, or with [Preview] as a preview.
+// Run runs a program as an update, or with [Preview] as a preview. A program that hangs ends the test.
 func Run(t testing.TB, program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, error) {
 	t.Helper()
-	r := &Recorder{Resources: map[string]pulumi.MockResourceArgs{}}
-	done := make(chan error, 1)
+	type outcome struct {
+		recorder *Recorder
+		err      error
+	}
+	done := make(chan outcome, 1)
 	go func() {
-		done <- pulumi.RunErr(func(ctx *pulumi.Context) error {
-			err := program(ctx)
-			r.Exports = ctx.GetCurrentExportMap()
-			return err
-		}, append([]pulumi.RunOption{pulumi.WithMocks(Project, Stack, r)}, options...)...)
+		r, err := Record(program, options...)
+		done <- outcome{r, err}
 	}()
 	select {
-	case err := <-done:
-		return r, err
+	case o := <-done:
+		return o.recorder, o.err
 	case <-time.After(patience):
 		t.Fatal("the program hangs: something waits for a value that a preview does not have")
 		return nil, nil
 	}
+}
+
+// Record is Run outside a test, for examples.
+func Record(program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, error) {
+	r := &Recorder{Resources: map[string]pulumi.MockResourceArgs{}}
+	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
+		err := program(ctx)
+		r.Exports = ctx.GetCurrentExportMap()
+		return err
+	}, append([]pulumi.RunOption{pulumi.WithMocks(Project, Stack, r)}, options...)...)
+	return r, err
+}
+
+// Names are the types and names of what was registered with a token that begins with the prefix, sorted.
+func (r *Recorder) Names(prefix string) []string {
+	var names []string
+	for _, args := range r.Resources {
+		if kind, found := strings.CutPrefix(args.TypeToken, prefix); found {
+			names = append(names, kind+" "+args.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Preview runs the program as a preview: what only a provider knows is unknown.
