@@ -41,7 +41,7 @@ type row struct {
 // first in the table is taken.
 func Text(raw string) []Explanation {
 	var found []Explanation
-	seen := map[string]bool{}
+	places := map[string]int{} // in found, by what was said
 	subject := ""
 	for line := range strings.Lines(raw) {
 		if name := heading.FindStringSubmatch(line); name != nil {
@@ -49,12 +49,18 @@ func Text(raw string) []Explanation {
 			continue
 		}
 		explanation, known := explainLine(line)
-		if !known || seen[explanation.Name+explanation.Said] {
+		if !known {
 			continue
 		}
-		seen[explanation.Name+explanation.Said] = true
-		explanation.Subject = subject
-		found = append(found, explanation)
+		place, seen := places[explanation.Name+explanation.Said]
+		switch {
+		case !seen:
+			explanation.Subject = subject
+			places[explanation.Name+explanation.Said] = len(found)
+			found = append(found, explanation)
+		case found[place].Subject == "": // the engine says it on the way, and once more under the resource's name
+			found[place].Subject = subject
+		}
 	}
 	return found
 }

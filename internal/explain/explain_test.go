@@ -75,6 +75,18 @@ func TestSeveralErrorsInTheOrderOfTheText(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-2", found[1].Subject)
 }
 
+// On the way the engine prints an error without saying whose it is in a line of its own.
+func TestTheSubjectOfAnErrorThatIsSaidTwice(t *testing.T) {
+	t.Parallel()
+	found := explain.Text(` +  proxmoxve:VM:VirtualMachine k3s-dev-template-vmhost-vm creating (0s) error: zfs error: cannot create 'tank/vm-9000-disk-0': out of space
+Diagnostics:
+  proxmoxve:VM:VirtualMachine (k3s-dev-template-vmhost-vm):
+    error: unable to create VM 9000 - zfs error: cannot create 'tank/vm-9000-disk-0': out of space
+`)
+	require.Len(t, found, 1)
+	require.Equal(t, "k3s-dev-template-vmhost-vm", found[0].Subject)
+}
+
 func TestWhatNobodyKnows(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "\n\n", "error: update failed", "a sentence about clones and locks"} {
