@@ -14,8 +14,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// FaultKinds are all failures that a lab can be asked for, those of the host first.
-func FaultKinds() []fault.Kind { return slices.Concat(proxmox.FaultKinds(), talos.FaultKinds()) }
+// FaultKinds are all failures that a lab can be asked for: those of the host, of its nodes, and of the Image Factory.
+func FaultKinds() []fault.Kind {
+	return slices.Concat(proxmox.FaultKinds(), talos.FaultKinds(), factoryFaults)
+}
 
 // console is what can be asked of the lab from outside of its emulated APIs. Faults are the bench's, not the host's: they
 // end with the lab's process, so that a lab that was started again is sound.
@@ -49,7 +51,9 @@ func (c *console) ClearFaults(name string) (int, error) {
 }
 
 // Unlock implements [control.Lab].
-func (c *console) Unlock(ctx context.Context, vmid int) error { return refuse(c.host.Unlock(ctx, vmid)) }
+func (c *console) Unlock(ctx context.Context, vmid int) error {
+	return refuse(c.host.Unlock(ctx, vmid))
+}
 
 func refuse(err error) error {
 	if err == nil {

@@ -70,6 +70,27 @@ func TestFaultsOfARunningLab(t *testing.T) {
 	require.EqualError(t, err, `fault: there is no "unauthorised": did you mean unauthorized?`)
 }
 
+// TestFaultsOfTheImageFactory holds that its failures are met by those who ask it, and by the host that downloads from it.
+func TestFaultsOfTheImageFactory(t *testing.T) {
+	t.Parallel()
+	dir := labDir(t)
+	start(t, dir)
+	d, err := lab.ReadDescription(dir)
+	require.NoError(t, err)
+	require.NoError(t, control.NewClient(dir).SetFault(t.Context(), fault.Fault{Name: "factory-unavailable", Times: 2}))
+	versions := func() int {
+		response, err := http.Get(d.FactoryURL() + "/versions")
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	require.Equal(t, http.StatusServiceUnavailable, versions())
+	err = api(t, dir).GetWithParams(t.Context(), "/nodes/vmhost/query-url-metadata",
+		map[string]string{"url": d.FactoryURL() + "/image/x/v1.12.4/nocloud-amd64.iso"}, nil)
+	require.ErrorContains(t, err, "503")
+	require.Equal(t, http.StatusOK, versions())
+}
+
 // TestFaultsEndWithTheLab holds that a lab that is started again is sound.
 func TestFaultsEndWithTheLab(t *testing.T) {
 	t.Parallel()

@@ -95,10 +95,8 @@ type emulation struct {
 
 // open opens all of it, or nothing.
 func open(o Options, d Description) (*emulation, error) {
-	e := &emulation{
-		factory: factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics"))),
-		faults:  newFaults(d.Seed),
-	}
+	e := &emulation{faults: newFaults(d.Seed)}
+	e.factory = withFaults(factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics"))), e.faults)
 	if err := e.openHost(o, d); err != nil {
 		e.close(o.Log)
 		return nil, err
