@@ -27,7 +27,7 @@ func isSet(object *unstructured.Unstructured, annotation string) bool {
 
 // annotationOf reads one annotation, also where others are not known.
 func annotationOf(object *unstructured.Unstructured, annotation string) string {
-	annotations, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations") //nolint:errcheck // unknown
+	annotations, _, _ := unstructured.NestedFieldNoCopy(object.Object, "metadata", "annotations") // unknown
 	all, _ := annotations.(map[string]any)
 	value, _ := all[annotation].(string)
 	return value

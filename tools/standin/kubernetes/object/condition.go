@@ -16,7 +16,7 @@ type condition struct{ status, message string }
 
 // conditionOf returns the condition of a type; the types are compared without regard to case, as kubectl does.
 func conditionOf(live *unstructured.Unstructured, kind string) condition {
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") //nolint:errcheck // none
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions") // none
 	for _, element := range conditions {
 		fields, _ := element.(map[string]any)
 		if name, _ := fields["type"].(string); strings.EqualFold(name, kind) {

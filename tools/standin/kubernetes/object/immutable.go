@@ -61,7 +61,7 @@ func ofContainers() []string {
 func (o *Objects) replaceOnOf(inputs *unstructured.Unstructured) []resource.PropertyPath {
 	kind := inputs.GroupVersionKind()
 	names := append([]string{"metadata.name", "metadata.namespace"}, replaceOn[kind.GroupKind().String()]...)
-	immutable, _, _ := unstructured.NestedBool(inputs.Object, "immutable") //nolint:errcheck // not known, or no boolean
+	immutable, _, _ := unstructured.NestedBool(inputs.Object, "immutable") // not known, or no boolean
 	settings := o.connection.Settings
 	switch {
 	case isSecret(kind) && (immutable || !cluster.On(settings.EnableSecretMutable)):

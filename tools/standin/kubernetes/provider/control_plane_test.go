@@ -82,7 +82,7 @@ func startControlPlane(tool string) (*controlPlane, error) {
 func (p *controlPlane) end() {
 	p.stop()
 	p.processes.Wait()
-	_ = os.RemoveAll(p.dir) //nolint:errcheck // a folder of temporary files
+	_ = os.RemoveAll(p.dir) // a folder of temporary files
 }
 
 func (p *controlPlane) path(name string) string { return filepath.Join(p.dir, name) }
@@ -125,7 +125,7 @@ func (p *controlPlane) run(ctx context.Context, tool string, arguments ...string
 		command := exec.CommandContext(ctx, tool, arguments...)
 		command.Dir, command.Stdout, command.Stderr = p.dir, log, log
 		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-		_ = command.Run() //nolint:errcheck // the tests notice, and the log has the reason
+		_ = command.Run() // the tests notice, and the log has the reason
 	})
 }
 

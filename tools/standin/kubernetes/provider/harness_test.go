@@ -64,7 +64,7 @@ func start(t *testing.T) harness {
 	require.NoError(t, err)
 	server, log := grpc.NewServer(), &engine{}
 	pulumirpc.RegisterEngineServer(server, log)
-	go func() { _ = server.Serve(listener) }() //nolint:errcheck // ends with the test
+	go func() { _ = server.Serve(listener) }() // ends with the test
 	t.Cleanup(server.Stop)
 	host, err := pprovider.NewHostClient(listener.Addr().String())
 	require.NoError(t, err)

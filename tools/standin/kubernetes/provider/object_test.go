@@ -303,3 +303,22 @@ func TestImport(t *testing.T) {
 	}))
 	require.Empty(t, changes)
 }
+
+// TestObjectOfALostState: a state is gone and its object is not. What is the same is taken over; what differs is the
+// earlier run's until it is forced.
+func TestObjectOfALostState(t *testing.T) {
+	t.Parallel()
+	in := newNamespace(t)
+	key := func(value string, annotations map[string]any) resource.PropertyMap {
+		return object("v1", "Secret", map[string]any{"name": "key", "namespace": in, "annotations": annotations},
+			map[string]any{"data": map[string]any{"a": value}})
+	}
+	startOn(t, nil).mustCreate(secret, "key", key("YQ==", map[string]any{}))
+	upsert := map[string]any{"upsertExistingObjects": true, "enableSecretMutable": true}
+	m := startOn(t, upsert).mustCreate(secret, "key", key("YQ==", map[string]any{}))
+	require.Equal(t, in+"/key", m.id)
+
+	_, err := startOn(t, upsert).create(secret, "key", key("Yg==", map[string]any{}))
+	require.ErrorContains(t, err, `conflicts with "pulumi-kubernetes" using v1:`)
+	startOn(t, upsert).mustCreate(secret, "key", key("Yg==", map[string]any{"pulumi.com/patchForce": "true"}))
+}

@@ -100,13 +100,13 @@ func (p *Provider) server(urn resource.URN) (operation.Server, error) {
 // Log shows the user a line. A line that the engine does not take is lost: it is about to say more itself.
 func (p *Provider) Log(ctx context.Context, severity diag.Severity, urn resource.URN, message string) {
 	if p.host != nil {
-		_ = p.host.Log(ctx, severity, urn, message) //nolint:errcheck // see above
+		_ = p.host.Log(ctx, severity, urn, message) // see above
 	}
 }
 
 // Status shows the user a line while it is the latest of a resource.
 func (p *Provider) Status(ctx context.Context, severity diag.Severity, urn resource.URN, message string) {
 	if p.host != nil {
-		_ = p.host.LogStatus(ctx, severity, urn, message) //nolint:errcheck // as in Log
+		_ = p.host.LogStatus(ctx, severity, urn, message) // as in Log
 	}
 }

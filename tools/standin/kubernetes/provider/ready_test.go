@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const pod = "kubernetes:core/v1:Pod"
@@ -129,10 +130,7 @@ func TestDeleteWaits(t *testing.T) {
 		found, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 		return err == nil && found.DeletionTimestamp != nil
 	}, patience*time.Second, 50*time.Millisecond)
-	found, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
-	require.NoError(t, err)
-	found.Finalizers = nil
-	_, err = maps.Update(t.Context(), found, metav1.UpdateOptions{})
+	_, err := maps.Patch(t.Context(), "kept", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.NoError(t, <-deleted)
 	_, err = maps.Get(t.Context(), "kept", metav1.GetOptions{})
