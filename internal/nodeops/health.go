@@ -98,7 +98,7 @@ func (h Health) works(ctx context.Context, node rolling.Node, former string, net
 	i := slices.IndexFunc(nodes, func(n kubernetesNode) bool { return n.name == node.Name })
 	switch {
 	case i < 0:
-		return errors.New("Kubernetes has no Node of its name")
+		return errors.New("no Node has its name")
 	case !nodes[i].ready:
 		return errors.New("its Node is not Ready")
 	case nodes[i].bootID != boot:

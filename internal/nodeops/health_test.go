@@ -221,5 +221,5 @@ func TestANodeIsBackWhenItsKubeletSaysSo(t *testing.T) {
 	list.set(nodeObject(t, "k3s-dev-control-1", false, boot))
 	require.EqualError(t, back(t.Context()), "its Node is not Ready")
 	list.set()
-	require.EqualError(t, back(t.Context()), "Kubernetes has no Node of its name")
+	require.EqualError(t, back(t.Context()), "no Node has its name")
 }
