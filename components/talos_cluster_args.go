@@ -63,8 +63,8 @@ type TalosClusterArgs struct {
 	Patches []string
 	// Templates that the machines are cloned from, one for each host. Required.
 	Templates []*TalosTemplate
-	// Machines of the cluster; the first control plane among them is the one that etcd is bootstrapped on, so keep its
-	// place (F6). Required.
+	// Machines of the cluster, 1, 3 or 5 control planes among them; the first of these is the one that etcd is bootstrapped
+	// on, so keep its place (F6). Required. A worker that is taken out is drained first; a control plane is not taken out.
 	Machines []Machine
 }
 
@@ -85,7 +85,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(a.KubernetesVersion != "", "KubernetesVersion", "give the version, e.g. v1.35.4"),
 		require(len(a.PodSubnets) > 0, "PodSubnets", "give at least one"),
 		require(len(a.ServiceSubnets) > 0, "ServiceSubnets", "give at least one"),
-		require(a.firstControlPlane() >= 0, "Machines", "give at least one with RoleControlPlane"),
+		requireControlPlanes(a.Machines),
 		a.Network.validate(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
@@ -97,6 +97,18 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		problems = append(problems, require(a.templateOn(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one (F19)"))
 	}
 	return a, errors.Join(problems...)
+}
+
+// requireControlPlanes: an even number of etcd members survives no more failures than one less, and Kubernetes advises
+// against more than 5.
+func requireControlPlanes(machines []Machine) error {
+	count := 0
+	for _, m := range machines {
+		if m.Role == RoleControlPlane {
+			count++
+		}
+	}
+	return require(count == 1 || count == 3 || count == 5, "Machines", fmt.Sprintf("%d with RoleControlPlane: give 1, 3 or 5", count))
 }
 
 func (args TalosClusterArgs) summary() pulumi.Map {

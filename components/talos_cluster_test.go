@@ -210,7 +210,7 @@ Contract: give the contract, e.g. v1.12
 KubernetesVersion: give the version, e.g. v1.35.4
 PodSubnets: give at least one
 ServiceSubnets: give at least one
-Machines: give at least one with RoleControlPlane
+Machines: 0 with RoleControlPlane: give 1, 3 or 5
 Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE
