@@ -23,6 +23,7 @@ func newRootCommand() *cobra.Command {
 		newStatusCommand(),
 		newRehearseCommand(),
 		newExplainCommand(),
+		newGraphCommand(),
 		newStateCommand(),
 		newLabCommand(),
 		newToolsCommand(),
