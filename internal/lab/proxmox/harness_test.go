@@ -2,14 +2,10 @@ package proxmox_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/url"
@@ -129,29 +125,6 @@ func startLab(t testing.TB, config proxmox.Config, token string) *lab {
 			Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}},
 		},
 	}
-}
-
-func newCertificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
-	t.Helper()
-
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-
-	parsed, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-
-	pool := x509.NewCertPool()
-	pool.AddCert(parsed)
-
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
 // reply is an answer as a client sees it.

@@ -271,12 +271,13 @@ func TestFaultTimeNotInSync(t *testing.T) {
 	c.waitHealthy(101, "etcd")
 }
 
-// TestFaultAPIServerLate: etcd is healthy and the boot is over before the static pods are there.
+// TestFaultAPIServerLate: etcd is healthy and the boot is over before the static pods are there, and Kubernetes with them.
 func TestFaultAPIServerLate(t *testing.T) {
 	t.Parallel()
 
 	pace := newHeldPace(2 * time.Minute)
-	l := newLab(t, func(c *talos.Config) { c.Pace = pace })
+	told := &pods{nodes: map[int]talos.KubernetesNode{}}
+	l := newLab(t, func(c *talos.Config) { c.Pace, c.Kubernetes = pace, told })
 	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultAPIServerLate}))
 
 	c := l.cluster("k3s-dev")
@@ -292,6 +293,8 @@ func TestFaultAPIServerLate(t *testing.T) {
 		return list.Len()
 	}
 	require.Zero(t, pods())
+	require.Empty(t, told.node(101).EtcdCluster)
 	pace.release()
 	l.eventually(func() bool { return pods() == 3 }, "the static pods do not start")
+	l.eventually(func() bool { return told.node(101).EtcdCluster != "" }, "Kubernetes is not told")
 }
