@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -29,7 +30,7 @@ func (s *session) checkUnprotected(ctx context.Context) error {
 		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place))
 }
 
-// protectedNames are in the order of the state: components before what they are made of.
+// protectedNames are sorted, since the order of a state is that in which things happened to be done.
 func protectedNames(resources []apitype.ResourceV3) []string {
 	var names []string
 	for _, resource := range resources {
@@ -37,5 +38,6 @@ func protectedNames(resources []apitype.ResourceV3) []string {
 			names = append(names, resource.URN.Name())
 		}
 	}
+	slices.Sort(names)
 	return names
 }

@@ -18,7 +18,7 @@ func TestE2EAProtectedClusterIsNotDestroyed(t *testing.T) {
 	seen, state := len(r.calls()), r.state().Resources
 
 	output := r.mustRun(3, "destroy", "--lab", "--yes")
-	require.Contains(t, output, "e2e-protect is protected (em-infra-e2e-protect, ")
+	require.Contains(t, output, "e2e-protect is protected (command, k3s-dev, k3s-dev-bootstrap, ")
 	require.Contains(t, output, "and nothing was touched: set protect: false in cluster.yaml and in nodes.yaml, run `em-infra up --stack e2e-protect --inventory ")
 	plain := r.plainEngine()
 	_, err := plain.Destroy(t.Context(), optdestroy.ProgressStreams(io.Discard))
