@@ -45,7 +45,8 @@ type rehearsal struct {
 	env       []string // of its commands, beside that of the test
 }
 
-// newRehearsal copies the inventory of k3s-dev for a stack that the test has to itself, and removes all of it at the end.
+// newRehearsal copies an inventory of one control plane and one worker for a stack that the test has to itself, and
+// removes all of it at the end.
 func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
 	if testing.Short() {
@@ -56,7 +57,7 @@ func newRehearsal(t testing.TB, stack string) *rehearsal {
 	r := &rehearsal{t: t, stack: stack, root: root, inventory: t.TempDir()}
 	require.NoError(t, os.RemoveAll(r.dir()), "what an earlier run left behind")
 	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
-		r.writeInventory(name, r.read(filepath.Join(root, "stacks", "k3s-dev", name)))
+		r.writeInventory(name, r.read(filepath.Join("testdata", "inventory", name)))
 	}
 	t.Cleanup(func() {
 		stop := r.command(context.Background(), "lab", "stop", "--stack", r.stack)
