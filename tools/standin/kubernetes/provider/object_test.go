@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -188,107 +187,6 @@ func TestPreviews(t *testing.T) {
 	require.ErrorContains(t, err, `data[not a key]: Invalid value: "not a key"`)
 }
 
-func TestAnObjectThatIsThere(t *testing.T) {
-	t.Parallel()
-	in := newNamespace(t)
-	given := object("v1", "ConfigMap", map[string]any{"name": "a", "namespace": in}, map[string]any{
-		"data": map[string]any{"a": "mine"},
-	})
-	theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"a": "theirs"}}
-	_, err := sharedControlPlane(t).client.CoreV1().ConfigMaps(in).Create(t.Context(), theirs, metav1.CreateOptions{FieldManager: "they"})
-	require.NoError(t, err)
-
-	_, err = startOn(t, nil).create(configMap, "a", given)
-	require.ErrorContains(t, err, `resource "`+urn(configMap, "a")+
-		`" was not successfully created by the Kubernetes API server: configmaps "a" already exists`)
-	_, err = startOn(t, map[string]any{"upsertExistingObjects": true}).create(configMap, "a", given)
-	require.ErrorContains(t, err, "server-side apply field conflict detected, see ")
-	require.ErrorContains(t, err, `Apply failed with 1 conflict: conflict with "they" using v1: .data.a`)
-	m := startOn(t, map[string]any{"upsertExistingObjects": true, "enablePatchForce": true}).mustCreate(configMap, "a", given)
-	require.Equal(t, "mine", m.state["data"].ObjectValue()["a"].StringValue())
-}
-
-// TestFieldThatSomebodyElseTook: an update says so, and takes it back on demand.
-func TestFieldThatSomebodyElseTook(t *testing.T) {
-	t.Parallel()
-	h, in := startOn(t, map[string]any{"enableConfigMapMutable": true}), newNamespace(t)
-	config := func(value string, annotations map[string]any) resource.PropertyMap {
-		return object("v1", "ConfigMap", map[string]any{"name": "a", "namespace": in, "annotations": annotations},
-			map[string]any{"data": map[string]any{"a": value}})
-	}
-	m := h.mustCreate(configMap, "a", config("mine", map[string]any{}))
-	_, err := sharedControlPlane(t).client.CoreV1().ConfigMaps(in).Patch(t.Context(), "a", types.ApplyPatchType,
-		[]byte(`{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"theirs"}}`),
-		metav1.PatchOptions{FieldManager: "they", Force: new(true)})
-	require.NoError(t, err)
-
-	require.ErrorContains(t, m.update(config("again mine", map[string]any{})), `conflict with "they"`)
-	require.Equal(t, "theirs", m.state["data"].ObjectValue()["a"].StringValue(), "the state has what is there")
-	forced := config("again mine", map[string]any{"pulumi.com/patchForce": "true"})
-	require.NoError(t, m.update(forced))
-	require.Equal(t, "again mine", m.state["data"].ObjectValue()["a"].StringValue())
-}
-
-func definition(group string) resource.PropertyMap {
-	return object("apiextensions.k8s.io/v1", "CustomResourceDefinition", map[string]any{"name": "toys." + group}, map[string]any{
-		"spec": map[string]any{
-			"group": group, "scope": "Namespaced", "names": map[string]any{"plural": "toys", "kind": "Toy"},
-			"versions": []any{map[string]any{
-				"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{
-					"type": "object", "x_kubernetes_preserve_unknown_fields": true,
-				}},
-			}},
-		},
-	})
-}
-
-// TestCustomResource comes before its definition and waits for it; it goes after it.
-func TestCustomResource(t *testing.T) {
-	t.Parallel()
-	h, in := startOn(t, nil), newNamespace(t)
-	group := in + ".example.org"
-	crd := "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
-	toy := object(group+"/v1", "Toy", map[string]any{"name": "ball", "namespace": in}, map[string]any{
-		"spec": map[string]any{"size": 3, "weight": 0.5},
-	})
-	type result struct {
-		made *made
-		err  error
-	}
-	created := make(chan result)
-	go func() {
-		m, err := startOn(t, nil).create("kubernetes:"+group+"/v1:Toy", "ball", toy)
-		created <- result{m, err}
-	}()
-	defined := h.mustCreate(crd, "toys", definition(group))
-	changes, _ := defined.diff(definition(group))
-	require.Empty(t, changes)
-	got := <-created
-	require.NoError(t, got.err)
-	changes, _ = got.made.diff(toy)
-	require.Empty(t, changes)
-	bigger := object(group+"/v1", "Toy", map[string]any{"name": "ball", "namespace": in}, map[string]any{
-		"spec": map[string]any{"size": 4, "weight": 0.5},
-	})
-	require.NoError(t, got.made.update(bigger))
-	require.NoError(t, defined.delete())
-	require.False(t, got.made.refresh())
-	require.NoError(t, got.made.delete())
-}
-
-func TestKindThatIsNotDefined(t *testing.T) {
-	t.Parallel()
-	h := startOn(t, nil)
-	given := object("nobody.example.org/v1", "Toy", map[string]any{"name": "ball"}, nil)
-	inputs := h.check(urn("kubernetes:nobody.example.org/v1:Toy", "ball"), given, nil)
-	require.Equal(t, "default", inputs["metadata"].ObjectValue()["namespace"].StringValue())
-	preview, err := h.Create(t.Context(), &pulumirpc.CreateRequest{
-		Urn: urn("kubernetes:nobody.example.org/v1:Toy", "ball"), Properties: h.wire(inputs), Preview: true,
-	})
-	require.NoError(t, err)
-	require.Equal(t, inputs, h.read(preview.GetProperties()))
-}
-
 func TestImport(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
@@ -302,23 +200,4 @@ func TestImport(t *testing.T) {
 		"data": map[string]any{"a": "b"},
 	}))
 	require.Empty(t, changes)
-}
-
-// TestObjectOfALostState: a state is gone and its object is not. What is the same is taken over; what differs is the
-// earlier run's until it is forced.
-func TestObjectOfALostState(t *testing.T) {
-	t.Parallel()
-	in := newNamespace(t)
-	key := func(value string, annotations map[string]any) resource.PropertyMap {
-		return object("v1", "Secret", map[string]any{"name": "key", "namespace": in, "annotations": annotations},
-			map[string]any{"data": map[string]any{"a": value}})
-	}
-	startOn(t, nil).mustCreate(secret, "key", key("YQ==", map[string]any{}))
-	upsert := map[string]any{"upsertExistingObjects": true, "enableSecretMutable": true}
-	m := startOn(t, upsert).mustCreate(secret, "key", key("YQ==", map[string]any{}))
-	require.Equal(t, in+"/key", m.id)
-
-	_, err := startOn(t, upsert).create(secret, "key", key("Yg==", map[string]any{}))
-	require.ErrorContains(t, err, `conflicts with "pulumi-kubernetes" using v1:`)
-	startOn(t, upsert).mustCreate(secret, "key", key("Yg==", map[string]any{"pulumi.com/patchForce": "true"}))
 }

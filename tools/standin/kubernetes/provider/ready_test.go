@@ -124,8 +124,12 @@ func TestDeleteWaits(t *testing.T) {
 	m := h.mustCreate(configMap, "kept", object("v1", "ConfigMap", map[string]any{
 		"name": "kept", "namespace": in, "finalizers": []any{"example.org/keep"},
 	}, nil))
+	request := &pulumirpc.DeleteRequest{Urn: m.urn, Id: m.id, Properties: h.wire(m.state)}
 	deleted := make(chan error, 1)
-	go func() { deleted <- m.delete() }()
+	go func() {
+		_, err := h.Delete(t.Context(), request)
+		deleted <- err
+	}()
 	require.Eventually(t, func() bool {
 		found, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 		return err == nil && found.DeletionTimestamp != nil
@@ -151,9 +155,11 @@ func TestCancelEndsTheWaiting(t *testing.T) {
 	t.Parallel()
 	h, in := startOn(t, nil), newNamespace(t)
 	awaitServiceAccount(t, in)
+	inputs := h.check(urn(pod, "endless"), podInputs(in, "endless", map[string]any{}), nil)
+	request := &pulumirpc.CreateRequest{Urn: urn(pod, "endless"), Properties: h.wire(inputs)}
 	failed := make(chan error, 1)
 	go func() {
-		_, err := h.create(pod, "endless", podInputs(in, "endless", map[string]any{}))
+		_, err := h.Create(t.Context(), request)
 		failed <- err
 	}()
 	require.Eventually(t, func() bool {
