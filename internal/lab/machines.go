@@ -53,10 +53,12 @@ func hardware(m proxmox.Machine) talos.Hardware {
 		CPUs:      m.CPUs,
 		MemoryMiB: m.MemoryMiB,
 		ISO:       m.ISO,
-		PCI:       m.PCI,
 	}
 	for _, disk := range m.Disks {
 		h.Disks = append(h.Disks, talos.Disk{ID: disk.ID, Bus: bus(disk.Slot), Bytes: disk.Bytes})
+	}
+	for _, device := range m.PCI {
+		h.PCI = append(h.PCI, talos.PCIDevice{Address: device.Address, Class: device.Class, Vendor: device.Vendor, Device: device.Device})
 	}
 	for _, nic := range m.NICs {
 		h.NICs = append(h.NICs, talos.NIC{MAC: nic.MAC})

@@ -79,7 +79,10 @@ func (c *cluster) run(m membership) error {
 	plane := newControlPlane(c.dir, c.clusters.config, m.controlPlanes)
 	failed, ready := make(chan error, 1), make(chan struct{})
 	go func() { failed <- plane.run(ctx, func() { close(ready) }) }()
+	var work manifestWork
 	defer func() {
+		stop()
+		work.group.Wait()
 		c.front.close()
 		c.stopKubelets()
 	}()
@@ -101,13 +104,14 @@ func (c *cluster) run(m membership) error {
 			return ignoreCanceled(<-failed)
 		}
 		if serving {
-			c.serve(plane, m)
+			c.serve(ctx, &work, plane, m)
 		}
 	}
 }
 
-// serve lets the API answer where it does now, and has the kubelets run that do now.
-func (c *cluster) serve(plane *controlPlane, m membership) {
+// serve lets the API answer where it does now, and has the kubelets run that do now. What takes longer is work, which ends
+// with ctx.
+func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlPlane, m membership) {
 	if err := plane.renew(m.controlPlanes); err != nil {
 		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
 	}
@@ -119,7 +123,11 @@ func (c *cluster) serve(plane *controlPlane, m membership) {
 		if c.kubelets[node.Hardware.VMID] == nil {
 			c.kubelets[node.Hardware.VMID] = startKubelet(c.ctx, plane, node, c.clusters.config)
 		}
+		c.kubelets[node.Hardware.VMID].static.Store(node.EtcdCluster == c.id)
 	}
+	work.begin(ctx, m.controlPlanes, func(ctx context.Context, node talos.KubernetesNode) {
+		plane.applyManifests(ctx, node, func(err error) { c.clusters.report(c.id, "apply the manifests of Talos", err) })
+	})
 	if err := plane.orphan(c.ctx, c.hostnames()); err != nil {
 		c.clusters.report(c.id, "mark the Nodes whose kubelets stand still", err)
 	}

@@ -30,7 +30,8 @@ type controlPlane struct {
 
 	// What follows is for others once the API is ready.
 	admin *kubernetes.Clientset
-	names string // in the API server's certificate
+	rest  *rest.Config // of admin
+	names string       // in the API server's certificate
 }
 
 // ports on 127.0.0.1 of the processes that others talk to.
@@ -82,11 +83,11 @@ func (p *controlPlane) prepare() (err error) {
 	if err := p.folder.writeKubeconfigs(cfg, p.api()); err != nil {
 		return err
 	}
-	restConfig, err := clientcmd.BuildConfigFromFlags("", p.folder.secret("admin.kubeconfig"))
+	p.rest, err = clientcmd.BuildConfigFromFlags("", p.folder.secret("admin.kubeconfig"))
 	if err != nil {
 		return err
 	}
-	p.admin, err = newClient(restConfig)
+	p.admin, err = newClient(p.rest)
 	return err
 }
 

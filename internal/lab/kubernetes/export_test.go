@@ -3,8 +3,10 @@ package kubernetes
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"time"
 
+	"github.com/siderolabs/talos/pkg/machinery/config"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -61,6 +63,23 @@ func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 	}
 	return object, applyTo(object, node)
 }
+
+// Manifests are the objects that Talos makes for a machine configuration, in their order: KIND NAMESPACE/NAME.
+func Manifests(cfg config.Provider) ([]string, error) {
+	manifests, err := manifestsOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := flatten(manifests)
+	var names []string
+	for _, object := range objects {
+		names = append(names, strings.TrimSuffix(object.GetKind()+" "+object.GetNamespace(), " ")+" "+object.GetName())
+	}
+	return names, err
+}
+
+// ProxyArguments are those of kube-proxy.
+var ProxyArguments = proxyArguments
 
 // The pure parts.
 var (

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -27,6 +28,9 @@ type kubelet struct {
 	beat   heartbeat
 	client *kubernetes.Clientset
 	report func(error)
+	gpus   gpus
+	// static says whether the node's static pods run.
+	static atomic.Bool
 
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -68,6 +72,9 @@ func (k *kubelet) live(ctx context.Context) {
 	// Talos does its part beside the kubelet: what it is refused does not make the node NotReady.
 	talos.Go(func() { _ = k.until(ctx, k.applyMachineConfig) }) // fails with the context only
 	defer talos.Wait()
+	if err := k.mirrorStaticPods(ctx); err != nil {
+		k.report(err)
+	}
 	k.beats(ctx)
 }
 
@@ -84,10 +91,13 @@ func (k *kubelet) beats(ctx context.Context) {
 		if err := k.renewLease(ctx); err != nil {
 			k.report(err)
 		}
-		if beats%statusEvery == 0 {
+		if beats%statusEvery == 0 || countGPUs(k.node.Hardware) > 0 { // a device plugin is heard at once
 			if err := k.updateStatus(ctx); err != nil {
 				k.report(err)
 			}
+		}
+		if err := k.mirrorStaticPods(ctx); err != nil {
+			k.report(err)
 		}
 	}
 }
@@ -160,10 +170,13 @@ func (k *kubelet) updateStatus(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("look at the Node: %w", err)
 	}
-	if ready(node) && node.Status.NodeInfo == nodeInfo(k.node) {
+	status := nodeStatus(k.node, time.Now())
+	if err := k.addGPUs(ctx, &status); err != nil {
+		return err
+	}
+	if ready(node) && node.Status.NodeInfo == status.NodeInfo && sameGPUs(node.Status, status) {
 		return nil
 	}
-	status := nodeStatus(k.node, time.Now())
 	status.VolumesAttached, status.VolumesInUse = node.Status.VolumesAttached, node.Status.VolumesInUse
 	node.Status = status
 	if _, err := k.client.CoreV1().Nodes().UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {

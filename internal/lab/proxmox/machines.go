@@ -35,10 +35,20 @@ type Machine struct {
 	CloudInit *CloudInit
 	// ISO is the volume in the CD-ROM drive, or "".
 	ISO string
-	// PCI are the addresses of the host's devices that are passed through.
-	PCI []string
+	// PCI are the host's devices that are passed through.
+	PCI []PCIDevice
 	// BootsFrom are the devices of the boot order, such as "scsi0" and "ide3".
 	BootsFrom []string
+}
+
+// addresses are those of the devices that are passed through.
+func (m Machine) addresses() []string {
+	addresses := make([]string, len(m.PCI))
+	for i, device := range m.PCI {
+		addresses[i] = device.Address
+	}
+
+	return addresses
 }
 
 // Disk is a disk of a machine.

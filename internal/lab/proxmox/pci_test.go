@@ -84,7 +84,12 @@ func TestDevicesOfOneMapping(t *testing.T) {
 				require.Equal(t, test.exits[i], l.task(http.MethodPost, "/nodes/vmhost/qemu/"+vmid+start, nil))
 
 				if test.addresses[i] != nil {
-					require.Equal(t, test.addresses[i], m.machine(101+i).PCI)
+					var addresses []string
+					for _, device := range m.machine(101 + i).PCI {
+						addresses = append(addresses, device.Address)
+					}
+
+					require.Equal(t, test.addresses[i], addresses)
 				}
 			}
 		})

@@ -121,12 +121,17 @@ func (s *Server) addDevices(m *vm, machine *Machine) error {
 			return fmt.Errorf("unable to parse '%s'", key)
 		}
 
-		addresses, err := s.resolvePCI(m, key, device, machine.PCI)
+		addresses, err := s.resolvePCI(m, key, device, machine.addresses())
 		if err != nil {
 			return err
 		}
 
-		machine.PCI = append(machine.PCI, addresses...)
+		host, _ := s.host(m.Node)
+		for _, d := range host.PCI {
+			if slices.Contains(addresses, d.Address) {
+				machine.PCI = append(machine.PCI, d)
+			}
+		}
 	}
 
 	return nil
@@ -145,7 +150,7 @@ func (s *Server) claim(w *worker, m *vm, machine Machine) error {
 		used += other.Memory
 
 		for _, address := range other.PCI {
-			if slices.Contains(machine.PCI, address) {
+			if slices.Contains(machine.addresses(), address) {
 				return fmt.Errorf("PCI device '%s' already in use by VMID '%d'", address, other.ID)
 			}
 		}
@@ -156,7 +161,7 @@ func (s *Server) claim(w *worker, m *vm, machine Machine) error {
 		return errQEMU
 	}
 
-	m.Memory, m.PCI = machine.MemoryMiB, machine.PCI
+	m.Memory, m.PCI = machine.MemoryMiB, machine.addresses()
 
 	return nil
 }

@@ -85,7 +85,7 @@ func (s *Server) boot(w *worker, vmid int, node string) error {
 	})
 	if err == nil {
 		info := w.info
-		info.PCI = machine.PCI
+		info.PCI = machine.addresses()
 		err = s.config.Faults.Step(w.ctx, info, StepStart)
 	}
 

@@ -126,7 +126,7 @@ func TestMachineOfAVM(t *testing.T) {
 	require.Equal(t, "vmhost", machine.Host)
 	require.Equal(t, 4, machine.CPUs)
 	require.Equal(t, 4096, machine.MemoryMiB)
-	require.Equal(t, []string{"0000:01:00.0"}, machine.PCI)
+	require.Equal(t, []proxmox.PCIDevice{gpuDevice}, machine.PCI)
 	require.Equal(t, []string{"scsi0"}, machine.BootsFrom)
 	require.Empty(t, machine.ISO)
 

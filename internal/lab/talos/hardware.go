@@ -29,8 +29,18 @@ type Hardware struct {
 	Leases []netip.Prefix `json:"leases,omitempty"`
 	// ISO is the volume in the CD-ROM drive, "" for none.
 	ISO string `json:"iso"`
-	// PCI are the addresses of the devices that are passed through.
-	PCI []string `json:"pci"`
+	// PCI are the devices that are passed through.
+	PCI []PCIDevice `json:"pci"`
+}
+
+// PCIDevice is a device that is passed through, with its IDs as hexadecimal numbers that begin with 0x.
+type PCIDevice struct {
+	// Address on the host.
+	Address string `json:"address"`
+	// Class is the PCI class, such as 0x030000 for a display controller.
+	Class  string `json:"class"`
+	Vendor string `json:"vendor"`
+	Device string `json:"device"`
 }
 
 // Bus is the kind of controller that a disk hangs on. It decides the name under which Linux knows the disk.

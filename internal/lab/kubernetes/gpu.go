@@ -1,0 +1,138 @@
+package kubernetes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+const (
+	gpuResource = corev1.ResourceName("nvidia.com/gpu")
+	// devicePlugin is part of the name of NVIDIA's image, nvcr.io/nvidia/k8s-device-plugin.
+	devicePlugin = "k8s-device-plugin"
+	// nvidiaHandler is the container runtime that the extension nvidia-container-toolkit adds; outside of it the device
+	// plugin finds no driver (siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md).
+	nvidiaHandler = "nvidia"
+	// pluginGrace is how long a kubelet remembers the devices of a plugin that went (pkg/kubelet/cm/devicemanager).
+	pluginGrace = 5 * time.Minute
+)
+
+// gpus are the GPUs that a kubelet has been told of by a device plugin on its node.
+type gpus struct {
+	told int64     // 0 until a plugin has told of some
+	lost time.Time // when the plugin went; zero while it is there
+}
+
+// countGPUs are the NVIDIA display controllers of a machine.
+func countGPUs(hardware talos.Hardware) int64 {
+	var count int64
+	for _, device := range hardware.PCI {
+		if device.Vendor == "0x10de" && strings.HasPrefix(device.Class, "0x03") {
+			count++
+		}
+	}
+	return count
+}
+
+// drivesGPUs says whether the node's Talos can: it has the driver and the container toolkit as extensions, and loads the
+// driver's modules (same README). The toolkit's services wait for ever without one of them.
+func drivesGPUs(node talos.KubernetesNode) bool {
+	var driver, toolkit bool
+	for _, extension := range node.Release.Extensions {
+		driver = driver || strings.Contains(extension.Name, "nvidia-open-gpu-kernel-modules") || strings.Contains(extension.Name, "nonfree-kmod-nvidia")
+		toolkit = toolkit || strings.Contains(extension.Name, "nvidia-container-toolkit")
+	}
+	var loaded []string
+	for _, module := range node.Config.Machine().Kernel().Modules() {
+		loaded = append(loaded, module.Name())
+	}
+	return driver && toolkit && slices.Contains(loaded, "nvidia") && slices.Contains(loaded, "nvidia_uvm")
+}
+
+// follow looks whether a device plugin tells of the GPUs now.
+func (g *gpus) follow(node talos.KubernetesNode, plugin bool, now time.Time) {
+	switch count := countGPUs(node.Hardware); {
+	case plugin && count > 0 && drivesGPUs(node):
+		g.told, g.lost = count, time.Time{}
+	case g.told > 0 && g.lost.IsZero():
+		g.lost = now
+	}
+}
+
+// into writes the GPUs into a Node's status as a kubelet does: those of a plugin that went cannot be used any more, and
+// after a while there are none, which is not the same as never having had any.
+func (g *gpus) into(status *corev1.NodeStatus, now time.Time) {
+	if g.told == 0 {
+		return
+	}
+	capacity, allocatable := g.told, g.told
+	if !g.lost.IsZero() {
+		allocatable = 0
+		if now.Sub(g.lost) > pluginGrace {
+			capacity = 0
+		}
+	}
+	status.Capacity[gpuResource] = *resource.NewQuantity(capacity, resource.DecimalSI)
+	status.Allocatable[gpuResource] = *resource.NewQuantity(allocatable, resource.DecimalSI)
+}
+
+// sameGPUs compares what two statuses say of GPUs.
+func sameGPUs(a, b corev1.NodeStatus) bool {
+	for _, lists := range [][2]corev1.ResourceList{{a.Capacity, b.Capacity}, {a.Allocatable, b.Allocatable}} {
+		one, hasOne := lists[0][gpuResource]
+		other, hasOther := lists[1][gpuResource]
+		if hasOne != hasOther || one.Cmp(other) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// addGPUs adds those of the node to its status.
+func (k *kubelet) addGPUs(ctx context.Context, status *corev1.NodeStatus) error {
+	if countGPUs(k.node.Hardware) == 0 {
+		return nil
+	}
+	plugin, err := k.pluginRuns(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	k.gpus.follow(k.node, plugin, now)
+	k.gpus.into(status, now)
+	return nil
+}
+
+// pluginRuns says whether a device plugin's Pod runs on the node, in the runtime that gives it the driver.
+func (k *kubelet) pluginRuns(ctx context.Context) (bool, error) {
+	pods, err := k.pods(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, pod := range pods {
+		if !isPlugin(pod) || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || pod.Spec.RuntimeClassName == nil {
+			continue
+		}
+		class, err := k.client.NodeV1().RuntimeClasses().Get(ctx, *pod.Spec.RuntimeClassName, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return false, fmt.Errorf("look at the runtime class of a device plugin: %w", err)
+		}
+		if err == nil && class.Handler == nvidiaHandler {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func isPlugin(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Containers, func(c corev1.Container) bool { return strings.Contains(c.Image, devicePlugin) })
+}

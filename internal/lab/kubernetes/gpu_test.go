@@ -1,0 +1,116 @@
+package kubernetes_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+func withModules(names ...string) func(*v1alpha1.Config) {
+	return func(c *v1alpha1.Config) {
+		c.MachineConfig.MachineKernel = &v1alpha1.KernelConfig{}
+		for _, name := range names {
+			c.MachineConfig.MachineKernel.KernelModules = append(c.MachineConfig.MachineKernel.KernelModules, &v1alpha1.KernelModuleConfig{ModuleName: name})
+		}
+	}
+}
+
+// gpuNode is a worker with two cards, the sound function of one of them, and an image with the driver.
+func gpuNode(s *site, vmid int, patches ...func(*v1alpha1.Config)) talos.KubernetesNode {
+	node := s.node(vmid, machine.TypeWorker, patches...)
+	node.Hardware.PCI = []talos.PCIDevice{
+		{Address: "0000:01:00.0", Class: "0x030000", Vendor: "0x10de", Device: "0x2204"},
+		{Address: "0000:01:00.1", Class: "0x040300", Vendor: "0x10de", Device: "0x1aef"},
+		{Address: "0000:02:00.0", Class: "0x030200", Vendor: "0x10de", Device: "0x1eb8"},
+		{Address: "0000:03:00.0", Class: "0x030000", Vendor: "0x1002", Device: "0x744c"},
+	}
+	node.Release.Extensions = append(node.Release.Extensions,
+		talos.Extension{Name: "siderolabs/nvidia-open-gpu-kernel-modules-lts"}, talos.Extension{Name: "siderolabs/nvidia-container-toolkit-lts"})
+	return node
+}
+
+// devicePlugin is a DaemonSet such as that of NVIDIA's chart.
+func devicePlugin(runtimeClass *string) *appsv1.DaemonSet {
+	labels := map[string]string{"app": "nvidia-device-plugin"}
+	return &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "nvidia-device-plugin", Namespace: "kube-system"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					RuntimeClassName: runtimeClass,
+					Containers:       []corev1.Container{{Name: "plugin", Image: "nvcr.io/nvidia/k8s-device-plugin:v0.17.4"}},
+				},
+			},
+		},
+	}
+}
+
+// gpusOf is what a Node says of its GPUs: capacity and allocatable, -1 where it says nothing.
+func (c cluster) gpusOf(ctx context.Context, name string) [2]int64 {
+	node, err := c.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return [2]int64{-2, -2}
+	}
+	said := [2]int64{-1, -1}
+	for i, list := range []corev1.ResourceList{node.Status.Capacity, node.Status.Allocatable} {
+		if quantity, found := list["nvidia.com/gpu"]; found {
+			said[i] = quantity.Value()
+		}
+	}
+	return said
+}
+
+// TestGPUs: a node tells of its GPUs while a device plugin runs on it that can reach them.
+func TestGPUs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	s, programs := newSite(t, ourSecrets), tools(t)
+	first := s.node(101, machine.TypeControlPlane)
+	whole := gpuNode(s, 111, withModules("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"))
+	withoutModules := gpuNode(s, 112)
+	withoutDriver := gpuNode(s, 113, withModules("nvidia", "nvidia_uvm"))
+	withoutDriver.Release.Extensions = nil
+	clusters := open(t, t.TempDir(), programs)
+	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
+	for _, node := range []talos.KubernetesNode{first, whole, withoutModules, withoutDriver} {
+		clusters.NodeChanged(node)
+	}
+	c := admin(t, first)
+	c.waitReadiness("node-111", corev1.ConditionTrue)
+
+	class := "nvidia"
+	sets := c.AppsV1().DaemonSets("kube-system")
+	_, err := sets.Create(t.Context(), devicePlugin(nil), metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.eventually("the plugin runs on the workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "nvidia-device-plugin") == 3 })
+	_, err = c.NodeV1().RuntimeClasses().Create(t.Context(), &nodev1.RuntimeClass{
+		ObjectMeta: metav1.ObjectMeta{Name: class}, Handler: "nvidia",
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-111"), "outside of the runtime with the driver the plugin finds none")
+
+	require.NoError(t, sets.Delete(t.Context(), "nvidia-device-plugin", metav1.DeleteOptions{}))
+	plugin := devicePlugin(&class)
+	plugin.Name = "plugin"
+	_, err = sets.Create(t.Context(), plugin, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.eventually("the node tells of its two GPUs", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 2} })
+	c.eventually("the plugin runs on all workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "plugin") == 3 })
+	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-112"), "no modules")
+	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-113"), "no driver")
+
+	require.NoError(t, sets.Delete(t.Context(), "plugin", metav1.DeleteOptions{}))
+	c.eventually("without the plugin they cannot be used", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 0} })
+}

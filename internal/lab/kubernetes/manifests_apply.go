@@ -1,0 +1,122 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// manifestRetry is the pause before objects that could not be made are tried again.
+const manifestRetry = 5 * time.Second
+
+// manifestWork is the work of Talos on the manifests of each control plane.
+type manifestWork struct {
+	group   sync.WaitGroup
+	current map[int]manifestRun // by VMID
+}
+
+// manifestRun is for one boot and one machine configuration of a control plane.
+type manifestRun struct {
+	node talos.KubernetesNode
+	stop context.CancelFunc
+}
+
+// begin begins anew for the control planes that have booted since, or whose machine configuration has changed. What is
+// begun ends with ctx.
+func (w *manifestWork) begin(ctx context.Context, controlPlanes []talos.KubernetesNode, apply func(context.Context, talos.KubernetesNode)) {
+	if w.current == nil {
+		w.current = map[int]manifestRun{}
+	}
+	for _, node := range controlPlanes {
+		before, known := w.current[node.Hardware.VMID]
+		if known && before.node.BootID == node.BootID && before.node.Config == node.Config {
+			continue
+		}
+		if known {
+			before.stop()
+		}
+		ctx, stop := context.WithCancel(ctx)
+		w.current[node.Hardware.VMID] = manifestRun{node, stop}
+		w.group.Go(func() { apply(ctx, node) })
+	}
+}
+
+// applyManifests makes the manifests of a control plane, again and again until all of them are there.
+func (p *controlPlane) applyManifests(ctx context.Context, node talos.KubernetesNode, report func(error)) {
+	for reported := ""; ; {
+		err := p.makeManifests(ctx, node)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if text := err.Error(); text != reported {
+			report(fmt.Errorf("manifests of %s: %w", node.Hostname, err))
+			reported = text
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(manifestRetry):
+		}
+	}
+}
+
+// makeManifests makes what is not there. What is there stays as it is, even when the manifest says otherwise by now
+// (k8s/manifest_apply.go).
+func (p *controlPlane) makeManifests(ctx context.Context, node talos.KubernetesNode) error {
+	manifests, err := manifestsOf(node.Config)
+	if err != nil {
+		return err
+	}
+	objects, err := flatten(manifests)
+	if err != nil {
+		return err
+	}
+	client, err := dynamic.NewForConfig(p.rest)
+	if err != nil {
+		return err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(p.admin.Discovery()))
+	var errs []error
+	for _, object := range objects {
+		if err := makeObject(ctx, client, mapper, object); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func makeObject(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
+	kind := object.GroupVersionKind()
+	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return err
+	}
+	var resources dynamic.ResourceInterface = client.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		if object.GetNamespace() == "" {
+			object.SetNamespace(corev1.NamespaceDefault)
+		}
+		resources = client.Resource(mapping.Resource).Namespace(object.GetNamespace())
+	}
+	_, err = resources.Get(ctx, object.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = resources.Create(ctx, object, metav1.CreateOptions{FieldManager: "talos"})
+	}
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	return err
+}
