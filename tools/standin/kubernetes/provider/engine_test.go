@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
@@ -38,13 +37,19 @@ func builtPlugin(t *testing.T, version string) (home string) {
 
 // program makes a namespace, a key and a release in it.
 type program struct {
-	kubeconfig, chart, key, greeting string
+	kubeconfig, namespace, chart, key, greeting string
+	// late: the kubeconfig is not known before the first update.
+	late bool
 }
 
 func (p program) run(ctx *pulumi.Context) error {
+	kubeconfig, err := p.lateKubeconfig(ctx)
+	if err != nil {
+		return err
+	}
 	var cluster pulumi.ProviderResourceState
-	err := ctx.RegisterResource("pulumi:providers:kubernetes", "cluster", pulumi.Map{
-		"kubeconfig": pulumi.ToSecret(pulumi.String(p.kubeconfig)), "enableSecretMutable": pulumi.Bool(true),
+	err = ctx.RegisterResource("pulumi:providers:kubernetes", "cluster", pulumi.Map{
+		"kubeconfig": pulumi.ToSecret(kubeconfig), "enableSecretMutable": pulumi.Bool(true),
 		"clusterIdentifier": pulumi.String("test"),
 	}, &cluster)
 	if err != nil {
@@ -54,7 +59,7 @@ func (p program) run(ctx *pulumi.Context) error {
 	var space, key, release pulumi.CustomResourceState
 	err = ctx.RegisterResource("kubernetes:core/v1:Namespace", "space", pulumi.Map{
 		"apiVersion": pulumi.String("v1"), "kind": pulumi.String("Namespace"),
-		"metadata": pulumi.Map{"name": pulumi.String("engine")},
+		"metadata": pulumi.Map{"name": pulumi.String(p.namespace)},
 	}, &space, by...)
 	if err != nil {
 		return err
@@ -71,6 +76,25 @@ func (p program) run(ctx *pulumi.Context) error {
 		"chart": pulumi.String(p.chart), "name": pulumi.String("demo"), "namespace": space.ID(), "atomic": pulumi.Bool(true),
 		"values": pulumi.Map{"greeting": pulumi.String(p.greeting)},
 	}, &release, append(by, pulumi.DependsOn([]pulumi.Resource{&key}))...)
+}
+
+// lateKubeconfig comes, if the program wants it so, from the ID of an object.
+func (p program) lateKubeconfig(ctx *pulumi.Context) (pulumi.StringInput, error) {
+	if !p.late {
+		return pulumi.String(p.kubeconfig), nil
+	}
+	var first pulumi.ProviderResourceState
+	err := ctx.RegisterResource("pulumi:providers:kubernetes", "first", pulumi.Map{
+		"kubeconfig": pulumi.ToSecret(pulumi.String(p.kubeconfig)),
+	}, &first)
+	if err != nil {
+		return nil, err
+	}
+	var before pulumi.CustomResourceState
+	err = ctx.RegisterResource("kubernetes:core/v1:ConfigMap", "before", pulumi.Map{
+		"apiVersion": pulumi.String("v1"), "kind": pulumi.String("ConfigMap"), "metadata": pulumi.Map{},
+	}, &before, pulumi.Provider(&first))
+	return before.ID().ApplyT(func(pulumi.ID) string { return p.kubeconfig }).(pulumi.StringOutput), err
 }
 
 // newStack keeps its state in the folder backend, and has the CLI and the plugin that were built.
@@ -98,7 +122,7 @@ func newStack(t *testing.T, backend string, p *program) auto.Stack {
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	plane := sharedControlPlane(t)
-	p := &program{kubeconfig: plane.kubeconfig, chart: newChart(t, "1.0.0"), key: "hush-hush", greeting: "hello"}
+	p := &program{kubeconfig: plane.kubeconfig, namespace: "engine", chart: newChart(t, "1.0.0"), key: "hush-hush", greeting: "hello"}
 	backend := t.TempDir()
 	stack, ctx := newStack(t, backend, p), t.Context()
 
@@ -133,11 +157,30 @@ func TestEngine(t *testing.T) {
 	require.NoError(t, err)
 	_, err = stack.Up(ctx, optup.ExpectNoChanges())
 	require.NoError(t, err)
-	_, err = stack.Destroy(ctx, optdestroy.ContinueOnError())
+	_, err = stack.Destroy(ctx)
 	require.NoError(t, err)
 	namespaces, err := plane.client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=engine"})
 	require.NoError(t, err)
 	require.Empty(t, namespaces.Items)
+}
+
+// TestEngineBeforeTheClusterIsThere: a preview in which the kubeconfig is not known shows all that will be made.
+func TestEngineBeforeTheClusterIsThere(t *testing.T) {
+	t.Parallel()
+	p := &program{
+		kubeconfig: sharedControlPlane(t).kubeconfig, namespace: "late-engine", chart: newChart(t, "1.0.0"), key: "hush",
+		greeting: "hello", late: true,
+	}
+	stack, ctx := newStack(t, t.TempDir(), p), t.Context()
+	preview, err := stack.Preview(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 7}, preview.ChangeSummary)
+	_, err = stack.Up(ctx)
+	require.NoError(t, err)
+	_, err = stack.Preview(ctx, optpreview.ExpectNoChanges())
+	require.NoError(t, err)
+	_, err = stack.Destroy(ctx)
+	require.NoError(t, err)
 }
 
 // requireSecret: the state as it lies on the disk has neither the key nor its encoding.
