@@ -44,6 +44,12 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 	const machinery = "github.com/siderolabs/talos/pkg/machinery"
 	require.Equal(t, required(t, "go.mod", machinery), required(t, "tools/go.mod", machinery),
 		"the Talos of the plugin and of the program")
+	const standIn = "tools/standin/kubernetes/go.mod"
+	for _, pulumi := range []string{"github.com/pulumi/pulumi/pkg/v3", "github.com/pulumi/pulumi/sdk/v3"} {
+		require.Equal(t, required(t, "tools/go.mod", pulumi), required(t, standIn, pulumi), "compiled once")
+	}
+	require.Equal(t, required(t, "tools/controlplane/go.mod", "k8s.io/component-base"),
+		required(t, standIn, "k8s.io/client-go"), "the stand-in and the API server that it is tested against")
 	for _, tool := range toolchain.Catalogue() {
 		if tool.Kind != toolchain.Lab {
 			require.NotEmpty(t, required(t, "go.mod", tool.SDK))
