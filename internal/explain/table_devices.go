@@ -37,7 +37,7 @@ var devices = []row{
 		safe:    goesOn,
 	},
 	{
-		name: "no-q35", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, print_hostpci_devices",
+		name: "no-q35", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, parse_hostpci_devices",
 		pattern: saying(`q35 machine model is not enabled`),
 		meaning: "the machine was cloned from a template that is not q35, so it has no PCIe to pass a GPU through",
 		do:      "let up make the template anew (delete the one that stands at its VMID), then replace the node",

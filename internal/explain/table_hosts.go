@@ -58,7 +58,7 @@ var hosts = []row{
 		safe:    goesOn,
 	},
 	{
-		name: "pool-absent", speaker: proxmox, source: "pve-access-control AccessControl.pm, check_pool_exist",
+		name: "pool-absent", speaker: proxmox, source: "pve-access-control RPCEnvironment.pm, check_pool_exist",
 		pattern: saying(`pool '(?P<pool>[^']+)' does not exist`),
 		meaning: "Proxmox VE has no pool {pool}",
 		do:      "pveum pool add {pool} as root on the host, or remove proxmox.pool; then " + upAgain,

@@ -134,10 +134,10 @@ func disks(node inventory.Node) []volume {
 	return volumes
 }
 
-// card is a bridge on a host that a network card is attached to, with its VLAN tag, or 0.
+// card is a bridge on a host that a network card is attached to, with its VLAN tag and its MTU, 0 for those of the bridge.
 type card struct {
 	host, bridge string
-	vlan         int
+	vlan, mtu    int
 }
 
 // path of the access control on which SDN.Use is asked for (pve-guest-common, src/PVE/GuestHelpers.pm, check_vnet_access).
@@ -159,12 +159,12 @@ func cards(inv *inventory.Inventory) []card {
 		}
 	}
 	for _, host := range hostNames(inv) {
-		add(card{host, network.Bridge, 0}) // the template's
+		add(card{host: host, bridge: network.Bridge}) // the template's
 	}
 	for _, node := range inv.Nodes {
-		add(card{node.Host, network.Bridge, network.VLAN})
+		add(card{node.Host, network.Bridge, network.VLAN, network.MTU})
 		for _, nic := range node.Networks {
-			add(card{node.Host, nic.Bridge, nic.VLAN})
+			add(card{node.Host, nic.Bridge, nic.VLAN, nic.MTU})
 		}
 	}
 	return all

@@ -143,6 +143,17 @@ var findings = []struct {
 		}},
 	},
 	{
+		"bridge with a small MTU", func(s *preflight.Snapshot) {
+			change(s, "pve2", func(h *preflight.Host) {
+				h.Bridges.Value = []pve.Bridge{{Name: "vmbr0", Type: "bridge", VLANAware: true, Ports: "eno1", MTU: "1400"}}
+			})
+		},
+		[]preflight.Check{{
+			Name: "bridge", Result: preflight.Fail, Sentence: "bridge vmbr0 on pve2 has an MTU of 1400, the inventory asks for 1500",
+			Remedy: "set mtu to 1400, or raise it on the bridge and its ports",
+		}},
+	},
+	{
 		"VMID taken (F20)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "dns", Node: "pve2", Type: "lxc", Status: "running"}, nil)
 		},

@@ -38,6 +38,11 @@ func checkBridge(s *sheet, c card, bridges []pve.Bridge) bool {
 		return false
 	}
 	bridge := bridges[at]
+	// qemu-server does not start a machine whose card has more than the bridge (QemuServer.pm, print_netdevice_full).
+	if mtu, err := bridge.MTU.Int64(); err == nil && int64(c.mtu) > mtu {
+		s.fail("bridge", fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu), "bridge %s on %s has an MTU of %d, the inventory asks for %d", c.bridge, c.host, mtu, c.mtu)
+		return false
+	}
 	if c.vlan == 0 || bridge.Type != "bridge" || bool(bridge.VLANAware) {
 		return true
 	}

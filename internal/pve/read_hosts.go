@@ -2,6 +2,7 @@ package pve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"regexp"
 	"strings"
@@ -75,6 +76,8 @@ type Bridge struct {
 	VLANAware Flag `json:"bridge_vlan_aware"`
 	// Ports of a Linux bridge.
 	Ports string `json:"bridge_ports"`
+	// MTU in bytes, where it is configured: a bridge without it has that of its ports.
+	MTU json.Number `json:"mtu"`
 }
 
 // Bridges of a host that the token may use.

@@ -53,6 +53,20 @@ func TestReaches(t *testing.T) {
 	require.EqualError(t, reader.Reaches(t.Context(), node, "http://"+refusedPort(t)), "connection refused")
 }
 
+// Proxmox VE writes numbers as text in some places, and flags in every way.
+func TestBridges(t *testing.T) {
+	t.Parallel()
+	reader := answering(t, http.StatusOK, `{"data":[{"iface":"vmbr0","type":"bridge","mtu":"9000","bridge_vlan_aware":1,"bridge_ports":"eno1"},
+		{"iface":"vmbr1","type":"bridge","mtu":1400,"bridge_vlan_aware":"0"},{"iface":"k8s","type":"vnet"}]}`)
+	bridges, err := reader.Bridges(t.Context(), node)
+	require.NoError(t, err)
+	require.Equal(t, []pve.Bridge{
+		{Name: "vmbr0", Type: "bridge", VLANAware: true, Ports: "eno1", MTU: "9000"},
+		{Name: "vmbr1", Type: "bridge", MTU: "1400"},
+		{Name: "k8s", Type: "vnet"},
+	}, bridges)
+}
+
 func TestGuestConfigIsText(t *testing.T) {
 	t.Parallel()
 	reader := answering(t, http.StatusOK, `{"data":{"memory":"8192","cores":4,"balloon":0,"net0":"virtio=BC:24:11:00:00:01,bridge=vmbr0"}}`)
