@@ -1,0 +1,36 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EWhatIsInTheWayAndWhatItMeans: what goes wrong is explained, and what can be known before is refused before anything
+// is touched.
+func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-explained")
+
+	r.mustRun(0, "lab", "start")
+	require.Contains(t, r.mustRun(0, "preflight", "--lab"), " checks: ")
+	require.Contains(t, r.mustRun(0, "role", "--lab"), "# token em-infra@pve!rehearsal has all of it on /\n")
+
+	r.mustRun(0, "lab", "fault", "set", "storage-full")
+	failed := r.mustRun(1, "up", "--lab", "--yes")
+	require.Regexp(t, `(?m)^ preflight  \d+ checks: \d+ ok +\d+\.\d s$`, failed)
+	require.Regexp(t, `\nfailed at k3s-dev-template-vmhost-vm\n  Proxmox said   zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
+		`  meaning        the pool has no room for tank/vm-9000-disk-\d\n  do             free space`, failed)
+	require.Contains(t, failed, "\nup failed; what is known about it stands above.")
+
+	seen := len(r.calls())
+	cluster := r.read(filepath.Join(r.inventory, "cluster.yaml"))
+	r.writeInventory("cluster.yaml", strings.Replace(cluster, "extensions: []", "extensions: [siderolabs/no-such]", 1))
+	refused := r.mustRun(3, "up", "--lab", "--yes")
+	require.Regexp(t, `\n FAIL  the Image Factory at http://\S+ has no extension siderolabs/no-such for Talos v1\.12\.4\n       → correct talos\.schematic\.extensions\n`, refused)
+	require.Contains(t, refused, "refused: the host cannot bear it yet; ")
+	require.Contains(t, r.mustRun(3, "preflight", "--lab", "--output", "json"), `"failures": 1`)
+	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
+}
