@@ -10,15 +10,19 @@ module github.com/em-infra/em-infra/tools/standin/kubernetes
 go 1.26.0
 
 require (
+	// the protocol. Not pulumi-go-provider: it drops nulls, which mean something among Helm's values.
 	github.com/pulumi/pulumi/pkg/v3 v3.190.0
 	github.com/pulumi/pulumi/sdk/v3 v3.190.0
 	github.com/stretchr/testify v1.11.1
 	google.golang.org/grpc v1.72.2
 	google.golang.org/protobuf v1.36.8
+	// releases.
 	helm.sh/helm/v3 v3.20.2
+	// objects: clients, types, and who manages which field.
 	k8s.io/api v0.35.4
 	k8s.io/apimachinery v0.35.4
 	k8s.io/client-go v0.35.4
+	// kstatus: what the official provider takes for ready.
 	sigs.k8s.io/cli-utils v0.37.2
 	sigs.k8s.io/yaml v1.6.0
 )

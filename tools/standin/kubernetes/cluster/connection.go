@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -129,7 +130,7 @@ type Getter struct {
 // ToRESTConfig returns a copy of the connection's configuration.
 func (g Getter) ToRESTConfig() (*rest.Config, error) {
 	if g.connection.config == nil {
-		return nil, fmt.Errorf("%s", g.connection.Unreachable)
+		return nil, errors.New(g.connection.Unreachable)
 	}
 	return rest.CopyConfig(g.connection.config), nil
 }
