@@ -1,5 +1,5 @@
-// Package modules_test runs the tests of the modules under tools/, which the root module's own run does not reach, and
-// holds the form of all Go files.
+// Package modules_test runs the tests of the modules under tools/ and tests/, which the root module's own run does not
+// reach, and holds the form of all Go files.
 package modules_test
 
 import (
@@ -24,6 +24,15 @@ func TestTools(t *testing.T) {
 		t.Skip("compiles the plugins")
 	}
 	testModule(t, "tools")
+}
+
+// TestProvidersClient drives the lab with the provider's own client.
+func TestProvidersClient(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles the provider's client")
+	}
+	testModule(t, "tests/provider")
 }
 
 // TestStandInForKubernetes runs it against a real API server and by a real engine, which come from the tool chain.
