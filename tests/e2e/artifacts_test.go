@@ -1,0 +1,125 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+)
+
+// TestE2EChangesAreJudged: what would cost the cluster stops, says what it means and goes no further; what every run leaves
+// holds no secret.
+func TestE2EChangesAreJudged(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-judged")
+	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), " artifacts  .lab/e2e-judged/artifacts/")
+	secrets := r.secrets()
+	require.Greater(t, len(secrets), 20)
+	nodes, cluster := r.read(filepath.Join(r.inventory, "nodes.yaml")), r.read(filepath.Join(r.inventory, "cluster.yaml"))
+
+	r.writeInventory("nodes.yaml", strings.Replace(nodes, "vmid: 101", "vmid: 131", 1))
+	refusal := r.mustRun(3, "preview", "--lab")
+	require.Contains(t, refusal, " REPLACE  k3s-dev-control-1  vmid 101 → 131; the VM is deleted and made anew\n")
+	require.Contains(t, refusal, "this is the only control plane: the cluster is lost\n")
+	require.Contains(t, refusal, "refused: say --allow-replace k3s-dev-control-1 to go on, or set vmid back to 101 for k3s-dev-control-1")
+	require.Contains(t, r.mustRun(3, "preview", "--lab", "--allow-replace", "k3s-dev-worker-1"), "refused: say --allow-replace k3s-dev-control-1")
+	r.mustRun(2, "preview", "--lab", "--allow-replace", "k3s-dev-control-1")
+	r.writeInventory("nodes.yaml", nodes)
+
+	seen := len(r.calls())
+	r.writeInventory("cluster.yaml", strings.Replace(cluster, "contract: v1.12", "contract: v1.11", 1))
+	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "refused: say --allow-change contract to go on, or set talos.contract back to v1.12")
+	r.writeInventory("cluster.yaml", strings.Replace(cluster, "control-plane: {cores: 4, memoryMiB: 8192, diskGiB: 64}", "control-plane: {cores: 4, memoryMiB: 8192, diskGiB: 32}", 1))
+	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "refused: set diskGiB back to 64 for k3s-dev-control-1")
+	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
+
+	r.writeInventory("cluster.yaml", strings.Replace(cluster, " worker: {cores: 4, memoryMiB: 8192", " worker: {cores: 4, memoryMiB: 9216", 1))
+	var judged struct {
+		Findings []struct{ Kind, Subject string }
+	}
+	output := r.mustRun(2, "preview", "--lab", "--output", "json")
+	require.NoError(t, json.Unmarshal([]byte(output[strings.Index(output, "{"):]), &judged))
+	require.Equal(t, []struct{ Kind, Subject string }{{"REBOOT", "k3s-dev-worker-1"}}, judged.Findings)
+	r.writeInventory("cluster.yaml", cluster)
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	r.artifactsHoldNone(secrets)
+}
+
+// secrets are all that are in the state, and what opens the host and the state itself.
+func (r *rehearsal) secrets() []string {
+	r.t.Helper()
+	plain := r.plainEngine()
+	exported, err := plain.Export(r.t.Context())
+	require.NoError(r.t, err)
+	var deployment apitype.DeploymentV3
+	require.NoError(r.t, json.Unmarshal(exported.Deployment, &deployment))
+	var secrets []string
+	for _, resource := range deployment.Resources {
+		secrets = append(secrets, secretsIn(r.t, resource.Inputs, false)...)
+		secrets = append(secrets, secretsIn(r.t, resource.Outputs, false)...)
+	}
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	return append(secrets, description.Token, r.read(filepath.Join(r.dir(), "passphrase")))
+}
+
+// secretsIn are the texts below what is marked as secret.
+func secretsIn(t testing.TB, value any, secret bool) []string {
+	t.Helper()
+	var found []string
+	switch v := value.(type) {
+	case string:
+		if secret {
+			found = append(found, v)
+		}
+	case []any:
+		for _, item := range v {
+			found = append(found, secretsIn(t, item, secret)...)
+		}
+	case map[string]any:
+		if v[sig.Key] == sig.Secret {
+			var plain any
+			require.NoError(t, json.Unmarshal([]byte(v["plaintext"].(string)), &plain))
+			return secretsIn(t, plain, true)
+		}
+		for _, item := range v {
+			found = append(found, secretsIn(t, item, secret)...)
+		}
+	}
+	return found
+}
+
+// artifactsHoldNone looks for secrets in all that the runs have left.
+func (r *rehearsal) artifactsHoldNone(secrets []string) {
+	r.t.Helper()
+	kinds := map[string]int{}
+	require.NoError(r.t, filepath.WalkDir(filepath.Join(r.dir(), "artifacts"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		kinds[entry.Name()]++
+		text, err := os.ReadFile(path) //nolint:gosec // below the rehearsal's folder
+		for _, secret := range secrets {
+			written, marshalErr := json.Marshal(secret)
+			require.NoError(r.t, marshalErr)
+			for _, form := range []string{secret, strings.Trim(string(written), `"`)} {
+				if len(secret) >= 8 && strings.Contains(string(text), form) {
+					r.t.Errorf("%s holds a secret of %d bytes", path, len(secret))
+				}
+			}
+		}
+		return err
+	}))
+	for _, name := range []string{"events.jsonl", "summary.json", "cluster.yaml", "nodes.yaml", "k3s-dev-control-1-configuration.yaml"} {
+		require.NotZero(r.t, kinds[name], name)
+	}
+}
