@@ -26,7 +26,8 @@ type Machine struct {
 	Name string
 	// Role in the cluster. Required. A change replaces the machine's configuration.
 	Role Role
-	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine.
+	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine by way of the host that it was on,
+	// whose storages must be there under the same names (F19); where they are not, take the machine out and put it in again.
 	Host string
 	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces the machine.
 	VMID int

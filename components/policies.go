@@ -9,8 +9,8 @@ import (
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from, first booted from
-// and first addressed with are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted
-// first.
+// and first addressed with are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is
+// deleted first.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization"}, neverSet(disks)...)),
@@ -40,7 +40,7 @@ func neverSet(disks int) []string {
 	return paths
 }
 
-// keptISO: a machine whose CD-ROM names a deleted ISO does not start again, so the file outlives the template.
+// keptISO: a machine whose CD-ROM names a deleted ISO does not start again, so the file outlives the template (F16).
 func keptISO() pulumi.ResourceOption {
 	return pulumi.RetainOnDelete(true)
 }

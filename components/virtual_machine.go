@@ -100,7 +100,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 	return args
 }
 
-// cloneRetries: clones of one template may meet at its lock, which Proxmox VE holds for a second only (F18).
+// cloneRetries: clones that allocate on one storage wait for its lock in turn, and fail after 10 s (F18).
 const cloneRetries = 3
 
 func disks(m Machine) vm.VirtualMachineDiskArray {

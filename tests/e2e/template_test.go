@@ -26,6 +26,7 @@ nodes:
     role: gpu-worker
     vmid: 103
     address: 192.168.20.31
+    diskGiB: 256
     gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]
 `)
 
