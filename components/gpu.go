@@ -45,9 +45,9 @@ const (
 	NVIDIAProprietaryProduction NVIDIADriver = "proprietary-production"
 )
 
-// extensions are the pair of a driver, by the names that they have since Talos 1.9 (Makefile of siderolabs/extensions);
+// Extensions are the pair of a driver, by the names that they have since Talos 1.9 (Makefile of siderolabs/extensions);
 // nil for a driver that there is not.
-func (d NVIDIADriver) extensions() []string {
+func (d NVIDIADriver) Extensions() []string {
 	switch d {
 	case NVIDIAOpen:
 		return []string{"siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts"}

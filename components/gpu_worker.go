@@ -120,7 +120,7 @@ func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) err
 // addImage has the driver built into the image of the template's version.
 func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) error {
 	template := a.Node.Template
-	document, err := template.schematic.with(a.Driver.extensions()).document()
+	document, err := template.schematic.with(a.Driver.Extensions()).document()
 	if err != nil {
 		return fmt.Errorf("schematic: %w", err)
 	}
@@ -150,7 +150,7 @@ func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 	return a, errors.Join(
 		nodeProblems,
 		require(len(a.Node.Machine.GPUs) > 0, "Node.Machine.GPUs", "give at least one, or make a TalosNode"),
-		require(a.Driver.extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", a.Driver)),
+		require(a.Driver.Extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", a.Driver)),
 		a.validateSchematic(),
 	)
 }
@@ -160,7 +160,7 @@ func (args GpuWorkerArgs) validateSchematic() error {
 	if args.Node.Template == nil {
 		return nil // said already
 	}
-	pair := args.Driver.extensions()
+	pair := args.Driver.Extensions()
 	var problems []error
 	for _, extension := range args.Node.Template.schematic.Extensions {
 		problems = append(problems, require(slices.Contains(pair, extension) || !isNVIDIADriver(extension), "Node.Template",

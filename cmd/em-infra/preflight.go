@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/preflight"
 )
 
@@ -76,7 +77,9 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
 	}
-	return preflight.Run(ctx, preflight.Subject{Inventory: s.inventory, Host: s.host, Factory: factory})
+	return preflight.Run(ctx, preflight.Subject{
+		Inventory: s.inventory, Host: s.host, Factory: factory, GPUExtensions: components.NVIDIAOpen.Extensions(),
+	})
 }
 
 // mayGoUp runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way,

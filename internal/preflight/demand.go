@@ -169,3 +169,12 @@ func cards(inv *inventory.Inventory) []card {
 	}
 	return all
 }
+
+// extensions of the images of all nodes.
+func extensions(subject Subject) []string {
+	needed := slices.Clone(subject.Inventory.Cluster.Talos.Schematic.Extensions)
+	if len(subject.Inventory.Nodes.GPUWorkers()) > 0 {
+		needed = append(needed, subject.GPUExtensions...)
+	}
+	return needed
+}

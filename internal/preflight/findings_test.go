@@ -234,7 +234,7 @@ var findings = []struct {
 	},
 	{
 		"extension that the factory has not", func(s *preflight.Snapshot) { s.Factory.Extensions.Value = nil },
-		[]preflight.Check{{Name: "factory", Result: preflight.Fail, Sentence: "the Image Factory at https://factory.talos.dev has no extension siderolabs/qemu-guest-agent for Talos v1.12.4", Remedy: "correct talos.schematic.extensions"}},
+		[]preflight.Check{{Name: "factory", Result: preflight.Fail, Sentence: "the Image Factory at https://factory.talos.dev has no extension siderolabs/qemu-guest-agent for Talos v1.12.4", Remedy: "correct talos.schematic.extensions or talos.version"}},
 	},
 	{
 		"factory away from the host", func(s *preflight.Snapshot) {

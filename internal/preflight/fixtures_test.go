@@ -91,6 +91,7 @@ func sound(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 		Factory: preflight.Factory{
 			URL:        "https://factory.talos.dev",
 			Versions:   preflight.Reading[[]string]{Value: []string{"v1.12.3", "v1.12.4"}},
+			Needed:     []string{"siderolabs/qemu-guest-agent"},
 			Extensions: preflight.Reading[[]string]{Value: []string{"siderolabs/qemu-guest-agent"}},
 		},
 		Privileges: map[string]preflight.Reading[[]string]{},

@@ -20,7 +20,7 @@ func (g *gatherer) factory(ctx context.Context) {
 	read(g, func() ([]string, error) { return factory.Versions(ctx) },
 		func(versions Reading[[]string]) { g.found.Factory.Versions = versions })
 	talos := g.subject.Inventory.Cluster.Talos
-	if len(talos.Schematic.Extensions) == 0 {
+	if len(g.found.Factory.Needed) == 0 {
 		return
 	}
 	read(g, func() ([]string, error) {

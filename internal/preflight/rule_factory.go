@@ -25,8 +25,8 @@ func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	case factory.Extensions.Err != nil:
 		away("factory", "try again later", "the Image Factory at %s does not tell its extensions (%s)", factory.URL, factory.Extensions.Err)
 	default:
-		if absent := without(talos.Schematic.Extensions, factory.Extensions.Value); len(absent) > 0 {
-			s.fail("factory", "correct talos.schematic.extensions", "the Image Factory at %s has no extension %s for Talos %s", factory.URL, listed(absent), talos.Version)
+		if absent := without(factory.Needed, factory.Extensions.Value); len(absent) > 0 {
+			s.fail("factory", "correct talos.schematic.extensions or talos.version", "the Image Factory at %s has no extension %s for Talos %s", factory.URL, listed(absent), talos.Version)
 		}
 	}
 	for _, name := range onlineHosts(inv, found) {

@@ -189,6 +189,18 @@ func TestAFactoryThatDoesNotAnswer(t *testing.T) {
 	require.Equal(t, "pve2 does not reach the Image Factory at "+closed.URL+" (connection refused)", unsound[2].Sentence)
 }
 
+func TestTheExtensionsOfGPUWorkersAreNeeded(t *testing.T) {
+	t.Parallel()
+	subject, _ := emulate(t, emulatedConfig(schema.Release91))
+	subject.GPUExtensions = []string{"siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-driver-that-is-none"}
+	report, err := preflight.Run(t.Context(), subject)
+	require.NoError(t, err)
+	require.Equal(t, preflight.Report{{
+		Name: "factory", Result: preflight.Fail, Remedy: "correct talos.schematic.extensions or talos.version",
+		Sentence: "the Image Factory at " + subject.Factory.String() + " has no extension siderolabs/nvidia-driver-that-is-none for Talos v1.12.4",
+	}}, report.Unsound())
+}
+
 func TestAHostThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	subject, _ := emulate(t, emulatedConfig(schema.Release84))

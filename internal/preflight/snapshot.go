@@ -52,6 +52,8 @@ type Factory struct {
 	URL string
 	// Versions of Talos that it builds.
 	Versions Reading[[]string]
-	// Extensions that it has for the inventory's version; nothing is read when the inventory names none.
+	// Needed are the extensions of the inventory's images.
+	Needed []string
+	// Extensions that it has for the inventory's version; nothing is read when none are needed.
 	Extensions Reading[[]string]
 }

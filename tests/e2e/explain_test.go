@@ -29,7 +29,7 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	cluster := r.read(filepath.Join(r.inventory, "cluster.yaml"))
 	r.writeInventory("cluster.yaml", strings.Replace(cluster, "extensions: []", "extensions: [siderolabs/no-such]", 1))
 	refused := r.mustRun(3, "up", "--lab", "--yes")
-	require.Regexp(t, `\n FAIL  the Image Factory at http://\S+ has no extension siderolabs/no-such for Talos v1\.12\.4\n       → correct talos\.schematic\.extensions\n`, refused)
+	require.Regexp(t, `\n FAIL  the Image Factory at http://\S+ has no extension siderolabs/no-such for Talos v1\.12\.4\n       → correct talos\.schematic\.extensions or talos\.version\n`, refused)
 	require.Contains(t, refused, "refused: the host cannot bear it yet; ")
 	require.Contains(t, r.mustRun(3, "preflight", "--lab", "--output", "json"), `"failures": 1`)
 	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
