@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -34,7 +33,7 @@ func newRehearseCommand() *cobra.Command {
 		Long: `Live the life of the cluster in one go on an emulated host: preflight, up, a preview in which nothing may change,
 one worker more, one worker less, destroy. What is found after each step is held against the inventory, and every difference is
 told. Nothing real is touched, and neither is a lab of the stack: the rehearsal has its own, under .lab/STACK-rehearsal,
-which is removed at the end unless something was not as expected.`,
+which is removed at the end unless something was not as expected, and before the next one begins.`,
 		Example: "  em-infra rehearse --stack k3s-dev\n  em-infra rehearse --stack k3s-dev --keep   # and look at it afterwards",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -117,11 +116,8 @@ func (f rehearseFlags) conclude(report *rehearsal.Report, stage *stage, s stream
 func (s *stage) tellWhatIsLeft(out io.Writer, keep, expected bool) {
 	switch place := s.flags.place(); {
 	case keep:
-		fmt.Fprintf(out, "it runs on: %s · %s\n", typed("preview %s", place), typed("destroy %s --yes && em-infra lab stop --stack %s", place, s.flags.stack))
+		fmt.Fprintf(out, "it runs on: %s · %s · %s\n", typed("preview %s", place), typed("destroy %s --yes", place), typed("lab stop --stack %s", s.flags.stack))
 	case !expected:
 		fmt.Fprintf(out, "  log        %s\n  lab        %s brings its host back\n", workspace.Nearby(s.log.Name()), typed("lab start --stack %s --inventory %s", s.flags.stack, s.flags.inventory))
 	}
 }
-
-// errRehearsed says that two rehearsals of a stack would share one host.
-var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")

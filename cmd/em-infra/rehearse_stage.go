@@ -54,6 +54,9 @@ func setStage(ctx context.Context, flags rehearseFlags, inv *inventory.Inventory
 	return s, nil
 }
 
+// errRehearsed says that two rehearsals of a stack would share one host.
+var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")
+
 // lockRehearsal keeps a second rehearsal of the stack away until this process ends.
 func lockRehearsal(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
