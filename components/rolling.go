@@ -1,6 +1,8 @@
 package components
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -11,12 +13,16 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
+// errInterrupted is why a node is not changed although nothing is wrong with it.
+var errInterrupted = errors.New("the run was interrupted: run up again to go on")
+
 // rollout takes the nodes of one cluster through their updates a few at a time (F4, F5): an update of a machine or of a
 // configuration returns before the reboot that it causes is over. Its hooks run on updates only, so creation stays
 // parallel, and there are none on deletion, which would need the program to destroy a stack.
 type rollout struct {
-	ctx  *pulumi.Context
-	lane func() (*rolling.Lane, error)
+	ctx         *pulumi.Context
+	interrupted <-chan struct{}
+	lane        func() (*rolling.Lane, error)
 }
 
 // newRollout has no lane before the first update, when the credentials for its looks at the cluster are there.
@@ -25,7 +31,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	for _, m := range a.Machines {
 		nodes = append(nodes, m.rollingNode())
 	}
-	return &rollout{ctx: ctx, lane: sync.OnceValues(func() (*rolling.Lane, error) {
+	return &rollout{ctx: ctx, interrupted: a.Interrupted, lane: sync.OnceValues(func() (*rolling.Lane, error) {
 		result, err := internals.UnsafeAwaitOutput(ctx.Context(), talosconfig)
 		if err != nil {
 			return nil, fmt.Errorf("the cluster's credentials are not there (%w): mend what failed before, then run up again", err)
@@ -72,8 +78,23 @@ func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
 		if err != nil {
 			return err
 		}
-		return lane.Enter(r.ctx.Context(), rolling.Change{Node: node, Configuration: appliedConfiguration(args.NewInputs)})
+		ctx, cancel := r.untilInterrupted()
+		defer cancel()
+		return lane.Enter(ctx, rolling.Change{Node: node, Configuration: appliedConfiguration(args.NewInputs)})
 	}
+}
+
+// untilInterrupted ends with the program too. cancel gives back what it takes.
+func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {
+	ctx, interrupt := context.WithCancelCause(r.ctx.Context())
+	go func() {
+		select {
+		case <-r.interrupted:
+			interrupt(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { interrupt(nil) }
 }
 
 // leave fails the run when the machine does not come back; what was done to it stays in the state.

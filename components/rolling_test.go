@@ -190,10 +190,9 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 	require.Len(t, e.hooks, 12)
 }
 
-func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
-	t.Parallel()
-
-	e := runHooked(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+// nowhere is a cluster of one control plane and one worker at addresses where nobody listens.
+func nowhere(interrupted <-chan struct{}) program {
+	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
 			return err
@@ -201,16 +200,34 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 		control := machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11)
 		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // where nobody listens
 		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
-		args.Templates = []*components.TalosTemplate{template}
+		args.Templates, args.Interrupted = []*components.TalosTemplate{template}, interrupted
 		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
 		return err
-	})
-	enter := func() string {
-		t.Helper()
-		var answer pulumirpc.ResourceHookResponse
-		e.call(t, "k3s-dev-worker-1-enter", &pulumirpc.ResourceHookRequest{Name: "k3s-dev-worker-1-vm"}, &answer)
-		return answer.GetError()
 	}
+}
+
+// enter calls the hook before an update, and returns what it refuses it with.
+func (e *hookEngine) enter(t *testing.T, node string) string {
+	t.Helper()
+	var answer pulumirpc.ResourceHookResponse
+	e.call(t, node+"-enter", &pulumirpc.ResourceHookRequest{Name: node + "-vm"}, &answer)
+	return answer.GetError()
+}
+
+func TestAnInterruptKeepsNodesFromTheirTurn(t *testing.T) {
+	t.Parallel()
+
+	interrupted := make(chan struct{})
+	e := runHooked(t, nowhere(interrupted))
+	require.Empty(t, e.enter(t, "k3s-dev-control-1"), "nothing runs at these addresses that could be lost")
+	time.AfterFunc(100*time.Millisecond, func() { close(interrupted) })
+	require.Equal(t, "k3s-dev-worker-1 is untouched: the run was interrupted: run up again to go on", e.enter(t, "k3s-dev-worker-1"))
+}
+
+func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, nowhere(nil))
 	failed := func(operation string) {
 		t.Helper()
 		var answer pulumirpc.ErrorHookResponse
@@ -220,7 +237,7 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 	}
 
 	failed("create")
-	require.Empty(t, enter(), "nothing runs at these addresses that could be lost")
+	require.Empty(t, e.enter(t, "k3s-dev-worker-1"), "nothing runs at these addresses that could be lost")
 	failed("update")
-	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", enter())
+	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", e.enter(t, "k3s-dev-worker-1"))
 }

@@ -59,6 +59,9 @@ type TalosClusterArgs struct {
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change concerns later runs only.
 	RecoveryTimeout time.Duration
+	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
+	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never.
+	Interrupted <-chan struct{}
 	// Patches are raw Talos machine-config patches for every node. Default: none.
 	Patches []string
 	// Templates that the machines are cloned from, one for each host. Required.

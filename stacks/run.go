@@ -22,6 +22,9 @@ type Options struct {
 	Inventory string
 	// RecoveryTimeout is how long a changed node may take to work again. Default: 0, that of the components.
 	RecoveryTimeout time.Duration
+	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
+	// on. Default: nil, never.
+	Interrupted <-chan struct{}
 }
 
 // Program is the program for an embedding, which has no project folder of its own.
@@ -60,6 +63,7 @@ func program(ctx *pulumi.Context, options Options) error {
 	}
 	args := clusterArgs(inv)
 	args.RecoveryTimeout = options.RecoveryTimeout
+	args.Interrupted = options.Interrupted
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

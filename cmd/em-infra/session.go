@@ -167,7 +167,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		WorkDir: s.workspace.Dir,
 		Env:     s.state.Env,
 		Command: s.state.Command,
-		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory}),
+		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Interrupted: ctx.Done()}),
 	}
 	var err error
 	s.stack, err = stacks.Select(ctx, embedding)
