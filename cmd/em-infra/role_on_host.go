@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+// roleOnHost is what stands on a host.
+type roleOnHost struct {
+	Endpoint         string   `json:"endpoint"`
+	RoleFound        bool     `json:"roleFound"`
+	MissingFromRole  []string `json:"missingFromRole"`
+	MissingFromToken []string `json:"missingFromToken"`
+	Superfluous      []string `json:"superfluous"`
+	Repairs          []string `json:"repairs"`
+}
+
+// compareRole reads what stands at the end of a connection.
+func compareRole(ctx context.Context, host pve.Connection) (privilegePlan, error) {
+	token, err := role.ParseToken(host.Token)
+	if err != nil {
+		return privilegePlan{}, refused(err)
+	}
+	reader, err := pve.NewReader(host)
+	if err != nil {
+		return privilegePlan{}, refused(err)
+	}
+	version, err := reader.Version(ctx)
+	if err != nil {
+		return privilegePlan{}, fmt.Errorf("the version of Proxmox VE at %s cannot be read (%w): see that the host answers", host.Endpoint, err)
+	}
+	release, err := role.ParseRelease(version)
+	if err != nil {
+		return privilegePlan{}, err
+	}
+	standing := role.Standing{}
+	standing.Role, standing.RoleFound, err = reader.RolePrivileges(ctx, role.Name)
+	if err == nil {
+		standing.Effective, err = reader.Privileges(ctx, "/")
+	}
+	if err != nil {
+		return privilegePlan{}, fmt.Errorf("the permissions on %s cannot be read (%w): see that the host answers", host.Endpoint, err)
+	}
+	plan := planFor(release, token)
+	plan.Host = &roleOnHost{
+		Endpoint: host.Endpoint, RoleFound: standing.RoleFound, MissingFromRole: standing.MissingFromRole(release),
+		MissingFromToken: standing.MissingFromToken(release), Superfluous: standing.SuperfluousInRole(release),
+		Repairs: role.Repairs(release, token, standing),
+	}
+	return plan, nil
+}
+
+func (h *roleOnHost) print(out io.Writer, plan privilegePlan) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Proxmox VE %s at %s\n", plan.Release, h.Endpoint)
+	switch {
+	case !h.RoleFound:
+		fmt.Fprintf(&text, "# there is no role %s\n", role.Name)
+	case len(h.MissingFromRole) > 0:
+		fmt.Fprintf(&text, "# role %s lacks %s\n", role.Name, strings.Join(h.MissingFromRole, ", "))
+	default:
+		fmt.Fprintf(&text, "# role %s has all that is needed\n", role.Name)
+	}
+	if len(h.Superfluous) > 0 {
+		fmt.Fprintf(&text, "# role %s has more than is needed: %s\n", role.Name, strings.Join(h.Superfluous, ", "))
+	}
+	if len(h.MissingFromToken) > 0 {
+		fmt.Fprintf(&text, "# token %s lacks on /: %s\n", plan.Token, strings.Join(h.MissingFromToken, ", "))
+	} else {
+		fmt.Fprintf(&text, "# token %s has all of it on /\n", plan.Token)
+	}
+	if len(h.Repairs) > 0 {
+		fmt.Fprintf(&text, "# as root on the host:\n%s\n", strings.Join(h.Repairs, "\n"))
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
