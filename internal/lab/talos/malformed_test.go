@@ -87,7 +87,7 @@ func nonsense(random *rand.Rand) []byte {
 func exchange(ctx context.Context, connection *grpc.ClientConn, method string, message []byte) error {
 	const (
 		mostAnswers = 10
-		patience    = 50 * time.Millisecond
+		patience    = 30 * time.Millisecond
 	)
 
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -149,7 +149,7 @@ func TestMalformedCallsInBulk(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 
 		for _, method := range methods {
-			for range 12 {
+			for range 8 {
 				message := nonsense(random)
 				err := exchange(t.Context(), connection, method, message)
 				require.False(t, panicked(method, err), "%s %s %x: %v", name, method, message, err)
