@@ -14,9 +14,9 @@ const ImageFactory = "https://factory.talos.dev"
 
 // Schematic is the customization of a Talos image.
 type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent.
+	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
 	Extensions []string
-	// KernelArgs are further arguments of the kernel.
+	// KernelArgs are further arguments of the kernel. Default: none.
 	KernelArgs []string
 }
 

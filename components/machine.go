@@ -21,10 +21,10 @@ const (
 
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
-	// Name of the machine in Proxmox VE and its hostname. Required. A change renames the machine in place and registers
-	// another Kubernetes node.
+	// Name of the machine in Proxmox VE and its hostname. Required. A change makes another machine: the name is part of what
+	// Pulumi knows it by.
 	Name string
-	// Role in the cluster. Required. A change replaces the machine's configuration.
+	// Role in the cluster. Required. A change is refused by Talos on a node that runs: make another machine.
 	Role Role
 	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine by way of the host that it was on,
 	// whose storages must be there under the same names (F19); where they are not, take the machine out and put it in again.
@@ -33,7 +33,8 @@ type Machine struct {
 	VMID int
 	// MAC of its network card. Required. A change reboots the machine.
 	MAC net.HardwareAddr
-	// Addresses with the length of their subnets, at most one for each IP family. Required.
+	// Addresses with the length of their subnets, at most one for each IP family. The Talos API is reached at the first.
+	// Required. A change takes a new machine: the one that is there would have to be asked at an address that it has not.
 	Addresses []netip.Prefix
 	// Sockets of the machine. Default: 1. A change reboots it.
 	Sockets int
@@ -68,7 +69,7 @@ type Machine struct {
 	// where Talos needs one.
 	Patches []string
 	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or what the
-	// cluster's own protection says.
+	// cluster's own protection says. A change touches nothing on the host.
 	Protect bool
 }
 
@@ -84,15 +85,15 @@ type DataDisk struct {
 
 // Card is a further network card of a machine.
 type Card struct {
-	// MAC of the card. Required.
+	// MAC of the card. Required. A change reboots the machine.
 	MAC net.HardwareAddr
-	// Bridge of Proxmox VE. Required.
+	// Bridge of Proxmox VE. Required. A change reboots the machine.
 	Bridge string
-	// VLAN tag; 0 is untagged.
+	// VLAN tag. Default: 0, untagged. A change reboots the machine.
 	VLAN int
-	// Address with the length of its subnet. Default: the zero value, none.
+	// Address with the length of its subnet. Default: the zero value, none. A change is applied without a reboot.
 	Address netip.Prefix
-	// MTU in bytes. Default: 1500.
+	// MTU in bytes. Default: 1500. A change reboots the machine.
 	MTU int
 }
 
@@ -106,33 +107,34 @@ const (
 	AddressingDHCP Addressing = "dhcp"
 )
 
-// Startup is the place of a machine in the order at boot and shutdown of the host.
+// Startup is the place of a machine in the order at boot and shutdown of the host. A change is made in place.
 type Startup struct {
-	// Order: lower numbers start first and stop last.
+	// Order: lower numbers start first and stop last. Default: 0.
 	Order int
-	// UpDelaySeconds passes before the next machine starts.
+	// UpDelaySeconds, in seconds, pass before the next machine starts. Default: 0.
 	UpDelaySeconds int
-	// DownDelaySeconds is how long the host waits for the machine to stop.
+	// DownDelaySeconds is how long the host waits for the machine to stop, in seconds. Default: 0, the host's own 180.
 	DownDelaySeconds int
 }
 
 // NodeNetwork is the network that the machines of a cluster share.
 type NodeNetwork struct {
-	// Subnets hold the machines' addresses, one for each IP family. Required.
+	// Subnets hold the machines' addresses, one for each IP family. Required. A change is applied in place; it decides which
+	// addresses etcd and the kubelets use (F27).
 	Subnets []netip.Prefix
-	// Gateways are the default routes, one for each IP family. Required.
+	// Gateways are the default routes, one for each IP family. Required. A change is applied without a reboot.
 	Gateways []netip.Addr
-	// Nameservers answer DNS queries. Required.
+	// Nameservers answer DNS queries. Default: those of Talos. A change is applied without a reboot.
 	Nameservers []netip.Addr
-	// TimeServers give the time. Default: those of Talos.
+	// TimeServers give the time. Default: those of Talos. A change is applied without a reboot.
 	TimeServers []string
 	// Addressing at first boot. Default: AddressingNoCloud. A change concerns machines that are made after it.
 	Addressing Addressing
-	// Bridge of Proxmox VE. Required.
+	// Bridge of Proxmox VE. Required. A change reboots the machines.
 	Bridge string
-	// VLAN tag; 0 is untagged.
+	// VLAN tag. Default: 0, untagged. A change reboots the machines.
 	VLAN int
-	// MTU in bytes. Default: 1500.
+	// MTU in bytes. Default: 1500. A change reboots the machines.
 	MTU int
 }
 

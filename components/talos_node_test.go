@@ -88,6 +88,23 @@ func TestF22WhatTheProviderWouldFillInIsPinned(t *testing.T) {
 	}
 }
 
+func TestAMachineIsGivenTimeToStopUnlessItsOwnIsSaid(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		seconds int
+		want    float64
+	}{{0, -1}, {60, 60}} {
+		r, err := run(t, false, oneNode(func(args *components.TalosNodeArgs) {
+			args.Machine.Startup = &components.Startup{Order: 1, DownDelaySeconds: test.seconds}
+		}))
+		require.NoError(t, err)
+		startup := r.Named(t, tokenVM, "worker-1-vm").Inputs["startup"].ObjectValue()
+		require.Equal(t, test.want, startup["downDelay"].NumberValue(), "0 would have the host cut the power at once")
+		require.Zero(t, startup["upDelay"].NumberValue())
+	}
+}
+
 func TestANodeThatTakesItsAddressFromDHCPHasItsMACOnly(t *testing.T) {
 	t.Parallel()
 

@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -94,11 +95,15 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 		args.Startup = vm.VirtualMachineStartupArgs{
 			Order:     pulumi.Int(m.Startup.Order),
 			UpDelay:   pulumi.Int(m.Startup.UpDelaySeconds),
-			DownDelay: pulumi.Int(m.Startup.DownDelaySeconds),
+			DownDelay: pulumi.Int(cmp.Or(m.Startup.DownDelaySeconds, hostsOwnDelay)),
 		}
 	}
 	return args
 }
+
+// hostsOwnDelay leaves the time for a shutdown to the host, 180 s. A delay of 0 would have it cut the power at once
+// (PVE/API2/Nodes.pm, stopall).
+const hostsOwnDelay = -1
 
 // cloneRetries: clones that allocate on one storage wait for its lock in turn, and fail after 10 s (F18).
 const cloneRetries = 3
