@@ -12,7 +12,7 @@ import (
 type TalosCluster struct {
 	pulumi.ResourceState
 
-	// Kubeconfig of the cluster's administrator. Secret.
+	// Kubeconfig of the cluster's administrator. Secret. Not there until PhaseBootstrap.
 	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
 	// Talosconfig of the cluster's administrator; its endpoints are the control planes' own addresses, never the VIP,
 	// which is absent when it is needed most (F28). Secret.
@@ -40,12 +40,16 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 	if err := c.build(ctx, name, a); err != nil {
 		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
 	}
-	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{"kubeconfig": c.Kubeconfig, "talosconfig": c.Talosconfig})
+	outputs := pulumi.Map{"talosconfig": c.Talosconfig}
+	if a.Until.Reaches(PhaseBootstrap) {
+		outputs["kubeconfig"] = c.Kubeconfig
+	}
+	return c, ctx.RegisterResourceOutputs(c, outputs)
 }
 
-// build is the life of a cluster: secrets, nodes, the first control plane ready, etcd, kubeconfig, the other nodes ready.
+// build is the life of a cluster: secrets, nodes, and what makes them members.
 func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
-	if err := c.addSecrets(ctx, name, a); err != nil {
+	if err := c.addSecrets(ctx, name, a); err != nil || !a.Until.Reaches(PhaseProvision) {
 		return err
 	}
 	c.rollout = newRollout(ctx, a, c.Talosconfig)
@@ -54,6 +58,14 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 			return err
 		}
 	}
+	if !a.Until.Reaches(PhaseBootstrap) {
+		return nil
+	}
+	return c.assemble(ctx, name, a)
+}
+
+// assemble makes the nodes a cluster: the first control plane ready, etcd, kubeconfig, the other nodes ready.
+func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
 	first := a.firstControlPlane()
 	firstMember, err := c.addMembership(ctx, name, a, first)
 	if err != nil {
@@ -105,6 +117,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		ClientConfiguration:  c.secrets.ClientConfiguration,
 		MachineConfiguration: configuration,
 		Hooks:                hooks,
+		Until:                a.Until,
 	}, m.childOf(c))
 	if err != nil {
 		return err

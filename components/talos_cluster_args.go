@@ -66,6 +66,9 @@ type TalosClusterArgs struct {
 	Patches []string
 	// Templates that the machines are cloned from, one for each host. Required.
 	Templates []*TalosTemplate
+	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
+	// without a configuration. Default: 0, all of them.
+	Until Phase
 	// Machines of the cluster, 1, 3 or 5 control planes among them; the first of these is the one that etcd is bootstrapped
 	// on, so keep its place (F6). Required. A worker that is taken out is drained first; a control plane is not taken out.
 	Machines []Machine

@@ -21,7 +21,7 @@ type TalosNode struct {
 	Address pulumi.StringOutput `pulumi:"address"`
 	// VM is the virtual machine, for settings that this component does not cover.
 	VM *vm.VirtualMachine
-	// Configuration is the machine configuration as applied.
+	// Configuration is the machine configuration as applied. Not there until PhaseBootstrap.
 	Configuration *machine.ConfigurationApply
 }
 
@@ -48,6 +48,8 @@ type TalosNodeArgs struct {
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
 	ConfigPatches pulumi.StringArray
+	// Until is the last phase to register: with PhaseProvision the machine alone. Default: 0, all of them.
+	Until Phase
 
 	// mappings are made before the machine that takes devices from them.
 	mappings []pulumi.Resource
@@ -75,7 +77,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	before := slices.Concat([]pulumi.Resource{a.Template.VM}, a.mappings, a.Pool.makers())
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
 		pulumi.Parent(n), pulumi.DependsOn(before), clonedMachine(1+len(a.Machine.DataDisks)), pulumi.ResourceHooks(a.Hooks))
-	if err != nil {
+	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
 	}
 	patches, err := a.patches()

@@ -21,7 +21,7 @@ type TalosTemplate struct {
 
 	// InstallerImage is what Talos installs itself from on a machine of this template.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
-	// ISO is the volume that machines of this template boot from first.
+	// ISO is the volume that machines of this template boot from first. Not there until PhaseProvision.
 	ISO pulumi.StringOutput `pulumi:"iso"`
 	// VM is the template itself, for settings that this component does not cover.
 	VM *vm.VirtualMachine
@@ -36,7 +36,8 @@ type TalosTemplate struct {
 type TalosTemplateArgs struct {
 	// Host is the Proxmox VE node that it stands on. Required. A change replaces the template.
 	Host string
-	// VMID of the template, 100 to 999999999. Required. Keep it across versions: clones remember it.
+	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since
+	// machines that are replaced are cloned from the VMID that they were born from.
 	VMID int
 	// Name of the template. Default: talos-<TalosVersion>-base. A change renames it in place.
 	Name string
@@ -44,21 +45,23 @@ type TalosTemplateArgs struct {
 	TalosVersion string
 	// Schematic of the image. Default: plain Talos. A change replaces the template.
 	Schematic Schematic
-	// ImageFactory that serves the image. Default: https://factory.talos.dev.
+	// ImageFactory that serves the image. Default: https://factory.talos.dev. A change replaces the ISO and the template.
 	ImageFactory *url.URL
-	// ISOStorage holds the ISO; it must allow the content type iso. Required.
+	// ISOStorage holds the ISO; it must allow the content type iso. Required. A change replaces the ISO and the template.
 	ISOStorage string
-	// DiskStorage holds the template's disk. Required.
+	// DiskStorage holds the template's disk and its firmware's. Required. A change replaces the template.
 	DiskStorage string
-	// Bridge of the template's network card; a clone has its own. Required.
+	// Bridge of the template's network card; a clone has its own. Required. A change is made in place.
 	Bridge string
 	// TPM gives the template, and so every machine that is cloned from it, a TPM 2.0, for disk encryption with keys in it.
 	// Default: false. A change replaces the template; machines that are there keep what they were born with (F21).
 	TPM bool
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Tags in Proxmox VE. Default: none.
+	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
+	// Until is the last phase to register: with PhaseGenerate the schematic alone. Default: 0, all of them.
+	Until Phase
 }
 
 // NewTalosTemplate makes a template. It returns an error when an argument is missing or cannot be.
@@ -76,7 +79,11 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 	if err := t.build(ctx, name, a); err != nil {
 		return nil, fmt.Errorf("talos template %q: %w", name, err)
 	}
-	return t, ctx.RegisterResourceOutputs(t, pulumi.Map{"installerImage": t.InstallerImage, "iso": t.ISO})
+	outputs := pulumi.Map{"installerImage": t.InstallerImage}
+	if a.Until.Reaches(PhaseProvision) {
+		outputs["iso"] = t.ISO
+	}
+	return t, ctx.RegisterResourceOutputs(t, outputs)
 }
 
 func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateArgs) error {
@@ -92,6 +99,15 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 	}
 
 	schematicID := schematic.ID().ToStringOutput()
+	t.InstallerImage = t.image.of(schematicID, t.image.installer)
+	if !a.Until.Reaches(PhaseProvision) {
+		return nil
+	}
+	return t.addVM(ctx, name, a, schematicID)
+}
+
+// addVM downloads the ISO and makes the template that boots it.
+func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateArgs, schematicID pulumi.StringOutput) error {
 	iso, err := download.NewFile(ctx, name+"-iso", &download.FileArgs{
 		NodeName:           pulumi.String(a.Host),
 		DatastoreId:        pulumi.String(a.ISOStorage),
@@ -105,7 +121,6 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 		return err
 	}
 
-	t.InstallerImage = t.image.of(schematicID, t.image.installer)
 	t.ISO = iso.ID().ToStringOutput()
 	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(a.Pool.makers()), templateMachine())
 	return err

@@ -30,7 +30,8 @@ const (
 	OutputKubeconfig = "kubeconfig"
 )
 
-func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.TalosCluster) {
+// export gives what is there: until the bootstrap phase that is no kubeconfig.
+func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.TalosCluster, until components.Phase) {
 	addresses, vmids, endpoints := pulumi.StringMap{}, pulumi.IntMap{}, pulumi.StringArray{}
 	for _, node := range inv.Nodes {
 		addresses[node.Name] = pulumi.String(node.Address.String())
@@ -46,5 +47,7 @@ func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.T
 	ctx.Export(OutputVMIDs, vmids)
 	ctx.Export(OutputKubernetesEndpoint, pulumi.String(inv.Cluster.EndpointURL().String()))
 	ctx.Export(OutputTalosconfig, cluster.Talosconfig)
-	ctx.Export(OutputKubeconfig, cluster.Kubeconfig)
+	if until.Reaches(components.PhaseBootstrap) {
+		ctx.Export(OutputKubeconfig, cluster.Kubeconfig)
+	}
 }

@@ -25,6 +25,9 @@ type Options struct {
 	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
 	// on. Default: nil, never.
 	Interrupted <-chan struct{}
+	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
+	// phase exists it must be 0: what is not registered is deleted.
+	Until components.Phase
 }
 
 // Program is the program for an embedding, which has no project folder of its own.
@@ -53,30 +56,30 @@ func program(ctx *pulumi.Context, options Options) error {
 
 	// Protection is inherited: set on the top components, it covers everything beneath them.
 	shared := pulumi.Composite(providers, pulumi.Protect(inv.Cluster.Protect))
-	pool, err := newPool(ctx, inv, settings, shared)
+	pool, err := newPool(ctx, inv, settings, options.Until, shared)
 	if err != nil {
 		return err
 	}
-	templates, err := newTemplates(ctx, inv, settings, pool, shared)
+	templates, err := newTemplates(ctx, inv, settings, pool, options.Until, shared)
 	if err != nil {
 		return err
 	}
 	args := clusterArgs(inv)
-	args.RecoveryTimeout = options.RecoveryTimeout
+	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
 	args.Interrupted = options.Interrupted
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
 		return err
 	}
-	if addons != nil {
+	if addons != nil && options.Until.Reaches(components.PhaseAddons) {
 		addons.Cluster = cluster
 		if _, err := components.NewClusterAddons(ctx, inv.Cluster.Name+"-addons", addons, shared); err != nil {
 			return err
 		}
 	}
 
-	export(ctx, inv, cluster)
+	export(ctx, inv, cluster, options.Until)
 	return nil
 }
 
@@ -89,8 +92,8 @@ func loadInventory(s settings) (*inventory.Inventory, error) {
 }
 
 // newPool makes the pool that the inventory names, unless it is there already.
-func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options pulumi.ResourceOption) (*components.Pool, error) {
-	if inv.Cluster.Proxmox.Pool == "" {
+func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until components.Phase, options pulumi.ResourceOption) (*components.Pool, error) {
+	if inv.Cluster.Proxmox.Pool == "" || !until.Reaches(components.PhaseProvision) {
 		return nil, nil
 	}
 	return components.NewPool(ctx, inv.Cluster.Name+"-pool", &components.PoolArgs{
@@ -102,11 +105,11 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, options 
 }
 
 // newTemplates makes a template on every host that a node stands on.
-func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.Nodes.Hosts() {
 		args := templateArgs(inv, s, host)
-		args.Pool = pool
+		args.Pool, args.Until = pool, until
 		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), args, options)
 		if err != nil {
 			return nil, err

@@ -30,6 +30,9 @@ var All = []Phase{Generate, Provision, Bootstrap, Addons, Verify}
 
 var names = map[Phase]string{Generate: "generate", Provision: "provision", Bootstrap: "bootstrap", Addons: "addons", Verify: "verify"}
 
+// Reaches says whether a run up to this phase comes to another one. The zero value is a run without an end.
+func (p Phase) Reaches(other Phase) bool { return p == 0 || p >= other }
+
 // String is the phase's name.
 func (p Phase) String() string { return names[p] }
 
@@ -51,11 +54,20 @@ func Parse(name string) (Phase, error) {
 // addons is the component whose children are all of one phase, whatever their type.
 const addons = "em-infra:index:ClusterAddons"
 
+// command outside of any component makes the pool that the machines belong to; those of a cluster wait for its nodes.
+const command = "command:local:Command"
+
+// gpuWorker resolves a schematic of its own, when its machine is made.
+const gpuWorker = "em-infra:index:GpuWorker"
+
 // Of is the phase that makes a resource: that of the first rule that its type fits. What stands outside of all, the stack,
 // the providers and the components, is there from the first.
 func Of(urn resource.URN) Phase {
-	if strings.Contains(string(urn.QualifiedType()), addons) {
+	switch {
+	case strings.Contains(string(urn.QualifiedType()), addons):
 		return Addons
+	case urn.QualifiedType() == command, strings.Contains(string(urn.QualifiedType()), gpuWorker+"$talos:imageFactory/"):
+		return Provision
 	}
 	for _, rule := range []struct {
 		prefix string

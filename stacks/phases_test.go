@@ -1,0 +1,65 @@
+package stacks_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/recorder"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// TestARunUntilAPhaseRegistersItsPart: of what makes anything, that of the phases so far and nothing else.
+func TestARunUntilAPhaseRegistersItsPart(t *testing.T) {
+	t.Parallel()
+	whole, err := runWith(t, fixture("every-key"), reachable(nil))
+	require.NoError(t, err)
+	for _, until := range []components.Phase{components.PhaseGenerate, components.PhaseProvision, components.PhaseBootstrap, components.PhaseAddons} {
+		t.Run(until.String(), func(t *testing.T) {
+			t.Parallel()
+			options := fixture("every-key")
+			options.Until = until
+			part, err := runWith(t, options, reachable(nil))
+			require.NoError(t, err)
+
+			wanted := made(whole, until)
+			require.NotEmpty(t, wanted)
+			require.Equal(t, wanted, made(part, components.PhaseAddons))
+		})
+	}
+}
+
+// made are the resources of the phases so far that make anything: components only hold others together.
+func made(r *recorder.Recorder, until components.Phase) []string {
+	var keys []string
+	for key, args := range r.Resources {
+		urn := resource.NewURN(recorder.Stack, recorder.Project, parentType(args), tokens.Type(args.TypeToken), args.Name)
+		if args.Custom && until.Reaches(phase.Of(urn)) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func parentType(args pulumi.MockResourceArgs) tokens.Type {
+	if args.RegisterRPC.GetParent() == "" {
+		return ""
+	}
+	return resource.URN(args.RegisterRPC.GetParent()).QualifiedType()
+}
+
+func TestOutputsOfAPhaseAreThoseThatAreThere(t *testing.T) {
+	t.Parallel()
+	options := stacks.Options{Root: "..", Until: components.PhaseProvision}
+	r, err := runWith(t, options, reachable(nil))
+	require.NoError(t, err)
+	require.Contains(t, r.Exports, stacks.OutputTalosconfig)
+	require.NotContains(t, r.Exports, stacks.OutputKubeconfig)
+}
