@@ -18,6 +18,7 @@ type previewFlags struct {
 	allowed       allowances
 	refresh, diff bool
 	output        string
+	importFile    string
 }
 
 func newPreviewCommand() *cobra.Command {
@@ -43,6 +44,7 @@ our back.`,
 	flags.place.bindLab(command)
 	flags.allowed.bind(command)
 	bindOutput(command, &flags.output)
+	command.Flags().StringVar(&flags.importFile, "import-file", "", "write what would be made into a file that 'pulumi import --file' takes, once its IDs are filled in")
 	command.Flags().BoolVar(&flags.refresh, "refresh", false, "ask the host for what is there before comparing")
 	command.Flags().BoolVar(&flags.diff, "diff", false, "show the engine's own preview, too, with every property that differs")
 	return command
@@ -86,6 +88,9 @@ func (f *previewFlags) options() []optpreview.Option {
 	var options []optpreview.Option
 	if f.refresh {
 		options = append(options, optpreview.Refresh())
+	}
+	if f.importFile != "" {
+		options = append(options, optpreview.ImportFile(f.importFile))
 	}
 	if f.diff {
 		options = append(options, optpreview.Diff())

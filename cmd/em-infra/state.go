@@ -77,6 +77,6 @@ func (s *session) checkNotLost() error {
 	if err != nil || len(backups) == 0 {
 		return err
 	}
-	return fmt.Errorf("the state of stack %s is gone, but %d backups of it are here: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by moving %s away",
-		s.workspace.Stack, len(backups), s.place, workspace.Nearby(s.workspace.Backups))
+	return fmt.Errorf("the state of stack %s is gone, but backups of it are here: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by moving %s away",
+		s.workspace.Stack, s.place, workspace.Nearby(s.workspace.Backups))
 }

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(map[string]func() int{
 		"report": report, "patient": patient, "chatty": chatty, "failing": failing, "store": store,
+		"stackless": stackless, "listing": listing, "diary": diary,
 	}[role]())
 }
 
@@ -95,6 +96,26 @@ func chatty() int {
 func failing() int {
 	fmt.Fprintln(os.Stderr, "error: no such stack")
 	return 3
+}
+
+// stackless is a CLI that knows no stack.
+func stackless() int {
+	fmt.Fprintln(os.Stderr, "error: no stack named 'k3s-dev' found")
+	return 6
+}
+
+// listing is a CLI with two stacks.
+func listing() int {
+	fmt.Println(`[{"name": "k3s-dev", "current": true}, {"name": "k3s-prod"}]`)
+	return 0
+}
+
+// diary notes what it is asked for in the file that the environment names.
+func diary() int {
+	if os.WriteFile(os.Getenv("EM_INFRA_TEST_STATE"), []byte(strings.Join(os.Args[1:], "\n")), 0o600) != nil {
+		return 1
+	}
+	return 0
 }
 
 // store is a CLI with one state: it exports the one in the file that the environment names, and imports into it.

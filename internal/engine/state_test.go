@@ -101,3 +101,71 @@ func TestExportSaysWhatTheCLISaid(t *testing.T) {
 	_, err := state.Export(t.Context())
 	require.EqualError(t, err, "export the state of k3s-dev: exit status 1: error: open "+file+": no such file or directory")
 }
+
+func TestExportSealedReturnsTheTextAsItIs(t *testing.T) {
+	t.Parallel()
+	const text = `{"version": 3, "deployment": {"resources": []}}`
+	state, _ := stateOf(t, text)
+	sealed, err := state.ExportSealed(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, text, string(sealed))
+}
+
+func TestExportOfNoStack(t *testing.T) {
+	t.Parallel()
+	state := stateOfRole(t, "stackless")
+	_, err := state.Export(t.Context())
+	require.ErrorIs(t, err, engine.ErrNoStack)
+	require.EqualError(t, err, "export the state of k3s-dev: there is no such stack: error: no stack named 'k3s-dev' found")
+}
+
+// stateOfRole is the state of a CLI in a role.
+func stateOfRole(t *testing.T, name string) engine.State {
+	t.Helper()
+	return engine.State{Command: cli(t), Dir: t.TempDir(), Stack: "k3s-dev", Env: map[string]string{roleVariable: name}}
+}
+
+func TestStacksInTheSamePlace(t *testing.T) {
+	t.Parallel()
+	stacks, err := stateOfRole(t, "listing").Stacks(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"k3s-dev", "k3s-prod"}, stacks)
+	_, err = stateOfRole(t, "failing").Stacks(t.Context())
+	require.EqualError(t, err, "list the stacks: exit status 3: error: no such stack")
+}
+
+func TestWhatIsDoneToAStateIsAskedOfTheCLI(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name     string
+		do       func(engine.State) error
+		provider string
+		args     []string
+		failure  string
+	}{
+		{"create", func(s engine.State) error { return s.Create(t.Context()) }, "", []string{"stack", "init", "k3s-dev"}, "make a state for k3s-dev"},
+		{
+			"create with a provider", func(s engine.State) error { return s.Create(t.Context()) }, "awskms://alias/states",
+			[]string{"stack", "init", "k3s-dev", "--secrets-provider", "awskms://alias/states"}, "make a state for k3s-dev",
+		},
+		{
+			"remove", func(s engine.State) error { return s.Remove(t.Context()) }, "",
+			[]string{"stack", "rm", "--stack", "k3s-dev", "--force", "--preserve-config", "--yes"}, "remove the state of k3s-dev",
+		},
+		{"unlock", func(s engine.State) error { return s.Unlock(t.Context()) }, "", []string{"cancel", "--yes", "--stack", "k3s-dev"}, "unlock the state of k3s-dev"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			state := stateOfRole(t, "diary")
+			state.SecretsProvider = test.provider
+			state.Env["EM_INFRA_TEST_STATE"] = filepath.Join(t.TempDir(), "calls")
+			require.NoError(t, test.do(state))
+			text, err := os.ReadFile(state.Env["EM_INFRA_TEST_STATE"])
+			require.NoError(t, err)
+			require.Equal(t, append([]string{"--non-interactive"}, test.args...), strings.Split(string(text), "\n"))
+
+			state = stateOfRole(t, "failing")
+			require.EqualError(t, test.do(state), test.failure+": exit status 3: error: no such stack")
+		})
+	}
+}

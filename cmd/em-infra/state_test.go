@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+func TestStateListShowsTheNewestFirst(t *testing.T) {
+	root := project(t)
+	require.Equal(t, outcome{out: "no backups of stack k3s-dev in .backups/k3s-dev; up and destroy make them\n"}, em(t.Context(), "state", "list", "--stack", "k3s-dev"))
+	require.Equal(t, outcome{out: "[]\n"}, em(t.Context(), "state", "list", "--stack", "k3s-dev", "--output", "json"))
+
+	store := backup.Store{Dir: filepath.Join(root, ".backups", "k3s-dev")}
+	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for i, reason := range []string{"before-up", "after-up"} {
+		_, err := store.Save(noon.Add(time.Duration(i)*time.Minute), reason, make([]byte, 1025+i))
+		require.NoError(t, err)
+	}
+	require.Equal(t, outcome{out: `NAME                           TAKEN (UTC)          MADE       SIZE
+2026-11-21T12-01-00-after-up   2026-11-21 12:01:00  after up   2 KiB
+2026-11-21T12-00-00-before-up  2026-11-21 12:00:00  before up  2 KiB
+`}, em(t.Context(), "state", "list", "--stack", "k3s-dev"))
+	require.Contains(t, em(t.Context(), "state", "list", "--stack", "k3s-dev", "--output", "json").out, `"name": "2026-11-21T12-01-00-after-up"`)
+}
+
+func TestStateCommandsRefuseEarly(t *testing.T) {
+	root := project(t)
+	const passphrase = "the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without"
+	for _, test := range []struct {
+		args     []string
+		sentence string
+	}{
+		{[]string{"state", "list"}, "no stack is named: add --stack NAME, e.g. --stack k3s-dev"},
+		{[]string{"state", "list", "--stack", "k3s-dev", "--output", "xml"}, `--output: "xml" is no format: choose text or json`},
+		{[]string{"state", "backup", "--stack", "k3s-dev"}, passphrase},
+		{[]string{"state", "unlock", "--stack", "k3s-dev"}, passphrase},
+		{[]string{"state", "restore", "--stack", "k3s-dev"}, "nobody is here to be asked: look at `em-infra preview --stack k3s-dev`, then add --yes to put the backup back"},
+		{[]string{"state", "migrate", "--stack", "k3s-dev"}, "no place is named: add --to URL, e.g. --to s3://BUCKET"},
+		{[]string{"state", "migrate", "--stack", "k3s-dev", "--to", "bucket"}, `--to: "bucket" is no place for a state: begin with one of file://, s3://, gs://, azblob://`},
+		{
+			[]string{"state", "backup", "--stack", "k3s-dev", "--lab"},
+			"stack k3s-dev was never rehearsed (stat " + root + "/.lab/k3s-dev: no such file or directory): `em-infra up --lab` does that",
+		},
+		{[]string{"preview", "--stack", "k3s-dev", "--allow-change", "everything"}, `--allow-change: "everything" is nothing that can be allowed: choose secrets or contract`},
+	} {
+		before := files(t, root)
+		require.Equal(t, refusal(test.sentence), em(t.Context(), test.args...), "%v", test.args)
+		require.Equal(t, before, files(t, root), "nothing was touched")
+	}
+}
+
+func TestALostStateIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, nil, false)
+	s.workspace.Backups = filepath.Join(t.TempDir(), "k3s-dev")
+	require.NoError(t, s.checkNotLost(), "a stack that never was")
+	_, err := s.backups().Save(time.Now(), "after-up", []byte("state"))
+	require.NoError(t, err)
+	require.EqualError(t, s.checkNotLost(), "the state of stack k3s-dev is gone, but backups of it are here: put the newest back with `em-infra state restore --stack k3s-dev`; only if everything that it made is deleted, begin anew by moving "+s.workspace.Backups+" away")
+}
+
+func TestADamagedBackupIsNotPutBack(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, nil, false)
+	s.workspace.Backups, s.state.Stack = filepath.Join(t.TempDir(), "k3s-dev"), "k3s-dev"
+	_, _, err := s.chooseBackup("")
+	require.EqualError(t, err, "stack k3s-dev has no backup in "+s.workspace.Backups+`: see docs/operations.md, "When the state is lost"`)
+
+	saved, err := s.backups().Save(time.Now(), "after-up", []byte(`{"version": 3, "deployment": {}}`))
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(saved.Path, 10))
+	_, _, err = s.chooseBackup("")
+	require.EqualError(t, err, "backup "+saved.Name+" cannot be read (export the state of k3s-dev: unexpected end of JSON input): choose another with --from; `em-infra state list --stack k3s-dev` shows them")
+}
+
+func TestAllowancesNameTheirSubject(t *testing.T) {
+	t.Parallel()
+	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets", "contract"}, quorumLoss: true}
+	given, err := allowed.permissions()
+	require.NoError(t, err)
+	var typed []string
+	for _, permission := range given {
+		typed = append(typed, permission.String())
+	}
+	require.Equal(t, []string{
+		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-change contract", "--allow-quorum-loss",
+	}, typed)
+	require.Equal(t, risk.FlagQuorumLoss, given[5].Flag)
+}
