@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/phase"
 )
 
 // Outcome is how a run ended.
@@ -46,16 +48,16 @@ type Summary struct {
 
 // PhaseSummary is a phase in summary.json, from the first thing that began in it to the last that ended.
 type PhaseSummary struct {
-	Phase     Phase   `json:"phase"`
-	Seconds   float64 `json:"seconds"`
-	Resources int     `json:"resources"`
+	Phase     phase.Phase `json:"phase"`
+	Seconds   float64     `json:"seconds"`
+	Resources int         `json:"resources"`
 }
 
 // ResourceSummary is a resource in summary.json.
 type ResourceSummary struct {
 	Name      string         `json:"name"`
 	Type      string         `json:"type"`
-	Phase     Phase          `json:"phase"`
+	Phase     phase.Phase    `json:"phase"`
 	Operation apitype.OpType `json:"operation"`
 	// Outcome is done, failed or unfinished.
 	Outcome string `json:"outcome"`
@@ -70,24 +72,24 @@ func (r *Run) summary(end End) Summary {
 		Seconds: seconds(r.clock().Sub(r.started)), Changes: r.timeline.changes,
 		Phases: []PhaseSummary{}, Resources: []ResourceSummary{},
 	}
-	spans := make(map[Phase]*span)
+	spans := make(map[phase.Phase]*span)
 	for _, o := range r.timeline.operations {
 		if o.kind == apitype.OpSame {
 			continue
 		}
-		phase := phaseOf(o.urn.Type())
+		of := phase.Of(o.urn)
 		s.Resources = append(s.Resources, ResourceSummary{
-			Name: o.urn.Name(), Type: string(o.urn.Type()), Phase: phase, Operation: o.kind, Outcome: o.outcome,
+			Name: o.urn.Name(), Type: string(o.urn.Type()), Phase: of, Operation: o.kind, Outcome: o.outcome,
 			After: seconds(o.began.Sub(r.started)), Seconds: seconds(o.ended.Sub(o.began)),
 		})
-		if spans[phase] == nil {
-			spans[phase] = &span{began: o.began}
+		if spans[of] == nil {
+			spans[of] = &span{began: o.began}
 		}
-		spans[phase].stretch(o)
+		spans[of].stretch(o)
 	}
-	for _, phase := range phases {
-		if span := spans[phase]; span != nil {
-			s.Phases = append(s.Phases, PhaseSummary{Phase: phase, Seconds: seconds(span.ended.Sub(span.began)), Resources: span.count})
+	for _, one := range phase.All {
+		if span := spans[one]; span != nil {
+			s.Phases = append(s.Phases, PhaseSummary{Phase: one, Seconds: seconds(span.ended.Sub(span.began)), Resources: span.count})
 		}
 	}
 	return s
