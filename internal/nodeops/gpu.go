@@ -87,7 +87,7 @@ func (v gpuView) judge(node GPUNode) error {
 	toolkit := slices.ContainsFunc(v.extensions, func(name string) bool { return strings.Contains(name, "nvidia-container-toolkit") })
 	switch {
 	case !driver || !toolkit:
-		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): upgrade it with `em-infra node upgrade` to the image of a gpu-worker", enumerate(v.extensions))
+		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): give it the image of a gpu-worker with `talosctl upgrade`", enumerate(v.extensions))
 	case !slices.Contains(v.modules, gpuModule) && v.devices > 0:
 		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)", gpuModule)
 	}

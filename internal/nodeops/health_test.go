@@ -83,28 +83,34 @@ func nodeObject(t *testing.T, name string, ready bool, bootID string) string {
 	return string(text)
 }
 
-// serveKubernetes is an API server on the machine's own address, under the cluster's PKI.
+// serveKubernetes is an API server on the machine's own address that knows of Nodes.
 func (m *machineUnderTest) serveKubernetes() *nodeList {
+	m.t.Helper()
+	list := &nodeList{}
+	list.set()
+	m.serveAPI(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.WriteString(w, list.text.Load().(string)); err != nil {
+			m.t.Errorf("answer %s: %v", r.URL, err)
+		}
+	}))
+	return list
+}
+
+// serveAPI serves on the machine's own address, under the cluster's PKI, where an API server would.
+func (m *machineUnderTest) serveAPI(handler http.Handler) {
 	m.t.Helper()
 	ca := secretsOf(m.t, ours).Certs.K8s
 	authority, err := x509.NewCertificateAuthorityFromCertificateAndKey(ca)
 	require.NoError(m.t, err)
 	pair, err := x509.NewKeyPair(authority, x509.IPAddresses([]net.IP{m.address.AsSlice()}), x509.NotAfter(time.Now().Add(time.Hour)))
 	require.NoError(m.t, err)
-	list := &nodeList{}
-	list.set()
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.WriteString(w, list.text.Load().(string)); err != nil {
-			m.t.Errorf("answer %s: %v", r.URL, err)
-		}
-	}))
+	server := httptest.NewUnstartedServer(handler)
 	require.NoError(m.t, server.Listener.Close())
 	server.Listener, err = net.Listen("tcp", net.JoinHostPort(m.address.String(), strconv.Itoa(constants.DefaultControlPlanePort)))
 	require.NoError(m.t, err)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{*pair.Certificate}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
 	m.t.Cleanup(server.Close)
-	return list
 }
 
 func (m *machineUnderTest) boot() string {

@@ -1,6 +1,7 @@
 package nodeops
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,7 +24,8 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, names []string) err
 		if err == nil || errors.Is(err, ErrTalosconfig) {
 			return err
 		}
-		if ctx.Err() == nil {
+		// What was once known of the Nodes says more than that somebody did not answer just now.
+		if ctx.Err() == nil && (isUnready(err) || !isUnready(last)) {
 			last = err
 		}
 		select {
@@ -38,6 +40,11 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, names []string) err
 type unreadyError struct{ lacks []string }
 
 func (e *unreadyError) Error() string { return strings.Join(e.lacks, "; ") }
+
+func isUnready(err error) bool {
+	var nodes *unreadyError
+	return errors.As(err, &nodes)
+}
 
 func nodesReady(ctx context.Context, talosconfig []byte, names []string) error {
 	api, err := reachKubernetes(ctx, talosconfig)
@@ -81,7 +88,7 @@ func unready(list json.RawMessage, names []string) error {
 			case condition.Status == "True":
 				delete(lacking, name)
 			default:
-				lacking[name] = fmt.Sprintf("Node %s is not Ready (%s)", name, condition.Message)
+				lacking[name] = fmt.Sprintf("Node %s is not Ready (%s)", name, cmp.Or(condition.Message, "no reason given"))
 			}
 		}
 	}
@@ -102,9 +109,8 @@ func notReady(ctx context.Context, last error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("waiting for Kubernetes: %w", context.Cause(ctx))
 	}
-	var nodes *unreadyError
-	if errors.As(last, &nodes) {
-		return &lateError{what: nodes.Error(), remedy: "see that the cluster has a network plugin (kubernetes.cni), then run up again; it goes on from here"}
+	if isUnready(last) {
+		return &lateError{what: last.Error(), remedy: "see that the cluster has a network plugin (kubernetes.cni), then run up again; it goes on from here"}
 	}
 	return &lateError{what: "the Kubernetes API does not answer (" + oneLine(last) + ")", remedy: "look at the control planes with `talosctl health`, then run up again; it goes on from here"}
 }

@@ -1,0 +1,61 @@
+package nodeops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// There is a sentence for each thing that can be wrong with a node's GPUs, and none for what only follows from another.
+func TestWhatIsWrongWithGPUs(t *testing.T) {
+	t.Parallel()
+	pair := []string{"nvidia-container-toolkit-lts", "nvidia-open-gpu-kernel-modules-lts"}
+	modules := []string{"nvidia", "nvidia_uvm"}
+	const noDevice = "the machine sees 0 of 1 NVIDIA devices: see that the VM has its hostpci entries and that the host does not use the cards (docs/operations.md), then stop and start the VM"
+	for name, test := range map[string]struct {
+		view nodeops.GPUView
+		want string
+	}{
+		"nothing": {view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 4}},
+		"no device": {
+			view: nodeops.GPUView{Extensions: pair},
+			want: noDevice,
+		},
+		"no device and half a driver": {
+			view: nodeops.GPUView{Extensions: []string{"nvidia-container-toolkit-lts", "qemu-guest-agent"}},
+			want: noDevice + "\nits Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-lts, qemu-guest-agent): give it the image of a gpu-worker with `talosctl upgrade`",
+		},
+		"no extension": {
+			view: nodeops.GPUView{Devices: 1},
+			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: none): give it the image of a gpu-worker with `talosctl upgrade`",
+		},
+		"no module": {
+			view: nodeops.GPUView{Devices: 1, Extensions: pair},
+			want: "the kernel has not loaded the module nvidia: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)",
+		},
+		"no plugin": {
+			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules},
+			want: "no pod of the device plugin runs on it: see that the node has the label nvidia.com/gpu.present and no taint that the plugin does not tolerate",
+		},
+		"plugin that does not start": {
+			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Pending"},
+			want: "the pod of the device plugin is Pending: see `kubectl describe pod --namespace kube-system --selector app.kubernetes.io/name=nvidia-device-plugin`",
+		},
+		"too few": {
+			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 1},
+			want: "the device plugin offers 1 of 4 nvidia.com/gpu: see its log with `kubectl logs --namespace kube-system --selector app.kubernetes.io/name=nvidia-device-plugin`",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			err := test.view.Judge(nodeops.GPUNode{Name: "gpu-1", Devices: 1, Offered: 4})
+			if test.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.EqualError(t, err, test.want)
+		})
+	}
+}
