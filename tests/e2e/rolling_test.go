@@ -84,9 +84,9 @@ func (r *rehearsal) stopsWhereANodeIsLost() {
 	r.writeInventory("nodes.yaml", strings.ReplaceAll(r.inventoryText("nodes.yaml"), "memoryMiB: 6144, patches", "memoryMiB: 4096, patches"))
 	r.mustRun(0, "lab", "fault", "set", "node-does-not-boot", "--vm", fmt.Sprint(lost))
 	began, seen := time.Now(), len(r.calls())
-	stack := r.plainEngineWith(stacks.Options{RecoveryTimeout: time.Minute})
+	stack := r.plainEngineWith(stacks.Options{RecoveryTimeout: 2 * time.Minute})
 	_, err := stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
-	require.ErrorContains(r.t, err, "k3s-dev-control-2 does not work 1m0s after its change")
+	require.ErrorContains(r.t, err, "k3s-dev-control-2 does not work 2m0s after its change")
 
 	down := outages(r.talosLog(began))
 	require.Equal(r.t, lost, down[len(down)-1].vmid, "nobody went down after it")
