@@ -25,13 +25,13 @@ type Explanation struct {
 	Safe string `json:"safe"`
 	// Failure is its number in docs/failures.md, empty for one that has none.
 	Failure string `json:"failure,omitempty"`
+	// Source is where the words of the error come from: a file of who says it, or a report.
+	Source string `json:"source"`
 }
 
 // row is an error that is known.
 type row struct {
-	name, speaker, failure string
-	// source says where the error's text comes from.
-	source string
+	name, speaker, failure, source string
 	// pattern finds it; what it captures by name stands in braces in the texts below.
 	pattern           *regexp.Regexp
 	meaning, do, safe string
@@ -87,7 +87,7 @@ func (r row) explain(match []string) Explanation {
 	}
 	fill := strings.NewReplacer(pairs...)
 	return Explanation{
-		Name: r.name, Speaker: r.speaker, Failure: r.failure, Said: strings.TrimSpace(match[0]),
+		Name: r.name, Speaker: r.speaker, Failure: r.failure, Source: r.source, Said: strings.TrimSpace(match[0]),
 		Meaning: fill.Replace(r.meaning), Do: fill.Replace(r.do), Safe: fill.Replace(r.safe),
 	}
 }

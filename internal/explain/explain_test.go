@@ -30,7 +30,7 @@ func TestEveryRowKnowsItsErrors(t *testing.T) {
 // requireReadable holds an explanation to the form of all of them.
 func requireReadable(t *testing.T, e explain.Explanation) {
 	t.Helper()
-	for _, text := range []string{e.Speaker, e.Said, e.Meaning, e.Do, e.Safe} {
+	for _, text := range []string{e.Speaker, e.Said, e.Meaning, e.Do, e.Safe, e.Source} {
 		require.NotEmpty(t, text, e.Name)
 		require.NotContains(t, text, "\n", e.Name)
 		require.NotRegexp(t, `\{[a-z]+\}`, text, "%s: a capture is not filled in", e.Name)
@@ -49,6 +49,7 @@ func TestTheErrorOfTheSample(t *testing.T) {
 		Meaning: "another task holds VM 102, or held it when the host went down",
 		Do:      "qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `em-infra up` again",
 		Safe:    "yes: nothing was left half done; up goes on from here",
+		Source:  "qemu-server, pve-guest-common AbstractConfig.pm, lock_config",
 	}}, explain.Text(`Diagnostics:
   proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):
     error:   sdk-v2/provider2.go:520: sdk.helper_schema: error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout: provider=proxmox@6.18.1

@@ -47,7 +47,7 @@ A run that fails says this by itself. For an error from elsewhere, paste it into
 		if e.Failure != "" {
 			title += " (" + e.Failure + ")"
 		}
-		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n\n", title, e.Said, e.Meaning, e.Do, e.Safe)
+		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n- from: %s\n\n", title, e.Said, e.Meaning, e.Do, e.Safe, e.Source)
 	}
 	text.WriteString("Next: [inventory.md](inventory.md).\n")
 	return text.String()
