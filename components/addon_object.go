@@ -12,7 +12,7 @@ import (
 )
 
 // Objects are registered by their tokens, as the SDK's own CustomResource does it. Its typed objects would take longer to
-// compile than the rest of the program: core/v1 alone is five megabytes of source (docs/decisions/0010).
+// compile than the rest of the program: core/v1 alone is five megabytes of source (docs/decisions/0009).
 
 // object is a Kubernetes object of which nothing is asked but that it is there.
 type object struct{ pulumi.CustomResourceState }

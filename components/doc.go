@@ -19,6 +19,11 @@
 //	├── local.Command             one for each node: its membership; waits until its secure API answers, and drains it when it goes
 //	├── machine.Bootstrap         etcd, on the first control plane, once
 //	└── cluster.Kubeconfig
+//	ClusterAddons
+//	├── local.Command             the Kubernetes API answers; the nodes are Ready; each GPU is offered
+//	├── kubernetes.Provider       with the cluster's kubeconfig
+//	├── helm.sh/v3 Release        one for each chart
+//	└── Namespace, Secret, RuntimeClass, GitRepository or OCIRepository, Kustomization
 //
 // NewPool makes the resource pool that machines belong to, unless it is there.
 //
