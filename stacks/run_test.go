@@ -50,8 +50,8 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 	require.Equal(t, pulumi.String("1"), e.Exports["outputContractVersion"])
 	require.Equal(t, pulumi.String("k3s-dev"), e.Exports["talosClusterName"])
 	require.Equal(t, pulumi.StringArray{pulumi.String("192.168.20.11")}, e.Exports["talosControlPlaneEndpoints"])
-	require.Equal(t, pulumi.StringMap{"k3s-dev-control-1": pulumi.String("192.168.20.11"), "k3s-dev-worker-1": pulumi.String("192.168.20.21")}, e.Exports["talosNodeAddresses"])
-	require.Equal(t, pulumi.IntMap{"k3s-dev-control-1": pulumi.Int(101), "k3s-dev-worker-1": pulumi.Int(102)}, e.Exports["talosVmIds"])
+	require.Equal(t, pulumi.StringMap{"k3s-dev-control-1": pulumi.String("192.168.20.11"), "k3s-dev-worker-1": pulumi.String("192.168.20.21"), "k3s-dev-gpu-1": pulumi.String("192.168.20.31")}, e.Exports["talosNodeAddresses"])
+	require.Equal(t, pulumi.IntMap{"k3s-dev-control-1": pulumi.Int(101), "k3s-dev-worker-1": pulumi.Int(102), "k3s-dev-gpu-1": pulumi.Int(103)}, e.Exports["talosVmIds"])
 	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.Exports["kubernetesEndpoint"])
 }
 
@@ -71,6 +71,7 @@ func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
 				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership",
 				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership",
+				"k3s-dev-gpu-1-vm", "k3s-dev-gpu-1-configuration", "k3s-dev-gpu-1-membership",
 			}, args.Name)
 		}
 	}
