@@ -90,6 +90,7 @@ func (s *system) publishHardware() error {
 	processor := hardware.NewProcessorInfo("0")
 
 	return errors.Join(
+		s.publishPCIDevices(),
 		put(s, info, func(r *hardware.SystemInformation) {
 			r.TypedSpec().Manufacturer = "QEMU"
 			r.TypedSpec().ProductName = "Standard PC (Q35 + ICH9, 2009)"
