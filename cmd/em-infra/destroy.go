@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/spf13/cobra"
 )
@@ -21,6 +20,9 @@ func newDestroyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := s.quiet(); err != nil {
+				return err
+			}
 			if err := s.checkUnprotected(ctx); err != nil {
 				return err
 			}
@@ -33,10 +35,10 @@ func newDestroyCommand() *cobra.Command {
 			if err := s.confirm(ctx); err != nil {
 				return err
 			}
-			err = s.recorded(ctx, "destroy", func(stream chan<- events.EngineEvent) error {
-				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err), optdestroy.EventStreams(stream))
+			err = s.told(ctx, "destroy", func(run engineRun) error {
+				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 				return err
-			}, nil)
+			})
 			if err != nil {
 				return s.failed(ctx, "destroy", err)
 			}
@@ -50,5 +52,6 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)
+	flags.bindVerbose(command)
 	return command
 }

@@ -14,17 +14,23 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
-func (s *session) recover(ctx context.Context, goingUp bool) error {
+// quiet ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start
+// a machine that nobody remembers. It refuses where another run is alive.
+func (s *session) quiet() error {
 	locks, err := s.clearLocks()
-	if err != nil {
+	if err != nil || locks == 0 {
 		return err
 	}
+	return s.endOrphans()
+}
+
+// recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
+func (s *session) recover(ctx context.Context, goingUp bool) error {
 	exported, err := s.state.Export(ctx)
 	if err != nil {
 		return err
 	}
-	if locks > 0 || len(exported.Deployment.PendingOperations) > 0 {
+	if len(exported.Deployment.PendingOperations) > 0 {
 		if err := s.endOrphans(); err != nil {
 			return err
 		}

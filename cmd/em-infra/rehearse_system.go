@@ -58,6 +58,9 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := session.quiet(); err != nil {
+		return nil, err
+	}
 	if err := session.recover(ctx, true); err != nil {
 		return nil, err
 	}
@@ -94,6 +97,9 @@ func (s *stage) Preview(ctx context.Context) ([]rehearsal.Change, error) {
 func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 	session, err := s.open(ctx, want{})
 	if err != nil {
+		return nil, err
+	}
+	if err := session.quiet(); err != nil {
 		return nil, err
 	}
 	if err := session.recover(ctx, false); err != nil {

@@ -4,71 +4,115 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/stacks"
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
+// upFlags are the flags of up.
+type upFlags struct {
+	place   stackFlags
+	choices labChoices
+	allowed allowances
+	phases  phaseFlags
+}
+
 func newUpCommand() *cobra.Command {
-	var flags stackFlags
-	var choices labChoices
-	var allowed allowances
+	var flags upFlags
 	command := &cobra.Command{
 		Use:   "up --stack STACK",
 		Short: "Bring the cluster to what the inventory says; safe to run again",
-		Example: `  em-infra up --stack k3s-dev --lab --yes   # rehearse on the emulated host
-  em-infra up --stack k3s-dev               # on the real one, after a look at the preview`,
+		Long: `Bring the cluster to what the inventory says. The host is asked first whether it can bear that, the state is backed up,
+what a killed run left behind is settled, and what is going to happen is shown; at the end the nodes and the Kubernetes API
+are asked whether everything works.
+
+The phases are generate (machine secrets, schematics), provision (templates, machines), bootstrap (machine configurations,
+etcd, kubeconfig), addons and verify.`,
+		Example: `  em-infra up --stack k3s-dev --lab --yes        # rehearse on the emulated host
+  em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
+  em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
+  em-infra up --stack k3s-dev --only addons      # again what failed`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{startLab: true, choices: choices, newStack: true, consent: "bring it up"}, streamsOf(command))
-			if err != nil {
-				return err
-			}
-			if err := s.mayGoUp(ctx); err != nil {
-				return err
-			}
-			permissions, err := allowed.permissions()
-			if err != nil {
-				return refused(err)
-			}
-			before, err := s.backUp(ctx, "before-up")
-			if err != nil {
-				return err
-			}
-			if err := s.recover(ctx, true); err != nil {
-				return err
-			}
-			if before != nil || s.consent != "" { // a first run can neither delete nor replace
-				if err := s.weigh(ctx, permissions); err != nil {
-					return err
-				}
-			}
-			var result auto.UpResult
-			err = s.recorded(ctx, "up", func(stream chan<- events.EngineEvent) (err error) {
-				result, err = s.stack.Up(ctx, optup.ProgressStreams(s.out), optup.ErrorProgressStreams(s.err), optup.SuppressOutputs(), optup.EventStreams(stream))
-				return err
-			}, nil)
-			if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
-				return errors.Join(err, lost)
-			}
-			if err != nil {
-				return s.failed(ctx, "up", err)
-			}
-			outputs, err := stacks.ParseOutputs(result.Outputs)
-			if err != nil {
-				return err
-			}
-			return s.summarize(outputs)
+			return flags.run(command.Context(), streamsOf(command))
 		},
 	}
-	flags.bindPlace(command)
-	flags.bindLab(command)
-	flags.bindYes(command)
-	choices.bind(command)
-	allowed.bind(command)
+	flags.place.bindPlace(command)
+	flags.place.bindLab(command)
+	flags.place.bindYes(command)
+	flags.place.bindVerbose(command)
+	flags.choices.bind(command)
+	flags.allowed.bind(command)
+	flags.phases.bind(command)
 	return command
+}
+
+func (f *upFlags) run(ctx context.Context, streams streams) error {
+	span, spanErr := f.phases.span()
+	permissions, allowErr := f.allowed.permissions()
+	if err := errors.Join(spanErr, allowErr); err != nil {
+		return refused(err)
+	}
+	s, err := openSession(ctx, f.place, want{startLab: true, choices: f.choices, newStack: true, consent: "bring it up"}, streams)
+	if err != nil {
+		return err
+	}
+	if span.work() {
+		if err := s.bringUp(ctx, span, permissions); err != nil {
+			return err
+		}
+	}
+	if !span.verifies() {
+		s.stopAfter(span)
+		return nil
+	}
+	outputs, err := s.outputs(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.keepCredentials(outputs); err != nil {
+		return err
+	}
+	if err := s.verify(ctx); err != nil {
+		return err
+	}
+	s.summarize(outputs)
+	return nil
+}
+
+// bringUp lets the engine do its part of the span, between everything that makes that safe.
+func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Permission) error {
+	if err := s.mayGoUp(ctx); err != nil {
+		return err
+	}
+	before, err := s.backUp(ctx, "before-up")
+	if err != nil {
+		return err
+	}
+	if err := s.recover(ctx, true); err != nil {
+		return err
+	}
+	targets, err := s.narrow(ctx, span)
+	if err != nil {
+		return err
+	}
+	if before != nil || s.consent != "" { // a first run can neither delete nor replace
+		if err := s.weigh(ctx, permissions, optpreview.Target(targets)); err != nil {
+			return err
+		}
+	}
+	err = s.told(ctx, span.command(), func(run engineRun) error {
+		_, err := s.stack.Up(ctx, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.SuppressOutputs(),
+			optup.EventStreams(run.events), optup.Target(targets))
+		return err
+	})
+	if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
+		return errors.Join(err, lost)
+	}
+	if err != nil {
+		return s.failed(ctx, "up", err)
+	}
+	return nil
 }
