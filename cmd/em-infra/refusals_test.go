@@ -28,6 +28,10 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"tools", "instal"}, "\"instal\" is no command of em-infra tools: see `em-infra tools --help`"},
 		{[]string{"up", "--stcak", "k3s-dev"}, "unknown flag: --stcak: see `em-infra up --help`"},
 		{[]string{"node", "wait", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
+		{[]string{"node", "remove"}, "--name is empty: give the name of the node"},
+		{[]string{"node", "remove", "--name", "worker-1", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
+		{[]string{"node", "remove", "--name", "control-2", "--address", "127.0.0.1", "--control-plane"},
+			"control-2 is a control plane, and removing or replacing one is not supported yet, because etcd would go on counting its member: put it back into nodes.yaml as it was; to delete the whole cluster, run destroy"},
 	} {
 		t.Run(test.args[0], func(t *testing.T) {
 			t.Parallel()
@@ -116,4 +120,6 @@ func TestNodeWaitWithoutATalosconfig(t *testing.T) {
 	t.Setenv(talosconfigVariable, "nonsense")
 	require.Equal(t, outcome{err: "the talosconfig cannot be read: give the stack's output talosconfig as it is\n", code: exitFailed},
 		em(t.Context(), "node", "wait", "--address", "127.0.0.1"))
+	require.Equal(t, outcome{err: "the talosconfig cannot be read: give the stack's output talosconfig as it is\n", code: exitFailed},
+		em(t.Context(), "node", "remove", "--name", "worker-1", "--address", "127.0.0.1"))
 }
