@@ -146,11 +146,13 @@ func TestWhatIsDoneToAStateIsAskedOfTheCLI(t *testing.T) {
 		{"create", func(s engine.State) error { return s.Create(t.Context()) }, "", []string{"stack", "init", "k3s-dev"}, "make a state for k3s-dev"},
 		{
 			"create with a provider", func(s engine.State) error { return s.Create(t.Context()) }, "awskms://alias/states",
-			[]string{"stack", "init", "k3s-dev", "--secrets-provider", "awskms://alias/states"}, "make a state for k3s-dev",
+			[]string{"stack", "init", "k3s-dev", "--secrets-provider", "awskms://alias/states"},
+			"make a state for k3s-dev",
 		},
 		{
 			"remove", func(s engine.State) error { return s.Remove(t.Context()) }, "",
-			[]string{"stack", "rm", "--stack", "k3s-dev", "--force", "--preserve-config", "--yes"}, "remove the state of k3s-dev",
+			[]string{"stack", "rm", "--stack", "k3s-dev", "--force", "--preserve-config", "--yes"},
+			"remove the state of k3s-dev",
 		},
 		{"unlock", func(s engine.State) error { return s.Unlock(t.Context()) }, "", []string{"cancel", "--yes", "--stack", "k3s-dev"}, "unlock the state of k3s-dev"},
 	} {

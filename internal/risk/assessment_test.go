@@ -76,7 +76,8 @@ func rows() []row {
 			"refused: say --allow-delete cp-3 to go on, or put cp-3 back into nodes.yaml",
 		},
 		{
-			"a template is replaced or deleted", "new version", []event{with(inTemplate, apitype.OpReplace, "name")},
+			"a template is replaced or deleted", "new version",
+			[]event{with(inTemplate, apitype.OpReplace, "name")},
 			" REPLACE  lab-template-vmhost-vm  template\n          nodes that were cloned from it do not notice\n", "",
 		},
 		{
@@ -86,17 +87,20 @@ func rows() []row {
 			" CHANGE   w-1  its machine configuration, applied in place; Talos reboots where it must\n", "",
 		},
 		{
-			"machine secrets are changed", "replaced", []event{{op: apitype.OpReplace, kind: typeSecrets, name: "lab-secrets"}},
+			"machine secrets are changed", "replaced",
+			[]event{{op: apitype.OpReplace, kind: typeSecrets, name: "lab-secrets"}},
 			" REPLACE  lab-secrets  machine secrets\n          every certificate and key of the cluster becomes another: no node trusts what is there now, and the cluster is lost\n",
 			"refused: say --allow-change secrets to go on",
 		},
 		{
-			"etcd is bootstrapped anew", "replaced", []event{{op: apitype.OpReplace, kind: typeBootstrap, name: "lab-bootstrap"}},
+			"etcd is bootstrapped anew", "replaced",
+			[]event{{op: apitype.OpReplace, kind: typeBootstrap, name: "lab-bootstrap"}},
 			" REPLACE  lab-bootstrap  etcd bootstrap\n          etcd would begin anew beside the one that holds the cluster's state\n",
 			"refused: say --allow-change secrets to go on",
 		},
 		{
-			"the contract is changed", "lower", []event{{op: apitype.OpUpdate, kind: typeCluster, name: "lab", old: map[string]any{"contract": "v1.12"}, new: map[string]any{"contract": "v1.11"}, changed: []string{"contract"}}},
+			"the contract is changed", "lower",
+			[]event{{op: apitype.OpUpdate, kind: typeCluster, name: "lab", old: map[string]any{"contract": "v1.12"}, new: map[string]any{"contract": "v1.11"}, changed: []string{"contract"}}},
 			" CHANGE   lab  contract v1.12 → v1.11\n          every machine configuration is made by other rules, among them what disks are encrypted with: nodes may not come back from their next reboot\n",
 			"refused: say --allow-change contract to go on, or set talos.contract back to v1.12",
 		},
@@ -107,7 +111,8 @@ func rows() []row {
 			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          its pods move\n", "",
 		},
 		{
-			"a component, a provider or a command", "all three", []event{
+			"a component, a provider or a command", "all three",
+			[]event{
 				{op: apitype.OpUpdate, kind: typeCluster, name: "lab", changed: []string{"machines"}},
 				{op: apitype.OpUpdate, kind: "pulumi:providers:proxmoxve", name: "proxmox", changed: []string{"apiToken"}},
 				{op: apitype.OpCreate, kind: typeCommand, name: "lab-w-1-ready"},
@@ -115,7 +120,8 @@ func rows() []row {
 			"only what the engine notes for itself would change: components, providers, checks\n", "",
 		},
 		{
-			"anything else", "made and changed", []event{
+			"anything else", "made and changed",
+			[]event{
 				{op: apitype.OpCreate, kind: "talos:cluster/kubeconfig:Kubeconfig", name: "lab-kubeconfig"},
 				{op: apitype.OpUpdate, kind: "x:y/z:Thing", name: "thing", changed: []string{"a", "b"}},
 			},
