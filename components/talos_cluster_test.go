@@ -163,6 +163,30 @@ func TestNoTimeoutsAreGivenToTalosResources(t *testing.T) {
 	}
 }
 
+func TestF1F27ConfigurationsAreOfTheContractAndPinAddressesWithoutTheVIP(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	configurations := 0
+	for _, call := range r.Calls {
+		if call.Token != "talos:machine/getConfiguration:getConfiguration" {
+			continue
+		}
+		configurations++
+		require.Equal(t, "v1.12", call.Args["talosVersion"].StringValue(), "the contract, whatever version runs (F1)")
+		var patches strings.Builder
+		for _, patch := range call.Args["configPatches"].ArrayValue() {
+			patches.WriteString(patch.StringValue())
+		}
+		words := strings.Join(strings.Fields(patches.String()), " ")
+		const pinned = "Subnets: - 192.168.20.0/24 - '!192.168.20.10/32'"
+		require.Contains(t, words, "valid"+pinned)
+		require.Equal(t, call.Args["machineType"].StringValue() == "controlplane", strings.Contains(words, "advertised"+pinned))
+	}
+	require.Equal(t, 2, configurations)
+}
+
 func TestF28TalosEndpointsAreNodesNeverTheVIP(t *testing.T) {
 	t.Parallel()
 
