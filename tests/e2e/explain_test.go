@@ -21,9 +21,9 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	r.mustRun(0, "lab", "fault", "set", "storage-full")
 	failed := r.mustRun(1, "up", "--lab", "--yes")
 	require.Regexp(t, `(?m)^ preflight  \d+ checks: \d+ ok +\d+\.\d s$`, failed)
-	require.Regexp(t, `\nfailed at k3s-dev-template-vmhost-vm\n  Proxmox said   zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
+	require.Regexp(t, `\nfailed (at|in provision:) k3s-dev-template-vmhost-vm\n  Proxmox said   zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
 		`  meaning        the pool has no room for tank/vm-9000-disk-\d\n  do             free space`, failed)
-	require.Contains(t, failed, "\nup failed; what is known about it stands above.")
+	require.Regexp(t, `\nup failed.* What was done is in the state, so it is safe to run again: `, failed)
 
 	seen := len(r.calls())
 	cluster := r.read(filepath.Join(r.inventory, "cluster.yaml"))
