@@ -154,6 +154,22 @@ var findings = []struct {
 		}},
 	},
 	{
+		"clones that a run before has begun", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 101, Node: "pve1", Type: "qemu", Status: "stopped", Lock: "clone"}, nil)
+			add(s, pve.Guest{VMID: 9001, Name: "VM 9001", Node: "pve2", Type: "qemu", Status: "stopped", Lock: "create"}, nil)
+		},
+		[]preflight.Check{
+			{
+				Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 on pve1 is being made; it is taken for cp1, which a run before may have begun",
+				Remedy: "if no run of this stack was cut off, see its task in Proxmox VE, and choose another VMID",
+			},
+			{
+				Name: "template", Result: preflight.Warn, Sentence: "VM 9001 on pve2 is being made; it is taken for the template, which a run before may have begun",
+				Remedy: "if no run of this stack was cut off, see its task in Proxmox VE, and choose another VMID",
+			},
+		},
+	},
+	{
 		"VMID taken (F20)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "dns", Node: "pve2", Type: "lxc", Status: "running"}, nil)
 		},

@@ -26,6 +26,13 @@ func isOurs(guest pve.Guest, node inventory.Node) bool {
 	return guest.Type == qemu && guest.Name == node.Name && !bool(guest.Template)
 }
 
+// isBeingMade says whether a task has only begun to make a guest: it has a lock and no name, for which Proxmox VE says
+// "VM 101" (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm, vmstatus). Whose it is shows when it is made.
+func isBeingMade(guest pve.Guest) bool {
+	nameless := guest.Name == "" || guest.Name == fmt.Sprintf("VM %d", guest.VMID)
+	return nameless && (guest.Lock == "clone" || guest.Lock == "create")
+}
+
 // strangers are the guests that are neither nodes nor templates of the inventory, in the order of their VMIDs.
 func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	own := vmids(inv)

@@ -31,6 +31,8 @@ func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Gu
 	wanted := inv.Cluster.Talos.Version.String()
 	version := templateVersion(config.Value)
 	switch {
+	case isBeingMade(guest):
+		s.warn("template", beingMade, "VM %d on %s is being made; it is taken for the template, which a run before may have begun", guest.VMID, guest.Node)
 	case isOurTemplate(inv, guest) && guest.Node == host && !bool(guest.Template):
 		s.ok("template", "%s is half made by a run before: up goes on from there", described(guest))
 	case !bool(guest.Template) || guest.Node != host:

@@ -19,6 +19,8 @@ func checkVMIDs(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		guest, there := found.guest(node.VMID)
 		switch {
 		case !there:
+		case isBeingMade(guest):
+			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", node.VMID, guest.Node, node.Name)
 		case !isOurs(guest, node):
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in nodes.yaml", node.Name), "VMID %d of %s is taken by %s", node.VMID, node.Name, described(guest))
 		case guest.Node != node.Host:
@@ -32,3 +34,5 @@ func checkVMIDs(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		s.ok("vmid", "%s: %d free, %d ours", counted(len(inv.Nodes), "VMID"), len(inv.Nodes)-ours, ours)
 	}
 }
+
+const beingMade = "if no run of this stack was cut off, see its task in Proxmox VE, and choose another VMID"

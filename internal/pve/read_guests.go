@@ -12,8 +12,10 @@ type Guest struct {
 	Name string `json:"name"`
 	Node string `json:"node"`
 	// Type is qemu or lxc.
-	Type        string `json:"type"`
-	Status      string `json:"status"`
+	Type   string `json:"type"`
+	Status string `json:"status"`
+	// Lock is what a task does with it: clone, create, backup and so on; empty when none does.
+	Lock        string `json:"lock"`
 	Template    Flag   `json:"template"`
 	MemoryBytes uint64 `json:"maxmem"`
 }
