@@ -11,6 +11,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"golang.org/x/term"
+
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // checkConsent refuses early where consent is needed and nobody can be asked for it.
@@ -31,8 +33,15 @@ func (s *session) confirm(ctx context.Context) error {
 	if s.consent == "" {
 		return nil
 	}
-	if _, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(s.out), optdestroy.ErrorProgressStreams(s.err)); err != nil {
-		return s.failed(ctx, "preview", err)
+	seen, err := s.previewed(ctx, func(run engineRun) error {
+		_, err := s.stack.PreviewDestroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := risk.Assess(risk.Steps(seen)).WriteText(s.out); err != nil {
+		return err
 	}
 	return s.ask(ctx)
 }

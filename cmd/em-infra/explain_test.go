@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
 )
 
 const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
@@ -62,17 +65,24 @@ func TestExplainJSON(t *testing.T) {
 func TestFailedExplains(t *testing.T) {
 	t.Parallel()
 	s, out := sessionWith(t, nil, true)
-	engineSays := errors.New("failed to destroy: exit status 255\ncode: 255\nstdout: Destroying (k3s-dev):\n\nDiagnostics:\n" +
-		"  proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):\n    error: received an HTTP 500 response - Reason: " + lockError + "\nstderr: \n")
-	err := s.failed(context.Background(), "destroy", engineSays)
+	s.failures = []progress.Failure{
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError},
+		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
+		{Text: "destroy failed"},
+	}
+	err := s.failed(context.Background(), "destroy", errors.New("failed to destroy: exit status 255"))
 	require.Equal(t, exitFailed, exitCode(err))
 	require.Equal(t, `
-failed at k3s-dev-worker-1
+failed in provision: k3s-dev-worker-1-vm
   Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
   meaning        another task holds VM 102, or held it when the host went down
   do             qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
   safe           yes: nothing was left half done; destroy goes on from here
 
-destroy failed; what is known about it stands above. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
+failed in bootstrap: k3s-dev-bootstrap
+  something nobody
+  has seen yet
+
+destroy failed. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
 `, out.String())
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/progress"
 )
 
-// failed is the end of a run that the engine has reported on. What is left to say is what the errors mean, as far as they
-// are known, and what that is for the next run. The error of the Automation API quotes all that the engine printed.
+// failed is the end of a run that failed: what is wrong, what that means as far as it is known, and what to run next.
 func (s *session) failed(ctx context.Context, verb string, err error) error {
 	again := typed("%s %s", verb, s.place)
 	switch {
@@ -22,22 +22,47 @@ func (s *session) failed(ctx context.Context, verb string, err error) error {
 	case auto.IsConcurrentUpdateError(err):
 		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
 	default:
-		reason := "the reason stands above"
-		for _, explanation := range explain.Text(err.Error()) {
-			reason = "what is known about it stands above"
-			fmt.Fprintf(s.out, "\nfailed%s\n", at(explanation.Subject))
-			explainText(s.out, s.forThisRun(explanation, verb))
+		for _, failure := range s.reported(err) {
+			s.tellFailure(failure, verb)
 		}
-		fmt.Fprintf(s.out, "\n%s failed; %s. What was done is in the state, so it is safe to run again: %s\n", verb, reason, again)
+		fmt.Fprintf(s.out, "\n%s failed. What was done is in the state, so it is safe to run again: %s\n", verb, again)
 	}
 	return failedSilently()
 }
 
-func at(subject string) string {
-	if subject == "" {
-		return ""
+// reported are the errors that the engine told of, but for its own echo of them: that of a run which failed for no other
+// reason. An engine that did not get as far as that has printed something, which the Automation API quotes.
+func (s *session) reported(err error) []progress.Failure {
+	var told []progress.Failure
+	for _, failure := range s.failures {
+		if !echo.MatchString(failure.Text) {
+			told = append(told, failure)
+		}
 	}
-	return " at " + subject
+	if len(told) == 0 {
+		told = []progress.Failure{{Text: said(err).Error()}}
+	}
+	return told
+}
+
+// echo is what the engine says about the whole of a run after what it said about a part (pulumi pkg/v3 v3.254.0,
+// engine/deployment.go and resource/deploy/deployment_executor.go).
+var echo = regexp.MustCompile(`^(update|preview|destroy|refresh) (failed|canceled)$`)
+
+// tellFailure tells what is known about an error, or quotes it.
+func (s *session) tellFailure(failure progress.Failure, verb string) {
+	where := ""
+	if failure.Name != "" {
+		where = fmt.Sprintf(" in %s: %s", failure.Phase, failure.Name)
+	}
+	fmt.Fprintf(s.out, "\nfailed%s\n", where)
+	explanations := explain.Text(failure.Text)
+	for _, explanation := range explanations {
+		explainText(s.out, s.forThisRun(explanation, verb))
+	}
+	if len(explanations) == 0 {
+		fmt.Fprintf(s.out, "  %s\n", strings.ReplaceAll(failure.Text, "\n", "\n  "))
+	}
 }
 
 // forThisRun names the command that failed where the table, which does not know it, says up.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
@@ -55,31 +53,25 @@ type judgement struct {
 	changes map[apitype.OpType]int
 }
 
-// judge runs the engine's preview and judges it. What the engine prints is shown when the preview fails, or with aloud.
-func (s *session) judge(ctx context.Context, aloud bool, options ...optpreview.Option) (judgement, error) {
-	var (
-		printed bytes.Buffer
-		seen    []apitype.EngineEvent
-		result  auto.PreviewResult
-	)
-	streams := []optpreview.Option{optpreview.ProgressStreams(&printed), optpreview.ErrorProgressStreams(&printed)}
-	if aloud {
-		streams = []optpreview.Option{optpreview.ProgressStreams(s.out), optpreview.ErrorProgressStreams(s.err)}
-	}
-	err := s.recorded(ctx, "preview", func(stream chan<- events.EngineEvent) (err error) {
-		result, err = s.stack.Preview(ctx, slices.Concat(streams, options, []optpreview.Option{optpreview.EventStreams(stream)})...)
+// judge runs the engine's preview and judges it.
+func (s *session) judge(ctx context.Context, options ...optpreview.Option) (judgement, error) {
+	changes, seen, err := s.preview(ctx, options...)
+	return judgement{Assessment: risk.Assess(risk.Steps(seen)), changes: changes}, err
+}
+
+// preview runs the engine's preview: what it counts, and all its events.
+func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
+	var result auto.PreviewResult
+	seen, err = s.previewed(ctx, func(run engineRun) (err error) {
+		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
 		return err
-	}, func(event events.EngineEvent) { seen = append(seen, event.EngineEvent) })
-	if err != nil {
-		fmt.Fprint(s.err, printed.String())
-		return judgement{}, s.failed(ctx, "preview", err)
-	}
-	return judgement{Assessment: risk.Assess(risk.Steps(seen)), changes: result.ChangeSummary}, nil
+	})
+	return result.ChangeSummary, seen, err
 }
 
 // weigh shows what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.
-func (s *session) weigh(ctx context.Context, given []risk.Permission) error {
-	judged, err := s.judge(ctx, false)
+func (s *session) weigh(ctx context.Context, given []risk.Permission, options ...optpreview.Option) error {
+	judged, err := s.judge(ctx, options...)
 	if err != nil {
 		return err
 	}

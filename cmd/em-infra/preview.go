@@ -62,11 +62,12 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if f.output == "json" {
 		streams.out = streams.err // the result alone is for a program
 	}
+	f.place.verbose = f.diff
 	s, err := openSession(ctx, f.place, want{newStack: true}, streams)
 	if err != nil {
 		return err
 	}
-	judged, err := s.judge(ctx, f.diff, f.options()...)
+	judged, err := s.judge(ctx, f.options()...)
 	if err != nil {
 		return err
 	}

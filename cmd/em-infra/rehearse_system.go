@@ -77,7 +77,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	s.kubeconfig = []byte(outputs.Kubeconfig)
-	return changes, session.summarize(outputs)
+	return changes, session.keepCredentials(outputs)
 }
 
 // Preview implements [rehearsal.System].

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -29,10 +30,13 @@ type session struct {
 	stack     auto.Stack
 	state     engine.State
 	host      pve.Connection
-	secrets   []string // of the configuration, never to be seen
-	factory   string   // URL of the Image Factory
-	consent   string   // what is asked for before anything is changed; empty when that was answered
-	place     string   // the flags that lead a following command to where this one was
+	secrets   []string           // of the configuration, never to be seen
+	factory   string             // URL of the Image Factory
+	consent   string             // what is asked for before anything is changed; empty when that was answered
+	place     string             // the flags that lead a following command to where this one was
+	verbose   bool               // the engine speaks for itself
+	program   stacks.Options     // of the program that the stack runs
+	failures  []progress.Failure // what the engine reported as wrong in its last run
 	started   time.Time
 	streams
 }
@@ -53,7 +57,7 @@ type want struct {
 
 // openSession gets everything ready, cheapest check first, and touches nothing that is real.
 func openSession(ctx context.Context, flags stackFlags, wanted want, streams streams) (*session, error) {
-	s := &session{place: flags.place(), streams: streams, started: time.Now()}
+	s := &session{place: flags.place(), verbose: flags.verbose, streams: streams, started: time.Now()}
 	var err error
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)
@@ -162,12 +166,13 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.attach(tools); err != nil {
 		return err
 	}
+	s.program = stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Interrupted: ctx.Done()}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,
 		Env:     s.state.Env,
 		Command: s.state.Command,
-		Program: stacks.Program(stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Interrupted: ctx.Done()}),
+		Program: stacks.Program(s.program),
 	}
 	var err error
 	s.stack, err = stacks.Select(ctx, embedding)

@@ -76,8 +76,8 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 		rehearsed bool
 		out       string
 	}{
-		{"failed", t.Context(), false, "\nup failed; the reason stands above. What was done is in the state, so it is safe to run again: em-infra up --stack k3s-dev\n"},
-		{"in the lab", t.Context(), true, "\nup failed; the reason stands above. What was done is in the state, so it is safe to run again: em-infra up --stack k3s-dev --lab\n"},
+		{"failed", t.Context(), false, "\nfailed\n  exit status 255\n\nup failed. What was done is in the state, so it is safe to run again: em-infra up --stack k3s-dev\n"},
+		{"in the lab", t.Context(), true, "\nfailed\n  exit status 255\n\nup failed. What was done is in the state, so it is safe to run again: em-infra up --stack k3s-dev --lab\n"},
 		{"interrupted", interrupted, true, "\ninterrupted; the state is saved and says what exists. Go on with: em-infra up --stack k3s-dev --lab\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -94,18 +94,19 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 func TestSummaryAndCredentials(t *testing.T) {
 	t.Parallel()
 	s, out := sessionWith(t, nil, true)
-	require.NoError(t, s.summarize(stacks.Outputs{
-		ClusterName: "lab", KubernetesEndpoint: "https://127.20.20.10:6443", NodeAddresses: map[string]string{"cp-1": "127.20.20.11"},
-		VMIDs: map[string]int{"cp-1": 101}, Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig",
-	}))
+	outputs := stacks.Outputs{
+		ClusterName: "lab", KubernetesEndpoint: "https://127.20.20.10:6443",
+		Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig",
+	}
+	require.NoError(t, s.keepCredentials(outputs))
+	s.summarize(outputs)
 	lines := strings.Split(out.String(), "\n")
 	require.Regexp(t, `^lab is up · https://127\.20\.20\.10:6443 · Kubernetes v1\.35\.4 · Talos v1\.12\.4 · \d+`, lines[1])
 	dir := s.workspace.Credentials
 	require.Equal(t, []string{
-		"  cp-1  control-plane  127.20.20.11  VM 101 on vmhost",
-		"  kubeconfig   " + dir + "/kubeconfig",
+		"  kubeconfig   " + dir + "/kubeconfig      kubectl --kubeconfig " + dir + "/kubeconfig get nodes",
 		"  talosconfig  " + dir + "/talosconfig",
-		"next: em-infra preview --stack k3s-dev --lab · em-infra destroy --stack k3s-dev --lab",
+		"next: em-infra status --stack k3s-dev --lab · em-infra destroy --stack k3s-dev --lab",
 		"",
 	}, lines[2:])
 	require.NotContains(t, out.String(), "made up")

@@ -17,6 +17,7 @@ type stackFlags struct {
 	inventory string
 	lab       bool
 	yes       bool
+	verbose   bool
 }
 
 // bindPlace adds the flags that say where.
@@ -33,6 +34,11 @@ func (f *stackFlags) bindLab(command *cobra.Command) {
 // bindYes adds the consent of those who are not asked.
 func (f *stackFlags) bindYes(command *cobra.Command) {
 	command.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+}
+
+// bindVerbose adds the choice of the engine's own words.
+func (f *stackFlags) bindVerbose(command *cobra.Command) {
+	command.Flags().BoolVar(&f.verbose, "verbose", false, "show what the engine itself prints")
 }
 
 // place is the flags that say where, as they were typed.

@@ -1,11 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -20,8 +20,17 @@ func (s *session) talosconfigFile() string {
 	return filepath.Join(s.workspace.Credentials, "talosconfig")
 }
 
-// summarize writes the credentials where only their owner reads them, and says what stands and what to do next.
-func (s *session) summarize(outputs stacks.Outputs) error {
+// outputs are those of a stack that was brought up whole.
+func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
+	values, err := s.stack.Outputs(ctx)
+	if err != nil {
+		return stacks.Outputs{}, said(err)
+	}
+	return stacks.ParseOutputs(values)
+}
+
+// keepCredentials writes the credentials where only their owner reads them.
+func (s *session) keepCredentials(outputs stacks.Outputs) error {
 	err := errors.Join(
 		os.WriteFile(s.kubeconfigFile(), []byte(outputs.Kubeconfig), 0o600),
 		os.WriteFile(s.talosconfigFile(), []byte(outputs.Talosconfig), 0o600),
@@ -29,19 +38,23 @@ func (s *session) summarize(outputs stacks.Outputs) error {
 	if err != nil {
 		return fmt.Errorf("write credentials: %w", err)
 	}
+	return nil
+}
+
+// summarize says what stands and what to do next.
+func (s *session) summarize(outputs stacks.Outputs) {
 	cluster := s.inventory.Cluster
 	fmt.Fprintf(s.out, "\n%s is up · %s · Kubernetes %s · Talos %s · %s\n", outputs.ClusterName, outputs.KubernetesEndpoint,
 		cluster.Kubernetes.Version, cluster.Talos.Version, time.Since(s.started).Round(100*time.Millisecond))
-	table := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	for _, node := range s.inventory.Nodes {
-		fmt.Fprintf(table, "  %s\t%s\t%s\tVM %d on %s\n", node.Name, node.Role, outputs.NodeAddresses[node.Name], outputs.VMIDs[node.Name], node.Host)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	fmt.Fprintf(s.out, "  kubeconfig   %s\n  talosconfig  %s\n", workspace.Nearby(s.kubeconfigFile()), workspace.Nearby(s.talosconfigFile()))
-	fmt.Fprintf(s.out, "next: %s · %s\n", typed("preview %s", s.place), typed("destroy %s", s.place))
-	return nil
+	kubeconfig := workspace.Nearby(s.kubeconfigFile())
+	fmt.Fprintf(s.out, "  kubeconfig   %s      kubectl --kubeconfig %s get nodes\n", kubeconfig, shellWord(kubeconfig))
+	fmt.Fprintf(s.out, "  talosconfig  %s\n", workspace.Nearby(s.talosconfigFile()))
+	fmt.Fprintf(s.out, "next: %s · %s\n", typed("status %s", s.place), typed("destroy %s", s.place))
+}
+
+// stopAfter is the end of a run that was not meant to go further.
+func (s *session) stopAfter(span span) {
+	fmt.Fprintf(s.out, "\nphase %s is done, as asked for\nnext: %s\n", span.last, typed("up %s", s.place))
 }
 
 // forgetCredentials removes what opens a cluster that is gone.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/status"
 )
 
@@ -18,28 +19,43 @@ const (
 	verifyReminder = 15 * time.Second
 )
 
-// verify asks the nodes and the Kubernetes API until the cluster is well, and says what it lacks while it is not. The
-// report is the last one, of a cluster that is well or whose time is up.
-func (s *session) verify(ctx context.Context) (status.Report, error) {
+// verify asks the nodes and the Kubernetes API until the cluster is well, and prints what stands. The error is what the
+// cluster lacks when its time is up.
+func (s *session) verify(ctx context.Context) error {
 	sources, err := s.sources(ctx)
 	if err != nil {
-		return status.Report{}, err
+		return err
 	}
 	began := time.Now()
-	told := began
-	for {
+	report, err := s.untilWell(ctx, sources)
+	if err != nil {
+		return err
+	}
+	lacks := report.Lacks()
+	progress.Line(s.out, phase.Verify.String(), fmt.Sprintf("%d nodes asked", len(report.Machines)), time.Since(began))
+	fmt.Fprintln(s.out)
+	if err := report.Print(s.out); err != nil {
+		return err
+	}
+	if len(lacks) > 0 {
+		return fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `%s`",
+			verifyPatience, strings.Join(lacks, "\n  "), typed("up %s --only %s", s.place, phase.Verify))
+	}
+	return nil
+}
+
+// untilWell asks again and again, and says now and then what is waited for.
+func (s *session) untilWell(ctx context.Context, sources status.Sources) (status.Report, error) {
+	began := time.Now()
+	for told := began; ; {
 		report := sources.Report(ctx, time.Now())
 		lacks := report.Lacks()
-		waited := time.Since(began)
-		switch {
-		case len(lacks) == 0:
-			fmt.Fprintf(s.out, " %-10s %-52s %s\n", phase.Verify, fmt.Sprintf("%d nodes work", len(report.Machines)), waited.Round(100*time.Millisecond))
+		if len(lacks) == 0 || time.Since(began) > verifyPatience {
 			return report, nil
-		case waited > verifyPatience:
-			return report, nil
-		case time.Since(told) > verifyReminder:
+		}
+		if time.Since(told) > verifyReminder {
 			told = time.Now()
-			fmt.Fprintf(s.out, " %-10s %-52s %s of at most %s\n", phase.Verify, "waits for "+lacks[0], waited.Round(time.Second), verifyPatience)
+			progress.Line(s.out, phase.Verify.String(), "waits for "+lacks[0], time.Since(began))
 		}
 		select {
 		case <-ctx.Done():
@@ -47,9 +63,4 @@ func (s *session) verify(ctx context.Context) (status.Report, error) {
 		case <-time.After(verifyInterval):
 		}
 	}
-}
-
-// lacking is the error of a cluster that stands and does not work.
-func lacking(lacks []string) error {
-	return fmt.Errorf("the cluster was made, and does not work yet:\n  %s\nrun up again, or look at its machines' consoles in Proxmox VE", strings.Join(lacks, "\n  "))
 }

@@ -73,11 +73,11 @@ func (t *Teller) Tick() {
 			continue
 		}
 		o.lastTold = now
-		took := now.Sub(o.began).Round(time.Second).String()
+		what := words(o.kind).doing
 		if usual := expected(o.urn.Type(), o.kind); usual > 0 {
-			took += " of about " + usual.String()
+			what += fmt.Sprintf(", usually %.0f s", usual.Seconds())
 		}
-		t.tell(o.urn, words(o.kind).doing, took)
+		t.tell(o.urn, what, now.Sub(o.began))
 	}
 }
 
@@ -100,7 +100,7 @@ func (t *Teller) end(step apitype.StepEventMetadata, how string) {
 	for i, o := range t.running {
 		if string(o.urn) == step.URN && o.kind == step.Op {
 			t.running = slices.Delete(t.running, i, i+1)
-			t.tell(o.urn, how, t.clock().Sub(o.began).Round(100*time.Millisecond).String())
+			t.tell(o.urn, how, t.clock().Sub(o.began))
 			return
 		}
 	}
@@ -119,14 +119,19 @@ func isWork(step apitype.StepEventMetadata) bool {
 	return words(step.Op) != operationWords{}
 }
 
-func (t *Teller) tell(urn resource.URN, what, took string) {
-	fmt.Fprintf(t.out, " %-10s %-52s %s\n", phase.Of(urn), urn.Name()+" "+what, took)
+func (t *Teller) tell(urn resource.URN, what string, took time.Duration) {
+	Line(t.out, phase.Of(urn).String(), urn.Name()+" "+what, took)
+}
+
+// Line is one line of a run: in which part, what was done, and how long it took.
+func Line(out io.Writer, part, what string, took time.Duration) {
+	fmt.Fprintf(out, " %-10s %-60s %6.1f s\n", part, what, took.Seconds())
 }
 
 // hear keeps errors for the end of the run, and passes other messages on, each once.
 func (t *Teller) hear(message apitype.DiagnosticEvent) {
 	text := strings.TrimSpace(colors.ReplaceAllString(message.Message, ""))
-	if text == "" || message.Ephemeral || slices.Contains(t.notes, text) || isHarmless(text) {
+	if text == "" || message.Ephemeral || message.Severity == "debug" || slices.Contains(t.notes, text) || isHarmless(text) {
 		return
 	}
 	t.notes = append(t.notes, text)

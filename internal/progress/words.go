@@ -15,15 +15,15 @@ type operationWords struct{ doing, done string }
 func words(kind apitype.OpType) operationWords {
 	switch kind {
 	case apitype.OpCreate, apitype.OpCreateReplacement:
-		return operationWords{"is being created", "created"}
+		return operationWords{"being created", "created"}
 	case apitype.OpUpdate:
-		return operationWords{"is being changed", "changed"}
+		return operationWords{"being changed", "changed"}
 	case apitype.OpDelete, apitype.OpDeleteReplaced:
-		return operationWords{"is being deleted", "deleted"}
+		return operationWords{"being deleted", "deleted"}
 	case apitype.OpRefresh:
-		return operationWords{"is being read", "read"}
+		return operationWords{"being read", "read"}
 	case apitype.OpImport, apitype.OpImportReplacement:
-		return operationWords{"is being imported", "imported"}
+		return operationWords{"being imported", "imported"}
 	default:
 		return operationWords{}
 	}
