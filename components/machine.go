@@ -21,10 +21,10 @@ const (
 
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
-	// Name of the machine in Proxmox VE and its hostname. Required. A change makes another machine: the name is part of what
-	// Pulumi knows it by.
+	// Name of the machine in Proxmox VE and its hostname. Required. A change makes another machine, which needs another VMID:
+	// the name is part of what Pulumi knows it by.
 	Name string
-	// Role in the cluster. Required. A change is refused by Talos on a node that runs: make another machine.
+	// Role in the cluster. Required. A node cannot change it: make another machine, with a name and a VMID of its own.
 	Role Role
 	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine by way of the host that it was on,
 	// whose storages must be there under the same names (F19); where they are not, take the machine out and put it in again.
