@@ -18,17 +18,24 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
+// gpuWorker is the number of the worker that has a GPU.
+const gpuWorker = 4
+
 // workers is nodes.yaml with one control plane, VM 101, and workers by their numbers, VM 111 and so on.
 func workers(numbers ...int) string {
 	text := "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.20.11}\n"
 	for _, n := range numbers {
-		text += fmt.Sprintf("  - {name: k3s-dev-worker-%d, role: worker, vmid: %d, address: 192.168.20.%d}\n", n, 110+n, 20+n)
+		role := "worker"
+		if n == gpuWorker {
+			role = `gpu-worker, gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]`
+		}
+		text += fmt.Sprintf("  - {name: k3s-dev-worker-%d, vmid: %d, address: 192.168.20.%d, role: %s}\n", n, 110+n, 20+n, role)
 	}
 	return text
 }
 
-// TestE2EF24F25F26WorkersComeAndGo scales workers from 2 to 4 to 1, replaces one on purpose, removes a dead one, is
-// refused a control plane, and destroys the cluster when all of it is off.
+// TestE2EF24F25F26WorkersComeAndGo scales workers from 2 to 4, of which one has a GPU, to 1, replaces one on purpose,
+// removes a dead one, is refused a control plane, and destroys the cluster when all of it is off.
 func TestE2EF24F25F26WorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-membership")
@@ -124,8 +131,8 @@ func (r *rehearsal) urn(name string) string {
 	return ""
 }
 
-// controlPlaneStays adds two control planes, and takes one of them out of the inventory again: that is refused, and its
-// machine stays.
+// controlPlaneStays adds two control planes, and takes them out of the inventory again: that is refused, and their
+// machines stay, also when somebody insists.
 func (r *rehearsal) controlPlaneStays() {
 	r.t.Helper()
 	nodes := workers(1)
@@ -136,7 +143,8 @@ func (r *rehearsal) controlPlaneStays() {
 	seen := len(r.calls())
 
 	r.writeInventory("nodes.yaml", nodes)
-	output := r.mustRun(1, "up", "--lab", "--yes")
+	output := r.mustRun(1, "up", "--lab", "--yes",
+		"--allow-delete", "k3s-dev-control-2", "--allow-delete", "k3s-dev-control-3", "--allow-quorum-loss")
 	require.Contains(r.t, output, " is a control plane, and removing or replacing one is not supported yet, because etcd would go on counting its member: put it back into nodes.yaml as it was")
 	for _, write := range writes(r.calls()[seen:]) {
 		require.NotContains(r.t, write, "/qemu/102", "its machine stays")
