@@ -140,7 +140,10 @@ func (t *Teller) hear(message apitype.DiagnosticEvent) {
 		fmt.Fprintf(t.out, " %-10s %s\n", "note", text)
 		return
 	}
-	failure := Failure{Phase: phase.Of(urn), Text: text}
+	failure := Failure{Text: text}
+	if urn.IsValid() { // what the engine says of the whole run has none
+		failure.Phase = phase.Of(urn)
+	}
 	if urn.IsValid() && urn.Type() != resource.RootStackType {
 		failure.Name = urn.Name()
 	}

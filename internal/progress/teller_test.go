@@ -108,3 +108,11 @@ func TestTellerOfAFailure(t *testing.T) {
 		{Phase: phase.Generate, Text: "update failed"},
 	}, r.Failures())
 }
+
+// What the engine says of the whole run names no resource.
+func TestTellerOfAFailureOfNoResource(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	r.say("", "error", "update failed")
+	require.Equal(t, []progress.Failure{{Text: "update failed"}}, r.Failures())
+}
