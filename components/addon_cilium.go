@@ -22,7 +22,7 @@ func (c *ClusterAddons) addCilium(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	c.last = release
+	c.last = []pulumi.Resource{release}
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (c *ClusterAddons) waitForAPI(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	c.last = gate
+	c.last = []pulumi.Resource{gate}
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	c.last = gate
+	c.last = []pulumi.Resource{gate}
 	return nil
 }
 

@@ -20,8 +20,9 @@ type ClusterAddons struct {
 	args ClusterAddonsArgs
 	// namespaces that were made, by name.
 	namespaces map[string]pulumi.Resource
-	// last is the step that everything later waits for; it has waited for those before it.
-	last pulumi.Resource
+	// last are the steps that everything later waits for; they have waited for those before them. A component is none: what
+	// depends on one waits for as many of its children as have been registered by then.
+	last []pulumi.Resource
 	// approver of the kubelets' certificates; nil without one.
 	approver pulumi.Resource
 }
@@ -32,7 +33,7 @@ func NewClusterAddons(ctx *pulumi.Context, name string, args *ClusterAddonsArgs,
 	if err != nil {
 		return nil, fmt.Errorf("cluster addons %q: %w", name, err)
 	}
-	c := &ClusterAddons{name: name, args: a, namespaces: map[string]pulumi.Resource{}, last: a.Cluster}
+	c := &ClusterAddons{name: name, args: a, namespaces: map[string]pulumi.Resource{}, last: a.Cluster.steps}
 	if err := ctx.RegisterComponentResourceV2(typeClusterAddons, name, a.summary(), c, opts...); err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 
 // next are the options of whatever comes after the steps so far.
 func (c *ClusterAddons) next(further ...pulumi.ResourceOption) []pulumi.ResourceOption {
-	return append([]pulumi.ResourceOption{pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{c.last}), within(c.args.Cluster)}, further...)
+	return append([]pulumi.ResourceOption{pulumi.Parent(c), pulumi.DependsOn(c.last), within(c.args.Cluster)}, further...)
 }
 
 // inCluster are the options of an object.

@@ -23,6 +23,8 @@ type TalosCluster struct {
 	secrets   *machine.Secrets
 	rollout   *rollout
 	bootstrap *machine.Bootstrap
+	// steps are what is done when the cluster stands: each node a member, and the kubeconfig.
+	steps []pulumi.Resource
 	// args are what the cluster was made of, for what is installed into it.
 	args TalosClusterArgs
 }
@@ -71,6 +73,7 @@ func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosCluster
 	if err != nil {
 		return err
 	}
+	c.steps = append(c.steps, firstMember)
 	if err := c.bootstrapOn(ctx, name, a.Machines[first], firstMember); err != nil {
 		return err
 	}
@@ -81,9 +84,11 @@ func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosCluster
 		if i == first {
 			continue
 		}
-		if _, err := c.addMembership(ctx, name, a, i, c.bootstrap); err != nil {
+		member, err := c.addMembership(ctx, name, a, i, c.bootstrap)
+		if err != nil {
 			return err
 		}
+		c.steps = append(c.steps, member)
 	}
 	return nil
 }
@@ -151,6 +156,7 @@ func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, m Machine
 	if err != nil {
 		return err
 	}
+	c.steps = append(c.steps, kubeconfig)
 	c.Kubeconfig = pulumi.ToSecret(kubeconfig.KubeconfigRaw).(pulumi.StringOutput)
 	return nil
 }
