@@ -21,6 +21,7 @@ func newRootCommand() *cobra.Command {
 		newUpCommand(),
 		newDestroyCommand(),
 		newStatusCommand(),
+		newDriftCommand(),
 		newRehearseCommand(),
 		newExplainCommand(),
 		newGraphCommand(),

@@ -17,6 +17,7 @@ type upFlags struct {
 	choices labChoices
 	allowed allowances
 	phases  phaseFlags
+	refresh bool
 }
 
 func newUpCommand() *cobra.Command {
@@ -33,7 +34,8 @@ etcd, kubeconfig), addons and verify.`,
 		Example: `  em-infra up --stack k3s-dev --lab --yes        # rehearse on the emulated host
   em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
   em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
-  em-infra up --stack k3s-dev --only addons      # again what failed`,
+  em-infra up --stack k3s-dev --only addons      # again what failed
+  em-infra up --stack k3s-dev --refresh          # mend what em-infra drift has found`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
@@ -46,6 +48,7 @@ etcd, kubeconfig), addons and verify.`,
 	flags.choices.bind(command)
 	flags.allowed.bind(command)
 	flags.phases.bind(command)
+	command.Flags().BoolVar(&flags.refresh, "refresh", false, "ask the host first for what is there, and mend what was changed behind our back")
 	return command
 }
 
@@ -60,7 +63,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 		return err
 	}
 	if span.work() {
-		if err := s.bringUp(ctx, span, permissions); err != nil {
+		if err := s.bringUp(ctx, span, f.refresh, permissions); err != nil {
 			return err
 		}
 	}
@@ -83,7 +86,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 }
 
 // bringUp lets the engine do its part of the span, between everything that makes that safe.
-func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Permission) error {
+func (s *session) bringUp(ctx context.Context, span span, refresh bool, permissions []risk.Permission) error {
 	if err := s.quiet(); err != nil {
 		return err
 	}
@@ -101,14 +104,17 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 	if err != nil {
 		return err
 	}
+	weighing, doing := []optpreview.Option{optpreview.Target(targets)}, []optup.Option{optup.Target(targets), optup.SuppressOutputs()}
+	if refresh {
+		weighing, doing = append(weighing, optpreview.Refresh()), append(doing, optup.Refresh())
+	}
 	if before != nil || s.consent != "" { // a first run can neither delete nor replace
-		if err := s.weigh(ctx, permissions, optpreview.Target(targets)); err != nil {
+		if err := s.weigh(ctx, permissions, weighing...); err != nil {
 			return err
 		}
 	}
 	err = s.told(ctx, span.command(), func(run engineRun) error {
-		_, err := s.stack.Up(ctx, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.SuppressOutputs(),
-			optup.EventStreams(run.events), optup.Target(targets))
+		_, err := s.stack.Up(ctx, append(doing, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 		return err
 	})
 	if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // The secrets of two clusters, made once: their keys take most of the time of a test.
@@ -114,7 +117,10 @@ func TestConfigurationsQuoteNothing(t *testing.T) {
 
 func TestNode(t *testing.T) {
 	t.Parallel()
-	want := drift.Wanted{Name: "k3s-dev-worker-1", Talos: "v1.12.4", Schematic: "3765", Configuration: configuration(t, ours)}
+	want := drift.Wanted{
+		Name: "k3s-dev-worker-1", Talos: "v1.12.4",
+		Configuration: configuration(t, ours, "machine: {install: {image: factory.talos.dev/nocloud-installer/3765:v1.12.4}}"),
+	}
 	same := nodeops.Observation{Talos: "v1.12.4", Schematic: "3765", Configuration: want.Configuration}
 	differences, err := drift.Node(want, same)
 	require.NoError(t, err)
@@ -128,4 +134,35 @@ func TestNode(t *testing.T) {
 		{"k3s-dev-worker-1", "Talos", "v1.12.4", "v1.12.3"},
 		{"k3s-dev-worker-1", "schematic", "3765", "aaaa"},
 	}, differences)
+
+	elsewhere := want
+	elsewhere.Configuration = configuration(t, ours, "machine: {install: {image: ghcr.io/siderolabs/installer:v1.12.4}}")
+	plain := nodeops.Observation{Talos: "v1.12.4", Configuration: elsewhere.Configuration}
+	differences, err = drift.Node(elsewhere, plain)
+	require.NoError(t, err)
+	require.Empty(t, differences, "an image that was made elsewhere has no schematic")
+}
+
+func TestResources(t *testing.T) {
+	t.Parallel()
+	urn := func(kind, name string) resource.URN {
+		return resource.URN("urn:pulumi:k3s-dev::em-infra::" + kind + "::" + name)
+	}
+	const vm = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	require.Equal(t, []drift.Difference{
+		{"w-1-vm", "memory.dedicated", "8192", "4096"},
+		{"w-1-vm", "tags", "[talos]", ""},
+		{"w-2-vm", "existence", "there", "absent"},
+		{"w-3-vm", "existence", "absent", "there"},
+	}, drift.Resources([]risk.Step{
+		{Op: apitype.OpUpdate, URN: urn("em-infra:index:TalosCluster", "k3s-dev"), Changed: []string{"machines"}},
+		{Op: apitype.OpSame, URN: urn(vm, "cp-1-vm")},
+		{
+			Op: apitype.OpUpdate, URN: urn(vm, "w-1-vm"), Changed: []string{"memory.dedicated", "tags"},
+			New: map[string]any{"memory": map[string]any{"dedicated": 8192}, "tags": []any{"talos"}},
+			Old: map[string]any{"memory": map[string]any{"dedicated": 4096}},
+		},
+		{Op: apitype.OpCreate, URN: urn(vm, "w-2-vm"), New: map[string]any{"vmId": 105}},
+		{Op: apitype.OpDelete, URN: urn(vm, "w-3-vm"), Old: map[string]any{"vmId": 106}},
+	}))
 }

@@ -1,6 +1,10 @@
 package drift
 
 import (
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
+
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
@@ -10,8 +14,6 @@ type Wanted struct {
 	Name string
 	// Talos is the release, e.g. v1.12.4.
 	Talos string
-	// Schematic is the ID of that of its installer image.
-	Schematic string
 	// Configuration is the machine configuration that was applied last. Secret.
 	Configuration []byte
 }
@@ -22,9 +24,23 @@ func Node(want Wanted, have nodeops.Observation) ([]Difference, error) {
 	if want.Talos != have.Talos {
 		differences = append(differences, Difference{want.Name, "Talos", want.Talos, have.Talos})
 	}
-	if want.Schematic != have.Schematic {
-		differences = append(differences, Difference{want.Name, "schematic", want.Schematic, have.Schematic})
+	if schematic := want.schematic(); schematic != have.Schematic {
+		differences = append(differences, Difference{want.Name, "schematic", schematic, have.Schematic})
 	}
 	configuration, err := Configurations(want.Name, want.Configuration, have.Configuration)
 	return append(differences, configuration...), err
+}
+
+// schematic is that of the installer image, FACTORY/nocloud-installer/SCHEMATIC:VERSION; empty for an image from elsewhere.
+func (w Wanted) schematic() string {
+	config, err := configloader.NewFromBytes(w.Configuration)
+	if err != nil || config.Machine() == nil {
+		return "" // Configurations says so
+	}
+	_, path, isFactorys := strings.Cut(config.Machine().Install().Image(), "-installer/")
+	if !isFactorys {
+		return ""
+	}
+	schematic, _, _ := strings.Cut(path, ":")
+	return schematic
 }

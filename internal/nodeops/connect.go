@@ -25,6 +25,9 @@ func connect(ctx context.Context, talosconfig []byte, address string) (*client.C
 	return api, nil
 }
 
+// ErrForeign says that a node answers under another PKI (F7).
+var ErrForeign = errors.New("its Talos API is not this cluster's: the node belongs to another, or has no configuration")
+
 // ask makes calls to one node's own API. The error is one clause about that node, without its name.
 func ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	api, err := connect(ctx, talosconfig, address)
@@ -41,6 +44,8 @@ func ask(ctx context.Context, talosconfig []byte, address string, calls func(con
 		return nil
 	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
 		return errors.New("its Talos API does not answer")
+	case isUnderAnotherPKI(err):
+		return ErrForeign
 	case answered:
 		return fmt.Errorf("its Talos API: %s", answerOf(err))
 	default:

@@ -146,7 +146,7 @@ func TestAClusterThatDoesNotKnowUsMayHaveAllToLose(t *testing.T) {
 	health := m.health()
 	health.Talosconfig = talosconfigOf(t, secretsOf(t, theirs), m.address)
 	_, err := health.Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
-	require.ErrorContains(t, err, "k3s-dev-control-1: its Talos API: ")
+	require.ErrorContains(t, err, "k3s-dev-control-1: its Talos API is not this cluster")
 	health.Talosconfig = nil
 	_, err = health.Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
 	require.ErrorIs(t, err, nodeops.ErrTalosconfig)

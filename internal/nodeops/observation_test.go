@@ -15,7 +15,7 @@ func TestObserve(t *testing.T) {
 	m, bundle := powerOn(t), secretsOf(t, ours)
 	health := nodeops.Health{Talosconfig: talosconfigOf(t, bundle, m.address)}
 	_, err := health.Observe(t.Context(), m.address.String())
-	require.ErrorContains(t, err, "its Talos API: ", "in maintenance mode it is nobody's node")
+	require.Equal(t, nodeops.ErrForeign, err, "in maintenance mode it is nobody's node")
 
 	m.apply(bundle)
 	m.waitFor(talos.StageRunning)

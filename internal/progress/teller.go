@@ -100,7 +100,9 @@ func (t *Teller) end(step apitype.StepEventMetadata, how string) {
 	for i, o := range t.running {
 		if string(o.urn) == step.URN && o.kind == step.Op {
 			t.running = slices.Delete(t.running, i, i+1)
-			t.tell(o.urn, how, t.clock().Sub(o.began))
+			if took := t.clock().Sub(o.began); o.kind != apitype.OpRefresh || took >= patience {
+				t.tell(o.urn, how, took) // what is only read is worth a line when it takes long
+			}
 			return
 		}
 	}

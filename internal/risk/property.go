@@ -57,7 +57,7 @@ func propertyAt(path string) property {
 
 // difference is a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s Step) string {
-	before, after := at(s.Old, path), at(s.New, path)
+	before, after := At(s.Old, path), At(s.New, path)
 	if !isPlain(before) || !isPlain(after) {
 		return p.label
 	}
@@ -80,14 +80,14 @@ func isPlain(value any) bool {
 
 // isSmaller says that a size would shrink.
 func isSmaller(path string, s Step) bool {
-	before, wasNumber := at(s.Old, path).(float64)
-	after, isNumber := at(s.New, path).(float64)
+	before, wasNumber := At(s.Old, path).(float64)
+	after, isNumber := At(s.New, path).(float64)
 	return wasNumber && isNumber && after < before
 }
 
 // undo is how the inventory takes a change back; empty when it cannot be told.
 func (p property) undo(path string, s Step) string {
-	before := at(s.Old, path)
+	before := At(s.Old, path)
 	if p.key == "" || !isPlain(before) {
 		return ""
 	}

@@ -73,7 +73,7 @@ func rankOf(n *node) int {
 
 func nodeCreated(s Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	what := fmt.Sprintf("VM %v on %v", at(s.New, "vmId"), at(s.New, "nodeName"))
+	what := fmt.Sprintf("VM %v on %v", At(s.New, "vmId"), At(s.New, "nodeName"))
 	if address := text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
 		address, _, _ = strings.Cut(address, "/")
 		what += ", " + address
@@ -134,7 +134,7 @@ func nodeReplaced(s Step, t topology) *Finding {
 
 func nodeDeleted(s Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", at(s.Old, "vmId"), at(s.Old, "nodeName"))}}
+	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", At(s.Old, "vmId"), At(s.Old, "nodeName"))}}
 	if n.controlPlane {
 		f.Undo = []string{"put " + n.name + " back into nodes.yaml"}
 	}
@@ -160,6 +160,6 @@ func (f *Finding) goes(n *node, s Step, t topology, flag string) {
 
 // list is a property that is a list.
 func list(properties map[string]any, path string) []any {
-	value, _ := at(properties, path).([]any)
+	value, _ := At(properties, path).([]any)
 	return value
 }

@@ -85,8 +85,8 @@ func (s Step) present() map[string]any {
 	return s.Old
 }
 
-// at is the value of a property; nil where there is none.
-func at(properties map[string]any, path string) any {
+// At is the value of a property; nil where there is none.
+func At(properties map[string]any, path string) any {
 	parsed, err := resource.ParsePropertyPath(path)
 	if err != nil {
 		return nil
@@ -110,6 +110,6 @@ func at(properties map[string]any, path string) any {
 
 // text is a property that is a text.
 func text(properties map[string]any, path string) string {
-	value, _ := at(properties, path).(string)
+	value, _ := At(properties, path).(string)
 	return value
 }

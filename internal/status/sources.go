@@ -81,7 +81,7 @@ func (s Sources) askNodes(ctx context.Context, r *Report) error {
 			indices = append(indices, i)
 		}
 	}
-	health := s.health()
+	health := s.Health()
 	inParallel(indices, func(i int) error {
 		seen, err := health.Observe(ctx, r.Machines[i].Address.String())
 		if err != nil {
@@ -94,13 +94,14 @@ func (s Sources) askNodes(ctx context.Context, r *Report) error {
 }
 
 func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
-	if r.Members, err = s.health().Members(ctx); err != nil {
+	if r.Members, err = s.Health().Members(ctx); err != nil {
 		return fmt.Errorf("etcd: %w", err)
 	}
 	return nil
 }
 
-func (s Sources) health() nodeops.Health {
+// Health asks the nodes of the inventory.
+func (s Sources) Health() nodeops.Health {
 	health := nodeops.Health{Talosconfig: s.Talosconfig}
 	for _, node := range s.Inventory.Nodes {
 		health.Nodes = append(health.Nodes, rolling.Node{

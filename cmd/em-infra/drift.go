@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+func newDriftCommand() *cobra.Command {
+	var (
+		flags  stackFlags
+		output string
+	)
+	command := &cobra.Command{
+		Use:   "drift --stack STACK",
+		Short: "Compare what runs with the inventory, on the host and on the nodes; only reads",
+		Long: `Compare what runs with the inventory: the resources of Proxmox VE as they are now, and on each node the release of
+Talos, the schematic, and the machine configuration that is active. A change of the inventory that was not applied yet is
+a difference, too. Drift of the host is mended by up --refresh; a configuration that was changed by hand is applied anew
+when the inventory's changes.
+
+Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
+		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that tells you",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return err
+			}
+			streams := streamsOf(command)
+			quiet := streams
+			quiet.out = streams.err // what is said on the way must not stand in the report
+			s, err := openSession(command.Context(), flags, want{}, quiet)
+			if err != nil {
+				return err
+			}
+			report, err := s.drift(command.Context())
+			if err != nil {
+				return err
+			}
+			if output == "json" {
+				err = writeJSON(streams.out, report)
+			} else {
+				err = report.Print(streams.out)
+			}
+			switch {
+			case err != nil:
+				return err
+			case len(report.Unread) > 0:
+				return failedSilently()
+			case report.Found():
+				return changesFound()
+			default:
+				return nil
+			}
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	bindOutput(command, &output)
+	return command
+}
+
+// drift asks the host by a preview that refreshes, and each node by its own API.
+func (s *session) drift(ctx context.Context) (drift.Report, error) {
+	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
+	_, seen, err := s.preview(ctx, optpreview.Refresh())
+	if err != nil {
+		return report, err
+	}
+	report.Host = append(report.Host, drift.Resources(risk.Steps(seen))...)
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return report, err
+	}
+	applied, err := drift.Applied(sources.Deployment)
+	if err != nil {
+		return report, err
+	}
+	for _, node := range s.inventory.Nodes {
+		configuration, isApplied := applied[node.Address.String()]
+		if !isApplied {
+			continue // its machine is not there yet, which the host's side tells
+		}
+		want := drift.Wanted{Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Configuration: configuration}
+		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
+		if err != nil {
+			report.Unread = append(report.Unread, err.Error())
+		}
+		report.Nodes = append(report.Nodes, differences...)
+	}
+	return report, nil
+}
+
+// nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.
+func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) ([]drift.Difference, error) {
+	seen, err := sources.Health().Observe(ctx, address)
+	switch {
+	case errors.Is(err, nodeops.ErrForeign):
+		return []drift.Difference{{Subject: want.Name, Property: "cluster", Want: "this one", Have: "a node of another, or one without a configuration"}}, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", want.Name, err)
+	}
+	return drift.Node(want, seen)
+}

@@ -1,0 +1,42 @@
+package drift
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// Report is everything that differs, and what could not be read.
+type Report struct {
+	// Host is what differs on Proxmox VE.
+	Host []Difference `json:"host"`
+	// Nodes is what differs in what runs on the nodes.
+	Nodes []Difference `json:"nodes"`
+	// Unread is what could not be asked, a sentence each.
+	Unread []string `json:"unread"`
+}
+
+// Found says whether anything differs.
+func (r Report) Found() bool { return len(r.Host)+len(r.Nodes) > 0 }
+
+// Print writes a report for a person: a line for each difference, with both values.
+func (r Report) Print(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if r.Found() {
+		fmt.Fprintln(table, "WHAT\tPROPERTY\tWANTED\tFOUND")
+	}
+	for _, difference := range append(r.Host, r.Nodes...) {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", difference.Subject, difference.Property, cmp.Or(difference.Want, "-"), cmp.Or(difference.Have, "-"))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for _, reason := range r.Unread {
+		fmt.Fprintf(out, "not read: %s\n", reason)
+	}
+	if !r.Found() && len(r.Unread) == 0 {
+		fmt.Fprintln(out, "no drift: the host and the nodes are as the inventory says")
+	}
+	return nil
+}
