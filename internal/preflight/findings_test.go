@@ -194,6 +194,16 @@ var findings = []struct {
 		[]preflight.Check{{Name: "address", Result: preflight.Warn, Sentence: "192.168.20.21 of w1 is the address of container 300 (dns on pve2) too, which is off", Remedy: "choose another address in the inventory, or for the other one"}},
 	},
 	{
+		"a node that changes its VMID", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 400, Name: "w1", Node: "pve2", Type: "qemu", Status: "running"},
+				pve.GuestConfig{"net0": "virtio=bc:24:11:00:00:02,bridge=vmbr0", "ipconfig0": "ip=192.168.20.21/24,gw=192.168.20.1"})
+		},
+		[]preflight.Check{{
+			Name: "address", Result: preflight.Warn, Sentence: "w1 has another vmid than VM 400 (w1 on pve2) of its name, which is replaced if a run made it",
+			Remedy: "if no run made it, delete VM 400 first",
+		}},
+	},
+	{
 		"MAC taken", func(s *preflight.Snapshot) {
 			add(s, nas("running"), pve.GuestConfig{"net1": "e1000=bc:24:11:00:00:03,bridge=vmbr0"})
 		},

@@ -26,12 +26,17 @@ func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		}
 		theirMACs, theirAddresses := networkOf(config.Value)
 		for _, own := range macs {
-			if slices.Contains(theirMACs, own.mac) {
+			if slices.Contains(theirMACs, own.mac) && !isFormer(guest, own.owner) {
 				s.fail("mac", "set another mac in nodes.yaml, or remove it to have one derived", "MAC %s of %s is that of %s too", own.mac, own.owner, described(guest))
 			}
 		}
 		for _, own := range addresses {
-			if slices.Contains(theirAddresses, own.address) {
+			switch {
+			case !slices.Contains(theirAddresses, own.address):
+			case isFormer(guest, own.owner):
+				s.warn("address", fmt.Sprintf("if no run made it, delete VM %d first", guest.VMID),
+					"%s has another vmid than %s of its name, which is replaced if a run made it", own.owner, described(guest))
+			default:
 				s.address(own, guest)
 			}
 		}
@@ -43,6 +48,9 @@ func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		s.ok("address", "%s and %s free in the configurations of %s", counted(len(addresses), "address"), counted(len(macs), "MAC"), counted(len(strangers(inv, found)), "other guest"))
 	}
 }
+
+// isFormer says whether a guest is a node's machine under another VMID: a run that changes the VMID replaces it.
+func isFormer(guest pve.Guest, owner string) bool { return guest.Type == qemu && guest.Name == owner }
 
 // address is a finding about an address that two have: as long as the other one is off, they do not meet.
 func (s *sheet) address(own ownedAddress, guest pve.Guest) {
