@@ -54,7 +54,7 @@ func (t *Teller) Add(event apitype.EngineEvent) {
 	case event.ResourcePreEvent != nil:
 		t.begin(event.ResourcePreEvent.Metadata)
 	case event.ResOutputsEvent != nil:
-		t.end(event.ResOutputsEvent.Metadata, words(event.ResOutputsEvent.Metadata.Op).done)
+		t.end(event.ResOutputsEvent.Metadata, outcome(event.ResOutputsEvent.Metadata))
 	case event.ResOpFailedEvent != nil:
 		t.end(event.ResOpFailedEvent.Metadata, "FAILED")
 	case event.DiagnosticEvent != nil:

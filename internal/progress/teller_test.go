@@ -116,3 +116,23 @@ func TestTellerOfAFailureOfNoResource(t *testing.T) {
 	r.say("", "error", "update failed")
 	require.Equal(t, []progress.Failure{{Text: "update failed"}}, r.Failures())
 }
+
+// A file that others may need is left where it is: saying that it was deleted would be a lie.
+func TestTellerOfWhatStays(t *testing.T) {
+	t.Parallel()
+	const iso = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosTemplate$proxmoxve:Download/file:File::k3s-dev-template-iso"
+	for op, want := range map[apitype.OpType]string{
+		apitype.OpDelete:         " provision  k3s-dev-template-iso forgotten; it stays on the host        0.0 s\n",
+		apitype.OpDeleteReplaced: " provision  k3s-dev-template-iso forgotten; it stays on the host        0.0 s\n",
+		apitype.OpUpdate:         " provision  k3s-dev-template-iso changed                                    0.0 s\n",
+	} {
+		r := newRun()
+		kept := apitype.StepEventMetadata{
+			URN: iso, Type: "proxmoxve:Download/file:File", Op: op,
+			Old: &apitype.StepEventStateMetadata{Custom: true, RetainOnDelete: true},
+		}
+		r.Add(apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: kept}})
+		r.Add(apitype.EngineEvent{ResOutputsEvent: &apitype.ResOutputsEvent{Metadata: kept}})
+		require.Equal(t, want, r.text.String(), op)
+	}
+}

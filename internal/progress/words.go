@@ -29,6 +29,15 @@ func words(kind apitype.OpType) operationWords {
 	}
 }
 
+// outcome says what has become of a resource when an operation on it has ended.
+func outcome(step apitype.StepEventMetadata) string {
+	deleted := step.Op == apitype.OpDelete || step.Op == apitype.OpDeleteReplaced
+	if deleted && step.Old != nil && step.Old.RetainOnDelete {
+		return "forgotten; it stays on the host"
+	}
+	return words(step.Op).done
+}
+
 // usual are the times that operations take on a small server with ZFS and a line of 100 Mbit/s, as the lab assumes them at
 // time scale 1 (docs/testing.md).
 var usual = []struct {
