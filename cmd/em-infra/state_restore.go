@@ -82,7 +82,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, error) {
 	chosen, err := s.backups().Find(name)
 	if errors.Is(err, backup.ErrNone) {
-		err = fmt.Errorf("stack %s has no backup in %s: see docs/operations.md, \"When the state is lost\"", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
+		err = fmt.Errorf("stack %s has no backup in %s: see docs/state.md, \"When the state is lost\"", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
 	}
 	if err != nil {
 		return chosen, nil, err

@@ -49,7 +49,7 @@ A run that fails says this by itself. For an error from elsewhere, paste it into
 		}
 		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n- from: %s\n\n", title, e.Said, e.Meaning, e.Do, e.Safe, e.Source)
 	}
-	text.WriteString("Next: [inventory.md](inventory.md).\n")
+	text.WriteString("Next: [failures.md](failures.md), the failures that this project is built against.\n")
 	return text.String()
 }
 

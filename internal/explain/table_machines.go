@@ -5,14 +5,14 @@ var machines = []row{
 		name: "vmid-taken", speaker: proxmox, failure: "F20", source: "qemu-server API2/Qemu.pm, clone_vm",
 		pattern: saying(`unable to create VM (?P<vmid>\d+): config file already exists`),
 		meaning: "there is a VM {vmid} already, which this state does not know",
-		do:      "if it is ours, import it (docs/operations.md); else give the node another vmid in nodes.yaml, then " + upAgain,
+		do:      "if it is ours, import it (docs/state.md); else give the node another vmid in nodes.yaml, then " + upAgain,
 		safe:    notTouched,
 	},
 	{
 		name: "vmid-exists", speaker: proxmox, failure: "F20", source: "pve-guest-common, qemu-server API2/Qemu.pm, create_vm",
 		pattern: saying(`VM (?P<vmid>\d+) already exists on node '(?P<host>[^']+)'`),
 		meaning: "VMID {vmid} is taken, on {host}",
-		do:      "if it is ours, import it (docs/operations.md); else give the node another vmid in nodes.yaml, then " + upAgain,
+		do:      "if it is ours, import it (docs/state.md); else give the node another vmid in nodes.yaml, then " + upAgain,
 		safe:    notTouched,
 	},
 	{
