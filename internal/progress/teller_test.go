@@ -122,8 +122,8 @@ func TestTellerOfWhatStays(t *testing.T) {
 	t.Parallel()
 	const iso = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosTemplate$proxmoxve:Download/file:File::k3s-dev-template-iso"
 	for op, want := range map[apitype.OpType]string{
-		apitype.OpDelete:         " provision  k3s-dev-template-iso forgotten; it stays on the host        0.0 s\n",
-		apitype.OpDeleteReplaced: " provision  k3s-dev-template-iso forgotten; it stays on the host        0.0 s\n",
+		apitype.OpDelete:         " provision  k3s-dev-template-iso forgotten; it stays on the host            0.0 s\n",
+		apitype.OpDeleteReplaced: " provision  k3s-dev-template-iso forgotten; it stays on the host            0.0 s\n",
 		apitype.OpUpdate:         " provision  k3s-dev-template-iso changed                                    0.0 s\n",
 	} {
 		r := newRun()
