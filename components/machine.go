@@ -26,8 +26,9 @@ type Machine struct {
 	Name string
 	// Role in the cluster. Required. A node cannot change it: make another machine, with a name and a VMID of its own.
 	Role Role
-	// Host is the Proxmox VE node it stands on. Required. A change replaces the machine by way of the host that it was on,
-	// whose storages must be there under the same names (F19); where they are not, take the machine out and put it in again.
+	// Host is the Proxmox VE node it stands on. Required. A change moves the machine there as it runs, without a reboot; the
+	// other host needs its storages under the same names. Proxmox VE refuses to move a machine with a GPU, and one whose ISO
+	// is on a storage that the hosts do not share; it then stays where it is (F23, qemu-server, QemuMigrate.pm).
 	Host string
 	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces the machine.
 	VMID int

@@ -105,7 +105,7 @@ func (c *TalosCluster) addSecrets(ctx *pulumi.Context, name string, a TalosClust
 }
 
 func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterArgs, m Machine) error {
-	template := a.templateOn(m.Host)
+	template := a.templateFor(m.Host)
 	configuration, err := c.machineConfiguration(ctx, a, m, template.InstallerImage)
 	if err != nil {
 		return err

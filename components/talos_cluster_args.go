@@ -64,7 +64,8 @@ type TalosClusterArgs struct {
 	Interrupted <-chan struct{}
 	// Patches are raw Talos machine-config patches for every node. Default: none.
 	Patches []string
-	// Templates that the machines are cloned from, one for each host. Required.
+	// Templates that the machines are cloned from: one for each host, or one that the hosts share; a host's own comes first.
+	// Required.
 	Templates []*TalosTemplate
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
 	// without a configuration. Default: 0, all of them.
@@ -100,7 +101,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		if err := a.Machines[i].validate(); err != nil {
 			problems = append(problems, fmt.Errorf("Machines[%d]: %w", i, err))
 		}
-		problems = append(problems, require(a.templateOn(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one (F19)"))
+		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one (F19)"))
 	}
 	return a, errors.Join(problems...)
 }
@@ -137,13 +138,18 @@ func (args TalosClusterArgs) firstControlPlane() int {
 	return -1
 }
 
-func (args TalosClusterArgs) templateOn(host string) *TalosTemplate {
+// templateFor is the template of a host, else the first that hosts share; nil when there is none.
+func (args TalosClusterArgs) templateFor(host string) *TalosTemplate {
+	var shared *TalosTemplate
 	for _, template := range args.Templates {
-		if template.host == host {
+		switch {
+		case template.host == host:
 			return template
+		case shared == nil && template.shared:
+			shared = template
 		}
 	}
-	return nil
+	return shared
 }
 
 func (args TalosClusterArgs) endpoints() []string {

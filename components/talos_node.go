@@ -34,7 +34,7 @@ type TalosNodeArgs struct {
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machine belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Template that the machine is cloned from, on the same host. Required. A change does nothing to a node that is there
+	// Template that the machine is cloned from, on the same host or shared. Required. A change does nothing to a node that is there
 	// (F3).
 	Template *TalosTemplate
 	// ClientConfiguration are the credentials of the Talos API. Required, secret. A change is made in place and reaches no
@@ -107,7 +107,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		a.Machine.validate(),
 		a.Network.validate(),
 		require(a.Template != nil, "Template", "give the TalosTemplate of the machine's host"),
-		require(a.Template == nil || a.Template.host == a.Machine.Host, "Template", "it stands on another host: give the one on "+a.Machine.Host+" (F19)"),
+		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it (F19)"),
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
 	)

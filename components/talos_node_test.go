@@ -169,7 +169,7 @@ Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE
 Addressing: "slaac" is unknown: use AddressingNoCloud or AddressingDHCP
-Template: it stands on another host: give the one on vmhost (F19)
+Template: it stands on another host: give the one on vmhost, or share it (F19)
 ClientConfiguration: give that of the cluster's machine.Secrets
 MachineConfiguration: give the generated configuration`)
 		_, err = components.NewTalosNode(ctx, "node", nil, providers)
@@ -177,4 +177,16 @@ MachineConfiguration: give the generated configuration`)
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// F23: the provider deletes a machine that another hand has moved, or whose host was changed, and makes it anew, unless it
+// is told to migrate it.
+func TestF23AnotherHostIsAMoveAndNoReplacement(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	for _, name := range []string{"k3s-dev-control-1-vm", "k3s-dev-worker-1-vm"} {
+		require.True(t, r.Named(t, tokenVM, name).Inputs["migrate"].BoolValue(), name)
+	}
 }

@@ -28,6 +28,7 @@ type TalosTemplate struct {
 
 	host      string
 	vmid      int
+	shared    bool
 	image     image
 	schematic Schematic
 }
@@ -36,6 +37,10 @@ type TalosTemplate struct {
 type TalosTemplateArgs struct {
 	// Host is the Proxmox VE node that it stands on. Required. A change replaces the template.
 	Host string
+	// Shared lets machines on other hosts be cloned from it too. ISOStorage, DiskStorage and the DiskStorage of those machines
+	// must then be storages that the hosts share: Proxmox VE clones to another host from and to no others (F19).
+	// Default: false. A change touches nothing.
+	Shared bool
 	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since
 	// machines that are replaced are cloned from the VMID that they were born from.
 	VMID int
@@ -71,7 +76,7 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 		return nil, fmt.Errorf("talos template %q: %w", name, err)
 	}
 	t := &TalosTemplate{
-		host: a.Host, vmid: a.VMID, image: image{factory: a.ImageFactory, version: a.TalosVersion}, schematic: a.Schematic,
+		host: a.Host, vmid: a.VMID, shared: a.Shared, image: image{factory: a.ImageFactory, version: a.TalosVersion}, schematic: a.Schematic,
 	}
 	if err := ctx.RegisterComponentResourceV2(typeTalosTemplate, name, a.summary(), t, opts...); err != nil {
 		return nil, err
@@ -125,6 +130,9 @@ func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateA
 	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(a.Pool.makers()), templateMachine())
 	return err
 }
+
+// serves says whether machines on a host can be cloned from it.
+func (t *TalosTemplate) serves(host string) bool { return t.host == host || t.shared }
 
 // complete returns a copy with defaults, or all that is wrong with it.
 func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {

@@ -104,3 +104,51 @@ Bridge: name the bridge of Proxmox VE`)
 	})
 	require.NoError(t, err)
 }
+
+// F19: Proxmox VE clones to another host only from a template that stands there or whose storages both hosts have.
+func TestF19MachinesAreClonedFromTheirHostsTemplateOrFromASharedOne(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name      string
+		templates []components.TalosTemplateArgs
+		host      string
+		vmid      float64
+	}{
+		{"the host's own", []components.TalosTemplateArgs{{Host: "vmhost", VMID: 9000}, {Host: "vmhost2", VMID: 9001}}, "vmhost2", 9001},
+		{"the one that is shared", []components.TalosTemplateArgs{{Host: "vmhost", VMID: 9000, Shared: true}}, "vmhost", 9000},
+		{"the host's own before one that is shared", []components.TalosTemplateArgs{{Host: "vmhost", VMID: 9000, Shared: true}, {Host: "vmhost2", VMID: 9001}}, "vmhost2", 9001},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			worker := machineFixture("worker-1", components.RoleWorker, 21)
+			worker.Host = "vmhost2"
+			r, err := run(t, false, clusterFrom(test.templates, machineFixture("control-1", components.RoleControlPlane, 11), worker))
+			require.NoError(t, err)
+			machine := r.Named(t, tokenVM, "k3s-dev-worker-1-vm").Inputs
+			clone := machine["clone"].ObjectValue()
+			require.Equal(t, "vmhost2", machine["nodeName"].StringValue())
+			require.Equal(t, test.host, clone["nodeName"].StringValue())
+			require.InDelta(t, test.vmid, clone["vmId"].NumberValue(), 0)
+		})
+	}
+}
+
+// clusterFrom is a cluster of machines that are cloned from templates.
+func clusterFrom(templates []components.TalosTemplateArgs, machines ...components.Machine) program {
+	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		args := clusterFixture("k3s-dev", machines...)
+		for _, given := range templates {
+			template := templateFixture(given.Host)
+			template.VMID, template.Shared = given.VMID, given.Shared
+			made, err := components.NewTalosTemplate(ctx, "template-"+given.Host, template, providers)
+			if err != nil {
+				return err
+			}
+			args.Templates = append(args.Templates, made)
+		}
+		_, err := components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	}
+}

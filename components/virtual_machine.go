@@ -68,11 +68,12 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 		// The VMID is a plain number: as an output of the template it would replace every clone with it (F3).
 		Clone: vm.VirtualMachineCloneArgs{
 			VmId:        pulumi.Int(template.vmid),
-			NodeName:    pulumi.String(m.Host),
+			NodeName:    pulumi.String(template.host),
 			DatastoreId: pulumi.String(m.DiskStorage),
 			Full:        pulumi.Bool(true),
 			Retries:     pulumi.Int(cloneRetries),
 		},
+		Migrate:         pulumi.Bool(true), // without it another host would have the machine deleted and made anew (F23)
 		Started:         pulumi.Bool(true),
 		OnBoot:          pulumi.Bool(true),
 		StopOnDestroy:   pulumi.Bool(true), // a Talos node without a cluster does not answer a shutdown (F24)

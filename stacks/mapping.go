@@ -14,6 +14,7 @@ func templateArgs(inv *inventory.Inventory, s settings, host string) *components
 	c := inv.Cluster
 	return &components.TalosTemplateArgs{
 		Host:         host,
+		Shared:       c.Proxmox.Template.Shared,
 		VMID:         c.TemplateVMID(host),
 		Name:         c.TemplateName(),
 		TalosVersion: c.Talos.Version.String(),

@@ -104,10 +104,10 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until co
 	}, options)
 }
 
-// newTemplates makes a template on every host that a node stands on.
+// newTemplates makes a template on every host that a node stands on, or the one that the hosts share.
 func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
-	for _, host := range inv.Nodes.Hosts() {
+	for _, host := range inv.TemplateHosts() {
 		args := templateArgs(inv, s, host)
 		args.Pool, args.Until = pool, until
 		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), args, options)

@@ -125,7 +125,12 @@ type Template struct {
 	// TPM gives every machine that is cloned from it a TPM 2.0. Default: false. A change concerns machines that are made
 	// after it.
 	TPM bool `yaml:"tpm"`
-	// PerHost gives the template's VMID on each further host that a node names. Default: none.
+	// Shared says that the hosts share one template, the one on proxmox.host. isoStorage, diskStorage and the storage of the
+	// system disk of every node on another host must then be storages that the hosts share. Default: false, each host has a
+	// template of its own. Choose it before the first node stands on another host: one that stands is made anew from the
+	// template that it was born from.
+	Shared bool `yaml:"shared"`
+	// PerHost gives the template's VMID on each further host that a node names, unless the hosts share one. Default: none.
 	PerHost map[string]int `yaml:"perHost" max:"100"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
@@ -39,15 +40,34 @@ func (c Cluster) EndpointURL() *url.URL {
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(c.Kubernetes.Endpoint.Port))}
 }
 
-// TemplateVMID is the template's VMID on a host, 0 on a host that has none.
+// TemplateHost is where the template stands that the nodes on a host are cloned from.
+func (c Cluster) TemplateHost(host string) string {
+	if c.Proxmox.Template.Shared {
+		return c.Proxmox.Host
+	}
+	return host
+}
+
+// TemplateVMID is the VMID of the template that the nodes on a host are cloned from, 0 for a host that has none.
 func (c Cluster) TemplateVMID(host string) int {
-	if host == c.Proxmox.Host {
+	if c.TemplateHost(host) == c.Proxmox.Host {
 		return c.Proxmox.Template.VMID
 	}
 	return c.Proxmox.Template.PerHost[host]
 }
 
-// TemplateName is the name of the template on every host.
+// TemplateHosts are the hosts that templates stand on, in the order of the nodes.
+func (i *Inventory) TemplateHosts() []string {
+	var hosts []string
+	for _, host := range i.Nodes.Hosts() {
+		if host = i.Cluster.TemplateHost(host); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	return hosts
+}
+
+// TemplateName is the name of every template.
 func (c Cluster) TemplateName() string { return c.Proxmox.Template.Name }
 
 // Prefix is the node's address with the length of the nodes' network.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
@@ -41,6 +42,10 @@ func (c *checker) templateVMIDs() map[int]string {
 	if proxmox.Template.VMID != 0 {
 		taken[proxmox.Template.VMID] = "the template on " + proxmox.Host
 	}
+	if proxmox.Template.Shared {
+		c.sharedTemplate()
+		return taken
+	}
 	for _, host := range sortedKeys(proxmox.Template.PerHost) {
 		at := key("proxmox", "template", "perHost", host)
 		vmid := proxmox.Template.PerHost[host]
@@ -64,6 +69,28 @@ func (c *checker) templateVMIDs() map[int]string {
 	return taken
 }
 
+// folderOfHost is the storage that every Proxmox VE host has for itself (pve-storage, PVE/Storage/Plugin.pm, parse_config).
+const folderOfHost = "local"
+
+// sharedTemplate checks what the hosts can share. Whether a storage is shared is seen on the host, by preflight.
+func (c *checker) sharedTemplate() {
+	proxmox := c.inv.Cluster.Proxmox
+	for _, storage := range []struct{ key, name string }{{"isoStorage", proxmox.ISOStorage}, {"diskStorage", proxmox.DiskStorage}} {
+		if storage.name == folderOfHost {
+			c.cluster(key("proxmox", storage.key), fault{
+				What: "is a folder of each host", Rule: "the hosts share the storages of a shared template", Got: storage.name,
+				Do: "name a storage that is shared in Proxmox VE, or remove template.shared",
+			})
+		}
+	}
+	if hosts := sortedKeys(proxmox.Template.PerHost); len(hosts) > 0 {
+		c.cluster(key("proxmox", "template", "perHost"), fault{
+			What: "is given although the hosts share one template", Rule: "template.shared or template.perHost",
+			Got: strings.Join(hosts, ", "), Do: "remove one of the two",
+		})
+	}
+}
+
 // host checks where a node stands: a template has to be there too.
 func (c *checker) host(node Node, path *strictyaml.Path) {
 	cluster := c.inv.Cluster
@@ -76,7 +103,7 @@ func (c *checker) host(node Node, path *strictyaml.Path) {
 		return
 	}
 	c.node(at, fault{
-		What: "has no template", Rule: "each host has its own", Got: node.Host,
+		What: "has no template", Rule: "each host has its own, unless template.shared", Got: node.Host,
 		Do: "add it to proxmox.template.perHost with a free VMID",
 	})
 }
