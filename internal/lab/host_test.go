@@ -60,3 +60,25 @@ nodes:
 	require.Equal(t, []string{"local", "slow", "tank"}, names)
 	require.Equal(t, []string{storage.ISO, storage.Images}, second.Storages[0].Content, "a storage that serves both is a folder")
 }
+
+// What the hosts share is the same storage on each of them; what only one of them names is that host's own.
+func TestHostsOfASharedTemplateShareItsStorages(t *testing.T) {
+	t.Parallel()
+	cluster := strings.NewReplacer("isoStorage: local, diskStorage: tank", "isoStorage: nas, diskStorage: ceph", "{vmid: 9000}", "{vmid: 9000, shared: true}").Replace(clusterYAML)
+	hosts := lab.Hosts(parse(t, cluster, `apiVersion: em-infra/v1alpha1
+kind: Nodes
+nodes:
+  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.217.11, diskStorage: fast}
+  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.217.21, host: vmhost2}
+  - {name: k3s-dev-worker-2, role: worker, vmid: 103, address: 192.168.217.22, host: vmhost2, diskStorage: nas}
+`))
+	require.Len(t, hosts, 2)
+	folder := proxmox.Storage{Name: "local", Type: storage.Dir, Content: []string{storage.ISO}, TotalBytes: 1 << 40, Path: "/var/lib/vz"}
+	shared := []proxmox.Storage{
+		{Name: "nas", Type: storage.NFS, Content: []string{storage.ISO, storage.Images}, TotalBytes: 1 << 40, Shared: true, Path: "/mnt/pve/nas"},
+		{Name: "ceph", Type: storage.RBD, Content: []string{storage.Images}, TotalBytes: 1 << 40, Shared: true},
+	}
+	own := proxmox.Storage{Name: "fast", Type: storage.ZFSPool, Content: []string{storage.Images}, TotalBytes: 1 << 40}
+	require.Equal(t, append([]proxmox.Storage{folder, own}, shared...), hosts[0].Storages)
+	require.Equal(t, append([]proxmox.Storage{folder}, shared...), hosts[1].Storages)
+}
