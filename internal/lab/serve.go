@@ -96,7 +96,7 @@ type emulation struct {
 // open opens all of it, or nothing.
 func open(o Options, d Description) (*emulation, error) {
 	e := &emulation{faults: newFaults(d.Seed)}
-	e.factory = withFaults(factory.New(factory.WithStore(filepath.Join(o.Dir, "schematics"))), e.faults)
+	e.factory = withFaults(factory.New(factory.WithStore(schematicsDir(o.Dir))), e.faults)
 	if err := e.openHost(o, d); err != nil {
 		e.close(o.Log)
 		return nil, err
@@ -143,6 +143,7 @@ func (e *emulation) openNodes(o Options, speed pace.Pace, log io.Writer) (err er
 		Log:        log,
 		Faults:     talos.NewFaultSet(e.faults, func(vmid int) string { return e.host.HostOf(vmid) }),
 		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
+		Installer:  installer(schematicsDir(o.Dir)),
 	}
 	if o.Kubernetes != nil {
 		e.pods, err = kubernetes.New(kubernetes.Config{

@@ -1,0 +1,26 @@
+package factory
+
+import (
+	"errors"
+	"path"
+
+	"github.com/siderolabs/image-factory/pkg/schematic"
+)
+
+// ExtensionsOf are the names of the extensions in images of a schematic, as Talos lists them, by the folder that a factory
+// keeps its schematics in (WithStore). A schematic that the factory does not know has none.
+func ExtensionsOf(store, id string) ([]string, error) {
+	stored := &factory{dir: store, known: map[string]*schematic.Schematic{}}
+	s, err := stored.get(id)
+	if errors.Is(err, errNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, extension := range s.Customization.SystemExtensions.OfficialExtensions {
+		names = append(names, path.Base(extension))
+	}
+	return names, nil
+}

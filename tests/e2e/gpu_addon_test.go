@@ -1,0 +1,28 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// TestE2EGPUsAreOffered: the device plugin runs on gpu-workers only, and up ends when each of them offers its GPU.
+func TestE2EGPUsAreOffered(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-gpu")
+	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "device-plugin"), os.DirFS(filepath.Join(r.root, "tests", "charts", "device-plugin-like"))))
+	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}]}")
+	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  gpu: {devicePlugin: {chart: {path: device-plugin}}}\n")
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.True(t, r.stateHas("k3s-dev-addons-gpu-k3s-dev-gpu-1"))
+	pods, err := r.kubernetes().CoreV1().Pods("kube-system").List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=nvidia-device-plugin"})
+	require.NoError(t, err)
+	require.Len(t, pods.Items, 1)
+	require.Equal(t, "k3s-dev-gpu-1", pods.Items[0].Spec.NodeName)
+	require.Equal(t, "nvidia", *pods.Items[0].Spec.RuntimeClassName)
+	r.mustRun(0, "preview", "--lab")
+}
