@@ -96,7 +96,7 @@ func hasStartup(inv *inventory.Inventory) bool {
 // vmids of the templates and of the nodes.
 func vmids(inv *inventory.Inventory) []int {
 	var all []int
-	for _, host := range hostNames(inv) {
+	for _, host := range inv.TemplateHosts() {
 		all = append(all, inv.Cluster.TemplateVMID(host))
 	}
 	for _, node := range inv.Nodes {
@@ -158,7 +158,7 @@ func cards(inv *inventory.Inventory) []card {
 			all = append(all, c)
 		}
 	}
-	for _, host := range hostNames(inv) {
+	for _, host := range inv.TemplateHosts() {
 		add(card{host: host, bridge: network.Bridge}) // the template's
 	}
 	for _, node := range inv.Nodes {

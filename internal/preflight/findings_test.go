@@ -170,6 +170,21 @@ var findings = []struct {
 		},
 	},
 	{
+		"the rest of a clone that was cut off, unlocked", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 101, Name: "VM 101", Node: "pve1", Type: "qemu", Status: "stopped"}, pve.GuestConfig{"description": "qmclone temporary file\n", "digest": "d1"})
+		},
+		[]preflight.Check{{
+			Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 on pve1 is being made; it is taken for cp1, which a run before may have begun",
+			Remedy: "if no run of this stack was cut off, see its task in Proxmox VE, and choose another VMID",
+		}},
+	},
+	{
+		"VMID taken by a machine without a name", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 101, Name: "VM 101", Node: "pve1", Type: "qemu", Status: "stopped"}, pve.GuestConfig{"memory": "512", "digest": "d1"})
+		},
+		[]preflight.Check{{Name: "vmid", Result: preflight.Fail, Sentence: "VMID 101 of cp1 is taken by VM 101 (VM 101 on pve1)", Remedy: "give cp1 another vmid in nodes.yaml"}},
+	},
+	{
 		"VMID taken (F20)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "dns", Node: "pve2", Type: "lxc", Status: "running"}, nil)
 		},
@@ -179,7 +194,29 @@ var findings = []struct {
 		"node moved by hand (F23)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "cp1", Node: "pve2", Type: "qemu", Status: "running"}, nil)
 		},
-		[]preflight.Check{{Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 (cp1) stands on pve2, not on pve1: a run would move it", Remedy: "set host: pve2 for it in nodes.yaml, or migrate it back"}},
+		[]preflight.Check{{Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 (cp1) stands on pve2, not on pve1: a run would move it", Remedy: "set host: pve2 for it in nodes.yaml and run up with --refresh, or leave it to the run"}},
+	},
+	{
+		"node that its ISO keeps where it is (F23)", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 101, Name: "cp1", Node: "pve2", Type: "qemu", Status: "running"}, pve.GuestConfig{
+				"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom", "ide2": "tank:vm-101-cloudinit,media=cdrom",
+			})
+		},
+		[]preflight.Check{{
+			Name: "vmid", Result: preflight.Fail,
+			Sentence: "VM 101 (cp1) stands on pve2, not on pve1, and cannot be moved: the ISO in its drive is on storage local, which is not shared",
+			Remedy:   "set host: pve2 for it in nodes.yaml, or take the ISO out of its drive, as root on pve2: qm set 101 --ide0 none,media=cdrom",
+		}},
+	},
+	{
+		"node that its GPU keeps where it is (F23)", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 102, Name: "w1", Node: "pve1", Type: "qemu", Status: "running"}, pve.GuestConfig{"hostpci0": "mapping=rtx3090,pcie=1"})
+		},
+		[]preflight.Check{{
+			Name: "vmid", Result: preflight.Fail,
+			Sentence: "VM 102 (w1) stands on pve1, not on pve2, and cannot be moved: it has a device of its host (hostpci0)",
+			Remedy:   "set host: pve1 for it in nodes.yaml, or take it out, run up, and put it in again",
+		}},
 	},
 	{
 		"address taken", func(s *preflight.Snapshot) {

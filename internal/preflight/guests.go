@@ -26,11 +26,13 @@ func isOurs(guest pve.Guest, node inventory.Node) bool {
 	return guest.Type == qemu && guest.Name == node.Name && !bool(guest.Template)
 }
 
-// isBeingMade says whether a task has only begun to make a guest: it has a lock and no name, for which Proxmox VE says
-// "VM 101" (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm, vmstatus). Whose it is shows when it is made.
-func isBeingMade(guest pve.Guest) bool {
+// isBeingMade says whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and
+// a lock, or nothing in it if somebody has taken the lock away (qemu-server QemuConfig.pm, create_and_lock_config;
+// QemuServer.pm, vmstatus). Whose it is shows when it is made; recovery deletes what will never be.
+func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
 	nameless := guest.Name == "" || guest.Name == fmt.Sprintf("VM %d", guest.VMID)
-	return nameless && (guest.Lock == "clone" || guest.Lock == "create")
+	locked := guest.Lock == "clone" || guest.Lock == "create"
+	return nameless && guest.Type == qemu && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
 }
 
 // strangers are the guests that are neither nodes nor templates of the inventory, in the order of their VMIDs.

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,21 +13,44 @@ import (
 type ask struct {
 	storage, content string
 	sizeGiB          int
+	// shared says that the hosts must share it.
+	shared bool
 }
 
 // asksOf a host are one for each use of each storage, in a fixed order. What exists already takes no more room.
 func asksOf(inv *inventory.Inventory, found Snapshot, host string) []ask {
-	c := inv.Cluster.Proxmox
-	asks := []ask{{c.ISOStorage, "iso", 0}, {c.DiskStorage, "images", 0}}
-	if _, there := found.guest(inv.Cluster.TemplateVMID(host)); !there {
-		asks[0].sizeGiB, asks[1].sizeGiB = isoGiB, templateGiB
-	}
-	for _, node := range inv.Nodes.OnHost(host) {
-		config := found.ownConfig(node)
-		for _, disk := range disks(node) {
-			missing := disk.sizeGiB - sizeGiB(config[disk.device])
-			asks = append(asks, ask{disk.storage, "images", max(missing, 0)})
+	asks := templateAsks(inv, found, host)
+	for _, node := range inv.Nodes {
+		switch host {
+		case node.Host:
+			asks = append(asks, nodeAsks(inv, found, node)...)
+		case inv.Cluster.TemplateHost(node.Host):
+			// The clone is made here, on the storage that it is for there (qemu-server, API2/Qemu.pm, clone_vm).
+			asks = append(asks, ask{storage: node.DiskStorage, content: "images", shared: true})
 		}
+	}
+	return asks
+}
+
+// templateAsks are those for the ISO, which every host's machines boot from, and for the template's disk.
+func templateAsks(inv *inventory.Inventory, found Snapshot, host string) []ask {
+	c := inv.Cluster.Proxmox
+	iso := ask{storage: c.ISOStorage, content: "iso", shared: c.Template.Shared}
+	disk := ask{storage: c.DiskStorage, content: "images", shared: c.Template.Shared}
+	if _, there := found.guest(inv.Cluster.TemplateVMID(host)); !there && slices.Contains(inv.TemplateHosts(), host) {
+		iso.sizeGiB, disk.sizeGiB = isoGiB, templateGiB
+	}
+	return []ask{iso, disk}
+}
+
+// nodeAsks are those for the disks of a node.
+func nodeAsks(inv *inventory.Inventory, found Snapshot, node inventory.Node) []ask {
+	config := found.ownConfig(node)
+	var asks []ask
+	for i, disk := range disks(node) {
+		missing := disk.sizeGiB - sizeGiB(config[disk.device])
+		cloned := i == 0 && inv.Cluster.TemplateHost(node.Host) != node.Host
+		asks = append(asks, ask{storage: disk.storage, content: "images", sizeGiB: max(missing, 0), shared: cloned})
 	}
 	return asks
 }

@@ -40,7 +40,7 @@ func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
 }
 
 func templatesStand(inv *inventory.Inventory, found Snapshot) bool {
-	return !slices.ContainsFunc(hostNames(inv), func(host string) bool {
+	return !slices.ContainsFunc(inv.TemplateHosts(), func(host string) bool {
 		vmid := inv.Cluster.TemplateVMID(host)
 		return templateVersion(found.Configs[vmid].Value) != inv.Cluster.Talos.Version.String()
 	})

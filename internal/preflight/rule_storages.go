@@ -67,6 +67,9 @@ func checkStorage(s *sheet, host string, asked ask, storage pve.Storage, there b
 	case !slices.Contains(strings.Split(storage.Content, ","), asked.content):
 		s.fail("storage", fmt.Sprintf("as root on the host: pvesm set %s --content %s,%s", asked.storage, storage.Content, asked.content),
 			"storage %s on %s does not take %s, only %s", asked.storage, host, asked.content, storage.Content)
+	case asked.shared && !bool(storage.Shared):
+		s.fail("storage", "name a storage that the hosts share, or replace template.shared by template.perHost",
+			"storage %s on %s is not shared: the shared template cannot be cloned from it or to it", asked.storage, host)
 	default:
 		return true
 	}

@@ -16,7 +16,10 @@ func checkTemplates(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
 		return // said by the rule of the VMIDs
 	}
-	for _, host := range onlineHosts(inv, found) {
+	for _, host := range inv.TemplateHosts() {
+		if found.status(host) != online {
+			continue // said by the rule of the hosts
+		}
 		vmid := inv.Cluster.TemplateVMID(host)
 		guest, there := found.guest(vmid)
 		if !there {
@@ -31,7 +34,7 @@ func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Gu
 	wanted := inv.Cluster.Talos.Version.String()
 	version := templateVersion(config.Value)
 	switch {
-	case isBeingMade(guest):
+	case isBeingMade(guest, config):
 		s.warn("template", beingMade, "VM %d on %s is being made; it is taken for the template, which a run before may have begun", guest.VMID, guest.Node)
 	case isOurTemplate(inv, guest) && guest.Node == host && !bool(guest.Template):
 		s.ok("template", "%s is half made by a run before: up goes on from there", described(guest))

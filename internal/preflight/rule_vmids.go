@@ -19,13 +19,12 @@ func checkVMIDs(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		guest, there := found.guest(node.VMID)
 		switch {
 		case !there:
-		case isBeingMade(guest):
+		case isBeingMade(guest, found.Configs[node.VMID]):
 			s.warn("vmid", beingMade, "VM %d on %s is being made; it is taken for %s, which a run before may have begun", node.VMID, guest.Node, node.Name)
 		case !isOurs(guest, node):
 			s.fail("vmid", fmt.Sprintf("give %s another vmid in nodes.yaml", node.Name), "VMID %d of %s is taken by %s", node.VMID, node.Name, described(guest))
 		case guest.Node != node.Host:
-			s.warn("vmid", fmt.Sprintf("set host: %s for it in nodes.yaml, or migrate it back", guest.Node),
-				"VM %d (%s) stands on %s, not on %s: a run would move it", node.VMID, node.Name, guest.Node, node.Host)
+			checkMove(s, node, guest, found)
 		default:
 			ours++
 		}

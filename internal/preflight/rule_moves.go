@@ -1,0 +1,48 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// checkMove judges a machine that stands on another host than its node: because the inventory was edited, which a run
+// follows by moving it, or because another hand has moved it (F23).
+func checkMove(s *sheet, node inventory.Node, guest pve.Guest, found Snapshot) {
+	stands := fmt.Sprintf("VM %d (%s) stands on %s, not on %s", node.VMID, node.Name, guest.Node, node.Host)
+	back := fmt.Sprintf("set host: %s for it in nodes.yaml", guest.Node)
+	config := found.Configs[guest.VMID].Value
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		drive := config[key]
+		switch storage, _, _ := strings.Cut(drive, ":"); {
+		case numbered(key, "hostpci"):
+			s.fail("vmid", back+", or take it out, run up, and put it in again", "%s, and cannot be moved: it has a device of its host (%s)", stands, key)
+			return
+		case isISO(drive) && found.isLocal(storage):
+			s.fail("vmid", fmt.Sprintf("%s, or take the ISO out of its drive, as root on %s: qm set %d --%s none,media=cdrom", back, guest.Node, guest.VMID, key),
+				"%s, and cannot be moved: the ISO in its drive is on storage %s, which is not shared", stands, storage)
+			return
+		}
+	}
+	s.warn("vmid", back+" and run up with --refresh, or leave it to the run", "%s: a run would move it", stands)
+}
+
+// isISO says whether a drive has an ISO in it. Proxmox VE moves such a one with no machine; the cloud-init drive is made
+// anew where it goes (qemu-server, QemuMigrate.pm, scan_local_volumes).
+func isISO(drive string) bool {
+	return strings.Contains(drive, "media=cdrom") && strings.Contains(drive, ":iso/")
+}
+
+// isLocal says whether a storage is known to be each host's own. That is the same for all hosts (storage.cfg).
+func (found Snapshot) isLocal(name string) bool {
+	for _, host := range found.Hosts {
+		if storage, there := named(host.Storages.Value, name); there {
+			return !bool(storage.Shared)
+		}
+	}
+	return false
+}
