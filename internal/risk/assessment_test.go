@@ -49,6 +49,19 @@ func rows() []row {
 			" REBOOT   w-1  bios\n          its pods move, about 1 min\n", "",
 		},
 		{
+			"a node's machine is changed", "another host", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"nodeName": "other"}, "nodeName"),
+			" CHANGE   cp-1  host vmhost → other\n          it moves there as it runs\n", "",
+		},
+		{
+			"a node's machine is changed", "another host for one with a GPU",
+			func() []event {
+				events := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"nodeName": "other"}, "nodeName")
+				events[1].old["hostpcis"] = []any{map[string]any{"mapping": "rtx3090"}}
+				return events
+			}(),
+			" CANNOT   w-1  host vmhost → other cannot change: Proxmox VE moves no machine with a GPU\n", "refused: set host back to vmhost for w-1",
+		},
+		{
 			"a node's machine is changed", "disk that would shrink", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 32.0}}}, "disks[0].size"),
 			" CANNOT   cp-1  disk 64 → 32 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 64 for cp-1",
 		},
@@ -62,9 +75,9 @@ func rows() []row {
 			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          what is on its data disks (1) is lost\n          its pods move\n", "",
 		},
 		{
-			"a node's machine is replaced", "the only control plane", node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"nodeName": "other"}, "nodeName"),
-			" REPLACE  cp-1  host vmhost → other; the VM is deleted and made anew\n          its etcd data is deleted\n          this is the only control plane: the cluster is lost\n",
-			"refused: say --allow-replace cp-1 to go on, or set host back to vmhost for cp-1",
+			"a node's machine is replaced", "the only control plane", node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 102.0}, "vmId"),
+			" REPLACE  cp-1  vmid 101 → 102; the VM is deleted and made anew\n          its etcd data is deleted\n          this is the only control plane: the cluster is lost\n",
+			"refused: say --allow-replace cp-1 to go on, or set vmid back to 101 for cp-1",
 		},
 		{
 			"a node's machine is deleted", "worker", node("w-1", "worker", 111, apitype.OpDelete, nil),

@@ -15,6 +15,8 @@ type property struct {
 	effect Kind
 	// shrinks says that a smaller value is refused.
 	shrinks bool
+	// moves says that the machine goes to another host.
+	moves bool
 }
 
 // properties are what the provider does on a change of each (bpg/terraform-provider-proxmox v0.73.0,
@@ -22,7 +24,8 @@ type property struct {
 // in no row reboots, as most do.
 var properties = []property{
 	{path: regexp.MustCompile(`^vmId$`), label: "vmid", key: "vmid", effect: Replace},
-	{path: regexp.MustCompile(`^nodeName$`), label: "host", key: "host", effect: Replace},
+	{path: regexp.MustCompile(`^nodeName$`), label: "host", key: "host", effect: Change, moves: true},
+	{path: regexp.MustCompile(`^migrate$`), label: "move to another host", effect: Change},
 	{path: regexp.MustCompile(`^memory\.dedicated$`), label: "memory", unit: "MiB", key: "memoryMiB", effect: Reboot},
 	{path: regexp.MustCompile(`^cpu\.cores$`), label: "cores", key: "cores", effect: Reboot},
 	{path: regexp.MustCompile(`^cpu\.sockets$`), label: "sockets", key: "sockets", effect: Reboot},
@@ -66,6 +69,18 @@ func (p property) difference(path string, s Step) string {
 		words += " " + p.unit
 	}
 	return words
+}
+
+// impossible is why Proxmox VE refuses a change; empty for one that it takes.
+func (p property) impossible(path string, s Step) string {
+	switch {
+	case p.shrinks && isSmaller(path, s):
+		return "cannot shrink: Proxmox VE only grows disks"
+	case p.moves && len(list(s.Old, "hostpcis")) > 0:
+		return "cannot change: Proxmox VE moves no machine with a GPU"
+	default:
+		return ""
+	}
 }
 
 // isPlain says that a value can be shown in a line.

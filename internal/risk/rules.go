@@ -90,9 +90,12 @@ func nodeChanged(s Step, t topology) *Finding {
 		}
 		p := propertyAt(path)
 		words := p.difference(path, s)
-		if p.shrinks && isSmaller(path, s) {
-			f.Kind = Impossible
-			words += " cannot shrink: Proxmox VE only grows disks"
+		if p.moves {
+			f.Means = append(f.Means, "it moves there as it runs")
+		}
+		if why := p.impossible(path, s); why != "" {
+			f.Kind, f.Means = Impossible, nil
+			words += " " + why
 			f.Undo = append(f.Undo, p.undo(path, s))
 		}
 		f.Kind = max(f.Kind, min(p.effect, Reboot))
@@ -101,7 +104,7 @@ func nodeChanged(s Step, t topology) *Finding {
 		}
 	}
 	if f.Kind == Reboot {
-		f.Means = []string{rebootMeans(n, t)}
+		f.Means = append(f.Means, rebootMeans(n, t))
 	}
 	return f
 }
