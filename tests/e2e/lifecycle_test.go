@@ -41,6 +41,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Empty(t, writes(r.calls()[seen:]), "a second up writes nothing")
 	r.mustRun(0, "preview", "--lab", "--refresh")
+	r.runsWhatTheDocsSay()
 
 	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22," +
 		" dataDisks: [{sizeGiB: 20, mount: models}], networks: [{bridge: vmbr0, vlan: 40, address: 10.0.40.22/24}]}")
