@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
@@ -35,10 +36,15 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 			return err
 		}
 	}
-	changed, err := s.clearUnfinished(ctx, &exported.Deployment)
+	settled, err := s.clearUnfinished(ctx, &exported.Deployment)
 	if err != nil {
-		return err
+		return s.unlockable(err)
 	}
+	found, err := s.clearUnrecorded(ctx, exported)
+	if err != nil {
+		return s.unlockable(err)
+	}
+	changed := settled || found
 	if goingUp {
 		adopted, err := s.adoptBootstrap(ctx, &exported.Deployment)
 		if err != nil {
@@ -87,6 +93,35 @@ func (s *session) clearUnfinished(ctx context.Context, deployment *apitype.Deplo
 	pending, err := recovery.ClearPending(ctx, deployment, host)
 	s.report(pending)
 	return len(halfMade)+begun > 0, err
+}
+
+// clearUnrecorded settles what a creation that failed has left half made. The state is told before: what cannot be settled
+// now, for its lock, is known by that in the next run, when the lock is gone.
+func (s *session) clearUnrecorded(ctx context.Context, exported *engine.Exported) (bool, error) {
+	host, err := pve.NewHost(s.host)
+	if err != nil {
+		return false, refused(err)
+	}
+	recorded, err := recovery.Record(ctx, &exported.Deployment, host)
+	if err != nil || recorded == 0 {
+		return false, err
+	}
+	if err := s.state.Import(ctx, exported); err != nil {
+		return false, err
+	}
+	done, err := recovery.ClearHalfMade(ctx, &exported.Deployment, host)
+	s.report(done)
+	return true, err
+}
+
+// unlockable says how a lock is taken away in a rehearsal, whose host nobody can log in to.
+func (s *session) unlockable(err error) error {
+	var locked *pve.LockedError
+	if !s.workspace.Rehearsed || !errors.As(err, &locked) {
+		return err
+	}
+	return fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `em-infra lab unlock %[1]d --stack %[4]s`, which is `qm unlock %[1]d` on %[2]s, then run up again",
+		locked.VMID, locked.Node, locked.Lock, s.workspace.Stack)
 }
 
 func (s *session) report(done []string) {

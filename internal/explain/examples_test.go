@@ -20,6 +20,7 @@ var examples = map[string][]string{
 	"vmid-exists":         {`received an HTTP 500 response - Reason: unable to create VM 101 - VM 101 already exists on node 'pve2'`},
 	"template-elsewhere":  {`received an HTTP 500 response - Reason: unable to find configuration file for VM 8000 on node 'pve2'`},
 	"vm-gone":             {`received an HTTP 500 response - Reason: Configuration file 'nodes/vmhost/qemu-server/9000.conf' does not exist`},
+	"iso-pins":            {`failed to complete with exit code: migration aborted (duration 00:00:01): Problem found while scanning volumes - can't migrate VM - check log`},
 	"clone-local-storage": {`Reason: can't clone to non-shared storage 'local-lvm'`, `Reason: can't clone VM to node 'pve2' (VM uses local storage)`},
 	"disk-shrinks":        {`received an HTTP 500 response - Reason: shrinking disks is not supported`},
 	"ha-resource":         {`received an HTTP 500 response - Reason: unable to remove VM 102 - used in HA resources and purge parameter not set.`},
@@ -58,7 +59,7 @@ var examples = map[string][]string{
 	"device-absent":  {`no PCI device found for '0000:01:00.0'`},
 	"iommu-off":      {`cannot prepare PCI pass-through, IOMMU not present`},
 	"no-q35":         {`q35 machine model is not enabled at /usr/share/perl5/PVE/QemuServer/PCI.pm line 510.`},
-	"device-pins":    {`can't migrate VM which uses local devices: hostpci0`},
+	"device-pins":    {`can't migrate VM which uses local devices: hostpci0`, `can't live migrate running VM which uses following mapped devices: hostpci0`},
 	"nvidia-waits":   {`user: warning: [2024-08-11T12:21:17.281882943Z]: [talos] task startAllServices (1/1): service "ext-nvidia-persistenced" to be "up"`},
 
 	"no-quorum":       {`received an HTTP 500 response - Reason: cluster not ready - no quorum?`},

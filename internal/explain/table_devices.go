@@ -45,7 +45,7 @@ var devices = []row{
 	},
 	{
 		name: "device-pins", speaker: proxmox, failure: "F23", source: "qemu-server QemuMigrate.pm, prepare",
-		pattern: saying(`can't migrate (?:VM which uses local devices|running VM which uses following mapped devices|live migrate running VM which uses following mapped devices)`),
+		pattern: saying(`can't (?:migrate VM which uses local devices|live migrate running VM which uses following mapped devices)`),
 		meaning: "a machine with a GPU stays on its host",
 		do:      "leave host of that node as it is; to move it, remove it from nodes.yaml and add it on the other host",
 		safe:    notTouched,

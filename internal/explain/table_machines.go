@@ -1,25 +1,29 @@
 package explain
 
+// takenVMID leaves the question to recovery first: a creation that was cut off looks the same to the provider, which tries
+// again and meets what it has made itself.
+const takenVMID = upAgain + ", which finds out whether a creation of ours was cut off there, and goes on or says what to do; if it is ours and whole, import it (docs/state.md); else give the node another vmid in nodes.yaml"
+
 var machines = []row{
 	{
 		name: "vmid-taken", speaker: proxmox, failure: "F20", source: "qemu-server API2/Qemu.pm, clone_vm",
 		pattern: saying(`unable to create VM (?P<vmid>\d+): config file already exists`),
 		meaning: "there is a VM {vmid} already, which this state does not know",
-		do:      "if it is ours, import it (docs/state.md); else give the node another vmid in nodes.yaml, then " + upAgain,
+		do:      takenVMID,
 		safe:    notTouched,
 	},
 	{
 		name: "vmid-exists", speaker: proxmox, failure: "F20", source: "pve-guest-common, qemu-server API2/Qemu.pm, create_vm",
 		pattern: saying(`VM (?P<vmid>\d+) already exists on node '(?P<host>[^']+)'`),
 		meaning: "VMID {vmid} is taken, on {host}",
-		do:      "if it is ours, import it (docs/state.md); else give the node another vmid in nodes.yaml, then " + upAgain,
+		do:      takenVMID,
 		safe:    notTouched,
 	},
 	{
 		name: "template-elsewhere", speaker: proxmox, failure: "F19", source: "qemu-server, bpg#1387",
 		pattern: saying(`unable to find configuration file for VM (?P<vmid>\d+) on node '?(?P<host>[\w.-]+)'?`),
 		meaning: "the template, VM {vmid}, does not stand on {host}",
-		do:      "see that proxmox.template.perHost names a template for each host; " + upAgain + " makes it",
+		do:      "see that proxmox.template.perHost names a template for each host, or that template.shared is true; " + upAgain + " makes it",
 		safe:    notTouched,
 	},
 	{
@@ -33,8 +37,15 @@ var machines = []row{
 		name: "clone-local-storage", speaker: proxmox, failure: "F19", source: "qemu-server API2/Qemu.pm, clone_vm",
 		pattern: saying(`(?i)can't clone (?:to non-shared storage '(?P<storage>[^']+)'|VM to node '(?P<host>[^']+)' \(VM uses local storage\))`),
 		meaning: "the template is on another host, and its storage is not shared",
-		do:      "give the node's host a template of its own in proxmox.template.perHost, then " + upAgain,
+		do:      "give the node's host a template of its own in proxmox.template.perHost, or share one on shared storages (proxmox.template.shared); then " + upAgain,
 		safe:    notTouched,
+	},
+	{
+		name: "iso-pins", speaker: proxmox, failure: "F23", source: "qemu-server QemuMigrate.pm, scan_local_volumes",
+		pattern: saying(`Problem found while scanning volumes - can't migrate VM`),
+		meaning: "a machine does not move to another host with what is in its drives: most often the ISO, on a storage that the hosts do not share",
+		do:      "as root on its host: qm set VMID --ide0 none,media=cdrom takes the ISO out; then " + upAgain,
+		safe:    "yes: the machine is where it was, and runs",
 	},
 	{
 		name: "disk-shrinks", speaker: proxmox, failure: "F21", source: "qemu-server API2/Qemu.pm, resize_vm",

@@ -37,7 +37,19 @@ const (
 	taskHistory = 500
 )
 
-// Settle implements [recovery.Host]. A lock that no task holds any more is an error that names the command to remove it.
+// LockedError is a lock that no task holds any more. A token cannot take it away: that takes skiplock, which is for
+// root@pam alone (qemu-server API2/Qemu.pm, update_vm_api and destroy_vm).
+type LockedError struct {
+	Node string
+	VMID int
+	Lock string
+}
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", e.VMID, e.Node, e.Lock)
+}
+
+// Settle implements [recovery.Host]. A lock that no task holds any more is a [LockedError].
 func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
 	machine, err := h.settle(ctx, node, vmid)
 	if err != nil && ctx.Err() != nil {
@@ -65,13 +77,13 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 		case machine == nil:
 			machine = &proxmox.VirtualMachine{Lock: "being made"}
 		case machine.Lock == "":
-			return h.settled(ctx, node, machine)
+			return h.described(ctx, node, machine)
 		}
 		if busy {
 			idleSince = time.Now()
 		}
 		if time.Since(idleSince) > h.patience {
-			return nil, fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", vmid, node, machine.Lock)
+			return nil, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
 		}
 		select {
 		case <-ctx.Done():
@@ -83,12 +95,29 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 	}
 }
 
-func (h Host) settled(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
+// Look implements [recovery.Host].
+func (h Host) Look(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
+	machine, err := h.machine(ctx, node, vmid)
+	if err != nil || machine == nil {
+		return nil, err
+	}
+	return h.described(ctx, node, machine)
+}
+
+func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
 	started, err := h.wasStarted(ctx, node, machine)
 	if err != nil {
 		return nil, err
 	}
-	return &recovery.Machine{Name: machine.Name, Started: started}, nil
+	config, err := Reader{h.client}.GuestConfig(ctx, Guest{VMID: int(machine.VMID), Node: node, Type: "qemu"})
+	if err != nil {
+		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", machine.VMID, node, err)
+	}
+	described := &recovery.Machine{Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock, Started: started}
+	if described.Empty {
+		described.Name = "" // Proxmox VE says "VM 101" for it
+	}
+	return described, nil
 }
 
 // Delete implements [recovery.Host].

@@ -106,8 +106,22 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	require.NoError(t, e.server.Close()) // the power goes out in the middle of the clone
 
 	again := serve(t, config, hostClock)
-	_, err := again.host(100*time.Millisecond).Settle(t.Context(), node, vmid)
+	host := again.host(100 * time.Millisecond)
+	found, err := host.Look(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Empty: true, Lock: "clone"}, found)
+	_, err = host.Settle(t.Context(), node, vmid)
 	require.EqualError(t, err, "VM 102 on vmhost is locked (clone) and no task works on it: run `qm unlock 102` on vmhost, then run up again")
+	require.ErrorContains(t, host.Delete(t.Context(), node, vmid), "VM is locked (clone)", "a token cannot delete it")
+
+	require.NoError(t, again.server.Unlock(t.Context(), vmid))
+	found, err = host.Settle(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Empty: true}, found)
+	require.NoError(t, host.Delete(t.Context(), node, vmid))
+	found, err = host.Look(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Nil(t, found)
 }
 
 func TestDelete(t *testing.T) {

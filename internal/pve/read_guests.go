@@ -42,3 +42,15 @@ func (r Reader) GuestConfig(ctx context.Context, guest Guest) (GuestConfig, erro
 	}
 	return config, err
 }
+
+// IsEmpty says that a task has only begun to make the guest, whether or not its lock was taken away since: there is no
+// name, no disk and no other hardware (qemu-server API2/Qemu.pm, clone_vm, "qmclone temporary file"; QemuConfig.pm,
+// create_and_lock_config).
+func (c GuestConfig) IsEmpty() bool {
+	for key := range c {
+		if key != "lock" && key != "digest" && key != "description" {
+			return false
+		}
+	}
+	return true
+}

@@ -17,14 +17,20 @@ const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
 type Host interface {
 	// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none.
 	Settle(ctx context.Context, node string, vmid int) (*Machine, error)
+	// Look returns a machine as it is now; nil when there is none.
+	Look(ctx context.Context, node string, vmid int) (*Machine, error)
 	// Delete deletes a machine that is off.
 	Delete(ctx context.Context, node string, vmid int) error
 }
 
 // Machine is what recovery has to know of a virtual machine.
 type Machine struct {
-	// Name in Proxmox VE.
+	// Name in Proxmox VE; that of an empty machine is "".
 	Name string
+	// Empty says that a task has only begun to make it: it has no name yet, no disk and no other hardware.
+	Empty bool
+	// Lock is what the task does that holds it, such as clone; "" for none.
+	Lock string
 	// Started says that it runs, or did at any time since it was made.
 	Started bool
 }
@@ -106,7 +112,7 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 		return "", err
 	case machine == nil:
 		return fmt.Sprintf("creation of VM %d (%s) ended before it existed", vmid, wanted.Name), nil
-	case machine.Name != wanted.Name:
+	case !machine.Empty && machine.Name != wanted.Name:
 		return "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", vmid, wanted.Node, machine.Name, wanted.Name)
 	case machine.Started:
 		return "", &startedError{vmid: vmid, leftover: wanted}

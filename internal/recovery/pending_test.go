@@ -17,11 +17,17 @@ type host struct {
 	machine *recovery.Machine
 	err     error
 	deleted []int
+	looked  []int
 
 	deleteErr error
 }
 
 func (h *host) Settle(context.Context, string, int) (*recovery.Machine, error) {
+	return h.machine, h.err
+}
+
+func (h *host) Look(_ context.Context, _ string, vmid int) (*recovery.Machine, error) {
+	h.looked = append(h.looked, vmid)
 	return h.machine, h.err
 }
 
@@ -61,6 +67,12 @@ func TestClearPending(t *testing.T) {
 		{
 			name:    "ours and never started",
 			host:    &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1"}},
+			done:    []string{"creation of VM 102 (k3s-dev-worker-1) ended half way: what was left of it is deleted, it never ran"},
+			deleted: []int{102},
+		},
+		{
+			name:    "no more than the beginning of a clone",
+			host:    &host{machine: &recovery.Machine{Empty: true}},
 			done:    []string{"creation of VM 102 (k3s-dev-worker-1) ended half way: what was left of it is deleted, it never ran"},
 			deleted: []int{102},
 		},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -137,3 +138,27 @@ func (r *rehearsal) stateHas(name string) bool {
 }
 
 func (r *rehearsal) pending() []apitype.OperationV2 { return r.state().PendingOperations }
+
+// TestE2EPowerCutDuringAClone: the host does not clean up after a clone that it was making when its power went, and no
+// token may take the lock away. The next up says what to do, and the one after that goes on.
+func TestE2EPowerCutDuringAClone(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-power-cut")
+	r.mustRun(0, "lab", "start")
+	r.mustRun(0, "lab", "fault", "set", "host-reboots", "--endpoint", "/nodes/{node}/qemu/{vmid}/clone", "--nth", "2")
+	r.mustRun(1, "up", "--lab", "--yes")
+	r.mustRun(0, "lab", "fault", "clear")
+	require.Empty(t, r.pending(), "the engine forgets a creation that failed")
+
+	output := r.mustRun(1, "up", "--lab", "--yes")
+	vmid := regexp.MustCompile("run `em-infra lab unlock ([0-9]+) --stack e2e-power-cut`, which is `qm unlock [0-9]+` on vmhost, then run up again").FindStringSubmatch(output)
+	require.Len(t, vmid, 2, "%s", output)
+	unlock := r.command(t.Context(), "lab", "unlock", vmid[1], "--stack", r.stack, "--inventory", r.inventory)
+	said, err := unlock.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+
+	output = r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "preview", "--lab", "--refresh")
+}

@@ -97,7 +97,7 @@ func (s *Server) clone(w *worker, r *cloning) error {
 	return s.copyDisks(w, r, plan)
 }
 
-// beginClone makes the new configuration appear, with nothing but its lock.
+// beginClone makes the new configuration appear, with nothing but its lock and a comment (API2/Qemu.pm, clone_vm).
 func (s *Server) beginClone(r *cloning, plan *clonePlan) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,6 +112,7 @@ func (s *Server) beginClone(r *cloning, plan *clonePlan) error {
 
 	locked := vmconfig.New()
 	locked.Set("lock", "clone")
+	locked.Set("description", "qmclone temporary file\n")
 	s.state.VMs[r.newID] = &vm{ID: r.newID, Node: r.call.node, Config: locked}
 	s.changed()
 
