@@ -95,13 +95,21 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 	}
 }
 
-// Look implements [recovery.Host].
-func (h Host) Look(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
-	machine, err := h.machine(ctx, node, vmid)
+// Look implements [recovery.Host]. A clone for another node is made on the template's and moved at its end.
+func (h Host) Look(ctx context.Context, vmid int) (*recovery.Machine, error) {
+	guests, err := Reader{h.client}.Guests(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the list of VMs cannot be read (%w): see that the host answers, then run up again", err)
+	}
+	at := slices.IndexFunc(guests, func(guest Guest) bool { return guest.VMID == vmid && guest.Type == "qemu" })
+	if at < 0 {
+		return nil, nil
+	}
+	machine, err := h.machine(ctx, guests[at].Node, vmid)
 	if err != nil || machine == nil {
 		return nil, err
 	}
-	return h.described(ctx, node, machine)
+	return h.described(ctx, guests[at].Node, machine)
 }
 
 func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
@@ -113,7 +121,7 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	if err != nil {
 		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", machine.VMID, node, err)
 	}
-	described := &recovery.Machine{Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock, Started: started}
+	described := &recovery.Machine{Node: node, Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock, Started: started}
 	if described.Empty {
 		described.Name = "" // Proxmox VE says "VM 101" for it
 	}

@@ -26,14 +26,14 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 		want    *recovery.Machine
 	}{
 		{"free VMID", func(*emulated) {}, nil},
-		{"stopped, never started", func(e *emulated) { e.clone() }, &recovery.Machine{Name: name}},
-		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Name: name, Started: true}},
-		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Name: name, Started: true}},
+		{"stopped, never started", func(e *emulated) { e.clone() }, &recovery.Machine{Node: node, Name: name}},
+		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Node: node, Name: name, Started: true}},
+		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Node: node, Name: name, Started: true}},
 		{"removed", func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy() }, nil},
 		{
 			"made again after one that ran was removed",
 			func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy(); e.clone() },
-			&recovery.Machine{Name: name},
+			&recovery.Machine{Node: node, Name: name},
 		},
 		{
 			"the same within one second, in doubt for the machine",
@@ -44,7 +44,7 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 				e.mustNow(http.MethodDelete, vmPath(""), nil)
 				e.mustNow(http.MethodPost, clonePath(), cloneParams)
 			},
-			&recovery.Machine{Name: name, Started: true},
+			&recovery.Machine{Node: node, Name: name, Started: true},
 		},
 		{
 			"another machine's start is not ours",
@@ -53,7 +53,7 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 				e.must(http.MethodPost, clonePath(), url.Values{"newid": {"103"}, "name": {"other"}, "full": {"1"}})
 				e.must(http.MethodPost, "/qemu/103/status/start", nil)
 			},
-			&recovery.Machine{Name: name},
+			&recovery.Machine{Node: node, Name: name},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestSettleWaitsForTheTask(t *testing.T) {
 	// Less than the clone takes: a task that works is given all the time that it needs.
 	machine, err := e.host(200*time.Millisecond).Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Name: name}, machine)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name}, machine)
 }
 
 func TestSettleIsInterrupted(t *testing.T) {
@@ -107,9 +107,9 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 
 	again := serve(t, config, hostClock)
 	host := again.host(100 * time.Millisecond)
-	found, err := host.Look(t.Context(), node, vmid)
+	found, err := host.Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Empty: true, Lock: "clone"}, found)
+	require.Equal(t, &recovery.Machine{Node: node, Empty: true, Lock: "clone"}, found)
 	_, err = host.Settle(t.Context(), node, vmid)
 	require.EqualError(t, err, "VM 102 on vmhost is locked (clone) and no task works on it: run `qm unlock 102` on vmhost, then run up again")
 	require.ErrorContains(t, host.Delete(t.Context(), node, vmid), "VM is locked (clone)", "a token cannot delete it")
@@ -117,9 +117,9 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	require.NoError(t, again.server.Unlock(t.Context(), vmid))
 	found, err = host.Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Empty: true}, found)
+	require.Equal(t, &recovery.Machine{Node: node, Empty: true}, found)
 	require.NoError(t, host.Delete(t.Context(), node, vmid))
-	found, err = host.Look(t.Context(), node, vmid)
+	found, err = host.Look(t.Context(), vmid)
 	require.NoError(t, err)
 	require.Nil(t, found)
 }
@@ -146,7 +146,7 @@ func TestDeleteLeavesARunningMachineAlone(t *testing.T) {
 		"delete VM 102 on vmhost: 500 VM 102 is running - destroy failed: delete it there, then run up again")
 	machine, err := host.Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Name: name, Started: true}, machine)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name, Started: true}, machine)
 }
 
 func TestMachinesThatMayNotBeSeen(t *testing.T) {

@@ -17,14 +17,16 @@ const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
 type Host interface {
 	// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none.
 	Settle(ctx context.Context, node string, vmid int) (*Machine, error)
-	// Look returns a machine as it is now; nil when there is none.
-	Look(ctx context.Context, node string, vmid int) (*Machine, error)
+	// Look returns a machine as it is now, on whichever node; nil when there is none that may be seen.
+	Look(ctx context.Context, vmid int) (*Machine, error)
 	// Delete deletes a machine that is off.
 	Delete(ctx context.Context, node string, vmid int) error
 }
 
 // Machine is what recovery has to know of a virtual machine.
 type Machine struct {
+	// Node that it stands on.
+	Node string
 	// Name in Proxmox VE; that of an empty machine is "".
 	Name string
 	// Empty says that a task has only begun to make it: it has no name yet, no disk and no other hardware.

@@ -26,7 +26,7 @@ func (h *host) Settle(context.Context, string, int) (*recovery.Machine, error) {
 	return h.machine, h.err
 }
 
-func (h *host) Look(_ context.Context, _ string, vmid int) (*recovery.Machine, error) {
+func (h *host) Look(_ context.Context, vmid int) (*recovery.Machine, error) {
 	h.looked = append(h.looked, vmid)
 	return h.machine, h.err
 }

@@ -1,9 +1,8 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ const (
 	vmSuffix = "-vm"
 )
 
-// makers are the components that make a machine, and say in their inputs which and where.
+// makers are the components that make a machine, and say in their inputs which.
 var makers = []tokens.Type{"em-infra:index:TalosNode", "em-infra:index:TalosTemplate"}
 
 // Record puts machines into a deployment that a creation which failed has left half made: the engine forgets one that
@@ -35,39 +34,21 @@ func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (i
 		if !slices.Contains(makers, maker.Type) || maker.Delete || hasMachine(deployment, maker.URN) {
 			continue
 		}
-		wanted, err := placeOf(maker)
-		if err != nil || wanted.VMID == 0 {
-			return recorded, err
+		vmid, isSaid := maker.Inputs["vmid"].(float64)
+		if !isSaid {
+			continue
 		}
-		machine, err := host.Look(ctx, wanted.Node, wanted.VMID)
+		machine, err := host.Look(ctx, int(vmid))
 		if err != nil {
 			return recorded, err
 		}
 		if machine == nil || !machine.isHalfMade() || !isNamedAfter(machine.Name, maker.URN) {
 			continue
 		}
-		deployment.Resources = append(deployment.Resources, halfMade(deployment, maker, wanted, machine.Name))
+		deployment.Resources = append(deployment.Resources, halfMade(deployment, maker.URN, int(vmid), machine))
 		recorded++
 	}
 	return recorded, nil
-}
-
-// place is where a component makes its machine.
-type place struct {
-	Node string `json:"host"`
-	VMID int    `json:"vmid"`
-}
-
-func placeOf(maker apitype.ResourceV3) (place, error) {
-	var wanted place
-	inputs, err := json.Marshal(maker.Inputs)
-	if err != nil {
-		return wanted, err
-	}
-	if err := json.Unmarshal(inputs, &wanted); err != nil {
-		return wanted, fmt.Errorf("inputs of %s in the state: %w: restore the state from a backup", maker.URN.Name(), err)
-	}
-	return wanted, nil
 }
 
 func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
@@ -86,19 +67,16 @@ func isNamedAfter(name string, maker resource.URN) bool {
 }
 
 // halfMade is a machine in the state whose creation failed half way.
-func halfMade(deployment *apitype.DeploymentV3, maker apitype.ResourceV3, at place, name string) apitype.ResourceV3 {
-	if name == "" {
-		name = maker.URN.Name()
-	}
-	urn := maker.URN
+func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, machine *Machine) apitype.ResourceV3 {
+	known := map[string]any{"nodeName": machine.Node, "vmId": float64(vmid), "name": cmp.Or(machine.Name, maker.Name())}
 	return apitype.ResourceV3{
-		URN:        resource.NewURN(urn.Stack(), urn.Project(), urn.QualifiedType(), typeVM, urn.Name()+vmSuffix),
+		URN:        resource.NewURN(maker.Stack(), maker.Project(), maker.QualifiedType(), typeVM, maker.Name()+vmSuffix),
 		Custom:     true,
-		ID:         resource.ID(strconv.Itoa(at.VMID)),
+		ID:         resource.ID(strconv.Itoa(vmid)),
 		Type:       typeVM,
-		Inputs:     map[string]any{"nodeName": at.Node, "vmId": float64(at.VMID), "name": name},
-		Outputs:    map[string]any{"nodeName": at.Node, "vmId": float64(at.VMID), "name": name},
-		Parent:     urn,
+		Inputs:     known,
+		Outputs:    known,
+		Parent:     maker,
 		Provider:   proxmoxProvider(deployment),
 		InitErrors: []string{"its creation failed, and the host did not clean up after it"},
 	}
