@@ -45,7 +45,7 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 			if err != nil {
 				return err
 			}
-			if output == "json" {
+			if output == outputJSON {
 				err = writeJSON(streams.out, report)
 			} else {
 				err = report.Print(streams.out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,13 +27,13 @@ Exit codes: 0 the error is known, 1 it is not.`,
 			return runExplain(streamsOf(command), strings.Join(args, " "), output)
 		},
 	}
-	command.Flags().StringVar(&output, "output", "text", "text or json")
+	bindOutput(command, &output)
 	return command
 }
 
 func runExplain(streams streams, text, output string) error {
-	if output != "text" && output != "json" {
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", output))
+	if err := checkOutput(output); err != nil {
+		return err
 	}
 	if text == "" {
 		if isTerminal(streams.in) {
@@ -50,7 +49,7 @@ func runExplain(streams streams, text, output string) error {
 		return refused(errors.New("there is no error to explain: give it as an argument, or paste it"))
 	}
 	found := explain.Text(text)
-	if output == "json" {
+	if output == outputJSON {
 		return explainJSON(streams.out, found)
 	}
 	if len(found) == 0 {
@@ -79,10 +78,7 @@ func explainJSON(out io.Writer, found []explain.Explanation) error {
 	for i := range explanations {
 		explanations[i].Do, explanations[i].Safe = asTyped(explanations[i].Do), asTyped(explanations[i].Safe)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(explanations); err != nil {
+	if err := writeJSON(out, explanations); err != nil {
 		return err
 	}
 	if len(found) == 0 {

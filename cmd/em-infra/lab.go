@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -28,9 +27,10 @@ func newLabCommand() *cobra.Command {
 func newLabStopCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	command := &cobra.Command{
-		Use:   "stop --stack STACK",
-		Short: "Stop the lab of a stack; its state is kept",
-		Args:  cobra.NoArgs,
+		Use:     "stop --stack STACK",
+		Short:   "Stop the lab of a stack; its state is kept",
+		Example: "  em-infra lab stop --stack k3s-dev",
+		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, err := flags.workspace()
 			if err != nil {
@@ -46,37 +46,6 @@ func newLabStopCommand() *cobra.Command {
 				fmt.Fprintf(command.OutOrStdout(), "the lab of %s was not running\n", w.Stack)
 			}
 			return nil
-		},
-	}
-	flags.bindPlace(command)
-	return command
-}
-
-func newLabStatusCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
-	command := &cobra.Command{
-		Use:   "status --stack STACK",
-		Short: "Say whether the lab of a stack runs, and where",
-		Args:  cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			w, err := flags.workspace()
-			if err != nil {
-				return refused(err)
-			}
-			d, pid, err := labOf(w)
-			if err != nil {
-				return err
-			}
-			state := "stopped"
-			if pid != 0 {
-				state = fmt.Sprintf("running, process %d", pid)
-			}
-			table := tabwriter.NewWriter(command.OutOrStdout(), 0, 0, 2, ' ', 0)
-			fmt.Fprintf(table, "lab\t%s\nhost\t%s, Proxmox VE %s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nseed\t%s\n",
-				state, d.Host, d.Release, d.ProxmoxEndpoint(), d.FactoryURL(), d.Network, d.TimeScale, d.Seed)
-			fmt.Fprintf(table, "log\t%s\ncalls of the host\t%s\ncalls of the nodes\t%s\n",
-				lab.LogFile(w.Dir), lab.HostCalls(w.Dir), lab.NodeCalls(w.Dir))
-			return table.Flush()
 		},
 	}
 	flags.bindPlace(command)

@@ -42,7 +42,7 @@ docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end w
 			if list.Set, err = faultsOf(command.Context(), w); err != nil {
 				return err
 			}
-			if output == "json" {
+			if output == outputJSON {
 				return writeJSON(command.OutOrStdout(), list)
 			}
 			return list.write(command.OutOrStdout(), flags.stack)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -39,18 +38,17 @@ Exit codes: 0 nothing is in the way (warnings may be), 3 something is.`,
 	}
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
-	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	bindOutput(command, &flags.output)
 	return command
 }
 
 func (f *preflightFlags) run(ctx context.Context, streams streams) error {
+	if err := checkOutput(f.output); err != nil {
+		return err
+	}
 	render := preflightText
-	switch f.output {
-	case "text":
-	case "json":
+	if f.output == outputJSON {
 		render = preflightJSON
-	default:
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
 	}
 	quiet := streams
 	quiet.out = streams.err // what is said on the way must not stand in the report
@@ -140,10 +138,7 @@ func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) 
 	for i := range report {
 		report[i].Sentence, report[i].Remedy = inPlace(report[i].Sentence), inPlace(report[i].Remedy)
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(preflightReport{
+	return writeJSON(out, preflightReport{
 		Checks: report, OK: report.Count(preflight.OK), Warnings: report.Count(preflight.Warn), Failures: report.Count(preflight.Fail),
 	})
 }

@@ -59,7 +59,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 		return refused(err)
 	}
 	result := streams.out
-	if f.output == "json" {
+	if f.output == outputJSON {
 		streams.out = streams.err // the result alone is for a program
 	}
 	f.place.verbose = f.diff

@@ -43,20 +43,19 @@ which is removed at the end unless something was not as expected, and before the
 	flags.bindPlace(command)
 	command.Flags().BoolVar(&flags.keep, "keep", false, "do not destroy at the end: leave the cluster and its lab running")
 	flags.choices.bind(command)
-	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	bindOutput(command, &flags.output)
 	return command
 }
 
 // rehearse lives the life and reports. What is said while it lasts goes to the error stream where a program reads the
 // report.
 func rehearse(ctx context.Context, flags rehearseFlags, s streams) error {
+	if err := checkOutput(flags.output); err != nil {
+		return err
+	}
 	progress := s.out
-	switch flags.output {
-	case "text":
-	case "json":
+	if flags.output == outputJSON {
 		progress = s.err
-	default:
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", flags.output))
 	}
 	started := time.Now()
 	_, inv, err := flags.load()
@@ -98,7 +97,7 @@ func sound(inv *inventory.Inventory, extended *rehearsal.Extended) string {
 
 // conclude says how the rehearsal went.
 func (f rehearseFlags) conclude(report *rehearsal.Report, stage *stage, s streams) error {
-	if f.output == "json" {
+	if f.output == outputJSON {
 		if err := report.WriteJSON(s.out); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +38,7 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
 	command.Flags().StringVar(&flags.pve, "pve", "", "the release of Proxmox VE, as 8.4 or 9.1")
-	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	bindOutput(command, &flags.output)
 	return command
 }
 
@@ -53,8 +52,8 @@ type privilegePlan struct {
 }
 
 func (f *roleFlags) run(ctx context.Context, streams streams) error {
-	if f.output != "text" && f.output != "json" {
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	if err := checkOutput(f.output); err != nil {
+		return err
 	}
 	plan, err := f.plan(ctx, streams)
 	if err != nil {
@@ -97,11 +96,8 @@ func planFor(release role.Release, token role.Token) privilegePlan {
 
 func (f *roleFlags) print(out io.Writer, plan privilegePlan) error {
 	switch {
-	case f.output == "json":
-		encoder := json.NewEncoder(out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(plan)
+	case f.output == outputJSON:
+		return writeJSON(out, plan)
 	case plan.Host != nil:
 		return plan.Host.print(out, plan)
 	}

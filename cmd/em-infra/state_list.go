@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,7 +34,7 @@ func newStateListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output == "json" {
+			if output == outputJSON {
 				return writeJSON(s.out, append([]backup.Backup{}, backups...))
 			}
 			if len(backups) == 0 {
@@ -62,22 +60,3 @@ func listBackups(out io.Writer, backups []backup.Backup) error {
 }
 
 // bindOutput adds the choice of the form in which results are printed.
-func bindOutput(command *cobra.Command, output *string) {
-	command.Flags().StringVar(output, "output", "text", "text or json")
-}
-
-var errOutput = errors.New("is no format: choose text or json")
-
-func checkOutput(output string) error {
-	if output != "text" && output != "json" {
-		return refused(fmt.Errorf("--output: %q %w", output, errOutput))
-	}
-	return nil
-}
-
-func writeJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}

@@ -45,7 +45,7 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 				return err
 			}
 			report := sources.Report(command.Context(), time.Now())
-			if output == "json" {
+			if output == outputJSON {
 				err = writeJSON(streams.out, report)
 			} else {
 				err = report.Print(streams.out)

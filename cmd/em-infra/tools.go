@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -27,10 +26,6 @@ type toolsFlags struct {
 	lab      bool
 }
 
-func (f *toolsFlags) bindOutput(command *cobra.Command) {
-	command.Flags().StringVar(&f.output, "output", "text", "text or json")
-}
-
 func newToolsInstallCommand() *cobra.Command {
 	var flags toolsFlags
 	command := &cobra.Command{
@@ -46,7 +41,7 @@ control plane besides, which takes about four minutes more.`,
   em-infra tools install --official    # there was no internet the first time`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := flags.check(); err != nil {
+			if err := checkOutput(flags.output); err != nil {
 				return err
 			}
 			installed, err := toolchain.Install(command.Context(), toolchain.Options{
@@ -58,7 +53,7 @@ control plane besides, which takes about four minutes more.`,
 			return flags.print(command.OutOrStdout(), installed.Tools)
 		},
 	}
-	flags.bindOutput(command)
+	bindOutput(command, &flags.output)
 	command.Flags().BoolVar(&flags.official, "official", false, "ask for official plugins again where built ones are in use")
 	command.Flags().BoolVar(&flags.lab, "lab", false, "get what a rehearsal needs, too")
 	return command
@@ -67,11 +62,12 @@ control plane besides, which takes about four minutes more.`,
 func newToolsListCommand() *cobra.Command {
 	var flags toolsFlags
 	command := &cobra.Command{
-		Use:   "list",
-		Short: "Show each tool: version, where it is from, where it lies",
-		Args:  cobra.NoArgs,
+		Use:     "list",
+		Short:   "Show each tool: version, where it is from, where it lies",
+		Example: "  em-infra tools list\n  em-infra tools list --output json",
+		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := flags.check(); err != nil {
+			if err := checkOutput(flags.output); err != nil {
 				return err
 			}
 			tools, err := toolchain.List(command.Context(), toolchain.Options{Rehearsal: true})
@@ -81,22 +77,13 @@ func newToolsListCommand() *cobra.Command {
 			return flags.print(command.OutOrStdout(), tools)
 		},
 	}
-	flags.bindOutput(command)
+	bindOutput(command, &flags.output)
 	return command
 }
 
-func (f *toolsFlags) check() error {
-	if f.output != "text" && f.output != "json" {
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
-	}
-	return nil
-}
-
 func (f *toolsFlags) print(out io.Writer, tools []toolchain.Tool) error {
-	if f.output == "json" {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(tools)
+	if f.output == outputJSON {
+		return writeJSON(out, tools)
 	}
 	return printTools(out, tools)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -35,14 +34,14 @@ Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command.OutOrStdout()) },
 	}
 	flags.place.bindPlace(command)
-	command.Flags().StringVar(&flags.output, "output", "text", "text or json")
+	bindOutput(command, &flags.output)
 	command.Flags().BoolVar(&flags.show, "show", false, "print the whole effective inventory, defaults marked")
 	return command
 }
 
 func (f *validateFlags) run(out io.Writer) error {
-	if f.output != "text" && f.output != "json" {
-		return refused(fmt.Errorf("--output: %q is no format: choose text or json", f.output))
+	if err := checkOutput(f.output); err != nil {
+		return err
 	}
 	if f.place.stack != "" && f.place.inventory != "" {
 		return refused(errors.New("--stack and --inventory: which of the two is meant? give one"))
@@ -52,7 +51,7 @@ func (f *validateFlags) run(out io.Writer) error {
 		return err
 	}
 	render := validateText
-	if f.output == "json" {
+	if f.output == outputJSON {
 		render = validateJSON
 	}
 	if err := render(out, verdict, f.show); err != nil {
@@ -137,8 +136,5 @@ func validateJSON(out io.Writer, v verdict, show bool) error {
 			return fmt.Errorf("read the effective inventory: %w", err)
 		}
 	}
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(result)
+	return writeJSON(out, result)
 }

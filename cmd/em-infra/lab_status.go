@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/lab"
+)
+
+// labStatus is a lab as it is told of.
+type labStatus struct {
+	Running   bool    `json:"running"`
+	Process   int     `json:"process,omitempty"`
+	Host      string  `json:"host"`
+	Release   string  `json:"release"`
+	Proxmox   string  `json:"proxmox"`
+	Factory   string  `json:"factory"`
+	Network   string  `json:"network"`
+	TimeScale float64 `json:"timeScale"`
+	Seed      string  `json:"seed"`
+	Log       string  `json:"log"`
+	HostCalls string  `json:"hostCalls"`
+	NodeCalls string  `json:"nodeCalls"`
+}
+
+func newLabStatusCommand() *cobra.Command {
+	flags := stackFlags{lab: true}
+	var output string
+	command := &cobra.Command{
+		Use:     "status --stack STACK",
+		Short:   "Say whether the lab of a stack runs, and where",
+		Example: "  em-infra lab status --stack k3s-dev\n  em-infra lab status --stack k3s-dev --output json",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if err := checkOutput(output); err != nil {
+				return err
+			}
+			w, err := flags.workspace()
+			if err != nil {
+				return refused(err)
+			}
+			d, pid, err := labOf(w)
+			if err != nil {
+				return err
+			}
+			status := labStatus{
+				Running: pid != 0, Process: pid, Host: d.Host, Release: string(d.Release), Proxmox: d.ProxmoxEndpoint(), Factory: d.FactoryURL(),
+				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed,
+				Log: lab.LogFile(w.Dir), HostCalls: lab.HostCalls(w.Dir), NodeCalls: lab.NodeCalls(w.Dir),
+			}
+			if output == outputJSON {
+				return writeJSON(command.OutOrStdout(), status)
+			}
+			return status.print(command.OutOrStdout())
+		},
+	}
+	flags.bindPlace(command)
+	bindOutput(command, &output)
+	return command
+}
+
+func (s labStatus) print(out io.Writer) error {
+	state := "stopped"
+	if s.Running {
+		state = fmt.Sprintf("running, process %d", s.Process)
+	}
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "lab\t%s\nhost\t%s, Proxmox VE %s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nseed\t%s\n",
+		state, s.Host, s.Release, s.Proxmox, s.Factory, s.Network, s.TimeScale, s.Seed)
+	fmt.Fprintf(table, "log\t%s\ncalls of the host\t%s\ncalls of the nodes\t%s\n", s.Log, s.HostCalls, s.NodeCalls)
+	return table.Flush()
+}
