@@ -1,0 +1,130 @@
+package e2e_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// onTwoHosts is nodes.yaml with a worker on a host of its choice.
+func onTwoHosts(workersHost string) string {
+	return `apiVersion: em-infra/v1alpha1
+kind: Nodes
+nodes:
+  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.20.11}
+  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.20.21, host: ` + workersHost + `}
+`
+}
+
+// TestE2EF19HostsShareATemplate brings nodes on two hosts up from one template, and moves one of them to the other host
+// while it runs.
+func TestE2EF19HostsShareATemplate(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-shared")
+	r.edit("cluster.yaml", "isoStorage: local", "isoStorage: nas")
+	r.edit("cluster.yaml", "diskStorage: tank", "diskStorage: ceph")
+	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, shared: true}")
+	r.writeInventory("nodes.yaml", onTwoHosts("vmhost2"))
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(t, map[string][]string{"vmhost": {"k3s-dev-control-1", "talos-v1.12.4-base"}, "vmhost2": {"k3s-dev-worker-1"}}, r.placement())
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+
+	r.writeInventory("nodes.yaml", onTwoHosts("vmhost"))
+	r.movesAsItRuns("vmhost2", "vmhost")
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	require.Empty(t, r.placement())
+}
+
+// TestE2EF23MachineMovesToAnotherHost changes the host of a worker whose storages are each host's own: Proxmox VE refuses
+// that while an ISO is in the drive, so it is said before anything is touched, and done when the drive is empty.
+func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-move")
+	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, perHost: {vmhost2: 9001}}")
+	r.writeInventory("nodes.yaml", onTwoHosts("vmhost2"))
+	r.mustRun(0, "up", "--lab", "--yes")
+
+	r.writeInventory("nodes.yaml", onTwoHosts("vmhost"))
+	seen := len(r.calls())
+	output := r.mustRun(3, "up", "--lab", "--yes")
+	require.Contains(t, output, "VM 102 (k3s-dev-worker-1) stands on vmhost2, not on vmhost, and cannot be moved: the ISO in its drive is on storage local, which is not shared")
+	require.Contains(t, output, "qm set 102 --ide0 none,media=cdrom")
+	require.Empty(t, writes(r.calls()[seen:]))
+
+	r.ejectISO("vmhost2", 102)
+	r.movesAsItRuns("vmhost2", "vmhost")
+	require.NotContains(t, r.placement(), "vmhost2", "no node is left there that needs its template")
+
+	r.mustRun(0, "destroy", "--lab", "--yes")
+	require.Empty(t, r.placement())
+}
+
+// movesAsItRuns runs up for a worker whose host was changed: it is migrated, and neither rebooted nor made anew.
+func (r *rehearsal) movesAsItRuns(from, to string) {
+	r.t.Helper()
+	seen, began := len(r.calls()), time.Now()
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(r.t, output, "host "+from+" → "+to)
+	worker := regexp.MustCompile(`/qemu/102\b`)
+	var touched []string
+	for _, write := range writes(r.calls()[seen:]) {
+		if worker.MatchString(write) {
+			touched = append(touched, strings.TrimPrefix(write, "/api2/json"))
+		}
+	}
+	require.Len(r.t, touched, 2, "%v", touched)
+	require.Contains(r.t, touched[0], "/nodes/"+from+"/qemu/102/migrate")
+	require.Contains(r.t, touched[1], "/nodes/"+to+"/qemu/102/config")
+	require.Empty(r.t, outages(r.talosLog(began)), "it runs all the time")
+	require.Contains(r.t, r.placement()[to], "k3s-dev-worker-1")
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
+	r.mustRun(0, "preview", "--lab", "--refresh")
+}
+
+// api is a client of the lab's Proxmox VE.
+func (r *rehearsal) api() *proxmox.Client {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
+	require.NoError(r.t, err)
+	return api
+}
+
+// placement are the machines by their hosts.
+func (r *rehearsal) placement() map[string][]string {
+	r.t.Helper()
+	var machines []struct{ Name, Node string }
+	require.NoError(r.t, r.api().Get(r.t.Context(), "/cluster/resources?type=vm", &machines))
+	placed := map[string][]string{}
+	for _, machine := range machines {
+		placed[machine.Node] = append(placed[machine.Node], machine.Name)
+	}
+	for _, names := range placed {
+		slices.Sort(names)
+	}
+	return placed
+}
+
+// ejectISO takes the ISO out of a machine's drive, as an operator does with qm set.
+func (r *rehearsal) ejectISO(host string, vmid int) {
+	r.t.Helper()
+	node, err := r.api().Node(r.t.Context(), host)
+	require.NoError(r.t, err)
+	machine, err := node.VirtualMachine(r.t.Context(), vmid)
+	require.NoError(r.t, err)
+	task, err := machine.Config(r.t.Context(), proxmox.VirtualMachineOption{Name: "ide0", Value: "none,media=cdrom"})
+	require.NoError(r.t, err)
+	require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
+}
