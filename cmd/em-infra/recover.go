@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -120,8 +121,8 @@ func (s *session) unlockable(err error) error {
 	if !s.workspace.Rehearsed || !errors.As(err, &locked) {
 		return err
 	}
-	return fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `em-infra lab unlock %[1]d --stack %[4]s`, which is `qm unlock %[1]d` on %[2]s, then run up again",
-		locked.VMID, locked.Node, locked.Lock, s.workspace.Stack)
+	return fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `em-infra lab unlock %[1]d %[4]s`, which is `qm unlock %[1]d` on %[2]s, then run up again",
+		locked.VMID, locked.Node, locked.Lock, strings.TrimSuffix(s.place, " --lab"))
 }
 
 func (s *session) report(done []string) {
