@@ -11,14 +11,22 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// host is the lab's Proxmox VE node.
-func (r *rehearsal) host() *proxmox.Node {
+// api is a client of the lab's Proxmox VE.
+func (r *rehearsal) api() *proxmox.Client {
 	r.t.Helper()
 	description, err := lab.ReadDescription(r.dir())
 	require.NoError(r.t, err)
 	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
 	require.NoError(r.t, err)
-	node, err := api.Node(r.t.Context(), description.Host)
+	return api
+}
+
+// host is the lab's Proxmox VE node.
+func (r *rehearsal) host() *proxmox.Node {
+	r.t.Helper()
+	description, err := lab.ReadDescription(r.dir())
+	require.NoError(r.t, err)
+	node, err := r.api().Node(r.t.Context(), description.Host)
 	require.NoError(r.t, err)
 	return node
 }

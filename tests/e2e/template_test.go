@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/em-infra/em-infra/internal/lab"
-	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // TestE2ENewTalosVersionReplacesTheTemplateOnly moves the template of a cluster that has a pool, a TPM and a GPU worker
@@ -76,11 +73,7 @@ func (r *rehearsal) edit(name, old, replacement string) {
 // pools are the names of the host's resource pools.
 func (r *rehearsal) pools() []string {
 	r.t.Helper()
-	description, err := lab.ReadDescription(r.dir())
-	require.NoError(r.t, err)
-	api, err := pve.Connection{Endpoint: description.ProxmoxEndpoint(), Token: description.Token, Insecure: true}.Client()
-	require.NoError(r.t, err)
-	pools, err := api.Pools(r.t.Context())
+	pools, err := r.api().Pools(r.t.Context())
 	require.NoError(r.t, err)
 	var names []string
 	for _, pool := range pools {
