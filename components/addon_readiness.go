@@ -53,7 +53,7 @@ func (c *ClusterAddons) needsNodes() bool {
 // addCommand runs an operation of em-infra on the cluster, once, and again when its text changes; never in a preview (F27).
 func (c *ClusterAddons) addCommand(ctx *pulumi.Context, suffix, operation string, opts ...pulumi.ResourceOption) (*local.Command, error) {
 	return local.NewCommand(ctx, c.name+"-"+suffix, &local.CommandArgs{
-		Create: pulumi.String(tool + " " + operation),
+		Create: pulumi.String(Tool + " " + operation),
 		// An environment does not show in the list of processes.
 		Environment: pulumi.StringMap{"EM_INFRA_TALOSCONFIG": c.args.Cluster.Talosconfig},
 	}, c.next(opts...)...)

@@ -7,9 +7,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// tool is how a Command finds em-infra. The text is the same whoever runs the program, so that it is never a difference:
+// Tool is how a Command finds em-infra. The text is the same whoever runs the program, so that it is never a difference:
 // the CLI names itself in EM_INFRA, and Go, which is there wherever this program runs, finds it anywhere in the module.
-const tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra}"
+const Tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra}"
 
 const (
 	// readyTimeout covers the download of the installer image, its installation and the reboot on a slow disk.
@@ -25,7 +25,7 @@ const (
 func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosClusterArgs, index int, after ...pulumi.Resource) (*local.Command, error) {
 	m, node := a.Machines[index], c.Nodes[index]
 	return local.NewCommand(ctx, nodeName(name, m.Name)+"-membership", &local.CommandArgs{
-		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", tool, m.endpoint(), readyTimeout)),
+		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", Tool, m.endpoint(), readyTimeout)),
 		Update: pulumi.String("true"), // renewed credentials are kept for the removal, and are no reason to wait again
 		Delete: pulumi.String(m.removal()),
 		// An environment does not show in the list of processes. Its endpoints are those of control planes, which the removal
@@ -36,7 +36,7 @@ func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosCl
 
 // removal is the command that takes a machine out of its cluster.
 func (m Machine) removal() string {
-	command := fmt.Sprintf("%s node remove --name %s --address %s --drain-timeout %s", tool, m.Name, m.endpoint(), drainTimeout)
+	command := fmt.Sprintf("%s node remove --name %s --address %s --drain-timeout %s", Tool, m.Name, m.endpoint(), drainTimeout)
 	if m.Role == RoleControlPlane {
 		command += " --control-plane"
 	}

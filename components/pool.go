@@ -41,8 +41,8 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		return nil, fmt.Errorf("pool %q: %w", name, err)
 	}
 	made, err := local.NewCommand(ctx, name, &local.CommandArgs{
-		Create: pulumi.String(tool + " pool ensure " + args.Name),
-		Delete: pulumi.String(tool + " pool release " + args.Name),
+		Create: pulumi.String(Tool + " pool ensure " + args.Name),
+		Delete: pulumi.String(Tool + " pool release " + args.Name),
 		Environment: pulumi.StringMap{
 			"EM_INFRA_PROXMOX_ENDPOINT": pulumi.String(args.ProxmoxEndpoint),
 			"EM_INFRA_PROXMOX_TOKEN":    pulumi.ToSecret(args.ProxmoxToken).(pulumi.StringOutput),

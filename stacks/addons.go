@@ -14,12 +14,12 @@ import (
 
 // addonsOf are the addons that the inventory asks for, with their keys; nil when it asks for none. The error is a
 // [*inventory.Problems]: keys, charts and URLs that only the one who runs the program can have.
-func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory) (*components.ClusterAddonsArgs, error) {
+func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*components.ClusterAddonsArgs, error) {
 	wanted := inv.Cluster.Addons
 	if wanted == (inventory.Addons{}) {
 		return nil, nil
 	}
-	m := &addonMapping{inv: inv, keys: newKeys(ctx, inv)}
+	m := &addonMapping{inv: inv, keys: newKeys(ctx, inv, options)}
 	args := &components.ClusterAddonsArgs{}
 	if a := wanted.Cilium; a != nil {
 		args.Cilium = &components.Cilium{Chart: m.chart(a.Chart, a.Version, a.Values, "cilium"), HandOver: !a.ManageAfterBootstrap}

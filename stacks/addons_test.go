@@ -1,6 +1,7 @@
 package stacks_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -40,7 +41,20 @@ func operator(t *testing.T) (home string) {
 func withAddons(t *testing.T, addons string) stacks.Options {
 	t.Helper()
 	const last = "  gpu-worker: {cores: 8, memoryMiB: 32768, diskGiB: 256}\n"
-	return stacks.Options{Root: "..", Inventory: edited(t, "cluster.yaml", last, last+"addons:\n"+addons)}
+	return stacks.Options{Root: "..", Inventory: edited(t, "cluster.yaml", last, last+"addons:\n"+addons), Secrets: decrypted}
+}
+
+// decrypted reads the secrets in this process, as the command line does.
+func decrypted(_ context.Context, folder string) (map[string]string, error) {
+	configDir, err := os.UserConfigDir()
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := secrets.Load(folder, secrets.KeysOf(os.Getenv, configDir))
+	if err != nil {
+		return nil, err
+	}
+	return loaded.Reveal(), nil
 }
 
 func write(t *testing.T, path, text string) string {
@@ -177,4 +191,26 @@ func TestChartsOfThisMachine(t *testing.T) {
 	require.Equal(t, path, inputs["chart"].StringValue(), "absolute: plugins work in folders of their own")
 	require.NotContains(t, inputs, resource.PropertyKey("version"))
 	require.InDelta(t, 2, inputs["values"].ObjectValue()["replicas"].NumberValue(), 0)
+}
+
+// TestSecretsComeFromTheToolOtherwise: a plain pulumi asks em-infra for them, and passes on what it refuses.
+func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
+	options := withAddons(t, "  truenas: {host: nas.example}\n")
+	options.Secrets = nil
+	write(t, filepath.Join(options.Inventory, secrets.File), "sealed")
+	answers := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\n[ \"$*\" = \"secrets reveal --inventory $WANTED\" ] && echo '{\"truenas.apiKey\": \"from the tool\"}'\n")
+	refuses := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\necho 'no age key was found: make one' >&2\necho 'exit status 3' >&2\nexit 1\n")
+	for _, tool := range []string{answers, refuses} {
+		require.NoError(t, os.Chmod(tool, 0o700))
+	}
+	t.Setenv("WANTED", options.Inventory)
+
+	t.Setenv("EM_INFRA", answers)
+	r, err := runWith(t, options, reachable(nil))
+	require.NoError(t, err)
+	require.Equal(t, "from the tool", dataOf(t, r, "truenas-api")["apiKey"])
+
+	t.Setenv("EM_INFRA", refuses)
+	_, err = runWith(t, options, reachable(nil))
+	require.ErrorContains(t, err, "addons: need secrets that cannot be read: no age key was found: make one\n1 problem in 1 file")
 }

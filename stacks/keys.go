@@ -5,12 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 
 	"filippo.io/age"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
@@ -19,17 +19,17 @@ type key struct {
 	// config is its name in the stack's configuration, where it wins over the file.
 	config string
 	// path leads to it in secrets.sops.yaml.
-	path []string
+	path string
 }
 
 // The keys of addons.
 var (
-	truenasAPIKey = key{"truenasApiKey", []string{"truenas", "apiKey"}}
-	gitIdentity   = key{"gitIdentity", []string{"git", "identity"}}
-	gitKnownHosts = key{"gitKnownHosts", []string{"git", "knownHosts"}}
-	gitUsername   = key{"gitUsername", []string{"git", "username"}}
-	gitPassword   = key{"gitPassword", []string{"git", "password"}}
-	dockerConfig  = key{"ociDockerConfigJson", []string{"oci", "dockerConfigJson"}}
+	truenasAPIKey = key{"truenasApiKey", "truenas.apiKey"}
+	gitIdentity   = key{"gitIdentity", "git.identity"}
+	gitKnownHosts = key{"gitKnownHosts", "git.knownHosts"}
+	gitUsername   = key{"gitUsername", "git.username"}
+	gitPassword   = key{"gitPassword", "git.password"}
+	dockerConfig  = key{"ociDockerConfigJson", "oci.dockerConfigJson"}
 )
 
 // keys reads secrets from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.
@@ -38,53 +38,51 @@ type keys struct {
 	inv      *inventory.Inventory
 	problems inventory.Problems
 
-	// file is read when the first key is looked for in it.
-	file   *secrets.Secrets
-	failed bool
+	// file are the secrets of secrets.sops.yaml, read when the first key is looked for there.
+	file func() (map[string]string, error)
+	told bool // that it cannot be read
 }
 
-func newKeys(ctx *pulumi.Context, inv *inventory.Inventory) *keys { return &keys{ctx: ctx, inv: inv} }
+func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *keys {
+	read := options.Secrets
+	if read == nil {
+		read = readByTool(options.Root)
+	}
+	return &keys{ctx: ctx, inv: inv, file: sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })}
+}
 
 // secret finds a key. The path is that of the addon which needs it.
 func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 	if text, given := k.ctx.GetConfig(Key(wanted.config)); given {
 		return secretText(text)
 	}
-	if !k.open() {
+	values, err := k.file()
+	if err != nil {
+		k.refuseFile(err)
 		return nil
 	}
-	if value, found := k.file.Lookup(wanted.path...); found {
-		return secretText(value.Reveal())
+	if value, found := values[wanted.path]; found {
+		return secretText(value)
 	}
-	name := strings.Join(wanted.path, ".")
 	k.refuse(strictyaml.Fault{
-		What: "lacks " + name, Rule: "it is neither in " + secrets.File + " nor in the stack's configuration",
+		What: "lacks " + wanted.path, Rule: "it is neither in " + inventory.SecretsFile + " nor in the stack's configuration",
 		Do: "add it with `sops edit`, or run `pulumi config set --secret --stack " + k.ctx.Stack() + " " + Key(wanted.config) + "`",
 	}, addon...)
 	return nil
 }
 
-// open reads the file once; what is wrong with it is said once.
-func (k *keys) open() bool {
-	if k.file != nil || k.failed {
-		return k.file != nil
-	}
-	configDir, err := os.UserConfigDir()
-	if err != nil {
-		configDir = "" // sops itself goes without one then
-	}
-	k.file, err = secrets.Load(k.inv.Dir, secrets.KeysOf(os.Getenv, configDir))
-	if err != nil {
-		k.failed, k.file = true, nil
+// refuseFile says once what is wrong with the file, however many keys are looked for in it.
+func (k *keys) refuseFile(err error) {
+	if !k.told {
 		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: err.Error()}, "addons")
 	}
-	return k.file != nil
+	k.told = true
 }
 
 // age is the age identity that Flux decrypts with. The error never quotes the file.
 func (k *keys) age(decryption inventory.Decryption) pulumi.StringInput {
 	at := []string{"addons", "flux", "decryption"}
-	path, origin := os.Getenv(secrets.KeyFileVariable), secrets.KeyFileVariable+" names"
+	path, origin := os.Getenv(inventory.AgeKeyFileVariable), inventory.AgeKeyFileVariable+" names"
 	if decryption.AgeKeyFile != "" {
 		var err error
 		at, origin = append(at, "ageKeyFile"), "it is looked for at"
@@ -94,7 +92,7 @@ func (k *keys) age(decryption inventory.Decryption) pulumi.StringInput {
 		}
 	}
 	if path == "" {
-		k.refuse(strictyaml.Fault{What: "has no age key", Do: "give ageKeyFile, or set " + secrets.KeyFileVariable + " to the file that holds it"}, at...)
+		k.refuse(strictyaml.Fault{What: "has no age key", Do: "give ageKeyFile, or set " + inventory.AgeKeyFileVariable + " to the file that holds it"}, at...)
 		return nil
 	}
 	text, err := os.ReadFile(path)

@@ -140,7 +140,7 @@ func planTime(t testing.TB, options stacks.Options, tries int) (least time.Durat
 	return least, plan
 }
 
-func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) {
+func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) { //nolint:paralleltest // it measures time
 	if testing.Short() {
 		t.Skip("plans 1,300 nodes")
 	}

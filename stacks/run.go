@@ -25,6 +25,8 @@ type Options struct {
 	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
 	// on. Default: nil, never.
 	Interrupted <-chan struct{}
+	// Secrets reads secrets.sops.yaml. Default: nil, em-infra does in a process of its own.
+	Secrets SecretsReader
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
 	// phase exists it must be 0: what is not registered is deleted.
 	Until components.Phase
@@ -45,7 +47,7 @@ func program(ctx *pulumi.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	addons, err := addonsOf(ctx, inv)
+	addons, err := addonsOf(ctx, inv, options)
 	if err != nil {
 		return err
 	}

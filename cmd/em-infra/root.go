@@ -30,6 +30,7 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 		newPoolCommand(),
+		newSecretsCommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))

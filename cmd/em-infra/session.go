@@ -166,7 +166,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.attach(tools); err != nil {
 		return err
 	}
-	s.program = stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Interrupted: ctx.Done()}
+	s.program = stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: readSecrets, Interrupted: ctx.Done()}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,

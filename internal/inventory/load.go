@@ -20,6 +20,14 @@ const (
 	KindNodes   = "Nodes"
 )
 
+// What belongs to an inventory and is read by others.
+const (
+	// SecretsFile holds the secrets of addons, encrypted with SOPS.
+	SecretsFile = "secrets.sops.yaml"
+	// AgeKeyFileVariable names the file with the age key, as it does for sops (age/keysource.go of sops).
+	AgeKeyFileVariable = "SOPS_AGE_KEY_FILE"
+)
+
 // Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*Problems] with
 // everything that is wrong, or the reason why a file cannot be read.
 func Load(dir string) (*Inventory, error) {

@@ -16,10 +16,12 @@ import (
 	"github.com/getsops/sops/v3/age"
 	"github.com/getsops/sops/v3/config"
 	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
+
+	"github.com/em-infra/em-infra/internal/inventory"
 )
 
 // File is the name of the secrets beside an inventory.
-const File = "secrets.sops.yaml"
+const File = inventory.SecretsFile
 
 // What can be wrong with the file or its key.
 var (
@@ -40,6 +42,15 @@ type Secrets struct{ values map[string]Secret }
 func (s *Secrets) Lookup(path ...string) (Secret, bool) {
 	value, found := s.values[joined(path)]
 	return value, found
+}
+
+// Reveal is all of it in clear, by paths with dots between their keys. Who calls it answers for where it goes.
+func (s *Secrets) Reveal() map[string]string {
+	revealed := make(map[string]string, len(s.values))
+	for path, value := range s.values {
+		revealed[strings.ReplaceAll(path, "\x00", ".")] = value.Reveal()
+	}
+	return revealed
 }
 
 // joined is a path as the key of the values. A NUL is in no YAML text.

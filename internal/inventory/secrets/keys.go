@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"filippo.io/age"
+
+	"github.com/em-infra/em-infra/internal/inventory"
 )
 
 // The places where sops looks for an age key (age/keysource.go of sops).
@@ -16,7 +18,7 @@ const (
 	// KeyVariable holds the key itself.
 	KeyVariable = "SOPS_AGE_KEY"
 	// KeyFileVariable names a file with the key.
-	KeyFileVariable = "SOPS_AGE_KEY_FILE"
+	KeyFileVariable = inventory.AgeKeyFileVariable
 	// keyFile is where the key lies in the user's configuration folder.
 	keyFile = "sops/age/keys.txt"
 )

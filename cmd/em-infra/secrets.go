@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+)
+
+func newSecretsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "secrets",
+		Short: "Operations on secrets.sops.yaml, called by the program",
+	}
+	command.AddCommand(newSecretsRevealCommand())
+	return command
+}
+
+func newSecretsRevealCommand() *cobra.Command {
+	var folder string
+	command := &cobra.Command{
+		Use:   "reveal --inventory FOLDER",
+		Short: "Hand the secrets beside an inventory to the program, through a pipe",
+		Long: `Hand the secrets beside an inventory to the program, in clear, as JSON, through a pipe; a terminal gets none. The age key
+is looked for where sops looks for it.`,
+		Example: "  em-infra secrets reveal --inventory stacks/k3s-dev | jq keys",
+		Args:    cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if isTerminal(os.Stdout) {
+				return refused(errors.New("secrets are not for a screen: see them with `sops decrypt " + secrets.File + "`"))
+			}
+			values, err := readSecrets(command.Context(), folder)
+			if err != nil {
+				return refused(err)
+			}
+			return writeJSON(command.OutOrStdout(), values)
+		},
+	}
+	command.Flags().StringVar(&folder, "inventory", ".", "the folder with secrets.sops.yaml")
+	return command
+}
+
+// readSecrets reads the file in this process, as the program's [stacks.SecretsReader].
+func readSecrets(_ context.Context, folder string) (map[string]string, error) {
+	configDir, err := os.UserConfigDir()
+	if err != nil {
+		configDir = "" // sops itself goes without one then
+	}
+	loaded, err := secrets.Load(folder, secrets.KeysOf(os.Getenv, configDir))
+	if err != nil {
+		return nil, err
+	}
+	return loaded.Reveal(), nil
+}

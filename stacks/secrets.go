@@ -1,0 +1,52 @@
+package stacks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// SecretsReader reads the secrets beside an inventory, by paths with dots between their keys, such as truenas.apiKey. A folder
+// without any has none. Its error is a sentence that ends with what to do and quotes no secret.
+type SecretsReader func(ctx context.Context, folder string) (map[string]string, error)
+
+// readByTool has the tool read the file in a process of its own: the sops library would more than double the program's
+// build (docs/decisions/0004-sops.md). The secrets come through a pipe.
+func readByTool(root string) SecretsReader {
+	return func(ctx context.Context, folder string) (map[string]string, error) {
+		if _, err := os.Stat(filepath.Join(folder, inventory.SecretsFile)); errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+		var stdout, stderr bytes.Buffer
+		command := exec.CommandContext(ctx, "/bin/sh", "-c", components.Tool+` secrets reveal --inventory "$0"`, folder)
+		command.Dir, command.Stdout, command.Stderr = root, &stdout, &stderr
+		if err := command.Run(); err != nil {
+			return nil, toolsWords(stderr.String(), err)
+		}
+		var values map[string]string
+		if err := json.Unmarshal(stdout.Bytes(), &values); err != nil {
+			return nil, errors.New("em-infra secrets reveal did not answer in JSON: build em-infra anew") // the cause may quote a secret
+		}
+		return values, nil
+	}
+}
+
+// exitLine is what `go run` adds to what its program said.
+var exitLine = regexp.MustCompile(`(?m)^exit status \d+$`)
+
+func toolsWords(said string, err error) error {
+	if said = strings.TrimSpace(exitLine.ReplaceAllString(said, "")); said != "" {
+		return errors.New(said)
+	}
+	return fmt.Errorf("em-infra secrets reveal: %w: see that em-infra can be built here", err)
+}
