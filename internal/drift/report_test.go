@@ -19,17 +19,21 @@ func TestReport(t *testing.T) {
 	}{
 		{"nothing", drift.Report{}, false, "no drift: the host and the nodes are as the inventory says\n"},
 		{
-			"both sides", drift.Report{
+			"both sides",
+			drift.Report{
 				Host:  []drift.Difference{{"k3s-dev-worker-1-vm", "memory.dedicated", "8192", "4096"}},
 				Nodes: []drift.Difference{{"k3s-dev-worker-1", "configuration machine.sysctls.vm.max_map_count", "262144", ""}},
-			}, true,
+			},
+			true,
 			`WHAT                 PROPERTY                                        WANTED  FOUND
 k3s-dev-worker-1-vm  memory.dedicated                                8192    4096
 k3s-dev-worker-1     configuration machine.sysctls.vm.max_map_count  262144  -
 `,
 		},
 		{
-			"a node that does not answer", drift.Report{Unread: []string{"k3s-dev-worker-1: its Talos API does not answer"}}, false,
+			"a node that does not answer",
+			drift.Report{Unread: []string{"k3s-dev-worker-1: its Talos API does not answer"}},
+			false,
 			"not read: k3s-dev-worker-1: its Talos API does not answer\n",
 		},
 	} {

@@ -116,9 +116,7 @@ const pluginSelector = "app.kubernetes.io/name=nvidia-device-plugin"
 
 func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView, error) {
 	var view gpuView
-	err := Health{Talosconfig: talosconfig}.ask(ctx, node.Address, func(ctx context.Context, api *client.Client) error {
-		return view.readTalos(ctx, api)
-	})
+	err := Health{Talosconfig: talosconfig}.ask(ctx, node.Address, view.readTalos)
 	if err != nil {
 		return view, fmt.Errorf("%w: run up again when it does", err)
 	}

@@ -126,14 +126,20 @@ func TestWhatAnEmulatedHostLacks(t *testing.T) {
 			"bridge vmbr0 is not on pve1, which has none that the token may use",
 			"bridge vmbr0 is not on pve2, which has none that the token may use",
 		}},
-		{"an IOMMU", func(c *proxmox.Config) { c.Hosts[0].PCI[0].IOMMUGroup = -1 },
-			[]string{"PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off"}},
-		{"a bridge", func(c *proxmox.Config) {
-			c.Hosts[1].Bridges = []proxmox.Bridge{{Name: "vmbr1", Ports: []string{"eno1"}}}
+		{
+			"an IOMMU", func(c *proxmox.Config) { c.Hosts[0].PCI[0].IOMMUGroup = -1 },
+			[]string{"PCI 0000:01:00.0 on pve1 is in no IOMMU group: the IOMMU is off"},
 		},
-			[]string{"bridge vmbr0 is not on pve2, which has vmbr1"}},
-		{"a storage for disks", func(c *proxmox.Config) { c.Hosts[1].Storages = c.Hosts[1].Storages[:1] },
-			[]string{"storage tank is not on pve2, which has local"}},
+		{
+			"a bridge", func(c *proxmox.Config) {
+				c.Hosts[1].Bridges = []proxmox.Bridge{{Name: "vmbr1", Ports: []string{"eno1"}}}
+			},
+			[]string{"bridge vmbr0 is not on pve2, which has vmbr1"},
+		},
+		{
+			"a storage for disks", func(c *proxmox.Config) { c.Hosts[1].Storages = c.Hosts[1].Storages[:1] },
+			[]string{"storage tank is not on pve2, which has local"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

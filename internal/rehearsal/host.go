@@ -41,7 +41,7 @@ func LookAt(ctx context.Context, connection pve.Connection) (Host, error) {
 			host.Machines = append(host.Machines, Machine{
 				VMID: r.VMID, Name: r.Name, Node: r.Node, Running: r.Status == "running", Template: r.Template == 1,
 			})
-		case r.Type == "storage" && !(r.Shared == 1 && seen[r.Storage]):
+		case r.Type == "storage" && (r.Shared != 1 || !seen[r.Storage]):
 			seen[r.Storage] = true
 			files, err := content(ctx, client, r)
 			if err != nil {

@@ -148,19 +148,23 @@ func TestDifferences(t *testing.T) {
 	}{
 		"a preview that would change something": {
 			func(f *fake) { f.previews = []rehearsal.Change{{Operation: rehearsal.Update, Resource: "worker-1-vm"}} },
-			"no-op", []string{"update worker-1-vm, which nothing in the inventory asks for"},
+			"no-op",
+			[]string{"update worker-1-vm, which nothing in the inventory asks for"},
 		},
 		"a preview that writes": {
 			after("preview", func(f *fake) { f.writes = append(f.writes, "PUT /nodes/vmhost/qemu/101/config") }),
-			"no-op", []string{"the preview wrote to the host: PUT /nodes/vmhost/qemu/101/config"},
+			"no-op",
+			[]string{"the preview wrote to the host: PUT /nodes/vmhost/qemu/101/config"},
 		},
 		"a Node that is not Ready": {
 			after("up", func(f *fake) { f.nodes[1].Ready = false }),
-			"up", []string{"Node worker-1 is not Ready"},
+			"up",
+			[]string{"Node worker-1 is not Ready"},
 		},
 		"a Node that has not joined": {
 			after("up", func(f *fake) { f.nodes = f.nodes[:1] }),
-			"up", []string{"Node worker-1 has not joined"},
+			"up",
+			[]string{"Node worker-1 has not joined"},
 		},
 		"a Node that stays": {
 			after("up", func(f *fake) {
@@ -168,7 +172,8 @@ func TestDifferences(t *testing.T) {
 					f.nodes = append(f.nodes, rehearsal.Node{Name: "rehearsal-worker"})
 				}
 			}),
-			"scale down", []string{"Node rehearsal-worker is still there, and not in the inventory"},
+			"scale down",
+			[]string{"Node rehearsal-worker is still there, and not in the inventory"},
 		},
 		"a machine that stays": {
 			after("up", func(f *fake) {
@@ -176,25 +181,29 @@ func TestDifferences(t *testing.T) {
 					f.host.Machines = append(f.host.Machines, rehearsal.Machine{VMID: 103, Name: "rehearsal-worker", Node: "vmhost"})
 				}
 			}),
-			"scale down", []string{"VM 103 (rehearsal-worker) is on vmhost, and not in the inventory"},
+			"scale down",
+			[]string{"VM 103 (rehearsal-worker) is on vmhost, and not in the inventory"},
 		},
 		"machines that are not as they should be": {
 			after("up", func(f *fake) {
 				f.host.Machines[1].Running = false
 				f.host.Machines[2].Node = "vmhost2"
 			}),
-			"up", []string{"VM 101 (control-1) does not run", "VM 102 is worker-1 on vmhost2, not worker-1 on vmhost"},
+			"up",
+			[]string{"VM 101 (control-1) does not run", "VM 102 is worker-1 on vmhost2, not worker-1 on vmhost"},
 		},
 		"a machine that is not there": {
 			after("up", func(f *fake) { f.host.Machines = f.host.Machines[:2] }),
-			"up", []string{"VM 102 (worker-1) is not on the host"},
+			"up",
+			[]string{"VM 102 (worker-1) is not on the host"},
 		},
 		"something left": {
 			after("destroy", func(f *fake) {
 				f.host.Machines = []rehearsal.Machine{{VMID: 9000, Name: "talos", Node: "vmhost", Template: true}}
 				f.host.Files = append(f.host.Files, rehearsal.File{ID: "tank:base-9000-disk-0"})
 			}),
-			"destroy", []string{"VM 9000 (talos) is left on vmhost", "tank:base-9000-disk-0 is left on the host"},
+			"destroy",
+			[]string{"VM 9000 (talos) is left on vmhost", "tank:base-9000-disk-0 is left on the host"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

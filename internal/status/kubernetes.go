@@ -25,7 +25,7 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	}
 	nodes, err := api.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
-		return fmt.Errorf("Kubernetes API at %s: %w", config.Host, err)
+		return fmt.Errorf("Kubernetes API at %s: %w", config.Host, err) //nolint:staticcheck // a name, at the beginning of a line
 	}
 	for i := range r.Machines {
 		for _, node := range nodes.Items {

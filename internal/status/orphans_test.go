@@ -34,8 +34,11 @@ func TestOrphans(t *testing.T) {
 				Guests:  []pve.Guest{control, {VMID: 9000, Name: "talos-v1.12.4-base", Node: "vmhost", Type: "qemu"}},
 				Configs: map[int]pve.GuestConfig{101: {"ide2": earlierISO + ",media=cdrom,size=300M", "scsi0": "tank:vm-101-disk-0,size=64G"}},
 				Volumes: map[string][]pve.Volume{"vmhost": {
-					{ID: "tank:vm-101-disk-0", Content: "images", VMID: 101}, {ID: currentISO, Content: "iso"}, {ID: earlierISO, Content: "iso"},
-					{ID: "local:iso/debian-13.iso", Content: "iso"}, {ID: "local:backup/vzdump-qemu-77.vma.zst", Content: "backup", VMID: 77},
+					{ID: "tank:vm-101-disk-0", Content: "images", VMID: 101},
+					{ID: currentISO, Content: "iso"},
+					{ID: earlierISO, Content: "iso"},
+					{ID: "local:iso/debian-13.iso", Content: "iso"},
+					{ID: "local:backup/vzdump-qemu-77.vma.zst", Content: "backup", VMID: 77},
 				}},
 			},
 		},
