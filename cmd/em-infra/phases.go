@@ -108,7 +108,25 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 	if err != nil {
 		return nil, err
 	}
+	if missing, of := firstMissing(seen, p.last); p.only && missing != "" {
+		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.last, of, missing, s.place, of))
+	}
 	return targetsOf(seen, p), nil
+}
+
+// firstMissing is what a preview would make of the phases before one, and the phase that it is of; "" where they are whole.
+func firstMissing(seen []apitype.EngineEvent, before phase.Phase) (name string, of phase.Phase) {
+	for _, event := range seen {
+		if event.ResourcePreEvent == nil {
+			continue
+		}
+		step := event.ResourcePreEvent.Metadata
+		urn := resource.URN(step.URN)
+		if step.Op == apitype.OpCreate && step.New != nil && step.New.Custom && phase.Of(urn) < before {
+			return urn.Name(), phase.Of(urn)
+		}
+	}
+	return "", 0
 }
 
 // latestPhase is that of the furthest resource; 0 for an empty state.

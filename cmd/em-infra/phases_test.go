@@ -77,3 +77,20 @@ func TestLatestPhase(t *testing.T) {
 		require.Equal(t, step.want, latestPhase(resources))
 	}
 }
+
+func TestAPhaseAloneNeedsTheOnesBeforeItWhole(t *testing.T) {
+	t.Parallel()
+	step := func(urn string, op apitype.OpType, custom bool) apitype.EngineEvent {
+		return apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{
+			URN: urn, Op: op, New: &apitype.StepEventStateMetadata{URN: urn, Custom: custom},
+		}}}
+	}
+	seen := []apitype.EngineEvent{
+		step(urnCluster, apitype.OpCreate, false), step(urnSecrets, apitype.OpSame, true), step(urnBootstrap, apitype.OpCreate, true), {},
+	}
+	missing, _ := firstMissing(seen, phase.Bootstrap)
+	require.Empty(t, missing)
+	missing, of := firstMissing(append(seen, step(urnVM, apitype.OpCreate, true)), phase.Bootstrap)
+	require.Equal(t, "k3s-dev-worker-1-vm", missing)
+	require.Equal(t, phase.Provision, of)
+}
