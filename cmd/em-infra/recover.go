@@ -19,11 +19,8 @@ import (
 // quiet ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start
 // a machine that nobody remembers. It refuses where another run is alive.
 func (s *session) quiet() error {
-	locks, err := s.clearLocks()
-	if err != nil || locks == 0 {
-		return err
-	}
-	return s.endOrphans()
+	_, err := s.clearLocks()
+	return err
 }
 
 // recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
@@ -59,16 +56,18 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 	return s.state.Import(ctx, exported)
 }
 
+// clearLocks removes the lock of a dead run and ends what works on for it, and says how many locks there were.
 func (s *session) clearLocks() (int, error) {
 	cleared, err := recovery.ClearStaleLocks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
 	var busy *recovery.BusyError
 	if errors.As(err, &busy) {
 		return 0, refused(err)
 	}
-	if cleared > 0 {
-		s.report([]string{"the run before was killed: its lock is removed"})
+	if err != nil || cleared == 0 {
+		return cleared, err
 	}
-	return cleared, err
+	s.report([]string{"the run before was killed: its lock is removed"})
+	return cleared, s.endOrphans()
 }
 
 func (s *session) endOrphans() error {

@@ -133,11 +133,11 @@ func Line(out io.Writer, part, what string, took time.Duration) {
 // hear keeps errors for the end of the run, and passes other messages on, each once.
 func (t *Teller) hear(message apitype.DiagnosticEvent) {
 	text := strings.TrimSpace(colors.ReplaceAllString(message.Message, ""))
-	if text == "" || message.Ephemeral || message.Severity == "debug" || slices.Contains(t.notes, text) || isHarmless(text) {
+	urn := resource.URN(message.URN)
+	if text == "" || isPassing(message) || slices.Contains(t.notes, text) || isHarmless(text) {
 		return
 	}
 	t.notes = append(t.notes, text)
-	urn := resource.URN(message.URN)
 	if message.Severity != "error" {
 		fmt.Fprintf(t.out, " %-10s %s\n", "note", text)
 		return

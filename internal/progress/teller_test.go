@@ -54,6 +54,11 @@ func (r *run) say(urn, severity, text string) {
 	r.Add(apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{URN: urn, Severity: severity, Message: text}})
 }
 
+// passing is said by something that shows its progress.
+func (r *run) passing(urn, text string) {
+	r.Add(apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{URN: urn, Severity: "info", Message: text, Ephemeral: true}})
+}
+
 const (
 	vmType   = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	joinType = "command:local:Command"
@@ -93,6 +98,8 @@ func TestTellerOfAFailure(t *testing.T) {
 	t.Parallel()
 	r := newRun()
 	r.say(stack, "info#err", "em-infra's stand-in for the provider command\n")
+	r.passing(join, "k3s-dev-worker-1 is drained\n")
+	r.passing(vm, "waiting for the task\n")
 	r.say(vm, "debug", "[rawstate] Failed computing delta at \"checksum\"")
 	r.begin(vm, vmType, apitype.OpUpdate)
 	r.passes(10 * time.Second)
@@ -101,6 +108,7 @@ func TestTellerOfAFailure(t *testing.T) {
 	r.say(stack, "error", "update failed\n")
 	r.say("", "error", "update failed\n")
 	require.Equal(t, ` note       em-infra's stand-in for the provider command
+ note       k3s-dev-worker-1 is drained
  provision  k3s-dev-worker-1-vm FAILED                                     10.0 s
 `, r.text.String())
 	require.Equal(t, []progress.Failure{

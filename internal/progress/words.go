@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 )
 
@@ -68,6 +69,14 @@ func expected(kind tokens.Type, operation apitype.OpType) time.Duration {
 
 // colors are the engine's own marks for colours.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
+
+// isPassing says whether a message is for somebody who looks into the engine, or is gone as soon as the next comes. What our
+// own operations say comes that way, too, and counts.
+func isPassing(message apitype.DiagnosticEvent) bool {
+	urn := resource.URN(message.URN)
+	ours := urn.IsValid() && urn.Type() == "command:local:Command"
+	return message.Severity == "debug" || message.Ephemeral && !ours
+}
 
 // isHarmless says whether a message needs nobody's attention, whatever its tone.
 func isHarmless(text string) bool {
