@@ -46,7 +46,9 @@ func TestE2EChangesAreJudged(t *testing.T) {
 		Findings []struct{ Kind, Subject string }
 	}
 	output := r.mustRun(2, "preview", "--lab", "--output", "json")
-	require.NoError(t, json.Unmarshal([]byte(output[strings.Index(output, "{"):]), &judged))
+	_, document, found := strings.Cut(output, "{")
+	require.True(t, found, output)
+	require.NoError(t, json.Unmarshal([]byte("{"+document), &judged))
 	require.Equal(t, []struct{ Kind, Subject string }{{"REBOOT", "k3s-dev-worker-1"}}, judged.Findings)
 	r.writeInventory("cluster.yaml", cluster)
 
