@@ -95,7 +95,7 @@ const everyKey = `  flux:
   truenas: {host: nas.example}
 `
 
-func TestKeysComeFromTheStacksConfiguration(t *testing.T) {
+func TestKeysComeFromTheStacksConfiguration(t *testing.T) { //nolint:paralleltest // operator sets the environment
 	key := sopstest.NewKey(t).String()
 	write(t, filepath.Join(operator(t), "keys.txt"), "# mine\n"+key+"\n")
 
@@ -131,7 +131,7 @@ func TestKeysComeFromTheFileBesideTheInventory(t *testing.T) {
 	require.Equal(t, "from the configuration", dataOf(t, r, "truenas-api")["apiKey"], "the configuration wins")
 }
 
-func TestWhatAddonsLackIsRefusedAllAtOnce(t *testing.T) {
+func TestWhatAddonsLackIsRefusedAllAtOnce(t *testing.T) { //nolint:paralleltest // operator sets the environment
 	home := operator(t)
 	for name, test := range map[string]struct {
 		addons  string
@@ -180,7 +180,7 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 	}
 }
 
-func TestChartsOfThisMachine(t *testing.T) {
+func TestChartsOfThisMachine(t *testing.T) { //nolint:paralleltest // operator sets the environment
 	operator(t)
 	options := withAddons(t, "  kubeletServingCertApprover:\n    chart: {path: charts/approver.tgz}\n    values: {replicas: 2}\n")
 	path := write(t, filepath.Join(options.Inventory, "charts/approver.tgz"), "made-up")
