@@ -133,7 +133,7 @@ func TestKeysComeFromTheFileBesideTheInventory(t *testing.T) {
 
 func TestWhatAddonsLackIsRefusedAllAtOnce(t *testing.T) { //nolint:paralleltest // operator sets the environment
 	home := operator(t)
-	for name, test := range map[string]struct {
+	for name, test := range map[string]struct { //nolint:paralleltest // operator sets the environment
 		addons  string
 		prepare func(dir string)
 		want    string

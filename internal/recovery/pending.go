@@ -93,6 +93,10 @@ type leftover struct {
 	Node string  `json:"nodeName"`
 	VMID float64 `json:"vmId"`
 	Name string  `json:"name"`
+	// Clone says where the template stands.
+	Clone struct {
+		Node string `json:"nodeName"`
+	} `json:"clone"`
 }
 
 func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host) (string, error) {
@@ -108,12 +112,15 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 	if wanted.Node == "" || vmid == 0 {
 		return "", fmt.Errorf("unfinished creation of %s: the state does not say which VM on which host: restore the state from a backup", unfinished.URN.Name())
 	}
-	machine, err := host.Settle(ctx, wanted.Node, vmid)
-	switch {
-	case err != nil:
+	machine, err := settle(ctx, wanted, host)
+	if err != nil {
 		return "", err
-	case machine == nil:
+	}
+	if machine == nil {
 		return fmt.Sprintf("creation of VM %d (%s) ended before it existed", vmid, wanted.Name), nil
+	}
+	wanted.Node = machine.Node
+	switch {
 	case !machine.Empty && machine.Name != wanted.Name:
 		return "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", vmid, wanted.Node, machine.Name, wanted.Name)
 	case machine.Started:
@@ -123,6 +130,18 @@ func clearMachine(ctx context.Context, unfinished apitype.ResourceV3, host Host)
 		return "", err
 	}
 	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", vmid, wanted.Name), nil
+}
+
+// settle waits for what is left of a machine. A clone for another host is made on the template's, and moved when it is done
+// (qemu-server, API2/Qemu.pm, clone_vm).
+func settle(ctx context.Context, wanted leftover, host Host) (*Machine, error) {
+	if template := wanted.Clone.Node; template != "" && template != wanted.Node {
+		machine, err := host.Settle(ctx, template, int(wanted.VMID))
+		if err != nil || machine != nil {
+			return machine, err
+		}
+	}
+	return host.Settle(ctx, wanted.Node, int(wanted.VMID))
 }
 
 // errStarted is wrapped by every startedError.

@@ -20,10 +20,19 @@ type host struct {
 	looked  []int
 
 	deleteErr error
+	// settled are the nodes that were asked, and deletedOn those that a machine was deleted on.
+	settled, deletedOn []string
 }
 
-func (h *host) Settle(context.Context, string, int) (*recovery.Machine, error) {
-	return h.machine, h.err
+// Settle finds the machine where it stands; one that says nothing of that stands anywhere.
+func (h *host) Settle(_ context.Context, node string, _ int) (*recovery.Machine, error) {
+	h.settled = append(h.settled, node)
+	if h.machine == nil || h.machine.Node != "" && h.machine.Node != node {
+		return nil, h.err
+	}
+	machine := *h.machine
+	machine.Node = node
+	return &machine, h.err
 }
 
 func (h *host) Look(_ context.Context, vmid int) (*recovery.Machine, error) {
@@ -31,9 +40,9 @@ func (h *host) Look(_ context.Context, vmid int) (*recovery.Machine, error) {
 	return h.machine, h.err
 }
 
-func (h *host) Delete(_ context.Context, _ string, vmid int) error {
+func (h *host) Delete(_ context.Context, node string, vmid int) error {
 	if h.deleteErr == nil {
-		h.deleted = append(h.deleted, vmid)
+		h.deleted, h.deletedOn = append(h.deleted, vmid), append(h.deletedOn, node)
 	}
 	return h.deleteErr
 }
@@ -197,5 +206,32 @@ func TestCredentialsOfNamesNoSecret(t *testing.T) {
 	deployment := secretsOnly()
 	deployment.Resources[0].Outputs["clientConfiguration"] = map[string]any{resource.SigKey: resource.SecretSig, "plaintext": "not JSON: made up"}
 	_, err := recovery.CredentialsOf(&deployment.Resources[0])
-	require.EqualError(t, err, "client credentials in the state: the machine secrets in the state hold no client credentials: run up again")
+	require.EqualError(t, err, "client credentials in the state: a secret in the state is not in clear: export it with its secrets")
+}
+
+// A clone for another host is on the template's while it is made, and on its own at the end.
+func TestClearPendingCloneForAnotherHost(t *testing.T) {
+	t.Parallel()
+
+	for _, test := range []struct {
+		name    string
+		stands  string
+		settled []string
+	}{
+		{"being made", "vmhost", []string{"vmhost"}},
+		{"done", "vmhost2", []string{"vmhost", "vmhost2"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			deployment := pendingMachine()
+			inputs := deployment.PendingOperations[0].Resource.Inputs
+			inputs["nodeName"], inputs["clone"] = "vmhost2", map[string]any{"nodeName": "vmhost", "vmId": 9000.0}
+			at := &host{machine: &recovery.Machine{Name: "k3s-dev-worker-1", Node: test.stands}}
+			_, err := recovery.ClearPending(t.Context(), deployment, at)
+			require.NoError(t, err)
+			require.Equal(t, test.settled, at.settled)
+			require.Equal(t, []string{test.stands}, at.deletedOn)
+		})
+	}
 }
