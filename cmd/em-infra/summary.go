@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -37,6 +38,35 @@ func (s *session) keepCredentials(outputs stacks.Outputs) error {
 	)
 	if err != nil {
 		return fmt.Errorf("write credentials: %w", err)
+	}
+	return nil
+}
+
+// salvageCredentials keeps those of a cluster that stands although its run failed, in an addon for instance: the stack has no
+// outputs then, the component has. It says so, and nothing where there is no cluster yet.
+func (s *session) salvageCredentials(ctx context.Context) error {
+	exported, err := s.state.Export(ctx)
+	if err != nil {
+		return err
+	}
+	for _, resource := range exported.Deployment.Resources {
+		if resource.Type != "em-infra:index:TalosCluster" {
+			continue
+		}
+		plain, err := engine.Unseal(resource.Outputs)
+		if err != nil {
+			return err
+		}
+		outputs, _ := plain.(map[string]any)
+		kubeconfig, _ := outputs["kubeconfig"].(string)
+		talosconfig, _ := outputs["talosconfig"].(string)
+		if kubeconfig == "" || talosconfig == "" {
+			continue
+		}
+		if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.out, "\nthe cluster stands nevertheless: kubectl --kubeconfig %s get nodes\n", shellWord(workspace.Nearby(s.kubeconfigFile())))
 	}
 	return nil
 }

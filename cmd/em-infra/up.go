@@ -121,7 +121,7 @@ func (s *session) bringUp(ctx context.Context, span span, refresh bool, permissi
 		return errors.Join(err, lost)
 	}
 	if err != nil {
-		return s.failed(ctx, "up", err)
+		return errors.Join(s.salvageCredentials(context.WithoutCancel(ctx)), s.failed(ctx, "up", err))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package artifacts
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,11 +10,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
+
+	"github.com/em-infra/em-infra/internal/engine"
 )
 
 const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
-
-var errSealed = errors.New("a secret in the state is not in clear: export it with its secrets") // without the cause, which could quote it
 
 // SecretsOf are all secrets in a deployment with secrets in clear: every text below what is marked as one.
 func SecretsOf(deployment *apitype.DeploymentV3) ([]string, error) {
@@ -46,7 +45,7 @@ func collect(value any, secret bool, found *[]string) error {
 		}
 	case map[string]any:
 		if v[sig.Key] == sig.Secret {
-			plain, err := open(v)
+			plain, err := engine.Unseal(v)
 			if err != nil {
 				return err
 			}
@@ -59,19 +58,6 @@ func collect(value any, secret bool, found *[]string) error {
 		}
 	}
 	return nil
-}
-
-// open is the value of what is marked as a secret.
-func open(sealed map[string]any) (any, error) {
-	text, isText := sealed["plaintext"].(string)
-	if !isText {
-		return nil, errSealed
-	}
-	var plain any
-	if err := json.Unmarshal([]byte(text), &plain); err != nil {
-		return nil, errSealed
-	}
-	return plain, nil
 }
 
 // MachineConfigurations are the machine configurations in a deployment with secrets in clear, by the name of the node's
