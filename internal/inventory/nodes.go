@@ -26,7 +26,8 @@ type Node struct {
 	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
 	Address6 netip.Addr `yaml:"address6"`
-	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host.
+	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host. A change moves the machine as it runs,
+	// unless a GPU or an ISO from a local storage keeps it where it is.
 	Host string `yaml:"host"`
 	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
 	MAC MAC `yaml:"mac"`
