@@ -11,14 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onTwoHosts is nodes.yaml with a worker on a host of its choice.
-func onTwoHosts(workersHost string) string {
+// onHosts is nodes.yaml with a control plane and a worker on hosts of their choice.
+func onHosts(controlPlane, worker string) string {
 	return `apiVersion: em-infra/v1alpha1
 kind: Nodes
 nodes:
-  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.20.11}
-  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.20.21, host: ` + workersHost + `}
+  - {name: k3s-dev-control-1, role: control-plane, vmid: 101, address: 192.168.20.11, host: ` + controlPlane + `}
+  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.20.21, host: ` + worker + `}
 `
+}
+
+// shareTemplate has the hosts share the template on vmhost.
+func (r *rehearsal) shareTemplate() {
+	r.t.Helper()
+	r.edit("cluster.yaml", "isoStorage: local", "isoStorage: nas")
+	r.edit("cluster.yaml", "diskStorage: tank", "diskStorage: ceph")
+	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, shared: true}")
 }
 
 // TestE2EF19HostsShareATemplate brings nodes on two hosts up from one template, and moves one of them to the other host
@@ -26,22 +34,34 @@ nodes:
 func TestE2EF19HostsShareATemplate(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-shared")
-	r.edit("cluster.yaml", "isoStorage: local", "isoStorage: nas")
-	r.edit("cluster.yaml", "diskStorage: tank", "diskStorage: ceph")
-	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, shared: true}")
-	r.writeInventory("nodes.yaml", onTwoHosts("vmhost2"))
+	r.shareTemplate()
+	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost2"))
 
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(t, map[string][]string{"vmhost": {"k3s-dev-control-1", "talos-v1.12.4-base"}, "vmhost2": {"k3s-dev-worker-1"}}, r.placement())
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
-	r.writeInventory("nodes.yaml", onTwoHosts("vmhost"))
+	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost"))
 	r.movesAsItRuns("vmhost2", "vmhost")
 	r.movedByHand("vmhost", "vmhost2")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.placement())
+}
+
+// TestE2EF19KilledDuringACloneForAnotherHost: such a clone is on the template's host until it is done.
+func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-shared-killed")
+	r.shareTemplate()
+	r.writeInventory("nodes.yaml", onHosts("vmhost2", "vmhost2"))
+
+	r.killDuringClone()
+	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "ended half way: what was left of it is deleted, it never ran")
+	require.Equal(t, map[string][]string{"vmhost": {"talos-v1.12.4-base"}, "vmhost2": {"k3s-dev-control-1", "k3s-dev-worker-1"}}, r.placement())
+	require.Empty(t, r.pending())
+	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
 // TestE2EF23MachineMovesToAnotherHost changes the host of a worker whose storages are each host's own: Proxmox VE refuses
@@ -50,10 +70,10 @@ func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-move")
 	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, perHost: {vmhost2: 9001}}")
-	r.writeInventory("nodes.yaml", onTwoHosts("vmhost2"))
+	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost2"))
 	r.mustRun(0, "up", "--lab", "--yes")
 
-	r.writeInventory("nodes.yaml", onTwoHosts("vmhost"))
+	r.writeInventory("nodes.yaml", onHosts("vmhost", "vmhost"))
 	seen := len(r.calls())
 	output := r.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(t, output, "VM 102 (k3s-dev-worker-1) stands on vmhost2, not on vmhost, and cannot be moved: the ISO in its drive is on storage local, which is not shared")
@@ -93,7 +113,7 @@ func (r *rehearsal) movedByHand(from, to string) {
 	require.Contains(r.t, r.placement()[from], "k3s-dev-worker-1")
 
 	r.migrate(102, from, to)
-	r.writeInventory("nodes.yaml", onTwoHosts(to))
+	r.writeInventory("nodes.yaml", onHosts("vmhost", to))
 	seen := len(r.calls())
 	r.mustRun(0, "up", "--lab", "--yes", "--refresh")
 	require.Empty(r.t, r.writesTo(102, seen))
