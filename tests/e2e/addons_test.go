@@ -98,6 +98,8 @@ func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	output = a.mustRun(1, "up", "--lab", "--yes")
 	require.Contains(a.t, output, `chart "flux2" version "2.18.2" not found in `+empty.URL+" repository; check the chart name and repository configuration")
 	require.True(a.t, a.stateHas("k3s-dev-addons-nodes"), "the cluster is there without it")
+	require.Contains(a.t, output, "the cluster stands nevertheless: kubectl --kubeconfig ")
+	require.FileExists(a.t, filepath.Join(a.dir(), "kubeconfig"))
 }
 
 // comeUp installs all of them, and a second run has nothing to do.
