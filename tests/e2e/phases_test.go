@@ -33,7 +33,8 @@ func TestE2EPhases(t *testing.T) {
 	r.writeInventory("opener.txt", opener.String()+"\n")
 	r.writeInventory(secrets.File, sopstest.Encrypt(t, "truenas: {apiKey: made-up API key}\n", opener))
 	r.env = append(r.env, secrets.KeyFileVariable+"="+filepath.Join(r.inventory, "opener.txt"))
-	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  truenas: {host: nas.example, namespace: storage}\n")
+	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  flux: {chart: {path: flux2}}\n  truenas: {host: nas.example, namespace: storage}\n")
+	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "flux2"), os.DirFS(filepath.Join(r.root, "tests", "charts", "flux-like"))))
 	foreign := newForeignCluster(t)
 	r.operatorsCluster(foreign)
 
