@@ -22,13 +22,26 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
+// workshop is the folder that the tool under test is built in, which goes with the tests.
+var workshop string
+
+func TestMain(m *testing.M) {
+	var err error
+	if workshop, err = os.MkdirTemp("", "em-infra-e2e-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if err := os.RemoveAll(workshop); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
 // tool is the em-infra under test, built once.
 var tool = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "em-infra-e2e-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "em-infra")
+	path := filepath.Join(workshop, "em-infra")
 	build := exec.Command("go", "build", "-o", path, "github.com/em-infra/em-infra/cmd/em-infra")
 	if output, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build em-infra: %w\n%s", err, output)
