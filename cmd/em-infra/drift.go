@@ -35,9 +35,7 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 				return err
 			}
 			streams := streamsOf(command)
-			quiet := streams
-			quiet.out = streams.err // what is said on the way must not stand in the report
-			s, err := openSession(command.Context(), flags, want{}, quiet)
+			s, err := openSession(command.Context(), flags, want{}, streams.aside())
 			if err != nil {
 				return err
 			}
@@ -45,14 +43,10 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 			if err != nil {
 				return err
 			}
-			if output == outputJSON {
-				err = writeJSON(streams.out, report)
-			} else {
-				err = report.Print(streams.out)
+			if err := writeResult(streams.out, output, report); err != nil {
+				return err
 			}
 			switch {
-			case err != nil:
-				return err
 			case len(report.Unread) > 0:
 				return failedSilently()
 			case report.Found():

@@ -30,6 +30,20 @@ func checkOutput(output string) error {
 	return nil
 }
 
+// result is what a command found out.
+type result interface {
+	// Print writes it for a person.
+	Print(out io.Writer) error
+}
+
+// writeResult writes a result in the format that was asked for.
+func writeResult(out io.Writer, output string, found result) error {
+	if output == outputJSON {
+		return writeJSON(out, found)
+	}
+	return found.Print(out)
+}
+
 // writeJSON writes a result for a program.
 func writeJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)

@@ -50,9 +50,7 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 	if f.output == outputJSON {
 		render = preflightJSON
 	}
-	quiet := streams
-	quiet.out = streams.err // what is said on the way must not stand in the report
-	s, err := openSession(ctx, f.place, want{newStack: true, mayBeAway: true}, quiet)
+	s, err := openSession(ctx, f.place, want{newStack: true, mayBeAway: true}, streams.aside())
 	if err != nil {
 		return err
 	}

@@ -81,9 +81,7 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, e
 		}
 		return planFor(release, role.DefaultToken), nil
 	}
-	quiet := streams
-	quiet.out = streams.err // what is said on the way must not stand among the commands
-	s, err := openSession(ctx, f.place, want{newStack: true}, quiet)
+	s, err := openSession(ctx, f.place, want{newStack: true}, streams.aside())
 	if err != nil {
 		return privilegePlan{}, err
 	}

@@ -34,9 +34,7 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 				return err
 			}
 			streams := streamsOf(command)
-			quiet := streams
-			quiet.out = streams.err // what is said on the way must not stand in the report
-			s, err := openSession(command.Context(), flags, want{mayBeAway: true}, quiet)
+			s, err := openSession(command.Context(), flags, want{mayBeAway: true}, streams.aside())
 			if err != nil {
 				return err
 			}
@@ -45,15 +43,13 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 				return err
 			}
 			report := sources.Report(command.Context(), time.Now())
-			if output == outputJSON {
-				err = writeJSON(streams.out, report)
-			} else {
-				err = report.Print(streams.out)
+			if err := writeResult(streams.out, output, report); err != nil {
+				return err
 			}
-			if err == nil && len(report.Lacks()) > 0 {
+			if len(report.Lacks()) > 0 {
 				return failedSilently()
 			}
-			return err
+			return nil
 		},
 	}
 	flags.bindPlace(command)
