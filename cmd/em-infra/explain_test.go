@@ -61,6 +61,17 @@ func TestExplainJSON(t *testing.T) {
 	}]`, result.out)
 }
 
+func TestFailedPassesARefusalOn(t *testing.T) {
+	t.Parallel()
+	s, out := sessionWith(t, nil, true)
+	const refusal = "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched"
+	s.failures = []progress.Failure{{Text: refusal}, {Text: "update failed"}}
+	err := s.failed(context.Background(), "up", errors.New("failed to update: exit status 255"))
+	require.EqualError(t, err, refusal)
+	require.Equal(t, exitRefused, exitCode(err))
+	require.Empty(t, out.String(), "it is said once")
+}
+
 // A run that failed explains itself, in the words of the command that failed.
 func TestFailedExplains(t *testing.T) {
 	t.Parallel()

@@ -22,7 +22,11 @@ func (s *session) failed(ctx context.Context, verb string, err error) error {
 	case auto.IsConcurrentUpdateError(err):
 		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
 	default:
-		for _, failure := range s.reported(err) {
+		told := s.reported(err)
+		if refusal, found := refusalOf(told); found {
+			return refused(errors.New(refusal))
+		}
+		for _, failure := range told {
 			s.tellFailure(failure, verb)
 		}
 		fmt.Fprintf(s.out, "\n%s failed. What was done is in the state, so it is safe to run again: %s\n", verb, again)
@@ -43,6 +47,14 @@ func (s *session) reported(err error) []progress.Failure {
 		told = []progress.Failure{{Text: said(err).Error()}}
 	}
 	return told
+}
+
+// refusalOf is the text of a program that refuses its inventory before it registers anything.
+func refusalOf(told []progress.Failure) (text string, found bool) {
+	if len(told) != 1 || told[0].Name != "" {
+		return "", false
+	}
+	return told[0].Text, strings.HasSuffix(told[0].Text, "; nothing was touched")
 }
 
 // echo is what the engine says about the whole of a run after what it said about a part (pulumi pkg/v3 v3.254.0,

@@ -142,7 +142,7 @@ func (t *Teller) hear(message apitype.DiagnosticEvent) {
 		fmt.Fprintf(t.out, " %-10s %s\n", "note", text)
 		return
 	}
-	failure := Failure{Text: text}
+	failure := Failure{Text: unhandled.ReplaceAllString(text, "")}
 	if urn.IsValid() { // what the engine says of the whole run has none
 		failure.Phase = phase.Of(urn)
 	}

@@ -105,6 +105,7 @@ func TestTellerOfAFailure(t *testing.T) {
 	r.passes(10 * time.Second)
 	r.say(vm, "error", "<{%fg 1%}>can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout<{%reset%}>\n")
 	r.fail(vm, vmType, apitype.OpUpdate)
+	r.say(stack, "error", "an unhandled error occurred: 1 error occurred:\n\t* cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched\n\n")
 	r.say(stack, "error", "update failed\n")
 	r.say("", "error", "update failed\n")
 	require.Equal(t, ` note       em-infra's stand-in for the provider command
@@ -113,6 +114,7 @@ func TestTellerOfAFailure(t *testing.T) {
 `, r.text.String())
 	require.Equal(t, []progress.Failure{
 		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"},
+		{Phase: phase.Generate, Text: "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched"},
 		{Phase: phase.Generate, Text: "update failed"},
 	}, r.Failures())
 }

@@ -70,6 +70,9 @@ func expected(kind tokens.Type, operation apitype.OpType) time.Duration {
 // colors are the engine's own marks for colours.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
 
+// unhandled is what the SDK puts before the error of a program (pulumi sdk/v3 v3.254.0, go/pulumi/run.go, and go-multierror).
+var unhandled = regexp.MustCompile(`^an unhandled error occurred: (?:program failed: )?(?:\d+ errors? occurred:\s*\* )?`)
+
 // isPassing says whether a message is for somebody who looks into the engine, or is gone as soon as the next comes. What our
 // own operations say comes that way, too, and counts.
 func isPassing(message apitype.DiagnosticEvent) bool {

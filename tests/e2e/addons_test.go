@@ -81,10 +81,10 @@ func (a *addonsUnderTest) rotate() {
 func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	require.NoError(a.t, os.CopyFS(filepath.Join(a.inventory, "flux2"), os.DirFS(filepath.Join(a.root, "tests", "charts", "flux-like"))))
 	a.ask(fluxOfTheTest)
-	output := a.mustRun(1, "up", "--lab", "--yes")
+	output := a.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(a.t, output, "addons.flux.decryption.ageKeyFile: has no file with the age key (it is looked for at "+filepath.Join(a.inventory, "age.txt")+"): correct the path or restore the file")
 	a.writeInventory("age.txt", "AGE-SECRET-KEY-1HUNTER2\n")
-	output = a.mustRun(1, "up", "--lab", "--yes")
+	output = a.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(a.t, output, "has a file that holds no age key")
 	require.NotContains(a.t, output, "HUNTER2")
 
