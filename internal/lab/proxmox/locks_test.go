@@ -179,10 +179,40 @@ func TestSameVMIDTwice(t *testing.T) {
 	require.Equal(t, 1, won)
 }
 
+// TestStorageOnItsWay holds that who cannot allocate in time because another does says so, in the words of a local storage
+// and of a shared one, and leaves nothing.
+func TestStorageOnItsWay(t *testing.T) {
+	t.Parallel()
+
+	for name, expected := range map[string]string{
+		"tank": "unable to create VM 102 - can't lock file '/var/lock/pve-manager/pve-storage-tank' - got timeout",
+		"nas":  "unable to create VM 102 - cfs-lock 'storage-nas' error: got lock request timeout",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			slow := newSlowSteps(proxmox.StepAllocate)
+			l := newLab(t, func(c *proxmox.Config) { c.Faults = slow })
+
+			var upid string
+
+			l.ok(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0="+name+":1"), &upid)
+			<-slow.reached
+			require.Equal(t, expected, l.task(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=102 scsi0="+name+":1")))
+
+			close(slow.proceed)
+			require.Equal(t, "OK", l.wait(upid).ExitStatus)
+			require.Equal(t, []int{101}, l.vmids())
+			require.Len(t, l.server.Volumes(), 1)
+		})
+	}
+}
+
 func TestOperationsTakeTheirTime(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, func(c *proxmox.Config) { c.Pace = scaled(t, 0.02) })
+	slow := newSlowSteps(proxmox.StepStart)
+	l := newLab(t, func(c *proxmox.Config) { c.Pace, c.Faults = scaled(t, 0.02), slow })
 	l.template()
 
 	started := time.Now()
@@ -193,10 +223,12 @@ func TestOperationsTakeTheirTime(t *testing.T) {
 	var upid string
 
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil, &upid)
+	<-slow.reached
 
 	var running taskState
 
 	l.ok(http.MethodGet, "/nodes/vmhost/tasks/"+url.PathEscape(upid)+"/status", nil, &running)
 	require.Equal(t, taskState{Status: "running", Type: "qmstart", ID: "101", User: "terraform@pve", TokenID: "em-infra"}, running)
+	close(slow.proceed)
 	require.Equal(t, "OK", l.wait(upid).ExitStatus)
 }

@@ -82,6 +82,30 @@ func TestMachinesThatDoNotComeUp(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
 }
 
+// TestMemoryRunsOut holds that a host starts no more machines than its memory bears, and those of others do not count.
+func TestMemoryRunsOut(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	for _, vmid := range []string{"101", "102"} {
+		l.must(http.MethodPost, "/nodes/vmhost/qemu", values("memory=40000 vmid="+vmid))
+	}
+
+	l.must(http.MethodPost, "/nodes/vmhost2/qemu", values("memory=30000 vmid=103 start=1"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
+
+	var upid string
+
+	l.ok(http.MethodPost, "/nodes/vmhost/qemu/102/status/start", nil, &upid)
+	require.Equal(t, "start failed: QEMU exited with code 1", l.wait(upid).ExitStatus)
+	require.Contains(t, l.log(upid), "kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
+	require.Equal(t, "stopped", l.status("102"))
+
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/stop", nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/102/status/start", nil)
+}
+
 // log reads a task's log.
 func (l *lab) log(upid string) []string {
 	l.t.Helper()
