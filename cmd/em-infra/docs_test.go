@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // pages are all of the documentation.
@@ -74,6 +76,30 @@ func TestCommandsOfTheDocumentationAreUnderstood(t *testing.T) {
 		}
 	}
 	require.Greater(t, count, 50, "the pages are read")
+}
+
+// credential is a file of credentials on a page.
+var credential = regexp.MustCompile(`[\w./-]*/k3s-dev/(?:kubeconfig|talosconfig)`)
+
+// TestCredentialsOfTheDocumentationAreWhereUpWritesThem: those of the real stack and of its rehearsal.
+func TestCredentialsOfTheDocumentationAreWhereUpWritesThem(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	deployed, err := workspace.Real(root, "k3s-dev", "")
+	require.NoError(t, err)
+	rehearsal, err := workspace.Rehearsal(root, "k3s-dev", "")
+	require.NoError(t, err)
+	count := 0
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, file := range credential.FindAllString(string(text), -1) {
+			count++
+			require.Contains(t, []string{deployed.Credentials, rehearsal.Credentials}, filepath.Join(root, filepath.Dir(file)), "%s: %s", page, file)
+		}
+	}
+	require.Positive(t, count, "the pages are read")
 }
 
 var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)

@@ -24,6 +24,7 @@ func (a *allowances) bind(command *cobra.Command) {
 	command.Flags().StringSliceVar(&a.replace, risk.FlagReplace, nil, "a control plane that may be replaced")
 	command.Flags().StringSliceVar(&a.remove, risk.FlagDelete, nil, "a control plane that may be deleted")
 	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets or contract")
+	completeFlag(command, risk.FlagChange, oneOf(risk.SubjectSecrets, risk.SubjectContract))
 	command.Flags().BoolVar(&a.quorumLoss, risk.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
 }
 

@@ -18,6 +18,7 @@ const (
 // bindOutput adds the choice of the format.
 func bindOutput(command *cobra.Command, output *string) {
 	command.Flags().StringVar(output, "output", outputText, "text or json")
+	completeFlag(command, "output", oneOf(outputText, outputJSON))
 }
 
 var errOutput = errors.New("is no format: choose text or json")

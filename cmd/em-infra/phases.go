@@ -26,6 +26,8 @@ func (f *phaseFlags) bind(command *cobra.Command) {
 	phases := strings.Join(known, ", ")
 	command.Flags().StringVar(&f.until, "until", "", "stop after a phase: "+phases)
 	command.Flags().StringVar(&f.only, "only", "", "run one phase alone, the ones before it being done")
+	completeFlag(command, "until", oneOf(known...))
+	completeFlag(command, "only", oneOf(known...))
 }
 
 // span is the part of the life of a cluster that a run covers.

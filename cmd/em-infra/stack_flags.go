@@ -23,6 +23,7 @@ type stackFlags struct {
 // bindPlace adds the flags that say where.
 func (f *stackFlags) bindPlace(command *cobra.Command) {
 	command.Flags().StringVar(&f.stack, "stack", "", "the stack, e.g. k3s-dev")
+	completeFlag(command, "stack", completeStack)
 	command.Flags().StringVar(&f.inventory, "inventory", "", "the folder with cluster.yaml and nodes.yaml, instead of the stack's own")
 }
 

@@ -58,5 +58,3 @@ func listBackups(out io.Writer, backups []backup.Backup) error {
 	}
 	return table.Flush()
 }
-
-// bindOutput adds the choice of the form in which results are printed.

@@ -28,7 +28,7 @@ that was killed before the backup had begun and not finished: that is settled on
 
 What was made after the backup stays where it is and is unknown from then on; its names are printed first.`,
 		Example: `  em-infra state restore --stack k3s-dev                                   # the newest
-  em-infra state restore --stack k3s-dev --from 2026-11-21T09-14-03-up`,
+  em-infra state restore --stack k3s-dev --from 2026-11-21T09-14-03-after-up`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
