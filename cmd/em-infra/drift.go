@@ -35,7 +35,7 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 				return err
 			}
 			streams := streamsOf(command)
-			s, err := openSession(command.Context(), flags, want{}, streams.aside())
+			s, err := openSession(command.Context(), flags, want{mayBeAway: true}, streams.aside())
 			if err != nil {
 				return err
 			}
@@ -62,14 +62,19 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 	return command
 }
 
-// drift asks the host by a preview that refreshes, and each node by its own API.
+// drift asks the host by a preview that refreshes, and each node by its own API. A host that does not answer is unread, and
+// the nodes are asked nevertheless.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
-	_, seen, err := s.preview(ctx, optpreview.Refresh())
-	if err != nil {
-		return report, err
+	if _, err := s.host.Reach(ctx); err != nil {
+		report.Unread = append(report.Unread, err.Error())
+	} else {
+		_, seen, err := s.preview(ctx, optpreview.Refresh())
+		if err != nil {
+			return report, err
+		}
+		report.Host = append(report.Host, drift.Resources(risk.Steps(seen))...)
 	}
-	report.Host = append(report.Host, drift.Resources(risk.Steps(seen))...)
 	sources, err := s.sources(ctx)
 	if err != nil {
 		return report, err

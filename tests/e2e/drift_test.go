@@ -40,6 +40,12 @@ func TestE2EDriftAndStatus(t *testing.T) {
 	require.NotContains(t, output, "memory.dedicated", "the host is mended")
 	require.Contains(t, output, "vm.max_map_count", "a configuration that was applied by hand is not known to the engine")
 
+	r.mustRun(0, "lab", "fault", "set", "unauthorized")
+	output = r.mustRun(1, "drift", "--lab")
+	require.Contains(t, output, "not read: proxmox VE at https://127.0.0.1:")
+	require.Contains(t, output, "vm.max_map_count", "the nodes are asked although the host does not answer")
+	r.mustRun(0, "lab", "fault", "clear")
+
 	r.power(false, 102)
 	require.Contains(t, r.mustRun(1, "drift", "--lab"), "not read: k3s-dev-worker-1: its Talos API: ")
 	require.Equal(t, "k3s-dev-worker-1: its VM is stopped", r.status(1).Lacks()[0])
