@@ -85,16 +85,19 @@ func storageList(storages []pve.Storage) []string {
 	return names
 }
 
+// availableGiB is the room on a storage; of a shared one the hosts may tell differently, and the least counts.
 func availableGiB(found Snapshot, at place) int {
+	var rooms []int
 	for name, host := range found.Hosts {
-		if at.host != "" && at.host != name {
-			continue
-		}
-		if storage, there := named(host.Storages.Value, at.storage); there {
-			return int(storage.AvailableBytes >> 30)
+		storage, there := named(host.Storages.Value, at.storage)
+		if there && (at.host == "" || at.host == name) {
+			rooms = append(rooms, int(storage.AvailableBytes>>30))
 		}
 	}
-	return 0
+	if len(rooms) == 0 {
+		return 0
+	}
+	return slices.Min(rooms)
 }
 
 func checkRoom(s *sheet, at place, asked, available int) {

@@ -73,6 +73,16 @@ func TestStoragesOfASharedTemplateAreShared(t *testing.T) {
 	}
 }
 
+// Hosts ask a shared storage at different times.
+func TestTheLeastRoomOfASharedStorageCounts(t *testing.T) {
+	t.Parallel()
+	inv, found := shared(t)
+	change(&found, "pve2", func(h *preflight.Host) { h.Storages.Value[2].AvailableBytes = 400 * gib })
+	require.Equal(t, preflight.Report{{
+		Name: "storage", Result: preflight.Fail, Sentence: "storage ceph has 400 GiB free, the inventory asks for 489 GiB", Remedy: "free space, or set diskStorage or diskGiB",
+	}}, preflight.Evaluate(inv, found).Unsound())
+}
+
 // A clone begins on the template's host, so that one has to have the storage that the clone is for, too.
 func TestStorageOfANodeOnAnotherHostIsSharedToo(t *testing.T) {
 	t.Parallel()
