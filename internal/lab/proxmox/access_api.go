@@ -106,18 +106,21 @@ func grantRole(db *access.Database, c *call, path, role string) error {
 
 	grants := []access.Grant{}
 
-	for kind, names := range map[access.SubjectKind][]string{
-		access.KindGroup: c.params.List("groups"),
-		access.KindUser:  c.params.List("users"),
-		access.KindToken: c.params.List("tokens"),
+	for _, subjects := range []struct {
+		kind  access.SubjectKind
+		names []string
+	}{
+		{access.KindGroup, c.params.List("groups")},
+		{access.KindUser, c.params.List("users")},
+		{access.KindToken, c.params.List("tokens")},
 	} {
-		for _, name := range names {
-			if err := db.Exists(kind, name); err != nil {
+		for _, name := range subjects.names {
+			if err := db.Exists(subjects.kind, name); err != nil {
 				return err
 			}
 
 			grants = append(grants, access.Grant{
-				Path: path, Kind: kind, Subject: name, Role: role, Propagate: c.params.Bool("propagate", true),
+				Path: path, Kind: subjects.kind, Subject: name, Role: role, Propagate: c.params.Bool("propagate", true),
 			})
 		}
 	}

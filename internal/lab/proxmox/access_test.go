@@ -156,6 +156,19 @@ func TestRefusedAccessChanges(t *testing.T) {
 	}
 }
 
+// TestMissingSubjectsInOrder holds that of several subjects that are missing the first is told, groups before users before
+// tokens, however often somebody asks (pve-access-control API2/ACL.pm, update_acl).
+func TestMissingSubjectsInOrder(t *testing.T) {
+	t.Parallel()
+
+	l := administrator(t)
+
+	for range 30 {
+		require.Equal(t, "500 ACL update failed: group 'none' does not exist", l.do(http.MethodPut, "/access/acl",
+			values("path=/ roles=PVEAdmin tokens=none@pve!none users=none@pve groups=none")).Status)
+	}
+}
+
 // TestHandingOutRights holds that who may not modify permissions hands out no more than they have.
 func TestHandingOutRights(t *testing.T) {
 	t.Parallel()
