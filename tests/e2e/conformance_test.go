@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -158,7 +155,7 @@ func (c *rehearsedCluster) isReady(name string) func(context.Context) bool {
 	}
 }
 
-// TestE2EOtherPeoplesClients: Talos' health checks, kubectl's drain and client-go find in the lab what they would find in
+// TestE2EOtherPeoplesClients: Talos' health checks, kubectl and client-go find in the lab what they would find in
 // a real cluster.
 func TestE2EOtherPeoplesClients(t *testing.T) {
 	t.Parallel()
@@ -167,6 +164,7 @@ func TestE2EOtherPeoplesClients(t *testing.T) {
 	r.mustRun(0, "up", "--lab", "--yes")
 	c := r.cluster(t)
 	c.waitFailure("")
+	c.answersKubectl()
 	c.drainsWithinABudget()
 	c.failsAtTheRightCheck()
 	c.followsThePower()
@@ -202,7 +200,7 @@ func (c *rehearsedCluster) drainsWithinABudget() {
 		return err == nil && pdb.Status.CurrentHealthy == 2
 	})
 
-	output, err := c.kubectl("--timeout=8s", "drain", "k3s-dev-worker-2")
+	output, err := c.kubectl("drain", "--ignore-daemonsets", "--timeout=8s", "k3s-dev-worker-2")
 	require.Error(c.t, err)
 	require.Contains(c.t, output, "violate the pod's disruption budget")
 	require.Contains(c.t, output, "global timeout reached")
@@ -213,34 +211,9 @@ func (c *rehearsedCluster) drainsWithinABudget() {
 	_, err = c.api.AppsV1().Deployments("default").Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(c.t, err)
 	c.eventually("the Pods stand on the other worker", func(context.Context) bool { return len(c.podsOn("k3s-dev-worker-1")) == 2 })
-	output, err = c.kubectl("--timeout=3m", "drain", "k3s-dev-worker-2")
-	require.NoError(c.t, err, output)
+	c.mustKubectl("drain", "--ignore-daemonsets", "--timeout=3m", "k3s-dev-worker-2")
 	require.Empty(c.t, c.podsOn("k3s-dev-worker-2"))
-	output, err = c.kubectl("uncordon", "k3s-dev-worker-2")
-	require.NoError(c.t, err, output)
-}
-
-// kubectlTool is tests/kubectl, built once.
-var kubectlTool = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "em-infra-e2e-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, "kubectl")
-	if output, err := exec.Command("go", "build", "-C", "../kubectl", "-o", path, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build kubectl: %w\n%s", err, output)
-	}
-	return path, nil
-})
-
-// kubectl runs the part of it that tests/kubectl is, by the stack's kubeconfig.
-func (c *rehearsedCluster) kubectl(args ...string) (output string, err error) {
-	c.t.Helper()
-	path, err := kubectlTool()
-	require.NoError(c.t, err)
-	command := exec.CommandContext(c.t.Context(), path, append([]string{"--kubeconfig=" + c.kubeconfig}, args...)...)
-	text, err := command.CombinedOutput()
-	return string(text), err
+	c.mustKubectl("uncordon", "k3s-dev-worker-2")
 }
 
 // podsOn are the Pods of the default namespace on a node that are not on their way out.
