@@ -8,10 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
-)
 
-// gpuResource is what NVIDIA's device plugin offers.
-const gpuResource = "nvidia.com/gpu"
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
 
 // askKubernetes asks for the Nodes, by the way that the administrator's kubeconfig leads.
 func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
@@ -38,7 +37,7 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 }
 
 func kubernetesNode(node corev1.Node) *KubernetesNode {
-	gpus := node.Status.Allocatable[gpuResource]
+	gpus := node.Status.Allocatable[nodeops.GPUResource]
 	seen := &KubernetesNode{Cordoned: node.Spec.Unschedulable, Kubelet: node.Status.NodeInfo.KubeletVersion, GPUs: gpus.Value()}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady {

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -45,6 +46,8 @@ type Machine struct {
 	VM string `json:"vm,omitempty"`
 	// Known says whether the state knows the virtual machine.
 	Known bool `json:"known"`
+	// GPUs that its Node should offer, as often as each is shared; 0 where the inventory has no device plugin.
+	GPUs int64 `json:"gpus,omitempty"`
 	// Node is what its Talos says; nil when it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Kubernetes is its Node; nil when there is none, or the API does not answer.
@@ -119,6 +122,8 @@ func (m Machine) lacks(networked bool) string {
 		return "Kubernetes has no Node of its name"
 	case networked && !m.Kubernetes.Ready:
 		return "its Node is not Ready"
+	case m.Kubernetes.GPUs < m.GPUs:
+		return fmt.Sprintf("its Node offers %d of %d %s", m.Kubernetes.GPUs, m.GPUs, nodeops.GPUResource)
 	default:
 		return ""
 	}

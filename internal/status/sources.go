@@ -67,10 +67,22 @@ func (s Sources) machines() []Machine {
 	for _, node := range s.Inventory.Nodes {
 		machines = append(machines, Machine{
 			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
-			Known: slices.Contains(known, node.VMID),
+			Known: slices.Contains(known, node.VMID), GPUs: offered(s.Inventory.Cluster.Addons.GPU, node),
 		})
 	}
 	return machines
+}
+
+// offered is what the device plugin makes of a node's GPUs.
+func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
+	if support == nil {
+		return 0
+	}
+	shares := 1
+	if slicing := support.DevicePlugin.TimeSlicing; slicing != nil {
+		shares = slicing.Replicas
+	}
+	return int64(len(node.GPUs) * shares)
 }
 
 // askNodes asks each machine that the state knows; a node that does not answer is nothing unread but a finding.

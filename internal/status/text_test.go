@@ -105,6 +105,8 @@ func TestLacks(t *testing.T) {
 		{"no Node", func(r *status.Report) { r.Machines[0].Kubernetes = nil }, []string{"k3s-dev-control-1: Kubernetes has no Node of its name"}},
 		{"no talosconfig", func(r *status.Report) { r.Machines[0].Node = nil }, []string{"k3s-dev-control-1: its Talos was not asked, for want of a talosconfig"}},
 		{"a machine that the state lost", func(r *status.Report) { r.Machines[0].Known = false }, []string{"k3s-dev-control-1: the state does not know its VM"}},
+		{"GPUs that are offered", func(r *status.Report) { r.Machines[1].GPUs = 2 }, nil},
+		{"a GPU that is not offered", func(r *status.Report) { r.Machines[1].GPUs = 3 }, []string{"k3s-dev-gpu-1: its Node offers 2 of 3 nvidia.com/gpu"}},
 		{"a host that was not asked", func(r *status.Report) { r.Machines[0].VM = "" }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -25,4 +25,9 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 	require.Equal(t, "k3s-dev-gpu-1", pods.Items[0].Spec.NodeName)
 	require.Equal(t, "nvidia", *pods.Items[0].Spec.RuntimeClassName)
 	r.mustRun(0, "preview", "--lab")
+
+	machines := r.status(0).Machines
+	require.Equal(t, "k3s-dev-gpu-1", machines[len(machines)-1].Name)
+	require.Equal(t, int64(1), machines[len(machines)-1].GPUs, "what is asked for")
+	require.Equal(t, int64(1), machines[len(machines)-1].Kubernetes.GPUs, "what is offered")
 }
