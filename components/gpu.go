@@ -18,7 +18,8 @@ type GPU struct {
 }
 
 // PCIDevice is a device of the machine's host as `lspci -Dnnv` shows it. Proxmox VE compares all four facts when a machine
-// with it starts (PVE/Mapping/PCI.pm in pve-guest-common), so that nothing else is passed through by mistake.
+// with it starts (PVE/Mapping/PCI.pm in pve-guest-common), so that nothing else is passed through by mistake. A change
+// of any of them changes the mapping in place.
 type PCIDevice struct {
 	// Address is domain:bus:device.function, e.g. 0000:01:00.0. Required.
 	Address string

@@ -31,7 +31,7 @@ type GpuWorker struct {
 // GpuWorkerArgs describe one worker with GPUs.
 type GpuWorkerArgs struct {
 	// Node is the worker itself. Required; its machine has at least one of GPUs, and a MachineConfiguration for any worker
-	// will do.
+	// will do. What a change does is said with its fields.
 	Node TalosNodeArgs
 	// Driver of the GPUs. Default: NVIDIAOpen. A change takes an upgrade of the node to the InstallerImage that it gives.
 	Driver NVIDIADriver

@@ -12,7 +12,8 @@ import (
 // ImageFactory is where Talos images come from unless another factory is named.
 const ImageFactory = "https://factory.talos.dev"
 
-// Schematic is the customization of a Talos image.
+// Schematic is the customization of a Talos image. A change makes another image, which replaces the template; a node gets it
+// by an upgrade.
 type Schematic struct {
 	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
 	Extensions []string

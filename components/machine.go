@@ -45,12 +45,15 @@ type Machine struct {
 	CPUType string
 	// MemoryMiB is its memory in MiB, without balloon. Required. A change reboots the machine.
 	MemoryMiB int
-	// DiskGiB is the size of the system disk in GiB. Required. It can grow in place, with a reboot; it cannot shrink.
+	// DiskGiB is the size of the system disk in GiB. Required. A change lets it grow in place, without a reboot; it cannot
+	// shrink.
 	DiskGiB int
-	// DiskStorage holds the system disk and the cloud-init drive. Required.
+	// DiskStorage holds the system disk and the cloud-init drive. Required. A change stops the machine, moves the system disk
+	// and starts it again; the other drives stay.
 	DiskStorage string
-	// DataDisks are further disks, mounted by Talos. Default: none. One more is added with a reboot, one less is taken from
-	// the machine with all its data.
+	// DataDisks are further disks, mounted by Talos. Default: none. A change can add some at the end, without a reboot. The
+	// provider takes none away (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): for that, take the worker out
+	// and make it anew, without its data.
 	DataDisks []DataDisk
 	// Cards are further network cards. Default: none. A change reboots the machine.
 	Cards []Card
@@ -59,7 +62,7 @@ type Machine struct {
 	GPUs []GPU
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
-	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none.
+	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none. A change is made in place.
 	Startup *Startup
 	// Labels of the Kubernetes node. Default: none. A change is applied without a reboot.
 	Labels map[string]string
@@ -76,9 +79,9 @@ type Machine struct {
 
 // DataDisk is a further disk of a machine.
 type DataDisk struct {
-	// SizeGiB is its size in GiB. Required. It can grow in place, with a reboot; it cannot shrink.
+	// SizeGiB is its size in GiB. Required. A change lets it grow in place, without a reboot; it cannot shrink.
 	SizeGiB int
-	// Storage that holds it. Required. A change moves the disk.
+	// Storage that holds it. Required. A change stops the machine, moves the disk and starts it again.
 	Storage string
 	// Mount is the name of the Talos user volume on it, mounted at /var/mnt/<Mount>. Required. A change loses the data.
 	Mount string

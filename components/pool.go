@@ -17,11 +17,11 @@ var poolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*(/[A-Za-z][A-Za-z0-9.
 type Pool struct {
 	// Name of the pool. Required. A change moves the machines in place.
 	Name string
-	// Resource that makes the pool. Default: nil, the pool is there already.
+	// Resource that makes the pool. Default: nil, the pool is there already. A change touches no machine.
 	Resource pulumi.Resource
 }
 
-// PoolArgs describe one pool that is made unless it is there.
+// PoolArgs describe one pool that is made unless it is there. A change of the way to the API looks for the pool again.
 type PoolArgs struct {
 	// Name of the pool. Required. A change makes another pool.
 	Name string

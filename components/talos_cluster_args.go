@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -28,28 +29,31 @@ type TalosClusterArgs struct {
 	ClusterName string
 	// Endpoint of the Kubernetes API, e.g. https://192.168.20.10:6443. Required. A change reconfigures every node.
 	Endpoint *url.URL
-	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint leads elsewhere.
+	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint leads elsewhere. A change
+	// reconfigures every node, without a reboot.
 	VIP netip.Addr
 	// Contract is the Talos version whose machine-config format the cluster is born with, e.g. v1.12. Required. Never
 	// change it once the cluster exists (F1).
 	Contract string
-	// KubernetesVersion, e.g. v1.35.4. Required.
+	// KubernetesVersion, e.g. v1.35.4. Required. A change reconfigures one node after the other, without a reboot.
 	KubernetesVersion string
-	// PodSubnets are the pods' networks. Required. They cannot be changed later.
+	// PodSubnets are the pods' networks. Required. Never change them once the cluster exists.
 	PodSubnets []netip.Prefix
-	// ServiceSubnets are the services' networks. Required. They cannot be changed later.
+	// ServiceSubnets are the services' networks. Required. Never change them once the cluster exists.
 	ServiceSubnets []netip.Prefix
-	// CNI is who gives pods their network. Default: CNIFlannel.
+	// CNI is who gives pods their network. Default: CNIFlannel. It is taken at bootstrap; after a change, the plugin that was
+	// there has to be removed by hand.
 	CNI CNI
 	// KubeProxyReplacement says that the CNI does what kube-proxy does, so that none is installed. Default: false. It is
-	// taken at bootstrap; later, kube-proxy has to be removed or installed by hand.
+	// taken at bootstrap; after a change, kube-proxy has to be removed or installed by hand.
 	KubeProxyReplacement bool
 	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates, which somebody must approve.
 	// Default: false, they sign their own. A change is applied without a reboot.
 	KubeletServingCertificates bool
-	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
+	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false. A change is applied without a
+	// reboot.
 	AllowSchedulingOnControlPlanes bool
-	// Network that the machines share. Required.
+	// Network that the machines share. Required. What a change does is said with its fields.
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machines belong to. Default: nil, none. A change is made in place.
 	Pool *Pool
@@ -60,18 +64,21 @@ type TalosClusterArgs struct {
 	// Default: 15 minutes. A change concerns later runs only.
 	RecoveryTimeout time.Duration
 	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
-	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never.
+	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change
+	// concerns later runs only.
 	Interrupted <-chan struct{}
-	// Patches are raw Talos machine-config patches for every node. Default: none.
+	// Patches are raw Talos machine-config patches for every node. Default: none. A change is applied in place, one node after
+	// the other, with a reboot where Talos needs one.
 	Patches []string
 	// Templates that the machines are cloned from: one for each host, or one that the hosts share; a host's own comes first.
-	// Required.
+	// Required. A change does nothing to a node that is there (F3).
 	Templates []*TalosTemplate
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
-	// without a configuration. Default: 0, all of them.
+	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
 	// Machines of the cluster, 1, 3 or 5 control planes among them; the first of these is the one that etcd is bootstrapped
-	// on, so keep its place (F6). Required. A worker that is taken out is drained first; a control plane is not taken out.
+	// on, so keep its place (F6). Required. A change of one is said with its fields; a worker that is taken out is drained first, a control
+	// plane is not taken out.
 	Machines []Machine
 }
 
@@ -93,6 +100,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(len(a.PodSubnets) > 0, "PodSubnets", "give at least one"),
 		require(len(a.ServiceSubnets) > 0, "ServiceSubnets", "give at least one"),
 		requireControlPlanes(a.Machines),
+		require(!slices.Contains(a.Templates, nil), "Templates", "one of them is nil: give what NewTalosTemplate has made"),
 		a.Network.validate(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
@@ -143,6 +151,7 @@ func (args TalosClusterArgs) templateFor(host string) *TalosTemplate {
 	var shared *TalosTemplate
 	for _, template := range args.Templates {
 		switch {
+		case template == nil: // said by complete
 		case template.host == host:
 			return template
 		case shared == nil && template.shared:

@@ -27,7 +27,7 @@ type TalosNode struct {
 
 // TalosNodeArgs describe one node.
 type TalosNodeArgs struct {
-	// Machine is what the node is made of. Required.
+	// Machine is what the node is made of. Required. What a change does is said with its fields.
 	Machine Machine
 	// Network that the node is attached to. Required. A change of the bridge, VLAN or MTU reboots the machine, any other one
 	// concerns its configuration.
@@ -43,12 +43,13 @@ type TalosNodeArgs struct {
 	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
 	// one.
 	MachineConfiguration pulumi.StringInput
-	// Hooks surround what is done to the machine and to its configuration. Default: none.
+	// Hooks surround what is done to the machine and to its configuration. Default: none. A change touches nothing.
 	Hooks *pulumi.ResourceHookBinding
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
 	ConfigPatches pulumi.StringArray
-	// Until is the last phase to register: with PhaseProvision the machine alone. Default: 0, all of them.
+	// Until is the last phase to register: with PhaseProvision the machine alone. Default: 0, all of them. A change to an
+	// earlier phase deletes what belongs to later ones.
 	Until Phase
 
 	// mappings are made before the machine that takes devices from them.

@@ -3,6 +3,8 @@ package components_test
 import (
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -189,4 +191,23 @@ func TestF23AnotherHostIsAMoveAndNoReplacement(t *testing.T) {
 	for _, name := range []string{"k3s-dev-control-1-vm", "k3s-dev-worker-1-vm"} {
 		require.True(t, r.Named(t, tokenVM, name).Inputs["migrate"].BoolValue(), name)
 	}
+}
+
+// F18: clones that allocate on one storage wait 10 s for its lock in turn. They are tried again, and none waits for another
+// by construction.
+func TestF18ClonesTryAgainAndDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+
+	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
+	require.NoError(t, err)
+	for _, name := range []string{"k3s-dev-control-1-vm", "k3s-dev-worker-1-vm"} {
+		machine := r.Named(t, tokenVM, name)
+		require.InDelta(t, 3, machine.Inputs["clone"].ObjectValue()["retries"].NumberValue(), 0, name)
+		require.Equal(t, []string{"k3s-dev-template-vm"}, machineNames(machine.RegisterRPC.GetDependencies()), name)
+	}
+}
+
+// machineNames are the names of the virtual machines among URNs.
+func machineNames(urns []string) []string {
+	return recorder.ShortURNs(slices.DeleteFunc(slices.Clone(urns), func(urn string) bool { return !strings.Contains(urn, tokenVM+"::") }))
 }

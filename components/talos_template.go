@@ -65,7 +65,8 @@ type TalosTemplateArgs struct {
 	Pool *Pool
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
-	// Until is the last phase to register: with PhaseGenerate the schematic alone. Default: 0, all of them.
+	// Until is the last phase to register: with PhaseGenerate the schematic alone. Default: 0, all of them. A change to an
+	// earlier phase deletes what belongs to later ones.
 	Until Phase
 }
 

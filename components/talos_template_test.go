@@ -152,3 +152,17 @@ func clusterFrom(templates []components.TalosTemplateArgs, machines ...component
 		return err
 	}
 }
+
+func TestATemplateThatIsNilIsRefused(t *testing.T) {
+	t.Parallel()
+
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		args := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11))
+		args.Templates = []*components.TalosTemplate{nil}
+		_, err := components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		require.EqualError(t, err, `talos cluster "k3s-dev": Templates: one of them is nil: give what NewTalosTemplate has made
+Templates: there is none on host vmhost: add one, or share one (F19)`)
+		return nil
+	})
+	require.NoError(t, err)
+}
