@@ -66,6 +66,21 @@ func rows() []row {
 			" CANNOT   cp-1  disk 64 → 32 GiB cannot shrink: Proxmox VE only grows disks\n", "refused: set diskGiB back to 64 for cp-1",
 		},
 		{
+			"a node's machine is changed", "one data disk more",
+			node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}}, "disks[1]"),
+			" CHANGE   w-1  data disk\n", "",
+		},
+		{
+			"a node's machine is changed", "one data disk less",
+			func() []event {
+				events := node("w-1", "worker", 111, apitype.OpUpdate, nil, "disks[1]")
+				events[1].old["disks"] = []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}
+				return events
+			}(),
+			" CANNOT   w-1  data disk cannot be taken away: the provider deletes no disk of a machine that is there\n",
+			"refused: put its dataDisks back as they were for w-1",
+		},
+		{
 			"a node's machine is replaced", "worker with a data disk",
 			func() []event {
 				events := node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "__meta", "vmId", "networkInterfaceNames")

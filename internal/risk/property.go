@@ -17,6 +17,8 @@ type property struct {
 	shrinks bool
 	// moves says that the machine goes to another host.
 	moves bool
+	// stays says that it can come, but cannot go.
+	stays bool
 }
 
 // properties are what the provider does on a change of each (bpg/terraform-provider-proxmox v0.73.0,
@@ -33,6 +35,7 @@ var properties = []property{
 	{path: regexp.MustCompile(`^disks\[0\]\.size$`), label: "disk", unit: "GiB", key: "diskGiB", effect: Change, shrinks: true},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.size$`), label: "data disk", unit: "GiB", key: "sizeGiB", effect: Change, shrinks: true},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`), label: "storage", key: "diskStorage", effect: Reboot},
+	{path: regexp.MustCompile(`^disks\[\d+\]$`), label: "data disk", effect: Change, stays: true},
 	{path: regexp.MustCompile(`^disks`), label: "disks", effect: Reboot},
 	{path: regexp.MustCompile(`^networkDevices`), label: "network cards", effect: Reboot},
 	{path: regexp.MustCompile(`^hostpcis`), label: "GPUs", effect: Reboot},
@@ -71,17 +74,22 @@ func (p property) difference(path string, s Step) string {
 	return words
 }
 
-// impossible is why Proxmox VE refuses a change; empty for one that it takes.
+// impossible is why Proxmox VE or the provider refuses a change; empty for one that they take.
 func (p property) impossible(path string, s Step) string {
 	switch {
 	case p.shrinks && isSmaller(path, s):
 		return "cannot shrink: Proxmox VE only grows disks"
 	case p.moves && len(list(s.Old, "hostpcis")) > 0:
 		return "cannot change: Proxmox VE moves no machine with a GPU"
+	case p.goes(path, s):
+		return "cannot be taken away: the provider deletes no disk of a machine that is there"
 	default:
 		return ""
 	}
 }
+
+// goes says that what must stay is there no more.
+func (p property) goes(path string, s Step) bool { return p.stays && At(s.New, path) == nil }
 
 // isPlain says that a value can be shown in a line.
 func isPlain(value any) bool {
@@ -102,6 +110,9 @@ func isSmaller(path string, s Step) bool {
 
 // undo is how the inventory takes a change back; empty when it cannot be told.
 func (p property) undo(path string, s Step) string {
+	if p.goes(path, s) {
+		return "put its dataDisks back as they were"
+	}
 	before := At(s.Old, path)
 	if p.key == "" || !isPlain(before) {
 		return ""
