@@ -10,7 +10,7 @@ import (
 )
 
 // TestE2ENewTalosVersionReplacesTheTemplateOnly moves the template of a cluster that has a pool, a TPM and a GPU worker
-// whose mapping is made from the device's address (F3, F14, F16, F21, F22).
+// whose mapping is made from the device's address, and then replaces the worker on purpose (F3, F14, F16, F21, F22).
 func TestE2ENewTalosVersionReplacesTheTemplateOnly(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-template")
@@ -56,6 +56,11 @@ nodes:
 	require.Regexp(t, `PUT \S*/qemu/103/config`, touched)
 	require.NotContains(t, touched, "/clone", output)
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1")
+
+	// It is made anew from the new template, and its drive still names the ISO that it was born with.
+	r.replaced("k3s-dev-gpu-1")
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1")
+	r.mustRun(0, "preview", "--lab", "--refresh")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.hostFiles().VMs)
