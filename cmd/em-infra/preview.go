@@ -109,7 +109,7 @@ type previewJSON struct {
 }
 
 func (f *previewFlags) write(out io.Writer, judged judgement, refusal string) error {
-	if f.output != "json" {
+	if f.output != outputJSON {
 		return judged.WriteText(out)
 	}
 	result := previewJSON{Assessment: judged.Assessment, Changes: judged.changes, Refusal: refusal}
