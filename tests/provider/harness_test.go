@@ -34,12 +34,12 @@ type lab struct {
 	faults *fault.Set
 }
 
-// newLab starts a host of a release that ends with the test.
-func newLab(t *testing.T, release schema.Release) *lab {
+// newLab starts a host of a release that ends with the test; change may alter its configuration first.
+func newLab(t *testing.T, release schema.Release, change ...func(*proxmox.Config)) *lab {
 	t.Helper()
 	secret := rand.Text()
 	asked := fault.NewSet([32]byte{}, proxmox.FaultKinds())
-	server, err := proxmox.NewServer(proxmox.Config{
+	config := proxmox.Config{
 		Hosts: []proxmox.Host{{
 			Name: "vmhost", Cores: 8, CPUModel: "AMD EPYC", MemoryMiB: 32 << 10,
 			Storages: []proxmox.Storage{{Name: "tank", Type: storage.ZFSPool, Content: []string{storage.Images}, TotalBytes: 512 << 30}},
@@ -50,7 +50,11 @@ func newLab(t *testing.T, release schema.Release) *lab {
 		Tokens: []proxmox.Token{{
 			ID: tokenID, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(release),
 		}},
-	})
+	}
+	for _, c := range change {
+		c(&config)
+	}
+	server, err := proxmox.NewServer(config)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
