@@ -42,7 +42,7 @@ func TestLifeOfAMachine(t *testing.T) {
 func TestFaultsThatTheProviderBears(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(context.Context, *lab, *testing.T) error{
-		"config-lock-timeout": func(ctx context.Context, l *lab, t *testing.T) error {
+		"config-lock-timeout": func(ctx context.Context, l *lab, _ *testing.T) error {
 			cores := int64(2)
 			return l.VM(101).UpdateVM(ctx, &vms.UpdateRequestBody{CPUCores: &cores})
 		},
