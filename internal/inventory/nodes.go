@@ -39,7 +39,8 @@ type Node struct {
 	CPUType string `yaml:"cpuType" default:"x86-64-v2-AES"`
 	// DiskStorage of the system disk. Default: proxmox.diskStorage.
 	DiskStorage string `yaml:"diskStorage"`
-	// DataDisks are further disks, mounted by Talos. Default: none.
+	// DataDisks are further disks, mounted by Talos. Default: none. Further ones come at the end; none is taken from
+	// a machine that stands.
 	DataDisks []DataDisk `yaml:"dataDisks" max:"13"`
 	// Networks are further network cards. Default: none.
 	Networks []NIC `yaml:"networks" max:"31"`
