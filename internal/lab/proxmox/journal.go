@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -63,7 +64,7 @@ func (j *journal) write(c Call) {
 	j.encode(c)
 }
 
-// encode writes a line; the first failure is kept for Server.LogError, and the lab goes on without a log.
+// encode writes a line; the first failure is kept for Server.Close, and the lab goes on without a log.
 func (j *journal) encode(line any) {
 	if err := j.out.Encode(line); err != nil && j.err == nil {
 		j.err = err
@@ -101,10 +102,14 @@ func (s *Server) Calls() []Call {
 	return slices.Clone(s.journal.calls)
 }
 
-// LogError is the first error of writing the call log, or nil.
-func (s *Server) LogError() error {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
+// failure is the first error of writing the log, or nil.
+func (j *journal) failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 
-	return s.journal.err
+	if j.err == nil {
+		return nil
+	}
+
+	return fmt.Errorf("write the call log of the host: %w", j.err)
 }

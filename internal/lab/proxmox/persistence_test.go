@@ -3,8 +3,10 @@ package proxmox_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -181,6 +183,27 @@ func TestNoSecretIsKept(t *testing.T) {
 }
 
 // TestCallLog holds the lines of the log.
+// fullDisk is a log that cannot be written.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// TestCallLogThatCannotBeWritten holds that the host goes on without a log, and says so at its end.
+func TestCallLogThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+
+	config := testConfig()
+	config.Log = fullDisk{}
+
+	server, err := proxmox.NewServer(config)
+	require.NoError(t, err)
+
+	recorder := httptest.NewRecorder()
+	server.ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, "/api2/json/version", nil))
+	require.Equal(t, http.StatusUnauthorized, recorder.Code)
+	require.EqualError(t, server.Close(), "write the call log of the host: no space left on device")
+}
+
 func TestCallLog(t *testing.T) {
 	t.Parallel()
 
@@ -193,7 +216,6 @@ func TestCallLog(t *testing.T) {
 
 	calls := l.server.Calls()
 	require.NoError(t, l.server.Close())
-	require.NoError(t, l.server.LogError())
 
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	require.Len(t, lines, len(calls))

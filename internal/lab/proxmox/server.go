@@ -127,12 +127,12 @@ type discard struct{}
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // Close takes the host down as a power cut does: what was running is written down as it is, workers end without
-// finishing. It returns the error of the last writing of the state file.
+// finishing. It returns the error of the last writing of the state file, and the first of writing the call log.
 func (s *Server) Close() error {
 	err := s.saver.stop()
 	s.workers.stop()
 
-	return err
+	return errors.Join(err, s.journal.failure())
 }
 
 // ServeHTTP answers one request and writes it into the call log.
