@@ -114,7 +114,7 @@ func checkout(t *testing.T) toolchain.Options {
 	return toolchain.Options{Source: source, CacheDir: filepath.Join(t.TempDir(), "cache")}.With(offline())
 }
 
-// offline is a machine with Go and nothing else.
+// offline is a machine with Go, an empty disk and nothing else.
 func offline() toolchain.Seams {
 	return toolchain.Seams{
 		LookPath: func(name string) (string, error) {
@@ -123,8 +123,9 @@ func offline() toolchain.Seams {
 			}
 			return "", exec.ErrNotFound
 		},
-		Environ: func() []string { return append(os.Environ(), "GOPROXY=off") },
-		Probe:   func(context.Context, string) error { return errors.New("no network here") },
+		Environ:   func() []string { return append(os.Environ(), "GOPROXY=off") },
+		FreeSpace: func(string) (int64, error) { return 1 << 40, nil },
+		Probe:     func(context.Context, string) error { return errors.New("no network here") },
 	}
 }
 
