@@ -72,6 +72,8 @@ type Machine struct {
 	// Patches are raw Talos machine-config patches, merged last. Default: none. A change is applied in place, with a reboot
 	// where Talos needs one.
 	Patches []string
+	// OffAtBoot leaves the machine off when its host boots. Default: false, it is started. A change is made in place.
+	OffAtBoot bool
 	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or what the
 	// cluster's own protection says. A change touches nothing on the host.
 	Protect bool

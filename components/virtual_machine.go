@@ -75,7 +75,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 		},
 		Migrate:         pulumi.Bool(true), // without it another host would have the machine deleted and made anew (F23)
 		Started:         pulumi.Bool(true),
-		OnBoot:          pulumi.Bool(true),
+		OnBoot:          pulumi.Bool(!m.OffAtBoot),
 		StopOnDestroy:   pulumi.Bool(true), // a Talos node without a cluster does not answer a shutdown (F24)
 		Bios:            pulumi.String(firmware),
 		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(m.Cores), Sockets: pulumi.Int(m.Sockets), Type: pulumi.String(m.CPUType)},

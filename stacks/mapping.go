@@ -72,6 +72,7 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		Labels:      n.Labels,
 		Taints:      taints(n.Taints),
 		Patches:     patches(n.Patches),
+		OffAtBoot:   !n.OnBoot,
 		Protect:     n.Protect,
 	}
 	if n.Startup != nil {

@@ -56,6 +56,8 @@ type Node struct {
 	Tags []string `yaml:"tags" max:"50"`
 	// Startup is the order at boot and shutdown of the host. Default: none.
 	Startup *Startup `yaml:"startup"`
+	// OnBoot starts the machine when its host boots. Default: true. A change is made in place.
+	OnBoot bool `yaml:"onBoot" default:"true"`
 	// Protect forbids the deletion of this node. Default: false.
 	Protect bool `yaml:"protect"`
 }
