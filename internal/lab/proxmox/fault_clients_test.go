@@ -68,6 +68,20 @@ var deeds = map[string]func(context.Context, *clientLab) string{
 	"add a disk": func(ctx context.Context, l *clientLab) string {
 		return errorText(l.vm(101).ConfigSync(ctx, client.VirtualMachineOption{Name: "scsi1", Value: "tank:1"}))
 	},
+	"move a disk": func(ctx context.Context, l *clientLab) string {
+		added := l.vm(101).ConfigSync(ctx, client.VirtualMachineOption{Name: "scsi0", Value: "tank:1"})
+		if added != nil {
+			return added.Error()
+		}
+
+		volumes := l.server.Volumes()
+		task, err := l.vm(101).MoveDisk(ctx, "scsi0", &client.VirtualMachineMoveDiskOptions{Storage: "thin", Delete: true})
+		said := l.finish(ctx, task, err)
+		require.Equal(l.t, volumes, l.server.Volumes(), "what was copied is freed, and the source stays")
+		require.Contains(l.t, l.config("101")["scsi0"], "tank:vm-101-disk-")
+
+		return said
+	},
 	"clone": func(ctx context.Context, l *clientLab) string {
 		_, task, err := l.vm(9000).Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 103, Full: true})
 		return l.finish(ctx, task, err)
@@ -136,6 +150,7 @@ func TestFaults(t *testing.T) {
 		"storage-lock-timeout": {"clone", "clone failed: can't lock file '/var/lock/pve-manager/pve-storage-tank' - got timeout"},
 		"storage-full":         {"add a disk", "500 zfs error: cannot create 'tank/vm-101-disk-0': out of space"},
 		"clone-fails":          {"clone", "clone failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled"},
+		"move-disk-fails":      {"move a disk", "storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1"},
 		"clone-hangs":          {"clone and stop", "received interrupt"},
 		"start-fails":          {"start", "start failed: QEMU exited with code 1"},
 		"gpu-in-use":           {"start the GPU", "PCI device '0000:01:00.0' already in use by VMID '999'"},

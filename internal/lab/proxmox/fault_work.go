@@ -45,6 +45,14 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{
+			Name: "move-disk-fails", About: "a move of a disk to another storage breaks off in the middle",
+			Source: "qemu-server QemuServer/QemuImage.pm",
+		},
+		step: StepCopy, work: ofTypes("qmmove"),
+		fail: func(TaskInfo) error { return errCopy },
+	},
+	{
+		Kind: fault.Kind{
 			Name: "clone-hangs", About: "a clone never ends and keeps its lock, until its task is stopped", Source: "F35",
 		},
 		step: StepCopy, work: ofTypes("qmclone"), hangs: true,

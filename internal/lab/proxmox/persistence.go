@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
@@ -21,7 +20,7 @@ type saved struct {
 	State   *state         `json:"state"`
 	// Hosts are what was described of them so far; nil in the files of older labs.
 	Hosts []Host `json:"hosts,omitempty"`
-	// Tasks are oldest first.
+	// Tasks are those that the nodes remember, the first to end first, and those that run.
 	Tasks []task.Record `json:"tasks"`
 }
 
@@ -113,8 +112,7 @@ func (s *Server) restore(file saved, fresh *state) {
 
 // snapshot is the host as it is now.
 func (s *Server) snapshot() ([]byte, error) {
-	tasks := s.tasks.All()
-	slices.Reverse(tasks)
+	tasks := s.tasks.Records()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

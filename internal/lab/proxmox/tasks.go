@@ -142,8 +142,8 @@ func (s *Server) listTasks(c *call) (any, error) {
 
 	list := []shownTask{}
 
-	for _, t := range s.tasks.All() {
-		if t.Node == c.node && matchesTask(c.params, t) && s.maySee(c.identity, t, "Sys.Audit") == nil {
+	for _, t := range s.tasks.OfNode(c.node) {
+		if matchesTask(c.params, t) && s.maySee(c.identity, t, "Sys.Audit") == nil {
 			list = append(list, showTask(t, true))
 		}
 	}

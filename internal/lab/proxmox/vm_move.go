@@ -59,6 +59,9 @@ func (s *Server) checkMove(c *call) error {
 	return nil
 }
 
+// errCopy is how qemu-img ends when the new disk cannot be written (QemuServer/QemuImage.pm, convert).
+var errCopy = errors.New("copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1")
+
 func (s *Server) move(w *worker, c *call) error {
 	var drive *vmconfig.Drive
 
@@ -82,7 +85,12 @@ func (s *Server) move(w *worker, c *call) error {
 		w:     w, storage: c.params.Get("storage"), format: c.params.Get("format"), full: true, keepIdentity: true,
 	}
 
-	if err := copier.copy(drive); err != nil {
+	err = copier.copy(drive)
+	if err == nil {
+		err = s.config.Faults.Step(w.ctx, w.info, StepCopy) // the new volume is there, and is freed again
+	}
+
+	if err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		copier.maker.undo()

@@ -2,7 +2,9 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,19 +42,19 @@ func (r *Record) Running() bool { return r.Exit == "" }
 type List struct {
 	mu    sync.Mutex
 	tasks map[string]*Record
-	order []string
-	pid   int
-	boot  time.Time
-	now   func() time.Time
+	// running are the UPIDs of what still runs, oldest first.
+	running []string
+	// archives hold what has ended, by node.
+	archives map[string]*archive
+	pid      int
+	boot     time.Time
+	now      func() time.Time
 }
-
-// mostKept bounds the memory of a lab that runs for days.
-const mostKept = 2000
 
 // NewList returns an empty list; now is the host's clock.
 func NewList(now func() time.Time) *List {
 	const firstPID = 1200
-	return &List{tasks: map[string]*Record{}, pid: firstPID, boot: now(), now: now}
+	return &List{tasks: map[string]*Record{}, archives: map[string]*archive{}, pid: firstPID, boot: now(), now: now}
 }
 
 // NextPID hands out a process ID, for workers and for virtual machines.
@@ -83,25 +85,9 @@ func (l *List) Add(node, kind, id, user string) Record {
 	r.UPID = fmt.Sprintf("UPID:%s:%08X:%08X:%08X:%s:%s:%s:", node, r.PID, r.PStart, r.Start, kind, id, user)
 
 	l.tasks[r.UPID] = r
-	l.order = append(l.order, r.UPID)
-	l.forgetOldest()
+	l.running = append(l.running, r.UPID)
 
 	return *r
-}
-
-func (l *List) forgetOldest() {
-	if len(l.order) <= mostKept {
-		return
-	}
-
-	for i, upid := range l.order {
-		if !l.tasks[upid].Running() {
-			delete(l.tasks, upid)
-			l.order = slices.Delete(l.order, i, i+1)
-
-			return
-		}
-	}
 }
 
 // Print appends to the log of a task, line by line.
@@ -124,17 +110,17 @@ func (l *List) Finish(upid string, err error) {
 		return
 	}
 
-	r.End = l.now().Unix()
+	r.End, r.Exit = l.now().Unix(), StatusOK
+	last := "TASK OK"
 
-	if err == nil {
-		r.Exit = StatusOK
-		r.Log = append(r.Log, "TASK OK")
-
-		return
+	if err != nil {
+		r.Exit = strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", " ")
+		last = "TASK ERROR: " + r.Exit
 	}
 
-	r.Exit = strings.ReplaceAll(strings.TrimRight(err.Error(), "\n"), "\n", " ")
-	r.Log = append(r.Log, "TASK ERROR: "+r.Exit)
+	r.Log = append(r.Log, last)
+	l.running = slices.DeleteFunc(l.running, func(other string) bool { return other == upid })
+	l.keep(r)
 }
 
 // Find returns a copy of a task.
@@ -150,17 +136,60 @@ func (l *List) Find(upid string) (Record, bool) {
 	return copyOf(r), true
 }
 
-// All returns copies of all tasks, newest first.
+// All returns copies of the tasks of all nodes, newest first.
 func (l *List) All() []Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	all := make([]Record, 0, len(l.order))
-	for _, upid := range slices.Backward(l.order) {
-		all = append(all, copyOf(l.tasks[upid]))
+	all := make([]Record, 0, len(l.tasks))
+	for _, r := range l.tasks {
+		all = append(all, copyOf(r))
 	}
 
+	slices.SortFunc(all, func(a, b Record) int { return cmp.Or(cmp.Compare(b.Start, a.Start), cmp.Compare(b.PID, a.PID)) })
+
 	return all
+}
+
+// OfNode returns copies of the tasks of one node as its list has them: what runs, then what has ended, the last to end
+// first (pve-manager API2/Tasks.pm, node_tasks).
+func (l *List) OfNode(node string) []Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	var list []Record
+
+	for _, upid := range slices.Backward(l.running) {
+		if r := l.tasks[upid]; r.Node == node {
+			list = append(list, copyOf(r))
+		}
+	}
+
+	for _, upid := range slices.Backward(l.archiveOf(node).lines()) {
+		list = append(list, copyOf(l.tasks[upid]))
+	}
+
+	return list
+}
+
+// Records are copies of all tasks in the order in which [List.Restore] takes them.
+func (l *List) Records() []Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	var records []Record
+
+	for _, node := range slices.Sorted(maps.Keys(l.archives)) {
+		for _, upid := range l.archives[node].lines() {
+			records = append(records, copyOf(l.tasks[upid]))
+		}
+	}
+
+	for _, upid := range l.running {
+		records = append(records, copyOf(l.tasks[upid]))
+	}
+
+	return records
 }
 
 func copyOf(r *Record) Record {
@@ -170,13 +199,12 @@ func copyOf(r *Record) Record {
 	return c
 }
 
-// Restore fills the list with tasks of an earlier life of the host, oldest first. Those that were running then have
-// been killed.
+// Restore fills the list with the records of an earlier life of the host. Those that were running then have been killed.
 func (l *List) Restore(records []Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	l.tasks, l.order = map[string]*Record{}, nil
+	l.tasks, l.running, l.archives = map[string]*Record{}, nil, map[string]*archive{}
 
 	for _, r := range records {
 		if r.Running() {
@@ -185,7 +213,7 @@ func (l *List) Restore(records []Record) {
 
 		l.pid = max(l.pid, r.PID)
 		l.tasks[r.UPID] = &r
-		l.order = append(l.order, r.UPID)
+		l.keep(&r)
 	}
 }
 

@@ -74,21 +74,73 @@ func TestRestore(t *testing.T) {
 	require.Greater(t, after.NextPID(), cut.PID)
 }
 
-// TestOldTasksAreForgotten holds that a lab that runs for long keeps its size, and what runs is kept.
-func TestOldTasksAreForgotten(t *testing.T) {
-	t.Parallel()
+// startsInTheList counts the tasks of one machine that a node still lists.
+func startsInTheList(list *task.List, node, vmid string) int {
+	count := 0
 
-	list := task.NewList(time.Now)
-	running := list.Add("vmhost", "qmstart", "100", "a@pve")
-
-	for range 2500 {
-		list.Finish(list.Add("vmhost", "qmstart", "101", "a@pve").UPID, nil)
+	for _, r := range list.OfNode(node) {
+		if r.ID == vmid {
+			count++
+		}
 	}
 
-	require.Len(t, list.All(), 2000)
+	return count
+}
 
-	_, ok := list.Find(running.UPID)
-	require.True(t, ok)
+// TestTheTasksOfANodeRotate holds that a node forgets a machine's start when its other guests have filled the index twice,
+// that it forgets nothing before, and that no other node's work counts.
+func TestTheTasksOfANodeRotate(t *testing.T) {
+	t.Parallel()
+
+	list := task.NewList(clock())
+	running := list.Add("vmhost", "qmclone", "9000", "a@pve!t")
+	start := list.Add("vmhost", "qmstart", "101", "a@pve!t")
+	list.Finish(start.UPID, nil)
+
+	// A line has 69 bytes: "UPID:vmhost:000004B4:00002711:65000064:vzdump:900:a@pve!t: 65000064 OK".
+	line := len(start.UPID) + len(" 65000064 OK\n") - len("qmstart:101") + len("vzdump:900")
+	other := func(node string, count int) {
+		for range count {
+			list.Finish(list.Add(node, "vzdump", "900", "a@pve!t").UPID, nil)
+		}
+	}
+	full := 50_000/line + 1
+
+	other("vmhost2", 3*full)
+	require.Equal(t, 1, startsInTheList(list, "vmhost", "101"), "each node has its own")
+	other("vmhost", full)
+	require.Equal(t, 1, startsInTheList(list, "vmhost", "101"), "it is in index.1")
+	other("vmhost", full-2)
+	require.Equal(t, 1, startsInTheList(list, "vmhost", "101"), "index.1 is there until the next one is full")
+	other("vmhost", 2)
+	require.Zero(t, startsInTheList(list, "vmhost", "101"))
+	_, ok := list.Find(start.UPID)
+	require.False(t, ok)
+
+	first := list.OfNode("vmhost")[0]
+	require.Equal(t, running.UPID, first.UPID, "what runs is listed first, however long it has been running")
+	require.Less(t, len(list.OfNode("vmhost2")), 2*full, "no more than index and index.1")
+}
+
+// TestRestoredTasksRotateAsBefore holds that a lab which was started again forgets at the same task.
+func TestRestoredTasksRotateAsBefore(t *testing.T) {
+	t.Parallel()
+
+	before := task.NewList(clock())
+	for range 1000 {
+		before.Finish(before.Add("vmhost", "vzdump", "900", "a@pve").UPID, nil)
+	}
+
+	after := task.NewList(clock())
+	after.Restore(before.Records())
+	require.Equal(t, before.OfNode("vmhost"), after.OfNode("vmhost"))
+
+	for range 600 {
+		before.Finish(before.Add("vmhost", "qmstart", "101", "a@pve").UPID, nil)
+		after.Finish(after.Add("vmhost", "qmstart", "101", "a@pve").UPID, nil)
+	}
+
+	require.Len(t, after.OfNode("vmhost"), len(before.OfNode("vmhost")))
 }
 
 func TestUPIDsThatAreNone(t *testing.T) {
