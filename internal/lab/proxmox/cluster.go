@@ -228,44 +228,6 @@ func (s *Server) clusterStatus(*call) (any, error) {
 	return list, nil
 }
 
-// clusterOptions answers GET /cluster/options.
-func (s *Server) clusterOptions(c *call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	if s.state.Access.Allowed(c.identity, "/", "Sys.Audit") {
-		return s.state.Options, nil
-	}
-
-	visible := map[string]string{}
-
-	for _, key := range []string{"console", "tag-style"} {
-		if value, ok := s.state.Options[key]; ok {
-			visible[key] = value
-		}
-	}
-
-	return visible, nil
-}
-
-// setClusterOptions answers PUT /cluster/options.
-func (s *Server) setClusterOptions(c *call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	for _, key := range c.params.List("delete") {
-		delete(s.state.Options, key)
-	}
-
-	for _, key := range c.params.Without("delete").Names() {
-		s.state.Options[key] = c.params.Get(key)
-	}
-
-	s.changed()
-
-	return nil, nil
-}
-
 // clusterTasks answers GET /cluster/tasks: the latest tasks that the caller may see.
 func (s *Server) clusterTasks(c *call) (any, error) {
 	const most = 25

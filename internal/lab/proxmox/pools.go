@@ -11,9 +11,10 @@ import (
 
 // poolEntry is a pool in the list of pools.
 type poolEntry struct {
-	PoolID  string     `json:"poolid,omitempty"`
-	Comment string     `json:"comment,omitempty"`
-	Members []resource `json:"members,omitempty"`
+	PoolID  string `json:"poolid"`
+	Comment string `json:"comment,omitempty"`
+	// Members are there where one pool was asked for, an empty list too.
+	Members *[]resource `json:"members,omitempty"`
 }
 
 // listPools answers GET /pools (pve-manager API2/Pool.pm, index); with a pool's name it shows its members.
@@ -30,8 +31,6 @@ func (s *Server) listPools(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-
-		entry.PoolID = name
 
 		return []poolEntry{entry}, nil
 	}
@@ -53,37 +52,29 @@ func (s *Server) showPool(identity, name string) (poolEntry, error) {
 		return poolEntry{}, fmt.Errorf("pool '%s' does not exist", name)
 	}
 
-	entry := poolEntry{Comment: pool.Comment, Members: []resource{}}
+	members := []resource{}
 
 	for _, vmid := range pool.VMs {
 		if m, ok := s.state.VMs[vmid]; ok {
-			entry.Members = append(entry.Members, s.vmResource(identity, m))
+			members = append(members, s.vmResource(identity, m))
 		}
 	}
 
 	for _, r := range s.storageResources(access.Root) {
 		if slices.Contains(pool.Storages, r.Storage) {
-			entry.Members = append(entry.Members, r)
+			members = append(members, r)
 		}
 	}
 
-	return entry, nil
+	return poolEntry{PoolID: name, Comment: pool.Comment, Members: &members}, nil
 }
 
-// getPool answers GET /pools/{poolid}.
+// getPool answers GET /pools/{poolid} with the one entry of GET /pools?poolid= (pve-manager API2/Pool.pm, read_pool).
 func (s *Server) getPool(c *call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	entry, err := s.showPool(c.identity, c.params.Get("poolid"))
-	if err != nil {
-		return nil, err
-	}
-
-	return struct {
-		Comment string     `json:"comment,omitempty"`
-		Members []resource `json:"members"`
-	}{entry.Comment, entry.Members}, nil
+	return s.showPool(c.identity, c.params.Get("poolid"))
 }
 
 // createPool answers POST /pools.

@@ -12,16 +12,17 @@ import (
 
 // storageStatus is a storage on a node (pve-storage Storage.pm, storage_info).
 type storageStatus struct {
-	Storage string  `json:"storage,omitempty"`
-	Type    string  `json:"type"`
-	Content string  `json:"content"`
-	Shared  int     `json:"shared"`
-	Active  int     `json:"active"`
-	Enabled int     `json:"enabled"`
-	Total   uint64  `json:"total"`
-	Used    uint64  `json:"used"`
-	Avail   uint64  `json:"avail"`
-	Share   float64 `json:"used_fraction,omitempty"`
+	Storage string `json:"storage,omitempty"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	Shared  int    `json:"shared"`
+	Active  int    `json:"active"`
+	Enabled int    `json:"enabled"`
+	Total   uint64 `json:"total"`
+	Used    uint64 `json:"used"`
+	Avail   uint64 `json:"avail"`
+	// Share is there in a list only, and then of each storage that has a size, 0 too (pve-storage API2/Storage/Status.pm).
+	Share *float64 `json:"used_fraction,omitempty"`
 }
 
 func (s *Server) storageStatus(st *storage.Storage, node string) (storageStatus, error) {
@@ -76,7 +77,7 @@ func (s *Server) listNodeStorages(c *call) (any, error) {
 
 		status.Storage = id
 		if status.Total > 0 {
-			status.Share = float64(status.Used) / float64(status.Total)
+			status.Share = new(float64(status.Used) / float64(status.Total))
 		}
 
 		list = append(list, status)

@@ -101,8 +101,14 @@ func (s *Server) createToken(c *call) (any, error) {
 	return created, nil
 }
 
-// updateToken answers PUT /access/users/{userid}/token/{tokenid}.
+// updateToken answers PUT /access/users/{userid}/token/{tokenid}. On 9 an empty comment clears it, as does delete; 8 keeps
+// the comment that there is (pve-access-control API2/User.pm, update_token_info). The token is looked for before the
+// access control list is locked, so that a missing one is told as it is.
 func (s *Server) updateToken(c *call) (any, error) {
+	if err := s.checkToken(c); err != nil {
+		return nil, err
+	}
+
 	var shown tokenEntry
 
 	_, err := s.edit("updating token info failed", func(db *access.Database) error {
@@ -114,8 +120,16 @@ func (s *Server) updateToken(c *call) (any, error) {
 		token.Separated = c.params.Bool("privsep", token.Separated)
 		token.Expire = int64(c.params.Int("expire", int(token.Expire)))
 
-		if comment := c.params.Get("comment"); comment != "" {
+		if comment := c.params.Get("comment"); comment != "" || c.params.Has("comment") && s.config.Release != schema.Release84 {
 			token.Comment = comment
+		}
+
+		for _, key := range c.params.List("delete") {
+			if key != "comment" {
+				return schema.BadParam("delete", "unknown option '%s'", key)
+			}
+
+			token.Comment = ""
 		}
 
 		shown = showToken(token)
@@ -129,8 +143,22 @@ func (s *Server) updateToken(c *call) (any, error) {
 	return shown, nil
 }
 
+// checkToken reports the token of a call as missing.
+func (s *Server) checkToken(c *call) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	_, err := s.state.Access.Token(c.params.Get("userid"), c.params.Get("tokenid"))
+
+	return err
+}
+
 // deleteToken answers DELETE /access/users/{userid}/token/{tokenid}.
 func (s *Server) deleteToken(c *call) (any, error) {
+	if err := s.checkToken(c); err != nil {
+		return nil, err
+	}
+
 	return s.edit("deleting token failed", func(db *access.Database) error {
 		user, name := c.params.Get("userid"), c.params.Get("tokenid")
 		if _, err := db.Token(user, name); err != nil {

@@ -26,7 +26,7 @@ func TestNormalForm(t *testing.T) {
 		"net1":      "e1000=BC:24:11:AA:BB:CC,bridge=vmbr0,tag=20",
 		"scsi0":     "thin:vm-101-disk-1,discard=on,iothread=1,size=32G",
 		"ide2":      "thin:vm-101-cloudinit,media=cdrom",
-		"efidisk0":  "thin:vm-101-disk-0,efitype=4m,pre-enrolled-keys=0,size=528K",
+		"efidisk0":  "thin:vm-101-disk-0,efitype=4m,pre-enrolled-keys=0,size=4M",
 		"tpmstate0": "thin:vm-101-disk-2,size=4M,version=v2.0",
 		"ide3":      "none,media=cdrom", "boot": "order=scsi0;ide2;net0",
 		"ipconfig0": "ip=10.0.0.2/24,gw=10.0.0.1", "cipassword": "**********",

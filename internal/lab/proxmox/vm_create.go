@@ -261,10 +261,8 @@ func (s *Server) build(w *worker, p *creation, vmid int) error {
 func (s *Server) complete(conf *vmconfig.Config, vmid int) error {
 	conf.Set("meta", fmt.Sprintf("creation-qemu=%s,ctime=%d", s.qemuVersion(), s.config.Now().Unix()))
 
-	if !conf.Has("boot") {
-		if boot := conf.DefaultBoot(); boot != "" {
-			conf.Set("boot", boot)
-		}
+	if conf.Get("boot") == "" {
+		conf.Set("boot", conf.DefaultBoot())
 	}
 
 	if !conf.Has("smbios1") {

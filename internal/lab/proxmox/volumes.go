@@ -2,8 +2,6 @@ package proxmox
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
@@ -97,8 +95,8 @@ func (s *Server) getVolume(c *call) (any, error) {
 
 	v, ok := st.Find(c.node, id)
 	if !ok {
-		if _, name, _ := strings.Cut(id, ":"); st.Type.FileBased() && !parsableName(name) {
-			return nil, fmt.Errorf("unable to parse directory volume name '%s'", name)
+		if err := st.CheckName(id); err != nil {
+			return nil, err
 		}
 
 		return nil, fmt.Errorf("volume_size_info on '%s' failed - no format", id)
@@ -114,13 +112,6 @@ func (s *Server) getVolume(c *call) (any, error) {
 	}
 
 	return volumeInfo{Path: st.FilePath(v), Size: v.Size, Used: v.Used, Format: format}, nil
-}
-
-func parsableName(name string) bool {
-	kind, _, found := strings.Cut(name, "/")
-	_, err := strconv.Atoi(kind)
-
-	return found && (err == nil || slices.Contains([]string{"iso", "vztmpl", "backup", "snippets", "import"}, kind))
 }
 
 // deleteVolume answers DELETE …/content/{volume}. A file that is not there is a warning in the task's log.
@@ -191,8 +182,8 @@ func (s *Server) checkDeleteVolume(c *call, id, storageID string) (owner string,
 		return "", err
 	}
 
-	if _, name, _ := strings.Cut(id, ":"); st.Type.FileBased() && !parsableName(name) {
-		return "", fmt.Errorf("unable to parse directory volume name '%s'", name)
+	if err := st.CheckName(id); err != nil {
+		return "", err
 	}
 
 	if v, ok := st.Find(c.node, id); ok && v.VMID != 0 {

@@ -87,11 +87,19 @@ func (d *Database) evaluateUser(rule schema.Rule, identity, user string) error {
 	}
 }
 
-// evaluateGroups demands the privileges on all groups, or on the ones that the request and its user are about.
+// evaluateGroups demands the privileges on all groups, or on the ones that the request and its user are about. A user that
+// does not exist is no refusal but an error (RPCEnvironment.pm, exec_api2_perm_check; AccessControl.pm,
+// check_user_exist).
 func (d *Database) evaluateGroups(rule schema.Rule, identity string, params schema.Params) error {
-	user, exists := d.Users[params.Get("userid")]
-	if rule.GroupsParam != "create" && !exists {
-		return fmt.Errorf("%w: no such user ('%s')", ErrPermission, params.Get("userid"))
+	var user *User
+
+	if rule.GroupsParam != "create" {
+		known, err := d.User(params.Get("userid"))
+		if err != nil {
+			return err
+		}
+
+		user = known
 	}
 
 	if d.Check(identity, "/access/groups", true, rule.Privileges...) == nil {

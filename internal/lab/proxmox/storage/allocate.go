@@ -46,6 +46,7 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 		name = s.nextName(p, r.VMID, r.Format)
 	}
 
+	r.Bytes = s.Type.aligned(r.Bytes)
 	v := &Volume{
 		ID: s.volumeID(r.VMID, name, r.Format), VMID: r.VMID, Content: Images, Format: r.Format,
 		Size: r.Bytes, Identity: r.Identity, Created: r.Created,
@@ -196,6 +197,7 @@ func (s *Storage) Resize(node, id string, bytes uint64) error {
 		return fmt.Errorf("volume '%s' does not exist", id)
 	}
 
+	bytes = s.Type.aligned(bytes)
 	if !s.hasRoom(p, bytes-v.Size) {
 		return fmt.Errorf("zfs error: cannot set property for '%s/%s': size is greater than available space",
 			s.ID, strings.TrimPrefix(v.ID, s.ID+":"))

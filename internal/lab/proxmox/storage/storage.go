@@ -37,6 +37,21 @@ func (t Type) FileBased() bool { return t == Dir || t == NFS }
 // sparse (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
 func (t Type) thin() bool { return t != ZFSPool }
 
+// aligned is the size that a volume really gets: a zvol whole MiB (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol and
+// volume_resize), a logical volume whole extents of LVM's default size.
+func (t Type) aligned(bytes uint64) uint64 {
+	unit := uint64(1)
+
+	switch t {
+	case ZFSPool:
+		unit = 1 << 20
+	case LVMThin:
+		unit = 4 << 20
+	}
+
+	return (bytes + unit - 1) / unit * unit
+}
+
 // Definition is a storage as storage.cfg declares it.
 type Definition struct {
 	ID      string   `json:"id"`

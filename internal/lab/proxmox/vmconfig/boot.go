@@ -32,10 +32,14 @@ func (c *Config) DefaultBoot() string {
 	return PrintBoot(devices)
 }
 
-// PrintBoot writes a boot order; it is "" when there is nothing to boot from.
+// noBoot is the order of a VM that has nothing to boot from. Proxmox VE writes "boot: " then, and reads the space as its
+// value (qemu-server QemuServer.pm, print_bootorder and parse_vm_config).
+const noBoot = " "
+
+// PrintBoot writes a boot order.
 func PrintBoot(devices []string) string {
 	if len(devices) == 0 {
-		return ""
+		return noBoot
 	}
 
 	return "order=" + strings.Join(devices, ";")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Config is a VM's settings by name. Pending holds changes that wait for the VM's next start.
@@ -38,8 +39,15 @@ func (c *Config) Has(key string) bool {
 	return ok
 }
 
-// Set makes a current setting.
-func (c *Config) Set(key, value string) { c.Values[key] = value }
+// Set makes a current setting. A description loses the white space at its end, as it does when Proxmox VE reads its file
+// again (qemu-server QemuServer.pm, finish_description).
+func (c *Config) Set(key, value string) {
+	if key == "description" {
+		value = strings.TrimRightFunc(value, unicode.IsSpace)
+	}
+
+	c.Values[key] = value
+}
 
 // Delete removes a current setting.
 func (c *Config) Delete(key string) { delete(c.Values, key) }

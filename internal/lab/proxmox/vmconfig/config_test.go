@@ -71,11 +71,11 @@ func TestBoot(t *testing.T) {
 		settings []string
 		boot     string
 	}{
-		"nothing":             {nil, ""},
+		"nothing":             {nil, " "},
 		"disk, CD-ROM, card":  {[]string{"scsi0: a:1", "ide2: none,media=cdrom", "net1: virtio"}, "order=scsi0;ide2;net1"},
 		"the buses' order":    {[]string{"virtio0: a:1", "scsi1: a:1", "sata0: a:1"}, "order=scsi1"},
 		"the slots' order":    {[]string{"scsi10: a:1", "scsi2: a:1"}, "order=scsi2"},
-		"no firmware volumes": {[]string{"efidisk0: a:1", "tpmstate0: a:1"}, ""},
+		"no firmware volumes": {[]string{"efidisk0: a:1", "tpmstate0: a:1"}, " "},
 	}
 
 	for name, test := range tests {

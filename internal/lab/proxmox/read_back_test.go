@@ -1,0 +1,157 @@
+package proxmox_test
+
+import (
+	"net/http"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// TestDescriptionIsReadBackWithoutItsLastLines holds that a description with white space at its end is another one when it
+// is read, as clients that compare the two find out.
+func TestDescriptionIsReadBackWithoutItsLastLines(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", url.Values{"vmid": {"101"}, "description": {"a \nb \n\n"}})
+	require.Equal(t, "a \nb", l.config("101")["description"])
+	l.ok(http.MethodPut, "/nodes/vmhost/qemu/101/config", url.Values{"description": {"c\n"}}, nil)
+	require.Equal(t, "c", l.config("101")["description"])
+}
+
+// TestNothingToBootFrom holds what a VM without devices says of its boot order.
+func TestNothingToBootFrom(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101"))
+	require.Equal(t, " ", l.config("101")["boot"])
+}
+
+// TestClusterOptionsAreObjects holds that settings which are written as property strings are read as objects.
+func TestClusterOptionsAreObjects(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil })
+	l.ok(http.MethodPut, "/cluster/options", url.Values{
+		"crs": {"ha=static,ha-rebalance-on-start=1"}, "migration": {"insecure,network=10.0.0.0/24"}, "keyboard": {"de"},
+		"registered-tags": {"a;b"}, "user-tag-access": {"user-allow=list,user-allow-list=c;d"}, "bwlimit": {"clone=1024"},
+	}, nil)
+
+	var options map[string]any
+
+	l.ok(http.MethodGet, "/cluster/options", nil, &options)
+	require.Equal(t, map[string]any{
+		"crs":             map[string]any{"ha": "static", "ha-rebalance-on-start": "1"},
+		"migration":       map[string]any{"type": "insecure", "network": "10.0.0.0/24"},
+		"registered-tags": []any{"a", "b"},
+		"user-tag-access": map[string]any{"user-allow": "list", "user-allow-list": []any{"c", "d"}},
+		"bwlimit":         "clone=1024", "keyboard": "de", "mac_prefix": "BC:24:11", "description": "",
+	}, options)
+}
+
+// TestPoolsNameThemselves holds that a pool is the same in both of its forms, and that an empty one says so.
+func TestPoolsNameThemselves(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+	l.ok(http.MethodPost, "/pools", values("poolid=k3s"), nil)
+	require.JSONEq(t, `{"poolid":"k3s","members":[]}`, string(l.do(http.MethodGet, "/pools/k3s", nil).Data))
+	require.JSONEq(t, `[{"poolid":"k3s","members":[]}]`, string(l.do(http.MethodGet, "/pools?poolid=k3s", nil).Data))
+
+	var pools []map[string]any
+
+	l.ok(http.MethodGet, "/pools", nil, &pools)
+	require.Contains(t, pools, map[string]any{"poolid": "k3s"})
+}
+
+// TestTokensComments holds what an empty comment does: nothing on 8, and on 9 it goes, as it does by its name.
+func TestTokensComments(t *testing.T) {
+	t.Parallel()
+
+	for release, after := range map[schema.Release]string{schema.Release84: "x", schema.Release91: ""} {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+
+			l := newLab(t, func(c *proxmox.Config) {
+				c.Release, c.Tokens[0].Role, c.Tokens[0].Privileges = release, "Administrator", nil
+			})
+			l.ok(http.MethodPost, "/access/users", values("userid=ci@pve"), nil)
+			l.ok(http.MethodPost, "/access/users/ci@pve/token/deploy", values("comment=x"), nil)
+
+			var token struct{ Comment string }
+
+			l.ok(http.MethodPut, "/access/users/ci@pve/token/deploy", url.Values{"comment": {""}}, &token)
+			require.Equal(t, after, token.Comment)
+		})
+	}
+}
+
+func TestTokensCommentIsDeletedByName(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, func(c *proxmox.Config) {
+		c.Release, c.Tokens[0].Role, c.Tokens[0].Privileges = schema.Release91, "Administrator", nil
+	})
+	l.ok(http.MethodPost, "/access/users", values("userid=ci@pve"), nil)
+	l.ok(http.MethodPost, "/access/users/ci@pve/token/deploy", values("comment=x"), nil)
+	require.Equal(t, map[string]string{"delete": "unknown option 'expire'"},
+		l.do(http.MethodPut, "/access/users/ci@pve/token/deploy", values("delete=expire")).Errors)
+
+	var token struct{ Comment string }
+
+	l.ok(http.MethodPut, "/access/users/ci@pve/token/deploy", values("delete=comment"), &token)
+	require.Empty(t, token.Comment)
+}
+
+// TestVolumesHaveTheSizeOfTheirStorage holds the firmware's 528 KiB in each kind of storage.
+func TestVolumesHaveTheSizeOfTheirStorage(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	for storage, drive := range map[string]string{
+		"tank": "tank:vm-101-disk-0,efitype=4m,size=1M", "thin": "thin:vm-101-disk-0,efitype=4m,size=4M",
+		"nas": "nas:101/vm-101-disk-0.raw,efitype=4m,size=528K",
+	} {
+		l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 efidisk0=file="+storage+":1,efitype=4m"))
+		require.Equal(t, drive, l.config("101")["efidisk0"])
+		l.must(http.MethodDelete, "/nodes/vmhost/qemu/101", nil)
+	}
+}
+
+// TestNamesOfVolumes holds the words for a name that no volume can have.
+func TestNamesOfVolumes(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	for path, text := range map[string]string{
+		"local/content/nothing":    "500 unable to parse directory volume name 'nothing'",
+		"local/content/iso%2Fa.ra": "500 unable to parse directory volume name 'iso/a.ra'",
+		"nas/content/101%2Fdisk":   "500 unable to parse volume filename 'disk'",
+		"tank/content/disk-0":      "500 unable to parse zfs volume name 'disk-0'",
+		"thin/content/disk-0":      "500 unable to parse lvm volume name 'disk-0'",
+	} {
+		for _, verb := range []string{http.MethodGet, http.MethodDelete} {
+			require.Equal(t, text, l.do(verb, "/nodes/vmhost/storage/"+path, nil).Status, "%s %s", verb, path)
+		}
+	}
+}
+
+// TestEmptyStoragesSaySo holds that a storage without anything in it has a used fraction of 0, which is not left out.
+func TestEmptyStoragesSaySo(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t, nil)
+
+	var list []map[string]any
+
+	l.ok(http.MethodGet, "/nodes/vmhost/storage?storage=tank", nil, &list)
+	require.Contains(t, list[0], "used_fraction")
+	require.Zero(t, list[0]["used_fraction"])
+}

@@ -1,0 +1,55 @@
+package storage
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// The names that a volume can have, without its storage (pve-storage Plugin.pm, parse_volname and parse_name_dir;
+// ZFSPoolPlugin.pm, LvmThinPlugin.pm, RBDPlugin.pm, parse_volname).
+var (
+	ownedFile = regexp.MustCompile(`^\d+/(?:(\S+)/\d+/)?(\S+)$`)
+	imageFile = regexp.MustCompile(`^[^/\s]+\.(?:raw|qcow2|vmdk|subvol)$`)
+	otherFile = regexp.MustCompile(`^(?:iso/[^/]+\.(?i:iso|img)|vztmpl/[^/]+\.tar\.(?:gz|xz|zst|bz2)|` +
+		`backup/[^/]+\.(?:tgz|(?:tar|vma)(?:\.(?:gz|lzo|zst|bz2))?)|snippets/[^/]+|import/[^/]+\.(?:ova|ovf|qcow2|raw|vmdk))$`)
+	dataset = regexp.MustCompile(`^(?:(?:base|basevol)-\d+-\S+/)?(?:base|basevol|vm|subvol)-\d+-\S+$`)
+	logical = regexp.MustCompile(`^(?:vm|base)-\d+-\S+$`)
+	rbdName = regexp.MustCompile(`^(?:base-\d+-\S+/)?(?:base|vm)-\d+-\S+$`)
+)
+
+// CheckName reports a name that no volume of the storage can have, in Proxmox VE's words.
+func (s *Storage) CheckName(volume string) error {
+	name := strings.TrimPrefix(volume, s.ID+":")
+
+	switch {
+	case s.Type.FileBased():
+		return checkFileName(name)
+	case s.Type == ZFSPool && !dataset.MatchString(name):
+		return fmt.Errorf("unable to parse zfs volume name '%s'", name)
+	case s.Type == LVMThin && !logical.MatchString(name):
+		return fmt.Errorf("unable to parse lvm volume name '%s'", name)
+	case s.Type == RBD && !rbdName.MatchString(name):
+		return fmt.Errorf("unable to parse rbd volume name '%s'", name)
+	default:
+		return nil
+	}
+}
+
+func checkFileName(name string) error {
+	if match := ownedFile.FindStringSubmatch(name); match != nil {
+		for _, file := range match[1:] {
+			if file != "" && !imageFile.MatchString(file) {
+				return fmt.Errorf("unable to parse volume filename '%s'", file)
+			}
+		}
+
+		return nil
+	}
+
+	if !otherFile.MatchString(name) {
+		return fmt.Errorf("unable to parse directory volume name '%s'", name)
+	}
+
+	return nil
+}
