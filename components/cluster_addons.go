@@ -67,7 +67,10 @@ func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 //   - clusterIdentifier: another endpoint or certificate is the same cluster, whose objects must not be replaced;
 //   - enableSecretMutable: a rotated key is a change in place, not another Secret;
 //   - upsertExistingObjects and enablePatchForce: a destroy that failed half way has forgotten objects that are still
-//     there, and the next run takes them over.
+//     there, and the next run takes them over;
+//   - skipUpdateUnreachable: while nobody answers, what is in the cluster stays in the state as it is. Without it the read
+//     of a refresh fails, and with it every preview, up and destroy: also the up that starts the machine of which that is
+//     the API (pulumi-kubernetes v4.30.0, provider.go, Read and Check).
 func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 	c.Kubernetes, err = kubernetes.NewProvider(ctx, c.name+"-kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig:            c.kubeconfig(),
@@ -75,6 +78,7 @@ func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 		EnableSecretMutable:   pulumi.Bool(true),
 		EnablePatchForce:      pulumi.Bool(true),
 		UpsertExistingObjects: pulumi.Bool(true),
+		SkipUpdateUnreachable: pulumi.Bool(true),
 	}, c.next()...)
 	return err
 }
@@ -84,7 +88,7 @@ func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 	return c.args.Cluster.Kubeconfig.ApplyT(func(text string) (string, error) {
 		if text == "" {
-			return "", fmt.Errorf("the kubeconfig of the cluster %s is empty: run up again with --refresh", c.args.Cluster.args.ClusterName)
+			return "", fmt.Errorf("the kubeconfig of the cluster %s is empty: run up again", c.args.Cluster.args.ClusterName)
 		}
 		return text, nil
 	}).(pulumi.StringOutput)

@@ -166,7 +166,7 @@ func TestTheProviderOfAddonsIsThatOfTheCluster(t *testing.T) {
 	require.True(t, provider["kubeconfig"].IsSecret())
 	require.Equal(t, "made-up kubeconfigRaw", provider["kubeconfig"].SecretValue().Element.StringValue())
 	require.Equal(t, "k3s-dev", provider["clusterIdentifier"].StringValue())
-	for _, name := range []resource.PropertyKey{"enableSecretMutable", "upsertExistingObjects", "enablePatchForce"} {
+	for _, name := range []resource.PropertyKey{"enableSecretMutable", "upsertExistingObjects", "enablePatchForce", "skipUpdateUnreachable"} {
 		require.True(t, provider[name].BoolValue(), name)
 	}
 }

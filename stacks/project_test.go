@@ -18,6 +18,7 @@ func TestProjectFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "go", project.Runtime.Name())
 	require.Equal(t, "file://./.state", project.Backend.URL)
+	require.Equal(t, "always", project.Options.Refresh)
 	require.Equal(t, []any{"*"}, project.Config["pulumi:disable-default-providers"].Value)
 
 	insecure, factory := project.Config[stacks.Key(stacks.KeyProxmoxInsecure)], project.Config[stacks.Key(stacks.KeyImageFactoryURL)]

@@ -53,5 +53,6 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindLab(command)
 	flags.bindYes(command)
 	flags.bindVerbose(command)
+	flags.bindRefresh(command)
 	return command
 }

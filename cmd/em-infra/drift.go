@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/drift"
@@ -15,16 +14,13 @@ import (
 )
 
 func newDriftCommand() *cobra.Command {
-	var (
-		flags  stackFlags
-		output string
-	)
+	flags, output := stackFlags{refresh: true}, ""
 	command := &cobra.Command{
 		Use:   "drift --stack STACK",
 		Short: "Compare what runs with the inventory, on the host and on the nodes; only reads",
 		Long: `Compare what runs with the inventory: the resources of Proxmox VE as they are now, and on each node the release of
 Talos, the schematic, and the machine configuration that is active. A change of the inventory that was not applied yet is
-a difference, too. Drift of the host is mended by up --refresh; a configuration that was changed by hand is applied anew
+a difference, too. Drift of the host is mended by up; a configuration that was changed by hand is applied anew
 when the inventory's changes.
 
 Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
@@ -69,7 +65,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	if _, err := s.host.Reach(ctx); err != nil {
 		report.Unread = append(report.Unread, err.Error())
 	} else {
-		_, seen, err := s.preview(ctx, optpreview.Refresh())
+		_, seen, err := s.preview(ctx)
 		if err != nil {
 			return report, err
 		}

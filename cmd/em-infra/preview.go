@@ -14,11 +14,11 @@ import (
 
 // previewFlags are the flags of preview.
 type previewFlags struct {
-	place         stackFlags
-	allowed       allowances
-	refresh, diff bool
-	output        string
-	importFile    string
+	place      stackFlags
+	allowed    allowances
+	diff       bool
+	output     string
+	importFile string
 }
 
 func newPreviewCommand() *cobra.Command {
@@ -30,10 +30,9 @@ func newPreviewCommand() *cobra.Command {
 nothing would change, 2 when something would, and 3 when up would refuse it: the replacement or deletion of a control
 plane, the loss of quorum, other machine secrets or another contract are only done when a flag names them.
 
-A preview compares the inventory with the state; --refresh asks the host too, so that it finds what was changed behind
-our back.`,
+A preview compares the inventory with what is there: the host is read first, so that what was changed by hand is found.
+--refresh=false compares with the state alone.`,
 		Example: `  em-infra preview --stack k3s-dev --lab
-  em-infra preview --stack k3s-dev --refresh   # a drift check
   em-infra preview --stack k3s-dev --allow-replace k3s-dev-control-1`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -45,7 +44,7 @@ our back.`,
 	flags.allowed.bind(command)
 	bindOutput(command, &flags.output)
 	command.Flags().StringVar(&flags.importFile, "import-file", "", "write what would be made into a file that 'pulumi import --file' takes, once its IDs are filled in")
-	command.Flags().BoolVar(&flags.refresh, "refresh", false, "ask the host for what is there before comparing")
+	flags.place.bindRefresh(command)
 	command.Flags().BoolVar(&flags.diff, "diff", false, "show the engine's own preview, too, with every property that differs")
 	return command
 }
@@ -87,9 +86,6 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 
 func (f *previewFlags) options() []optpreview.Option {
 	var options []optpreview.Option
-	if f.refresh {
-		options = append(options, optpreview.Refresh())
-	}
 	if f.importFile != "" {
 		options = append(options, optpreview.ImportFile(f.importFile))
 	}

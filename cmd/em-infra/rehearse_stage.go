@@ -41,7 +41,7 @@ func setStage(ctx context.Context, flags rehearseFlags, inv *inventory.Inventory
 		return nil, refused(err)
 	}
 	s := &stage{workspace: own, extended: extended.Nodes}
-	s.flags = stackFlags{stack: own.Stack, inventory: workspace.Nearby(own.Inventory), lab: true, yes: true}
+	s.flags = stackFlags{stack: own.Stack, inventory: workspace.Nearby(own.Inventory), lab: true, yes: true, refresh: true}
 	if s.lock, err = lockRehearsal(own.Dir + ".lock"); err != nil {
 		return nil, err
 	}

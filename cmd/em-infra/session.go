@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/blang/semver"
@@ -35,6 +36,7 @@ type session struct {
 	consent   string             // what is asked for before anything is changed; empty when that was answered
 	place     string             // the flags that lead a following command to where this one was
 	verbose   bool               // the engine speaks for itself
+	refresh   bool               // the engine reads what is there before it compares
 	program   stacks.Options     // of the program that the stack runs
 	failures  []progress.Failure // what the engine reported as wrong in its last run
 	started   time.Time
@@ -57,7 +59,7 @@ type want struct {
 
 // openSession gets everything ready, cheapest check first, and touches nothing that is real.
 func openSession(ctx context.Context, flags stackFlags, wanted want, streams streams) (*session, error) {
-	s := &session{place: flags.place(), verbose: flags.verbose, streams: streams, started: time.Now()}
+	s := &session{place: flags.place(), verbose: flags.verbose, refresh: flags.refresh, streams: streams, started: time.Now()}
 	var err error
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)
@@ -204,9 +206,15 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	if tool, err := os.Executable(); err == nil {
 		env["EM_INFRA"] = tool // the program's Commands call this very program
 	}
+	env[optionRefresh] = strconv.FormatBool(s.refresh)
 	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack, SecretsProvider: provider}
 	return nil
 }
+
+// optionRefresh is the environment variable that the CLI takes for the flag --refresh of preview, up and destroy (pulumi
+// pkg/v3 v3.254.0, cmd/pulumi/pulumi.go, declareFlagsAsEnvironmentVariables). It goes before the option of Pulumi.yaml, and
+// the Automation API has no other way to say no.
+const optionRefresh = "PULUMI_OPTION_REFRESH"
 
 var errNoCLI = errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
 

@@ -18,6 +18,7 @@ type stackFlags struct {
 	lab       bool
 	yes       bool
 	verbose   bool
+	refresh   bool
 }
 
 // bindPlace adds the flags that say where.
@@ -40,6 +41,11 @@ func (f *stackFlags) bindYes(command *cobra.Command) {
 // bindVerbose adds the choice of the engine's own words.
 func (f *stackFlags) bindVerbose(command *cobra.Command) {
 	command.Flags().BoolVar(&f.verbose, "verbose", false, "show what the engine itself prints")
+}
+
+// bindRefresh adds the choice to take the state as it is.
+func (f *stackFlags) bindRefresh(command *cobra.Command) {
+	command.Flags().BoolVar(&f.refresh, "refresh", true, "ask the host first for what is there; with --refresh=false the state is taken as it is")
 }
 
 // place is the flags that say where, as they were typed.

@@ -74,7 +74,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 		return err
 	}
 	fmt.Fprintf(s.out, "\nthe state is that of %s UTC, with %d resources\nnext: %s   # what differs on the host\n",
-		chosen.Taken.Format("2006-01-02 15:04:05"), len(restored.Deployment.Resources), typed("preview %s --refresh", s.place))
+		chosen.Taken.Format("2006-01-02 15:04:05"), len(restored.Deployment.Resources), typed("preview %s", s.place))
 	return nil
 }
 

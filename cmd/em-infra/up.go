@@ -17,7 +17,6 @@ type upFlags struct {
 	choices labChoices
 	allowed allowances
 	phases  phaseFlags
-	refresh bool
 }
 
 func newUpCommand() *cobra.Command {
@@ -30,12 +29,14 @@ what a killed run left behind is settled, and what is going to happen is shown; 
 are asked whether everything works.
 
 The phases are generate (machine secrets, schematics), provision (templates, machines), bootstrap (machine configurations,
-etcd, kubeconfig), addons and verify.`,
+etcd, kubeconfig), addons and verify.
+
+What was changed by hand on the host is overwritten. The host is read before anything is compared; --refresh=false leaves
+that out.`,
 		Example: `  em-infra up --stack k3s-dev --lab --yes        # rehearse on the emulated host
   em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
   em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
-  em-infra up --stack k3s-dev --only addons      # again what failed
-  em-infra up --stack k3s-dev --refresh          # mend what em-infra drift has found`,
+  em-infra up --stack k3s-dev --only addons      # again what failed`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
@@ -48,7 +49,7 @@ etcd, kubeconfig), addons and verify.`,
 	flags.choices.bind(command)
 	flags.allowed.bind(command)
 	flags.phases.bind(command)
-	command.Flags().BoolVar(&flags.refresh, "refresh", false, "ask the host first for what is there, and mend what was changed behind our back")
+	flags.place.bindRefresh(command)
 	return command
 }
 
@@ -63,7 +64,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 		return err
 	}
 	if span.work() {
-		if err := s.bringUp(ctx, span, f.refresh, permissions); err != nil {
+		if err := s.bringUp(ctx, span, permissions); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 }
 
 // bringUp lets the engine do its part of the span, between everything that makes that safe.
-func (s *session) bringUp(ctx context.Context, span span, refresh bool, permissions []risk.Permission) error {
+func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Permission) error {
 	if err := s.quiet(); err != nil {
 		return err
 	}
@@ -105,9 +106,6 @@ func (s *session) bringUp(ctx context.Context, span span, refresh bool, permissi
 		return err
 	}
 	weighing, doing := []optpreview.Option{optpreview.Target(targets)}, []optup.Option{optup.Target(targets), optup.SuppressOutputs()}
-	if refresh {
-		weighing, doing = append(weighing, optpreview.Refresh()), append(doing, optup.Refresh())
-	}
 	if before != nil || s.consent != "" { // a first run can neither delete nor replace
 		if err := s.weigh(ctx, permissions, weighing...); err != nil {
 			return err

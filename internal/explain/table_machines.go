@@ -30,7 +30,7 @@ var machines = []row{
 		name: "vm-gone", speaker: proxmox, failure: "F19", source: "pve-guest-common AbstractConfig.pm, load_config",
 		pattern: saying(`Configuration file 'nodes/(?P<host>[^/]+)/qemu-server/(?P<vmid>\d+)\.conf' does not exist`),
 		meaning: "VM {vmid} is not on {host} any more: somebody deleted or moved it",
-		do:      "`em-infra preview --refresh` shows what the state takes for gone; then " + upAgain,
+		do:      "`em-infra preview` shows what the state takes for gone; then " + upAgain,
 		safe:    "yes: a template is made anew; look at the preview before a control plane is",
 	},
 	{

@@ -194,7 +194,7 @@ var findings = []struct {
 		"node moved by hand (F23)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "cp1", Node: "pve2", Type: "qemu", Status: "running"}, nil)
 		},
-		[]preflight.Check{{Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 (cp1) stands on pve2, not on pve1: a run would move it", Remedy: "set host: pve2 for it in nodes.yaml and run up with --refresh, or leave it to the run"}},
+		[]preflight.Check{{Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 (cp1) stands on pve2, not on pve1: a run would move it", Remedy: "set host: pve2 for it in nodes.yaml and run up, or leave it to the run"}},
 	},
 	{
 		"node that its ISO keeps where it is (F23)", func(s *preflight.Snapshot) {

@@ -28,7 +28,7 @@ func checkMove(s *sheet, node inventory.Node, guest pve.Guest, found Snapshot) {
 			return
 		}
 	}
-	s.warn("vmid", back+" and run up with --refresh, or leave it to the run", "%s: a run would move it", stands)
+	s.warn("vmid", back+" and run up, or leave it to the run", "%s: a run would move it", stands)
 }
 
 // isISO says whether a drive has an ISO in it. Proxmox VE moves such a one with no machine; the cloud-init drive is made

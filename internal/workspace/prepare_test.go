@@ -61,6 +61,8 @@ name: em-infra
 description: A rehearsal on the emulated host
 runtime: go
 main: ../..
+options:
+  refresh: always
 config:
   pulumi:disable-default-providers:
     value: ["*"]

@@ -25,6 +25,8 @@ name: %s
 description: A rehearsal on the emulated host
 runtime: go
 main: ../..
+options:
+  refresh: always
 config:
   pulumi:disable-default-providers:
     value: ["*"]

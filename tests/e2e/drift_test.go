@@ -35,7 +35,7 @@ func TestE2EDriftAndStatus(t *testing.T) {
 	require.Regexp(t, `k3s-dev-worker-1-vm +memory\.dedicated +8192 +4096\n`, output)
 	require.Regexp(t, `k3s-dev-worker-1 +configuration machine\.sysctls\.vm\.max_map_count +- +262144\n`, output)
 
-	r.mustRun(0, "up", "--lab", "--yes", "--refresh")
+	r.mustRun(0, "up", "--lab", "--yes")
 	output = r.mustRun(2, "drift", "--lab")
 	require.NotContains(t, output, "memory.dedicated", "the host is mended")
 	require.Contains(t, output, "vm.max_map_count", "a configuration that was applied by hand is not known to the engine")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 
 	"github.com/em-infra/em-infra/stacks"
@@ -57,12 +58,12 @@ func open(ctx context.Context, name, project, inventory string) (auto.Stack, err
 
 // up shows first what it will do. The outputs are a struct; two of them are secrets and not for printing.
 func up(ctx context.Context, stack auto.Stack) error {
-	preview, err := stack.Preview(ctx)
+	preview, err := stack.Preview(ctx, optpreview.Refresh())
 	if err != nil {
 		return err
 	}
 	fmt.Println("to do:", preview.ChangeSummary)
-	result, err := stack.Up(ctx, optup.ErrorProgressStreams(os.Stderr))
+	result, err := stack.Up(ctx, optup.Refresh(), optup.ErrorProgressStreams(os.Stderr))
 	if err != nil {
 		return err
 	}
@@ -75,6 +76,6 @@ func up(ctx context.Context, stack auto.Stack) error {
 }
 
 func down(ctx context.Context, stack auto.Stack) error {
-	_, err := stack.Destroy(ctx, optdestroy.ErrorProgressStreams(os.Stderr))
+	_, err := stack.Destroy(ctx, optdestroy.Refresh(), optdestroy.ErrorProgressStreams(os.Stderr))
 	return err
 }
