@@ -16,6 +16,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
@@ -83,6 +84,7 @@ func newDescription(o Options) (Description, error) {
 		Proxmox:   netip.AddrPortFrom(loopback, ports[0]),
 		Factory:   netip.AddrPortFrom(loopback, ports[1]),
 		Token:     tokenID + "=" + strings.ToLower(rand.Text()),
+		Password:  strings.ToLower(rand.Text()),
 		TimeScale: pace.DefaultScale,
 		Release:   cmp.Or(o.Release, schema.Release84),
 		Seed:      cmp.Or(o.Seed, o.Stack),
@@ -114,6 +116,13 @@ func freePorts(count int, taken []uint16) ([]uint16, error) {
 		return nil, fmt.Errorf("no two ports from %d to %d are free: stop other labs with `em-infra lab stop`", firstPort, lastPort)
 	}
 	return ports, nil
+}
+
+func (d Description) accounts() []proxmox.Account {
+	if d.Password == "" {
+		return nil
+	}
+	return []proxmox.Account{{ID: access.Root, Password: d.Password}}
 }
 
 func (d Description) token() proxmox.Token {

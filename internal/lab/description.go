@@ -27,6 +27,9 @@ type Description struct {
 	Factory netip.AddrPort `json:"factory"`
 	// Token is the API token, USER@REALM!NAME=SECRET, of the emulated host. It opens nothing else.
 	Token string `json:"token"`
+	// Password opens a session of root@pam on the emulated host, for clients that take no token. Labs that were made before
+	// there were sessions have none.
+	Password string `json:"password,omitempty"`
 	// TimeScale multiplies the delays of a real host; 0 means none.
 	TimeScale float64 `json:"timeScale"`
 	// Release is the Proxmox VE release of the host. Its state is that release's, so it stays.

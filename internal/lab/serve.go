@@ -126,6 +126,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 		Release:   d.Release,
 		Faults:    proxmox.NewFaultSet(speed, e.faults),
 		Tokens:    []proxmox.Token{d.token()},
+		Accounts:  d.accounts(),
 		Pace:      speed,
 		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Inventory.Dir, network: d.Network}, log: o.Log},
 		Log:       hostLog,

@@ -211,7 +211,7 @@ func (s *Server) getPermissions(c *call) (any, error) {
 
 // accessIndex answers GET /access.
 func (s *Server) accessIndex(*call) (any, error) {
-	return folders("subdir", "users", "groups", "roles", "acl", "permissions"), nil
+	return folders("subdir", "users", "groups", "roles", "acl", "permissions", "ticket", "password"), nil
 }
 
 // getTicket answers GET /access/ticket, which exists for login forms.
@@ -220,9 +220,8 @@ func (s *Server) getTicket(*call) (any, error) { return nil, nil }
 func accessRows() []row {
 	return slices.Concat([]row{
 		{Verb: http.MethodGet, Path: "/access", serve: (*Server).accessIndex},
-		{Verb: http.MethodGet, Path: "/access/ticket", serve: (*Server).getTicket},
 		{Verb: http.MethodGet, Path: "/access/permissions", serve: (*Server).getPermissions},
 		{Verb: http.MethodGet, Path: "/access/acl", serve: (*Server).listACL},
 		{Verb: http.MethodPut, Path: "/access/acl", serve: (*Server).updateACL},
-	}, roleRows(), userRows(), groupRows(), tokenRows())
+	}, ticketRows(), roleRows(), userRows(), groupRows(), tokenRows())
 }

@@ -18,24 +18,32 @@ var (
 // tokenHeader finds the token in an Authorization header (pve-http-server Formatter.pm, extract_auth_value).
 var tokenHeader = regexp.MustCompile(`(?:^|\s)PVEAPIToken(?:=| )([^;]*)`)
 
-// authenticate returns who calls. The lab knows API tokens only: tickets need a password, which no rehearsal has.
+// authenticate returns who calls, by a token or by the ticket of a session.
 func (s *Server) authenticate(r *http.Request, path string) (string, error) {
-	if path == "/access/ticket" && r.Method == http.MethodGet {
+	if path == ticketEndpoint && (r.Method == http.MethodGet || r.Method == http.MethodPost) {
 		return "", nil
-	}
-
-	match := tokenHeader.FindStringSubmatch(r.Header.Get("Authorization"))
-	if match == nil || match[1] == "" {
-		return "", errNoTicket
-	}
-
-	value, err := url.PathUnescape(match[1])
-	if err != nil {
-		return "", errAuthentication
 	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
+	match := tokenHeader.FindStringSubmatch(r.Header.Get("Authorization"))
+	if match != nil && match[1] != "" {
+		return s.byToken(match[1])
+	}
+
+	if ticket := ticketOf(r); ticket != "" {
+		return s.byTicket(r, path, ticket)
+	}
+
+	return "", errNoTicket
+}
+
+func (s *Server) byToken(escaped string) (string, error) {
+	value, err := url.PathUnescape(escaped)
+	if err != nil {
+		return "", errAuthentication
+	}
 
 	identity, err := s.state.Access.Verify(value, s.config.Now())
 	if err != nil {

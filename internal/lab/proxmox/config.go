@@ -28,6 +28,8 @@ type Config struct {
 	Release schema.Release
 	// Tokens are the API tokens that exist from the start.
 	Tokens []Token
+	// Accounts have a password from the start.
+	Accounts []Account
 	// Pace scales the time that operations take. The zero value takes none.
 	Pace pace.Pace
 	// Machines receives the power of the VMs. The default ignores it.
@@ -110,6 +112,14 @@ type Token struct {
 	Privileges []string
 	// Path is where the role holds, and below; the default is "/".
 	Path string
+}
+
+// Account is a user who may open a session.
+type Account struct {
+	// ID is USER@REALM.
+	ID string
+	// Password opens the session.
+	Password string
 }
 
 func (c Config) withDefaults() Config {

@@ -78,10 +78,13 @@ var writes = []write{
 	{"DELETE", "/access/groups/{groupid}", "/access/groups/g1", ""},
 }
 
-// heldElsewhere are writes whose answers other tests hold: a file is no form, and there is no guest to ping.
+// heldElsewhere are writes whose answers other tests hold: a file is no form, there is no guest to ping, and no token opens
+// sessions.
 var heldElsewhere = []proxmox.Endpoint{
 	{Verb: "POST", Path: "/nodes/{node}/storage/{storage}/upload"},
 	{Verb: "POST", Path: "/nodes/{node}/qemu/{vmid}/agent/ping"},
+	{Verb: "POST", Path: "/access/ticket"},
+	{Verb: "PUT", Path: "/access/password"},
 }
 
 // TestAnswersToWritesAreAsDeclared changes something of everything, in both releases, and holds what comes back against the

@@ -6,6 +6,7 @@
 package proxmox
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -42,6 +43,8 @@ type Server struct {
 	workers workers
 	saver   saver
 	boots   sync.Once
+	// ticketKey signs the tickets of sessions.
+	ticketKey []byte
 	// down is set while the host reboots, served is the certificate that is shown; guarded by mu.
 	down   bool
 	served []byte
@@ -70,7 +73,7 @@ func NewServer(config Config) (*Server, error) {
 
 	s := &Server{
 		config: config, schema: described, router: newRouter(rows), journal: newJournal(config.Log),
-		tasks: task.NewList(config.Now), booted: config.Now(),
+		tasks: task.NewList(config.Now), booted: config.Now(), ticketKey: []byte(rand.Text()),
 	}
 	s.workers.start()
 

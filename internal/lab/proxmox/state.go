@@ -78,6 +78,12 @@ func newState(config Config) (*state, error) {
 		}
 	}
 
+	for _, account := range config.Accounts {
+		if err := st.Access.Open(account.ID, account.Password); err != nil {
+			return nil, err
+		}
+	}
+
 	return st, nil
 }
 

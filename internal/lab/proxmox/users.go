@@ -97,6 +97,12 @@ func (s *Server) createUser(c *call) (any, error) {
 			return err
 		}
 
+		if c.params.Has("password") {
+			if err := user.SetPassword(name, c.params.Get("password")); err != nil {
+				return err
+			}
+		}
+
 		db.Users[name] = user
 
 		return nil

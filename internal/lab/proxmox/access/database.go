@@ -30,6 +30,8 @@ type User struct {
 	Expire    int64             `json:"expire,omitempty"`
 	Groups    []string          `json:"groups,omitempty"`
 	Tokens    map[string]*Token `json:"tokens,omitempty"`
+	// Password is a hash of the user's password; without one nobody enters.
+	Password string `json:"password,omitempty"`
 }
 
 // Token is an API token of a user.
