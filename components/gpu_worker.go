@@ -58,10 +58,10 @@ func NewGpuWorker(ctx *pulumi.Context, name string, args *GpuWorkerArgs, opts ..
 func (c *TalosCluster) newNode(ctx *pulumi.Context, name string, args TalosNodeArgs, options pulumi.ResourceOption) (*TalosNode, error) {
 	if len(args.Machine.GPUs) == 0 {
 		worker := pulumi.CreateURN(pulumi.String(name), pulumi.String(typeGPUWorker), c.URN().ToStringOutput(), pulumi.String(ctx.Project()), pulumi.String(ctx.Stack()))
-		return NewTalosNode(ctx, name, &args, options, pulumi.Aliases([]pulumi.Alias{{ParentURN: worker}}))
+		return NewTalosNode(ctx, name, &args, options, pulumi.Aliases(append(formerly(args.formerName), pulumi.Alias{ParentURN: worker})))
 	}
 	args.formerParent = c
-	worker, err := NewGpuWorker(ctx, name, &GpuWorkerArgs{Node: args}, options)
+	worker, err := NewGpuWorker(ctx, name, &GpuWorkerArgs{Node: args}, options, pulumi.Aliases(formerly(args.formerName)))
 	if err != nil {
 		return nil, err
 	}

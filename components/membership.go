@@ -24,15 +24,22 @@ const (
 // is deleted before the machine, and drains, resets and forgets the node (F25).
 func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosClusterArgs, index int, after ...pulumi.Resource) (*local.Command, error) {
 	m, node := a.Machines[index], c.Nodes[index]
-	return local.NewCommand(ctx, nodeName(name, m.Name)+"-membership", &local.CommandArgs{
+	var former []pulumi.Alias
+	if was := a.formerName(name, m); was != "" {
+		former = formerly(membershipName(was))
+	}
+	return local.NewCommand(ctx, membershipName(NodeName(name, m.Name)), &local.CommandArgs{
 		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", Tool, m.endpoint(), readyTimeout)),
 		Update: pulumi.String("true"), // renewed credentials are kept for the removal, and are no reason to wait again
 		Delete: pulumi.String(m.removal()),
 		// An environment does not show in the list of processes. Its endpoints are those of control planes, which the removal
 		// of a worker needs.
 		Environment: pulumi.StringMap{"EM_INFRA_TALOSCONFIG": c.talosconfigFor(ctx, a, a.controlPlaneEndpoints(), []string{m.endpoint()})},
-	}, m.childOf(c), memberOf(c, node.VM), pulumi.DependsOn(append(after, node.Configuration)))
+	}, m.childOf(c), memberOf(c, node.VM), pulumi.DependsOn(append(after, node.Configuration)), pulumi.Aliases(former))
 }
+
+// membershipName is the logical name of a node's membership.
+func membershipName(node string) string { return node + "-membership" }
 
 // removal is the command that takes a machine out of its cluster.
 func (m Machine) removal() string {

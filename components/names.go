@@ -11,9 +11,9 @@ const (
 	typeClusterAddons = "em-infra:index:ClusterAddons"
 )
 
-// nodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for
+// NodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for
 // those who already put the cluster's name into the names of its nodes.
-func nodeName(cluster, node string) string {
+func NodeName(cluster, node string) string {
 	if strings.HasPrefix(node, cluster+"-") {
 		return node
 	}

@@ -36,7 +36,11 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
 	}
 	c := &TalosCluster{args: a}
-	if err := ctx.RegisterComponentResourceV2(typeTalosCluster, name, a.summary(), c, opts...); err != nil {
+	kept, err := a.keepsItsBirth(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.RegisterComponentResourceV2(typeTalosCluster, name, a.summary(), c, append(opts, kept)...); err != nil {
 		return nil, err
 	}
 	if err := c.build(ctx, name, a); err != nil {
@@ -110,11 +114,11 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	if err != nil {
 		return err
 	}
-	hooks, err := c.rollout.hooks(nodeName(name, m.Name), m)
+	hooks, err := c.rollout.hooks(NodeName(name, m.Name), m)
 	if err != nil {
 		return err
 	}
-	node, err := c.newNode(ctx, nodeName(name, m.Name), TalosNodeArgs{
+	node, err := c.newNode(ctx, NodeName(name, m.Name), TalosNodeArgs{
 		Machine:              m,
 		Network:              a.Network,
 		Pool:                 a.Pool,
@@ -123,6 +127,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		MachineConfiguration: configuration,
 		Hooks:                hooks,
 		Until:                a.Until,
+		formerName:           a.formerName(name, m),
 	}, m.childOf(c))
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/birth"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
@@ -27,22 +28,22 @@ const (
 type TalosClusterArgs struct {
 	// ClusterName is the name in kubeconfig and talosconfig. Required. A change makes another cluster.
 	ClusterName string
-	// Endpoint of the Kubernetes API, e.g. https://192.168.20.10:6443. Required. A change reconfigures every node.
+	// Endpoint of the Kubernetes API, e.g. https://192.168.20.10:6443. Required. A change reconfigures every node, without a
+	// reboot; the kubeconfig follows.
 	Endpoint *url.URL
 	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint leads elsewhere. A change
 	// reconfigures every node, without a reboot.
 	VIP netip.Addr
-	// Contract is the Talos version whose machine-config format the cluster is born with, e.g. v1.12. Required. Never
-	// change it once the cluster exists (F1).
+	// Contract is the Talos version whose machine-config format the cluster is born with, e.g. v1.12. Required. A change is
+	// refused (F1).
 	Contract string
 	// KubernetesVersion, e.g. v1.35.4. Required. A change reconfigures one node after the other, without a reboot.
 	KubernetesVersion string
-	// PodSubnets are the pods' networks. Required. Never change them once the cluster exists.
+	// PodSubnets are the pods' networks. Required. A change is refused.
 	PodSubnets []netip.Prefix
-	// ServiceSubnets are the services' networks. Required. Never change them once the cluster exists.
+	// ServiceSubnets are the services' networks. Required. A change is refused.
 	ServiceSubnets []netip.Prefix
-	// CNI is who gives pods their network. Default: CNIFlannel. It is taken at bootstrap; after a change, the plugin that was
-	// there has to be removed by hand.
+	// CNI is who gives pods their network. Default: CNIFlannel. It is taken at bootstrap, and a change is refused.
 	CNI CNI
 	// KubeProxyReplacement says that the CNI does what kube-proxy does, so that none is installed. Default: false. It is
 	// taken at bootstrap; after a change, kube-proxy has to be removed or installed by hand.
@@ -73,6 +74,10 @@ type TalosClusterArgs struct {
 	// Templates that the machines are cloned from: one for each host, or one that the hosts share; a host's own comes first.
 	// Required. A change does nothing to a node that is there (F3).
 	Templates []*TalosTemplate
+	// FormerNames maps the name of a machine to the one that it had before: it is replaced under its new name, and everything
+	// of it follows. Default: nil, nobody has looked at the state for such machines; one that has the VMID or an address of a
+	// machine of another name is then refused. A change of it alone touches nothing.
+	FormerNames map[string]string
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
@@ -127,13 +132,30 @@ func requireControlPlanes(machines []Machine) error {
 }
 
 func (args TalosClusterArgs) summary() pulumi.Map {
-	return pulumi.Map{
-		"clusterName":       pulumi.String(args.ClusterName),
-		"contract":          pulumi.String(args.Contract), // so that a preview shows that it would change
-		"endpoint":          pulumi.String(args.Endpoint.String()),
-		"kubernetesVersion": pulumi.String(args.KubernetesVersion),
-		"machines":          pulumi.Int(len(args.Machines)),
+	summary := pulumi.ToMap(args.birth().Values())
+	summary["clusterName"] = pulumi.String(args.ClusterName)
+	summary["endpoint"] = pulumi.String(args.Endpoint.String())
+	summary["kubernetesVersion"] = pulumi.String(args.KubernetesVersion)
+	return summary
+}
+
+// birth are the facts that the cluster is born with.
+func (args TalosClusterArgs) birth() birth.Facts {
+	facts := birth.Facts{
+		Contract: args.Contract, PodSubnets: prefixes(args.PodSubnets), ServiceSubnets: prefixes(args.ServiceSubnets), CNI: string(args.CNI),
 	}
+	for _, m := range args.Machines {
+		facts.Machines = append(facts.Machines, m.birth())
+	}
+	return facts
+}
+
+func prefixes(list []netip.Prefix) []string {
+	texts := make([]string, len(list))
+	for i, prefix := range list {
+		texts[i] = prefix.String()
+	}
+	return texts
 }
 
 // firstControlPlane is the index of the machine that etcd is bootstrapped on; -1 when there is none.

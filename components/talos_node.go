@@ -56,6 +56,8 @@ type TalosNodeArgs struct {
 	mappings []pulumi.Resource
 	// formerParent is whose child the node was before it had GPUs.
 	formerParent pulumi.Resource
+	// formerName is the node's logical name before; empty when it is what it was.
+	formerName string
 }
 
 // NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.
@@ -77,7 +79,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
 	before := slices.Concat([]pulumi.Resource{a.Template.VM}, a.mappings, a.Pool.makers())
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn(before), clonedMachine(1+len(a.Machine.DataDisks)), pulumi.ResourceHooks(a.Hooks))
+		pulumi.Parent(n), pulumi.DependsOn(before), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
 	}
@@ -135,8 +137,10 @@ func (args TalosNodeArgs) patches() (pulumi.StringArrayInput, error) {
 
 func (args TalosNodeArgs) summary() pulumi.Map {
 	return pulumi.Map{
-		"host": pulumi.String(args.Machine.Host),
-		"vmid": pulumi.Int(args.Machine.VMID),
-		"role": pulumi.String(args.Machine.Role),
+		"name":      pulumi.String(args.Machine.Name),
+		"host":      pulumi.String(args.Machine.Host),
+		"vmid":      pulumi.Int(args.Machine.VMID),
+		"role":      pulumi.String(args.Machine.Role),
+		"addresses": pulumi.ToStringArray(args.Machine.birth().Addresses),
 	}
 }

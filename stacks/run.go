@@ -27,6 +27,9 @@ type Options struct {
 	Interrupted <-chan struct{}
 	// Secrets reads secrets.sops.yaml. Default: nil, em-infra does in a process of its own.
 	Secrets SecretsReader
+	// FormerNames are those of nodes that the state knows by another name, as [FormerNames] finds them. Default: nil, nobody
+	// has looked; a node that has what a node of another name has in the state is then refused.
+	FormerNames map[string]string
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
 	// phase exists it must be 0: what is not registered is deleted.
 	Until components.Phase
@@ -68,7 +71,7 @@ func program(ctx *pulumi.Context, options Options) error {
 	}
 	args := clusterArgs(inv)
 	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
-	args.Interrupted = options.Interrupted
+	args.Interrupted, args.FormerNames = options.Interrupted, options.FormerNames
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

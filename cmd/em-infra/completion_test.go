@@ -14,7 +14,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"state restore --stack", "k3s-dev"},
 		{"up --until", "generate provision bootstrap addons verify"},
 		{"up --only", "generate provision bootstrap addons verify"},
-		{"preview --allow-change", "secrets contract"},
+		{"preview --allow-change", "secrets"},
 		{"drift --output", "text json"},
 	} {
 		result := em(t.Context(), append(append([]string{"__complete"}, strings.Fields(test.line)...), "")...)

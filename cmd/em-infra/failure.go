@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
+	"github.com/em-infra/em-infra/internal/birth"
 	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/progress"
 )
@@ -49,12 +50,21 @@ func (s *session) reported(err error) []progress.Failure {
 	return told
 }
 
-// refusalOf is the text of a program that refuses its inventory before it registers anything.
+// refusalOf is the text of a program that refuses its inventory before it registers anything, or of the hook by which a
+// cluster refuses another birth (pulumi pkg/v3 v3.254.0, deployment.go, RunHooks).
 func refusalOf(told []progress.Failure) (text string, found bool) {
-	if len(told) != 1 || told[0].Name != "" {
-		return "", false
+	for _, failure := range told {
+		if !strings.HasSuffix(failure.Text, birth.NothingTouched) {
+			continue
+		}
+		if _, text, hooked := strings.Cut(failure.Text, `-born" failed: `); hooked {
+			return text, true
+		}
+		if len(told) == 1 && failure.Name == "" {
+			return failure.Text, true
+		}
 	}
-	return told[0].Text, strings.HasSuffix(told[0].Text, "; nothing was touched")
+	return "", false
 }
 
 // echo is what the engine says about the whole of a run after what it said about a part (pulumi pkg/v3 v3.254.0,

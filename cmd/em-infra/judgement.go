@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -23,8 +22,8 @@ type allowances struct {
 func (a *allowances) bind(command *cobra.Command) {
 	command.Flags().StringSliceVar(&a.replace, risk.FlagReplace, nil, "a control plane that may be replaced")
 	command.Flags().StringSliceVar(&a.remove, risk.FlagDelete, nil, "a control plane that may be deleted")
-	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets or contract")
-	completeFlag(command, risk.FlagChange, oneOf(risk.SubjectSecrets, risk.SubjectContract))
+	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets")
+	completeFlag(command, risk.FlagChange, oneOf(risk.SubjectSecrets))
 	command.Flags().BoolVar(&a.quorumLoss, risk.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
 }
 
@@ -37,8 +36,8 @@ func (a *allowances) permissions() ([]risk.Permission, error) {
 		given = append(given, risk.Permission{Flag: risk.FlagDelete, Subject: node})
 	}
 	for _, subject := range a.change {
-		if !slices.Contains([]string{risk.SubjectSecrets, risk.SubjectContract}, subject) {
-			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: choose %s or %s", risk.FlagChange, subject, risk.SubjectSecrets, risk.SubjectContract)
+		if subject != risk.SubjectSecrets {
+			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: say %s", risk.FlagChange, subject, risk.SubjectSecrets)
 		}
 		given = append(given, risk.Permission{Flag: risk.FlagChange, Subject: subject})
 	}

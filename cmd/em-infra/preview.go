@@ -28,7 +28,8 @@ func newPreviewCommand() *cobra.Command {
 		Short: "Show what up would do, and what that means; exit code 2 when it would do something",
 		Long: `Show what up would do and what that means for nodes, etcd's quorum and data, and do nothing. The exit code is 0 when
 nothing would change, 2 when something would, and 3 when up would refuse it: the replacement or deletion of a control
-plane, the loss of quorum, other machine secrets or another contract are only done when a flag names them.
+plane, the loss of quorum or other machine secrets are only done when a flag names them, and what a cluster is born with
+never changes.
 
 A preview compares the inventory with what is there: the host is read first, so that what was changed by hand is found.
 --refresh=false compares with the state alone.`,
@@ -64,6 +65,9 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	f.place.verbose = f.diff
 	s, err := openSession(ctx, f.place, want{newStack: true}, streams)
 	if err != nil {
+		return err
+	}
+	if err := s.findFormerNames(ctx); err != nil {
 		return err
 	}
 	judged, err := s.judge(ctx, f.options()...)

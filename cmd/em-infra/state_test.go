@@ -48,7 +48,7 @@ func TestStateCommandsRefuseEarly(t *testing.T) {
 			[]string{"state", "backup", "--stack", "k3s-dev", "--lab"},
 			"stack k3s-dev was never rehearsed (stat " + root + "/.lab/k3s-dev: no such file or directory): `em-infra up --lab` does that",
 		},
-		{[]string{"preview", "--stack", "k3s-dev", "--allow-change", "everything"}, `--allow-change: "everything" is nothing that can be allowed: choose secrets or contract`},
+		{[]string{"preview", "--stack", "k3s-dev", "--allow-change", "everything"}, `--allow-change: "everything" is nothing that can be allowed: say secrets`},
 	} {
 		before := files(t, root)
 		require.Equal(t, refusal(test.sentence), em(t.Context(), test.args...), "%v", test.args)
@@ -82,7 +82,7 @@ func TestADamagedBackupIsNotPutBack(t *testing.T) {
 
 func TestAllowancesNameTheirSubject(t *testing.T) {
 	t.Parallel()
-	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets", "contract"}, quorumLoss: true}
+	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets"}, quorumLoss: true}
 	given, err := allowed.permissions()
 	require.NoError(t, err)
 	var typed []string
@@ -90,7 +90,7 @@ func TestAllowancesNameTheirSubject(t *testing.T) {
 		typed = append(typed, permission.String())
 	}
 	require.Equal(t, []string{
-		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-change contract", "--allow-quorum-loss",
+		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-quorum-loss",
 	}, typed)
-	require.Equal(t, risk.FlagQuorumLoss, given[5].Flag)
+	require.Equal(t, risk.FlagQuorumLoss, given[4].Flag)
 }

@@ -101,6 +101,9 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 	if err := s.recover(ctx, true); err != nil {
 		return err
 	}
+	if err := s.findFormerNames(ctx); err != nil {
+		return err
+	}
 	targets, err := s.narrow(ctx, span)
 	if err != nil {
 		return err

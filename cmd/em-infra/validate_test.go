@@ -14,6 +14,7 @@ const (
 	soundCluster = `apiVersion: em-infra/v1alpha1
 kind: Cluster
 name: lab
+talos: {contract: v1.12}
 kubernetes: {endpoint: {vip: 192.168.20.10}}
 network: {cidr: 192.168.20.0/24, gateway: 192.168.20.1}
 proxmox: {host: vmhost, diskStorage: tank, template: {vmid: 9000}}

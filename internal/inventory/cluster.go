@@ -30,10 +30,10 @@ type Talos struct {
 	// Version that the nodes run, e.g. v1.12.4. Default: v1.12.4. A change moves the template; running nodes are
 	// upgraded in place, never replaced.
 	Version Version `yaml:"version" default:"v1.12.4"`
-	// Contract is the version whose machine-config format and defaults the cluster was born with, e.g. v1.12.
-	// Default: major.minor of version. A change is refused once the cluster exists: it would change the keys that
-	// its data is encrypted with.
-	Contract Contract `yaml:"contract"`
+	// Contract is the version whose machine-config format and defaults the cluster was born with, e.g. v1.12. Required.
+	// For a new cluster it is major.minor of version; keep it when version changes. A change is refused once the cluster
+	// exists: it would change the keys that its data is encrypted with.
+	Contract Contract `yaml:"contract" required:"true" remedy:"add contract: v1.12 below talos, for a new cluster the major.minor of talos.version, for one that stands that of its birth"`
 	// Schematic is what the Image Factory builds into the image.
 	Schematic Schematic `yaml:"schematic"`
 	// Patches are strategic merge patches of the Talos configuration for all nodes, applied after what em-infra makes.
@@ -55,11 +55,14 @@ type Kubernetes struct {
 	Version Version `yaml:"version" default:"v1.35.4"`
 	// Endpoint is where clients and nodes reach the API server.
 	Endpoint Endpoint `yaml:"endpoint"`
-	// PodSubnets are the pods' networks, one for each IP family. Default: 10.244.0.0/16.
+	// PodSubnets are the pods' networks, one for each IP family. Default: 10.244.0.0/16. A change is refused once the
+	// cluster exists.
 	PodSubnets []netip.Prefix `yaml:"podSubnets" default:"[10.244.0.0/16]" min:"1" max:"2"`
-	// ServiceSubnets are the services' networks, one for each IP family. Default: 10.96.0.0/12.
+	// ServiceSubnets are the services' networks, one for each IP family. Default: 10.96.0.0/12. A change is refused once the
+	// cluster exists.
 	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets" default:"[10.96.0.0/12]" min:"1" max:"2"`
 	// CNI is the network plugin; flannel is installed by Talos, cilium as an addon, none by you. Default: flannel.
+	// A change is refused once the cluster exists.
 	CNI CNI `yaml:"cni" default:"flannel"`
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool `yaml:"allowSchedulingOnControlPlanes"`

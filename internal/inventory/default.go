@@ -15,9 +15,6 @@ func (i *Inventory) complete() {
 }
 
 func (c *Cluster) complete() {
-	if c.Talos.Contract.IsZero() && !c.Talos.Version.IsZero() {
-		c.Talos.Contract = c.Talos.Version.Contract()
-	}
 	if len(c.Network.Nameservers) == 0 && c.Network.Gateway.IsValid() && !c.Network.Gateway.IsLinkLocalUnicast() {
 		c.Network.Nameservers = []netip.Addr{c.Network.Gateway}
 	}

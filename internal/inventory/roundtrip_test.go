@@ -72,8 +72,8 @@ func randomInventory(random *rand.Rand) (cluster, nodes string) {
 	}
 	cluster = "apiVersion: em-infra/v1alpha1\nkind: Cluster\nname: random\n" +
 		maybe("protect: true", "defaults: {worker: {cores: 6}, gpu-worker: {diskGiB: 99}}") +
-		"talos:\n  version: v1.12.4\n" +
-		maybe("  contract: v1.10", "  schematic: {kernelArgs: [quiet]}", "  patches: [{machine: {sysctls: {a: \"1\"}}}, \"machine: {}\"]") +
+		"talos:\n  version: v1.12.4\n  contract: v1.10\n" +
+		maybe("  schematic: {kernelArgs: [quiet]}", "  patches: [{machine: {sysctls: {a: \"1\"}}}, \"machine: {}\"]") +
 		"kubernetes:\n  endpoint: {vip: 10.9.0.250}\n" +
 		maybe("  version: v1.31.2", "  cni: none", "  allowSchedulingOnControlPlanes: true", "  podSubnets: [10.64.0.0/14]") +
 		"network:\n  cidr: 10.9.0.0/24\n  gateway: 10.9.0.1\n" +

@@ -15,6 +15,7 @@ import (
 const largeCluster = `apiVersion: em-infra/v1alpha1
 kind: Cluster
 name: large-20
+talos: {contract: v1.12}
 kubernetes:
   endpoint: {vip: 10.128.0.10}
   podSubnets: [10.0.0.0/9]

@@ -19,7 +19,7 @@ import (
 const clusterYAML = `apiVersion: em-infra/v1alpha1
 kind: Cluster
 name: home
-talos: {version: v1.12.4, schematic: {extensions: [siderolabs/qemu-guest-agent]}}
+talos: {version: v1.12.4, contract: v1.12, schematic: {extensions: [siderolabs/qemu-guest-agent]}}
 kubernetes: {endpoint: {vip: 192.168.20.10}}
 network: {cidr: 192.168.20.0/24, gateway: 192.168.20.1, vlan: 20}
 proxmox: {host: pve1, isoStorage: local, diskStorage: tank, template: {vmid: 9000, perHost: {pve2: 9001}}}

@@ -14,6 +14,7 @@ import (
 const clusterYAML = `apiVersion: em-infra/v1alpha1
 kind: Cluster
 name: k3s-dev
+talos: {contract: v1.12}
 kubernetes: {endpoint: {vip: 192.168.20.10}}
 network: {cidr: 192.168.20.0/24, gateway: 192.168.20.1, bridge: vmbr0}
 proxmox: {host: vmhost, isoStorage: local, diskStorage: tank, template: {vmid: 9000}}

@@ -95,6 +95,31 @@ func rows() []row {
 			"refused: say --allow-replace cp-1 to go on, or set vmid back to 101 for cp-1",
 		},
 		{
+			"a node's machine is replaced", "worker at another address",
+			append(another(node("w-1", "worker", 111, apitype.OpReplace, nil), "addresses", []any{"192.168.20.29"}), member("w-1", apitype.OpReplace)),
+			" REPLACE  w-1  address 192.168.20.21 → 192.168.20.29; the VM is deleted and made anew\n          its pods move\n", "",
+		},
+		{
+			"a node's machine is replaced", "worker under another name", node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"name": "w-2"}),
+			" REPLACE  w-2  name w-1 → w-2; the VM is deleted and made anew\n          its pods move\n", "",
+		},
+		{
+			"a node's machine is replaced", "worker that becomes a control plane", another(node("w-1", "worker", 111, apitype.OpReplace, nil), "role", "control-plane"),
+			" REPLACE  w-1  role worker → control-plane; the VM is deleted and made anew\n          its pods move\n", "",
+		},
+		{
+			"a node's machine is replaced", "control plane that becomes a worker",
+			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, nil), "role", "worker"), member("cp-1", apitype.OpReplace)),
+			" CANNOT   cp-1  role control-plane → worker\n          a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost\n",
+			"refused: set role back to control-plane for cp-1",
+		},
+		{
+			"a node's machine is replaced", "control plane with another VMID and address",
+			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 109.0}, "vmId"), "addresses", []any{"192.168.20.19"}), member("cp-1", apitype.OpReplace)),
+			" CANNOT   cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19\n          a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost\n",
+			"refused: set vmid back to 101 for cp-1, or set address back to 192.168.20.11 for cp-1",
+		},
+		{
 			"a node's machine is deleted", "worker", node("w-1", "worker", 111, apitype.OpDelete, nil),
 			" DELETE   w-1  VM 111 on vmhost is deleted\n          its pods move\n", "",
 		},
@@ -125,12 +150,6 @@ func rows() []row {
 			[]event{{op: apitype.OpReplace, kind: typeBootstrap, name: "lab-bootstrap"}},
 			" REPLACE  lab-bootstrap  etcd bootstrap\n          etcd would begin anew beside the one that holds the cluster's state\n",
 			"refused: say --allow-change secrets to go on",
-		},
-		{
-			"the contract is changed", "lower",
-			[]event{{op: apitype.OpUpdate, kind: typeCluster, name: "lab", old: map[string]any{"contract": "v1.12"}, new: map[string]any{"contract": "v1.11"}, changed: []string{"contract"}}},
-			" CHANGE   lab  contract v1.12 → v1.11\n          every machine configuration is made by other rules, among them what disks are encrypted with: nodes may not come back from their next reboot\n",
-			"refused: say --allow-change contract to go on, or set talos.contract back to v1.12",
 		},
 		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{

@@ -71,8 +71,13 @@ func machine(name string, vmid int, changes map[string]any) map[string]any {
 
 // node are the events of a node to whose machine op happens.
 func node(name, role string, vmid int, op apitype.OpType, changes map[string]any, changed ...string) []event {
-	inputs := map[string]any{"role": role, "vmid": float64(vmid), "host": "vmhost"}
-	component := event{op: apitype.OpSame, kind: typeNode, name: "lab-" + name, old: inputs, new: inputs}
+	inputs, wanted := facts(name, role, vmid), facts(name, role, vmid)
+	for key, changed := range map[string]string{"vmId": "vmid", "name": "name"} {
+		if value, given := changes[key]; given {
+			wanted[changed] = value
+		}
+	}
+	component := event{op: apitype.OpSame, kind: typeNode, name: "lab-" + name, old: inputs, new: wanted}
 	if op == apitype.OpCreate || op == apitype.OpDelete {
 		component.op = op
 	}
@@ -80,6 +85,24 @@ func node(name, role string, vmid int, op apitype.OpType, changes map[string]any
 		op: op, kind: typeVM, name: "lab-" + name + "-vm", parent: urn(typeNode, "lab-"+name),
 		old: machine(name, vmid, nil), new: machine(name, vmid, changes), changed: changed,
 	}}
+}
+
+// facts are the inputs of a node's component.
+func facts(name, role string, vmid int) map[string]any {
+	return map[string]any{
+		"name": name, "role": role, "vmid": float64(vmid), "host": "vmhost", "addresses": []any{fmt.Sprintf("192.168.20.%d", vmid-90)},
+	}
+}
+
+// member is the membership of a node, to which op happens.
+func member(name string, op apitype.OpType) event {
+	return event{op: op, kind: typeCommand, name: "lab-" + name + "-membership"}
+}
+
+// another has a node's component tell of another fact.
+func another(events []event, key string, value any) []event {
+	events[0].op, events[0].new[key] = apitype.OpUpdate, value
+	return events
 }
 
 func same(name, role string, vmid int) []event { return node(name, role, vmid, apitype.OpSame, nil) }

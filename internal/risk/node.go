@@ -1,6 +1,11 @@
 package risk
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
@@ -8,9 +13,42 @@ import (
 // node is a machine of the cluster, before and after.
 type node struct {
 	name          string
-	controlPlane  bool
+	controlPlane  bool // it was one, or will be if it did not stand
+	member        bool // it was taken into the cluster
 	before, after bool
+	component     Step
 	machine       *Step // what happens to its virtual machine
+}
+
+// otherFact is something that makes another machine of one, by its key in the inventory.
+type otherFact struct{ key, before, after string }
+
+// otherFacts are what its component tells of before and after. A name is told by em-infra alone: to the engine it would be
+// another node.
+func (n node) otherFacts() []otherFact {
+	var facts []otherFact
+	for _, key := range []string{"name", "role", "vmid", "address"} {
+		before, after := factOf(n.component.Old, key), factOf(n.component.New, key)
+		if before != "" && after != "" && before != after {
+			facts = append(facts, otherFact{key, before, after})
+		}
+	}
+	return facts
+}
+
+// factOf is a fact as text; empty when the state does not have it.
+func factOf(inputs map[string]any, key string) string {
+	if key == "address" {
+		var texts []string
+		for _, address := range list(inputs, "addresses") {
+			texts = append(texts, fmt.Sprint(address))
+		}
+		return strings.Join(texts, ", ")
+	}
+	if value := At(inputs, key); value != nil {
+		return fmt.Sprint(value)
+	}
+	return ""
 }
 
 // leaves says that the node's machine goes, whether one comes in its place or not.
@@ -32,8 +70,8 @@ func topologyOf(all []Step) topology {
 	for _, s := range all {
 		if s.URN.Type() == typeNode {
 			t.nodes[s.URN] = &node{
-				name: s.URN.Name(), controlPlane: text(s.present(), "role") == controlPlane,
-				before: s.Op != apitype.OpCreate, after: s.Op != apitype.OpDelete,
+				name: s.URN.Name(), controlPlane: cmp.Or(text(s.Old, "role"), text(s.New, "role")) == controlPlane,
+				before: s.Op != apitype.OpCreate, after: s.Op != apitype.OpDelete, component: s, member: isMember(s, all),
 			}
 			t.order = append(t.order, s.URN)
 		}
@@ -47,6 +85,13 @@ func topologyOf(all []Step) topology {
 		}
 	}
 	return t
+}
+
+// isMember says whether the state has the membership of a node.
+func isMember(node Step, all []Step) bool {
+	return slices.ContainsFunc(all, func(s Step) bool {
+		return s.URN.Type() == typeCommand && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate
+	})
 }
 
 // controlPlanes are those that stand before the run.

@@ -18,11 +18,8 @@ const (
 	FlagQuorumLoss = "allow-quorum-loss"
 )
 
-// Subjects of FlagChange.
-const (
-	SubjectSecrets  = "secrets"
-	SubjectContract = "contract"
-)
+// SubjectSecrets is what FlagChange is for.
+const SubjectSecrets = "secrets"
 
 // String is the permission as it is typed.
 func (p Permission) String() string {

@@ -35,7 +35,6 @@ var rules = []rule{
 	{"a machine configuration is changed", of(typeConfiguration, apitype.OpUpdate), configurationChanged},
 	{"machine secrets are changed", of(typeSecrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
 	{"etcd is bootstrapped anew", of(typeBootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
-	{"the contract is changed", contractChanges, contractChanged},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(Step, topology) bool { return true }, otherChanged},
@@ -56,10 +55,6 @@ func partOfNode(s Step, t topology) bool { return t.nodes[s.Parent] != nil && s.
 func internal(s Step, _ topology) bool {
 	kind := s.URN.Type()
 	return kind.Package() == "em-infra" || kind.Package() == "pulumi" || kind == typeCommand
-}
-
-func contractChanges(s Step, _ topology) bool {
-	return s.URN.Type() == typeCluster && s.Op == apitype.OpUpdate && text(s.Old, "contract") != "" && text(s.Old, "contract") != text(s.New, "contract")
 }
 
 func nothing(Step, topology) *Finding { return nil }
@@ -121,14 +116,19 @@ func rebootMeans(n *node, t topology) string {
 	}
 }
 
+// nodeReplaced is told by what makes another machine of it. A member of etcd cannot be made anew: its membership refuses to
+// be deleted.
 func nodeReplaced(s Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Replace, Subject: n.name, rank: rankOf(n)}
-	for _, path := range s.Changed {
-		if p := propertyAt(path); p.effect == Replace && !computed.MatchString(path) {
-			f.What = append(f.What, p.difference(path, s))
-			f.Undo = append(f.Undo, p.undo(path, s))
-		}
+	for _, other := range n.otherFacts() {
+		f.What = append(f.What, fmt.Sprintf("%s %s → %s", other.key, other.before, other.after))
+		f.Undo = append(f.Undo, fmt.Sprintf("set %s back to %s", other.key, other.before))
+	}
+	if len(f.What) > 0 && n.controlPlane && n.member {
+		f.Kind = Impossible
+		f.Means = []string{"a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost"}
+		return f
 	}
 	f.What = append(f.What, "the VM is deleted and made anew")
 	f.goes(n, s, t, FlagReplace)

@@ -55,17 +55,6 @@ func bootstrappedAnew(s Step, _ topology) *Finding {
 	return f
 }
 
-func contractChanged(s Step, _ topology) *Finding {
-	before, after := text(s.Old, "contract"), text(s.New, "contract")
-	return &Finding{
-		Kind: Change, Subject: s.URN.Name(), rank: rankRest,
-		What:  []string{"contract " + before + " → " + after},
-		Means: []string{"every machine configuration is made by other rules, among them what disks are encrypted with: nodes may not come back from their next reboot"},
-		Needs: []Permission{{Flag: FlagChange, Subject: SubjectContract}},
-		Undo:  []string{"set talos.contract back to " + before},
-	}
-}
-
 // kinds of the operations on what is no node.
 var kinds = map[apitype.OpType]Kind{apitype.OpCreate: Create, apitype.OpUpdate: Change, apitype.OpReplace: Replace, apitype.OpDelete: Delete}
 

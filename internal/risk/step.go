@@ -12,7 +12,6 @@ import (
 // Types that rules are about.
 const (
 	typeNode          tokens.Type = "em-infra:index:TalosNode"
-	typeCluster       tokens.Type = "em-infra:index:TalosCluster"
 	typeVM            tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	typeConfiguration tokens.Type = "talos:machine/configurationApply:ConfigurationApply"
 	typeSecrets       tokens.Type = "talos:machine/secrets:Secrets"

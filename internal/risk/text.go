@@ -63,7 +63,7 @@ func (a Assessment) Refusal(given []Permission) string {
 
 // forSubject names whose edit it is, unless the edit does.
 func forSubject(undo, subject string) string {
-	if strings.Contains(undo, subject) || strings.HasPrefix(undo, "set talos.") {
+	if strings.Contains(undo, subject) {
 		return ""
 	}
 	return " for " + subject

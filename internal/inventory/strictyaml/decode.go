@@ -191,7 +191,7 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 func (d *decoder) absent(f *Field, at *Path, into reflect.Value) {
 	switch {
 	case f.Required:
-		d.refuse(nil, at.Key(f.Key), Fault{What: "is missing", Rule: "it has no default", Do: "add it"})
+		d.refuse(nil, at.Key(f.Key), Fault{What: "is missing", Rule: "it has no default", Do: cmp.Or(f.Remedy, "add it")})
 	case f.Default != nil:
 		d.value(f.Default, at.Key(f.Key), into, limits{})
 	case into.Kind() == reflect.Struct && !readsItself(into.Type()):

@@ -5,7 +5,7 @@
 // merge keys and documents beyond the first are findings. Struct tags say the rest:
 //
 //	yaml:"name"       the key; yaml:",inline" joins the keys of an embedded struct
-//	required:"true"   the key must be there
+//	required:"true"   the key must be there; remedy:"…" is what to do when it is not, instead of "add it"
 //	default:"[1, 2]"  a YAML value that stands in for a key that is not there; a struct's default is merged key by key
 //	min:"1" max:"9"   the bounds of a whole number, or of the number of items in a list
 package strictyaml

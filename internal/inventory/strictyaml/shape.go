@@ -21,6 +21,8 @@ type Field struct {
 	Name  string
 	// Required says whether the key must be there.
 	Required bool
+	// Remedy is what to do when a key that must be there is not; empty for nothing in particular.
+	Remedy string
 	// Default stands in for a key that is not there; nil without a default.
 	Default *yaml.Node
 	// Min and Max bound a whole number, or the number of members; nil is no bound.
@@ -66,7 +68,7 @@ func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
 }
 
 func (f *Field) readTags(tag reflect.StructTag) (err error) {
-	f.Required = tag.Get("required") == "true"
+	f.Required, f.Remedy = tag.Get("required") == "true", tag.Get("remedy")
 	if f.Min, err = bound(tag.Get("min")); err != nil {
 		return err
 	}

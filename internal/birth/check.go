@@ -1,0 +1,69 @@
+package birth
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// NothingTouched ends the text of a refusal.
+const NothingTouched = "; nothing was touched"
+
+// CheckCluster says which facts of a cluster would change that cannot. A fact that the state does not have was not kept by
+// the version that wrote it, and is taken as it is. The error has a line for each fact, and ends as a refusal does.
+func CheckCluster(before, wanted Facts) error {
+	var problems []string
+	for _, fact := range []struct{ name, before, wanted, why string }{
+		{
+			keyContract, before.Contract, wanted.Contract,
+			"every machine configuration would be made by other rules, among them what disks are encrypted with",
+		},
+		{keyPodSubnets, join(before.PodSubnets), join(wanted.PodSubnets), "nodes and pods keep the networks that they were given"},
+		{
+			keyServiceSubnets, join(before.ServiceSubnets), join(wanted.ServiceSubnets),
+			"services keep their addresses, and the API server's certificate names one",
+		},
+		{keyCNI, before.CNI, wanted.CNI, "the former network plugin would stay beside the new one"},
+	} {
+		if fact.before != "" && fact.before != fact.wanted {
+			problems = append(problems, fmt.Sprintf("%s %s → %s cannot change, since the cluster was born with it (%s): set %s back to %s, or destroy the cluster and bring it up anew",
+				fact.name, fact.before, fact.wanted, fact.why, fact.name, fact.before))
+		}
+	}
+	return refusal(problems)
+}
+
+// CheckPlain says which machines a run without em-infra cannot tell apart: one that has the VMID or an address of a machine
+// of another name would be made while that other one still stands.
+func CheckPlain(before, wanted Facts) error {
+	var problems []string
+	for _, m := range wanted.Machines {
+		for _, other := range before.Machines {
+			if has := other.has(m); has != "" && other.Name != m.Name && !stood(before, m) {
+				problems = append(problems, fmt.Sprintf(
+					"%s has the %s of %s, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name %s again",
+					m.Name, has, other.Name, other.Name))
+			}
+		}
+	}
+	return refusal(problems)
+}
+
+// stood says whether a machine was there as it is wanted.
+func stood(before Facts, m Machine) bool {
+	for _, was := range before.Machines {
+		if was.Name == m.Name && len(was.differences(m)) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func refusal(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(problems, "\n") + NothingTouched)
+}
+
+func join(list []string) string { return strings.Join(list, ", ") }

@@ -1,0 +1,100 @@
+// Package birth knows what a cluster and its machines are born with, and which changes of that a run can make.
+package birth
+
+// Facts are what a cluster was born with. The component of the cluster keeps them in the state.
+type Facts struct {
+	// Contract of the machine configurations, e.g. v1.12.
+	Contract string
+	// PodSubnets and ServiceSubnets are networks as texts, e.g. 10.244.0.0/16.
+	PodSubnets, ServiceSubnets []string
+	// CNI is who gives pods their network.
+	CNI string
+	// Machines of the cluster. None for a state that was written before they were kept.
+	Machines []Machine
+}
+
+// Machine is what tells a machine from every other. A change of any of it makes another machine.
+type Machine struct {
+	// Name is unique in the stack.
+	Name string
+	// ControlPlane says whether it runs etcd and the Kubernetes control plane.
+	ControlPlane bool
+	// VMID is its number in Proxmox VE.
+	VMID int
+	// Addresses without the length of their subnets.
+	Addresses []string
+}
+
+// Keys under which the facts are kept among the inputs of a component, or as the trigger of a machine's replacement.
+const (
+	keyContract       = "contract"
+	keyPodSubnets     = "podSubnets"
+	keyServiceSubnets = "serviceSubnets"
+	keyCNI            = "cni"
+	keyMachines       = "machines"
+	keyName           = "name"
+	keyControlPlane   = "controlPlane"
+	keyVMID           = "vmid"
+	keyAddresses      = "addresses"
+)
+
+// Values are the facts as inputs of a component.
+func (f Facts) Values() map[string]any {
+	machines := make([]any, len(f.Machines))
+	for i, m := range f.Machines {
+		machines[i] = m.Values()
+	}
+	return map[string]any{
+		keyContract: f.Contract, keyPodSubnets: values(f.PodSubnets), keyServiceSubnets: values(f.ServiceSubnets),
+		keyCNI: f.CNI, keyMachines: machines,
+	}
+}
+
+// Values are the machine as a value of the engine.
+func (m Machine) Values() map[string]any {
+	return map[string]any{keyName: m.Name, keyControlPlane: m.ControlPlane, keyVMID: float64(m.VMID), keyAddresses: values(m.Addresses)}
+}
+
+// ReadFacts reads the facts from the inputs of a component. What is not there, or is of another kind, stays empty: an
+// earlier version kept less.
+func ReadFacts(inputs map[string]any) Facts {
+	var f Facts
+	f.Contract, _ = inputs[keyContract].(string)
+	f.CNI, _ = inputs[keyCNI].(string)
+	f.PodSubnets, f.ServiceSubnets = texts(inputs[keyPodSubnets]), texts(inputs[keyServiceSubnets])
+	list, _ := inputs[keyMachines].([]any)
+	for _, item := range list {
+		f.Machines = append(f.Machines, ReadMachine(item))
+	}
+	return f
+}
+
+// ReadMachine reads what Values of a machine has made. What is not there stays empty.
+func ReadMachine(value any) Machine {
+	var m Machine
+	values, _ := value.(map[string]any)
+	m.Name, _ = values[keyName].(string)
+	m.ControlPlane, _ = values[keyControlPlane].(bool)
+	vmid, _ := values[keyVMID].(float64)
+	m.VMID, m.Addresses = int(vmid), texts(values[keyAddresses])
+	return m
+}
+
+func values(list []string) []any {
+	all := make([]any, len(list))
+	for i, text := range list {
+		all[i] = text
+	}
+	return all
+}
+
+func texts(value any) []string {
+	list, _ := value.([]any)
+	var all []string
+	for _, item := range list {
+		if text, isText := item.(string); isText {
+			all = append(all, text)
+		}
+	}
+	return all
+}

@@ -1,0 +1,160 @@
+package birth
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+// Standing is a machine that a state knows.
+type Standing struct {
+	Machine
+	// Member says that it was taken into the cluster.
+	Member bool
+}
+
+const (
+	typeNode tokens.Type = "em-infra:index:TalosNode"
+	typeVM   tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
+
+	suffixVM         = "-vm"
+	suffixMembership = "-membership"
+)
+
+// InState are the machines of nodes that a state knows, in its order, by the names under which it knows them.
+func InState(deployment apitype.DeploymentV3) []Standing {
+	parents, names := map[resource.URN]apitype.ResourceV3{}, map[string]bool{}
+	for _, r := range deployment.Resources {
+		if r.Type == typeNode {
+			parents[r.URN] = r
+		}
+		if !r.Delete {
+			names[r.URN.Name()] = true
+		}
+	}
+	var standing []Standing
+	for _, r := range deployment.Resources {
+		parent, isNodes := parents[r.Parent]
+		if r.Type != typeVM || r.Delete || !isNodes {
+			continue
+		}
+		m := ReadMachine(r.ReplacementTrigger)
+		if m.Name == "" { // written before machines had one
+			m.ControlPlane = parent.Inputs["role"] == "control-plane"
+			m.Addresses = seeded(r.Inputs)
+		}
+		m.Name = strings.TrimSuffix(r.URN.Name(), suffixVM)
+		vmid, _ := r.Inputs["vmId"].(float64)
+		m.VMID = int(vmid)
+		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership]})
+	}
+	return standing
+}
+
+// seeded are the addresses on a machine's cloud-init drive.
+func seeded(inputs map[string]any) []string {
+	initialization, _ := inputs["initialization"].(map[string]any)
+	configs, _ := initialization["ipConfigs"].([]any)
+	var addresses []string
+	for _, item := range configs {
+		config, _ := item.(map[string]any)
+		for _, family := range []string{"ipv4", "ipv6"} {
+			values, _ := config[family].(map[string]any)
+			text, _ := values["address"].(string)
+			if address, _, isPrefix := strings.Cut(text, "/"); isPrefix {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	return addresses
+}
+
+// FormerNames finds the machines that are wanted under other names than the state knows them by: those that have the VMID
+// or an address of a machine whose name is not wanted any more. The error says which machines cannot be what is wanted of
+// them in one run, and what to do; it ends as a refusal does.
+func FormerNames(standing []Standing, wanted []Machine) (map[string]string, error) {
+	former, problems := map[string]string{}, []string(nil)
+	for _, m := range wanted {
+		was, stands := find(standing, m.Name)
+		if stands && len(was.differences(m)) == 0 {
+			continue
+		}
+		for _, other := range standing {
+			has := other.has(m)
+			if has == "" || other.Name == m.Name {
+				continue
+			}
+			if problem := renamed(m, other, has, stands || isWanted(wanted, other.Name) || former[m.Name] != ""); problem != "" {
+				problems = append(problems, problem)
+				continue
+			}
+			former[m.Name] = other.Name
+		}
+	}
+	return former, refusal(problems)
+}
+
+// renamed is why a machine cannot be the one of another name whose VMID or address it has; empty when it can.
+func renamed(m Machine, other Standing, has string, stays bool) string {
+	switch {
+	case stays:
+		return fmt.Sprintf("%s would get the %s of %s before that machine is gone: change or remove %s first, run up, then change %s",
+			m.Name, has, other.Name, other.Name, m.Name)
+	case other.ControlPlane && other.Member:
+		return fmt.Sprintf("%s has the %s of %s: a control plane cannot be renamed, since etcd would go on counting its member: give it the name %s again",
+			m.Name, has, other.Name, other.Name)
+	default:
+		return ""
+	}
+}
+
+func find(standing []Standing, name string) (s Standing, found bool) {
+	i := slices.IndexFunc(standing, func(s Standing) bool { return s.Name == name })
+	if i < 0 {
+		return Standing{}, false
+	}
+	return standing[i], true
+}
+
+func isWanted(wanted []Machine, name string) bool {
+	return slices.ContainsFunc(wanted, func(m Machine) bool { return m.Name == name })
+}
+
+// differences are what makes another machine of one, in words.
+func (m Machine) differences(wanted Machine) []string {
+	var words []string
+	if m.ControlPlane != wanted.ControlPlane {
+		words = append(words, fmt.Sprintf("role %s → %s", m.role(), wanted.role()))
+	}
+	if m.VMID != wanted.VMID {
+		words = append(words, fmt.Sprintf("vmid %d → %d", m.VMID, wanted.VMID))
+	}
+	if len(m.Addresses) > 0 && !slices.Equal(m.Addresses, wanted.Addresses) {
+		words = append(words, fmt.Sprintf("address %s → %s", join(m.Addresses), join(wanted.Addresses)))
+	}
+	return words
+}
+
+// has names what this machine and another one both have and only one can; empty for nothing.
+func (m Machine) has(other Machine) string {
+	if m.VMID == other.VMID {
+		return fmt.Sprintf("VMID %d", m.VMID)
+	}
+	for _, address := range m.Addresses {
+		if slices.Contains(other.Addresses, address) {
+			return "address " + address
+		}
+	}
+	return ""
+}
+
+func (m Machine) role() string {
+	if m.ControlPlane {
+		return "control-plane"
+	}
+	return "worker"
+}
