@@ -20,6 +20,8 @@ type saved struct {
 	State   *state         `json:"state"`
 	// Hosts are what was described of them so far; nil in the files of older labs.
 	Hosts []Host `json:"hosts,omitempty"`
+	// Time is when it was written.
+	Time time.Time `json:"time,omitzero"`
 	// Tasks are those that the nodes remember, the first to end first, and those that run.
 	Tasks []task.Record `json:"tasks"`
 }
@@ -106,6 +108,10 @@ func (s *Server) restore(file saved, fresh *state) {
 		m.Running, m.PID, m.PCI, m.Memory, m.Since = false, 0, nil, 0, time.Time{}
 	}
 
+	for _, kept := range old.Statistics {
+		kept.stopped(file.Time)
+	}
+
 	s.state = old
 	s.tasks.Restore(file.Tasks)
 }
@@ -117,7 +123,7 @@ func (s *Server) snapshot() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Hosts: s.hosts(), Tasks: tasks})
+	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Hosts: s.hosts(), Time: s.config.Now(), Tasks: tasks})
 	if err != nil {
 		return nil, fmt.Errorf("write the host's state: %w", err)
 	}

@@ -27,6 +27,7 @@ func routes() []row {
 		storageRows(),
 		networkRows(),
 		vmRows(),
+		rrdRows(),
 		mappingHandlers{kind: "pci"}.rows(),
 		mappingHandlers{kind: "usb"}.rows(),
 		poolRows(),

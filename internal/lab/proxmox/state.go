@@ -23,6 +23,8 @@ type state struct {
 	// PCIMappings and USBMappings are the cluster's resource mappings.
 	PCIMappings map[string]*mapping `json:"pci_mappings"`
 	USBMappings map[string]*mapping `json:"usb_mappings"`
+	// Statistics are the files of what was measured, by VMID.
+	Statistics map[int]*statistics `json:"statistics,omitempty"`
 	// HA are the VMs that the cluster's HA manager looks after.
 	HA map[int]*haResource `json:"ha,omitempty"`
 	// Options are the cluster's, Timezones the nodes'.

@@ -114,6 +114,7 @@ func (s *Server) beginClone(r *cloning, plan *clonePlan) error {
 	locked.Set("lock", "clone")
 	locked.Set("description", "qmclone temporary file\n")
 	s.state.VMs[r.newID] = &vm{ID: r.newID, Node: r.call.node, Config: locked}
+	s.measure(r.newID)
 	s.changed()
 
 	return nil

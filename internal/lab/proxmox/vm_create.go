@@ -187,6 +187,7 @@ func (s *Server) reserve(c *call, vmid int) error {
 	conf := vmconfig.New()
 	conf.Set("lock", "create")
 	s.state.VMs[vmid] = &vm{ID: vmid, Node: c.node, Config: conf}
+	s.measure(vmid)
 	s.changed()
 
 	return nil

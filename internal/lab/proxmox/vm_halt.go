@@ -103,6 +103,7 @@ func (s *Server) off(vmid int) {
 
 	again := m.Reboot
 	m.Running, m.PID, m.PCI, m.Memory, m.Reboot = false, 0, nil, 0, false
+	s.measureRun(vmid, false)
 	s.changed()
 
 	if !again {

@@ -131,6 +131,7 @@ func (s *Server) running(w *worker, vmid int, node string, err error) error {
 
 	now := s.config.Now()
 	m.Running, m.PID, m.Since, m.Reboot = true, s.tasks.NextPID(), now, false
+	s.measureRun(vmid, true)
 
 	if lag := s.config.Faults.Lag(w.info, EffectStatus); lag > 0 {
 		m.Shown = now.Add(max(s.config.Pace.Scaled(lag), time.Nanosecond))
