@@ -11,8 +11,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"golang.org/x/term"
-
-	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // checkConsent refuses early where consent is needed and nobody can be asked for it.
@@ -31,6 +29,7 @@ func isTerminal(in io.Reader) bool {
 // confirm shows what would be deleted and asks, unless the answer came with the command.
 func (s *session) confirm(ctx context.Context) error {
 	if s.consent == "" {
+		s.report(s.promises())
 		return nil
 	}
 	seen, err := s.previewed(ctx, func(run engineRun) error {
@@ -40,7 +39,7 @@ func (s *session) confirm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := risk.Assess(risk.Steps(seen)).WriteText(s.out); err != nil {
+	if err := s.assess(seen).WriteText(s.out); err != nil {
 		return err
 	}
 	return s.ask(ctx)
@@ -59,8 +58,16 @@ func (s *session) ask(ctx context.Context) error {
 		return refused(context.Cause(ctx))
 	case name := <-answer:
 		if name != s.workspace.Stack {
-			return refused(errors.New("not confirmed; nothing was touched"))
+			return refused(errors.New("not confirmed; " + s.untouched()))
 		}
 		return nil
 	}
+}
+
+// untouched says how much is as it was.
+func (s *session) untouched() string {
+	if s.mended {
+		return "nothing was touched but the machines that were started"
+	}
+	return "nothing was touched"
 }

@@ -35,6 +35,9 @@ func newDestroyCommand() *cobra.Command {
 			if err := s.confirm(ctx); err != nil {
 				return err
 			}
+			if err := s.deleteNeverRan(ctx); err != nil {
+				return err
+			}
 			err = s.told(ctx, "destroy", func(run engineRun) error {
 				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 				return err

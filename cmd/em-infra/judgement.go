@@ -56,7 +56,14 @@ type judgement struct {
 // judge runs the engine's preview and judges it.
 func (s *session) judge(ctx context.Context, options ...optpreview.Option) (judgement, error) {
 	changes, seen, err := s.preview(ctx, options...)
-	return judgement{Assessment: risk.Assess(risk.Steps(seen)), changes: changes}, err
+	return judgement{Assessment: s.assess(seen), changes: changes}, err
+}
+
+// assess judges what the engine would do, and says what is done before.
+func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
+	assessment := risk.Assess(risk.Steps(seen))
+	assessment.Notes = append(assessment.Notes, s.promises()...)
+	return assessment
 }
 
 // preview runs the engine's preview: what it counts, and all its events.
@@ -66,7 +73,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
 		return err
 	})
-	return result.ChangeSummary, seen, err
+	return result.ChangeSummary, s.asMadeAnew(seen), err
 }
 
 // weigh shows what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.

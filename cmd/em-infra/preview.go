@@ -70,6 +70,9 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err := s.findFormerNames(ctx); err != nil {
 		return err
 	}
+	if err := s.foresee(ctx); err != nil {
+		return err
+	}
 	judged, err := s.judge(ctx, f.options()...)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/components"
-	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
@@ -23,7 +22,8 @@ func (s *session) quiet() error {
 	return err
 }
 
-// recover finishes what a killed run left behind, and says what it did. Only what is going up needs a bootstrap.
+// recover settles what failed and killed runs have left, and says what it did. Nothing is deleted: what is to be is told with the
+// preview. Only what is going up needs a bootstrap, and machines that are on.
 func (s *session) recover(ctx context.Context, goingUp bool) error {
 	exported, err := s.state.Export(ctx)
 	if err != nil {
@@ -34,26 +34,23 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 			return err
 		}
 	}
-	settled, err := s.clearUnfinished(ctx, &exported.Deployment)
+	used, err := s.recoverMachines(ctx, exported)
 	if err != nil {
 		return s.unlockable(err)
 	}
-	found, err := s.clearUnrecorded(ctx, exported)
-	if err != nil {
-		return s.unlockable(err)
-	}
-	changed := settled || found
-	if goingUp {
-		adopted, err := s.adoptBootstrap(ctx, &exported.Deployment)
-		if err != nil {
-			return err
-		}
-		changed = changed || adopted
-	}
-	if !changed {
+	if !goingUp {
 		return nil
 	}
-	return s.state.Import(ctx, exported)
+	adopted, err := s.adoptBootstrap(ctx, &exported.Deployment)
+	if err != nil {
+		return err
+	}
+	if adopted {
+		if err := s.state.Import(ctx, exported); err != nil {
+			return err
+		}
+	}
+	return s.mend(ctx, exported, used)
 }
 
 // clearLocks removes the lock of a dead run and ends what works on for it, and says how many locks there were.
@@ -76,42 +73,6 @@ func (s *session) endOrphans() error {
 		s.report([]string{fmt.Sprintf("%d of its plugins still worked: they are ended", ended)})
 	}
 	return err
-}
-
-// clearUnfinished settles machines of which only the beginning is known.
-func (s *session) clearUnfinished(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
-	host, err := pve.NewHost(s.host)
-	if err != nil {
-		return false, refused(err)
-	}
-	begun := len(deployment.PendingOperations)
-	halfMade, err := recovery.ClearHalfMade(ctx, deployment, host)
-	s.report(halfMade)
-	if err != nil {
-		return false, err
-	}
-	pending, err := recovery.ClearPending(ctx, deployment, host)
-	s.report(pending)
-	return len(halfMade)+begun > 0, err
-}
-
-// clearUnrecorded settles what a creation that failed has left half made. The state is told before: what cannot be settled
-// now, for its lock, is known by that in the next run, when the lock is gone.
-func (s *session) clearUnrecorded(ctx context.Context, exported *engine.Exported) (bool, error) {
-	host, err := pve.NewHost(s.host)
-	if err != nil {
-		return false, refused(err)
-	}
-	recorded, err := recovery.Record(ctx, &exported.Deployment, host)
-	if err != nil || recorded == 0 {
-		return false, err
-	}
-	if err := s.state.Import(ctx, exported); err != nil {
-		return false, err
-	}
-	done, err := recovery.ClearHalfMade(ctx, &exported.Deployment, host)
-	s.report(done)
-	return true, err
 }
 
 // unlockable says how a lock is taken away in a rehearsal, whose host nobody can log in to.

@@ -19,6 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
@@ -38,6 +39,8 @@ type session struct {
 	verbose   bool               // the engine speaks for itself
 	refresh   bool               // the engine reads what is there before it compares
 	program   stacks.Options     // of the program that the stack runs
+	neverRan  []recovery.Remnant // machines that are deleted once somebody has agreed
+	mended    bool               // machines were started before anybody was asked
 	failures  []progress.Failure // what the engine reported as wrong in its last run
 	started   time.Time
 	streams

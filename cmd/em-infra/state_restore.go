@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -134,7 +136,8 @@ func (s *session) showDifference(difference backup.Difference) {
 	}
 }
 
-// settle ends on the host what the backup says was begun: the engine would drop that from the state.
+// settle finds out what became of what the backup says was begun, which the engine would drop from the state: the next up knows
+// it by what is noted here.
 func (s *session) settle(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
 	if len(restored.Deployment.PendingOperations) == 0 {
 		return nil
@@ -147,6 +150,15 @@ func (s *session) settle(ctx context.Context, tools *toolchain.Installed, restor
 		return said(err)
 	}
 	s.host = connectionOf(config)
-	_, err = s.clearUnfinished(ctx, &restored.Deployment)
-	return err
+	evidence, err := s.evidence()
+	if err != nil {
+		return err
+	}
+	unfinished, err := recovery.LookAtUnfinished(ctx, &restored.Deployment, evidence)
+	if err != nil {
+		return s.unlockable(err)
+	}
+	done, _ := unfinished.Note(&restored.Deployment, time.Now())
+	s.report(done)
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
@@ -49,26 +51,32 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, resource := range exported.Deployment.Resources {
+	kubeconfig, talosconfig, err := credentialsIn(exported.Deployment)
+	if err != nil || kubeconfig == "" || talosconfig == "" {
+		return err
+	}
+	if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\nthe cluster stands nevertheless: kubectl --kubeconfig %s get nodes\n", shellWord(workspace.Nearby(s.kubeconfigFile())))
+	return nil
+}
+
+// credentialsIn are those of the cluster in a state with its secrets in clear; empty where there is none yet.
+func credentialsIn(deployment apitype.DeploymentV3) (kubeconfig, talosconfig string, err error) {
+	for _, resource := range deployment.Resources {
 		if resource.Type != "em-infra:index:TalosCluster" {
 			continue
 		}
 		plain, err := engine.Unseal(resource.Outputs)
 		if err != nil {
-			return err
+			return "", "", err
 		}
 		outputs, _ := plain.(map[string]any)
-		kubeconfig, _ := outputs["kubeconfig"].(string)
-		talosconfig, _ := outputs["talosconfig"].(string)
-		if kubeconfig == "" || talosconfig == "" {
-			continue
-		}
-		if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
-			return err
-		}
-		fmt.Fprintf(s.out, "\nthe cluster stands nevertheless: kubectl --kubeconfig %s get nodes\n", shellWord(workspace.Nearby(s.kubeconfigFile())))
+		kubeconfig, _ = outputs["kubeconfig"].(string)
+		talosconfig, _ = outputs["talosconfig"].(string)
 	}
-	return nil
+	return kubeconfig, talosconfig, nil
 }
 
 // summarize says what stands and what to do next.

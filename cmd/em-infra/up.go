@@ -114,6 +114,9 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 			return err
 		}
 	}
+	if err := s.deleteNeverRan(ctx); err != nil {
+		return err
+	}
 	err = s.told(ctx, span.command(), func(run engineRun) error {
 		_, err := s.stack.Up(ctx, append(doing, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 		return err

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	goproxmox "github.com/luthermonson/go-proxmox"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -201,4 +202,35 @@ func (e *emulated) stop()  { e.t.Helper(); e.must(http.MethodPost, vmPath("/stat
 func (e *emulated) destroy() {
 	e.t.Helper()
 	e.must(http.MethodDelete, vmPath(""), nil)
+}
+
+// runFor has the machine run for a while.
+func (e *emulated) runFor(d time.Duration) {
+	e.t.Helper()
+	e.start()
+	e.clock.advance(d)
+	e.stop()
+}
+
+// fillTheTaskLists does with another guest what fills both of the node's lists of tasks, in no time of the host's.
+func (e *emulated) fillTheTaskLists() {
+	e.t.Helper()
+	e.mustNow(http.MethodPost, "/qemu", url.Values{"vmid": {"999"}})
+	client, err := e.connection.Client()
+	require.NoError(e.t, err)
+	const tasks, bytes = 2 * 50_000, 70 // of a line, at least
+	for range tasks/bytes + 2 {
+		var upid string
+		require.NoError(e.t, client.Post(e.t.Context(), "/nodes/"+node+"/qemu/999/status/stop", nil, &upid))
+		for status := ""; status != "stopped"; {
+			var task struct{ Status string }
+			require.NoError(e.t, client.Get(e.t.Context(), "/nodes/"+node+"/tasks/"+url.PathEscape(upid)+"/status", &task))
+			status = task.Status
+		}
+	}
+	host, err := client.Node(e.t.Context(), node)
+	require.NoError(e.t, err)
+	listed, err := host.Tasks(e.t.Context(), &goproxmox.NodeTasksOptions{VMID: vmid, Source: "all"})
+	require.NoError(e.t, err)
+	require.Empty(e.t, listed, "the node remembers nothing of the machine")
 }

@@ -33,8 +33,8 @@ const (
 	// settleTimeout is what the provider gives a clone (timeoutClone).
 	settleTimeout = 30 * time.Minute
 	lockPatience  = 15 * time.Second
-	// taskHistory is more than a small host does between two runs.
-	taskHistory = 500
+	// taskHistory is more than a host remembers of one machine, which is two files of about 600 tasks.
+	taskHistory = 2000
 )
 
 // LockedError is a lock that no task holds any more. A token cannot take it away: that takes skiplock, which is for
@@ -113,7 +113,7 @@ func (h Host) Look(ctx context.Context, vmid int) (*recovery.Machine, error) {
 }
 
 func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
-	started, err := h.wasStarted(ctx, node, machine)
+	ran, err := h.history(ctx, node, machine)
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,37 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	if err != nil {
 		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", machine.VMID, node, err)
 	}
-	described := &recovery.Machine{Node: node, Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock, Started: started}
+	described := &recovery.Machine{
+		Node: node, Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock,
+		Running: machine.Status != proxmox.StatusVirtualMachineStopped, Ran: ran,
+	}
 	if described.Empty {
 		described.Name = "" // Proxmox VE says "VM 101" for it
 	}
 	return described, nil
+}
+
+// Start implements [recovery.Host].
+func (h Host) Start(ctx context.Context, node string, vmid int) error {
+	machine, err := h.machine(ctx, node, vmid)
+	if err != nil {
+		return err
+	}
+	if machine == nil {
+		return fmt.Errorf("VM %d is not on %s any more: run up again", vmid, node)
+	}
+	const remedy = "look at its start in the tasks of Proxmox VE"
+	task, err := machine.Start(ctx)
+	if err != nil {
+		return fmt.Errorf("start VM %d on %s: %w: %s", vmid, node, withoutURL(err), remedy)
+	}
+	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
+		return fmt.Errorf("start VM %d on %s: %w", vmid, node, err)
+	}
+	if task.IsFailed {
+		return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)
+	}
+	return nil
 }
 
 // Delete implements [recovery.Host].
@@ -171,29 +197,6 @@ func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }
 
-// wasStarted says whether a machine runs or ever did. Proxmox VE keeps no such mark, but a list of tasks; those of a
-// machine that had this VMID before end with its removal. Times are whole seconds: a start in the second of a removal
-// counts, since a machine that is taken for a used one is left alone, and the other mistake would delete one.
-func (h Host) wasStarted(ctx context.Context, node string, machine *proxmox.VirtualMachine) (bool, error) {
-	if machine.Status != "stopped" {
-		return true, nil
-	}
-	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{VMID: int(machine.VMID), Source: "all", Limit: taskHistory})
-	if err != nil {
-		return false, fmt.Errorf("the tasks of VM %d on %s cannot be read (%w): see that the host answers, then run up again", machine.VMID, node, withoutURL(err))
-	}
-	var removed, started time.Time
-	for _, task := range tasks {
-		switch task.Type {
-		case "qmdestroy":
-			removed = later(removed, task.StartTime)
-		case "qmstart":
-			started = later(started, task.StartTime)
-		}
-	}
-	return !started.IsZero() && !started.Before(removed), nil
-}
-
 // isWorking says whether a task is going on that makes machines. A clone is listed under its source, so the VMID is of no
 // use.
 func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
@@ -207,10 +210,3 @@ func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
 }
 
 func (h Host) node(name string) *proxmox.Node { return (&proxmox.Node{}).New(h.client, name) }
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
-}

@@ -27,8 +27,8 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 	}{
 		{"free VMID", func(*emulated) {}, nil},
 		{"stopped, never started", func(e *emulated) { e.clone() }, &recovery.Machine{Node: node, Name: name}},
-		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Node: node, Name: name, Started: true}},
-		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Node: node, Name: name, Started: true}},
+		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}},
+		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Node: node, Name: name, Ran: "it was started"}},
 		{"removed", func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy() }, nil},
 		{
 			"made again after one that ran was removed",
@@ -44,7 +44,7 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 				e.mustNow(http.MethodDelete, vmPath(""), nil)
 				e.mustNow(http.MethodPost, clonePath(), cloneParams)
 			},
-			&recovery.Machine{Node: node, Name: name, Started: true},
+			&recovery.Machine{Node: node, Name: name, Ran: "it was started"},
 		},
 		{
 			"another machine's start is not ours",
@@ -65,6 +65,97 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 			require.Equal(t, test.want, machine)
 		})
 	}
+}
+
+// TestAMachineWhoseStartIsForgotten: the tasks of the node have rotated, and its measurements tell.
+func TestAMachineWhoseStartIsForgotten(t *testing.T) {
+	t.Parallel()
+	const measured = "its processor was measured while it ran"
+	for _, test := range []struct {
+		name string
+		live func(*emulated)
+		ran  string
+	}{
+		{"it never ran", func(e *emulated) { e.clock.advance(30 * 24 * time.Hour) }, ""},
+		{"it ran for an hour, yesterday", func(e *emulated) { e.runFor(time.Hour); e.clock.advance(20 * time.Hour) }, measured},
+		{"it ran for weeks, half a year ago", func(e *emulated) { e.runFor(30 * 24 * time.Hour); e.clock.advance(180 * 24 * time.Hour) }, measured},
+		{"it ran for a minute, a month ago", func(e *emulated) { e.runFor(time.Minute); e.clock.advance(30 * 24 * time.Hour) }, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e := newHost(t, nil)
+			e.clone()
+			test.live(e)
+			e.fillTheTaskLists()
+			machine, err := e.host(patience).Look(t.Context(), vmid)
+			require.NoError(t, err)
+			require.Equal(t, &recovery.Machine{Node: node, Name: name, Ran: test.ran}, machine)
+		})
+	}
+}
+
+// A machine that somebody moved while it was off has its start in the list of the node that it stood on.
+func TestAMachineThatWasStartedOnAnotherNode(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, func(c *proxmox.Config) {
+		second := c.Hosts[0]
+		second.Name = "vmhost2"
+		c.Hosts = append(c.Hosts, second)
+	})
+	e.clone()
+	e.start()
+	e.stop()
+	e.must(http.MethodPost, vmPath("/migrate"), url.Values{"target": {"vmhost2"}})
+	machine, err := e.host(patience).Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Node: "vmhost2", Name: name, Ran: "it was started"}, machine)
+}
+
+// A machine that was measured and removed is not the one that has its VMID now.
+func TestMeasurementsOfAFormerMachine(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	e.clone()
+	e.runFor(30 * time.Hour)
+	e.destroy()
+	e.clock.advance(time.Minute)
+	e.clone()
+	e.clock.advance(time.Hour)
+	machine, err := e.host(patience).Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name}, machine)
+
+	e.fillTheTaskLists() // nobody knows of the removal any more
+	machine, err = e.host(patience).Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, "its processor was measured while it ran", machine.Ran, "in doubt for the machine")
+}
+
+func TestMeasurementsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	e := newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
+	e.clone()
+	require.NoError(t, faults.Set(fault.Fault{Name: "unreachable", Endpoint: "/nodes/{node}/qemu/{vmid}/rrddata"}))
+	machine, err := e.host(patience).Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, "the measurements of VM 102 on vmhost cannot be read: 596 Connection timed out", machine.Ran, "in doubt for the machine")
+}
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	e := newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
+	host := e.host(patience)
+	require.EqualError(t, host.Start(t.Context(), node, vmid), "VM 102 is not on vmhost any more: run up again")
+	e.clone()
+	require.NoError(t, faults.Set(fault.Fault{Name: "start-fails", Times: 1}))
+	require.EqualError(t, host.Start(t.Context(), node, vmid),
+		`start VM 102 on vmhost: Proxmox VE says "start failed: QEMU exited with code 1": look at its start in the tasks of Proxmox VE`)
+	require.NoError(t, host.Start(t.Context(), node, vmid))
+	machine, err := host.Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.True(t, machine.Running)
 }
 
 // slowClones is a pace at which a clone takes about a second.
@@ -146,7 +237,7 @@ func TestDeleteLeavesARunningMachineAlone(t *testing.T) {
 		"delete VM 102 on vmhost: 500 VM 102 is running - destroy failed: delete it there, then run up again")
 	machine, err := host.Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name, Started: true}, machine)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}, machine)
 }
 
 func TestMachinesThatMayNotBeSeen(t *testing.T) {

@@ -3,6 +3,7 @@ package recovery
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -27,6 +28,22 @@ func forget(deployment *apitype.DeploymentV3, urn resource.URN) {
 			r.PropertyDependencies[property] = without(dependencies, urn)
 		}
 	}
+}
+
+// remember puts a machine into a deployment whose creation was begun: in the place of the one that the engine has deleted for
+// it, which the state keeps until then and on which others depend, else behind all others. Only in the first case it is certain
+// that it is not the machine of an earlier state: it has a time of its own then.
+func remember(deployment *apitype.DeploymentV3, machine apitype.ResourceV3, now time.Time) {
+	deployment.Resources = slices.Clone(deployment.Resources)
+	replaced := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
+		return r.URN == machine.URN && r.PendingReplacement
+	})
+	if replaced < 0 {
+		deployment.Resources = append(deployment.Resources, machine)
+		return
+	}
+	machine.Created, machine.Modified = &now, &now
+	deployment.Resources[replaced] = machine
 }
 
 // without is a list without one of its members; the list itself stays as it is.

@@ -23,8 +23,8 @@ var makers = []tokens.Type{"em-infra:index:TalosNode", "em-infra:index:TalosTemp
 
 // Record puts machines into a deployment that a creation which failed has left half made: the engine forgets one that
 // returned no ID, and a host that goes down in the middle of a clone leaves it as it is, with its lock. They are recorded
-// as the engine records a creation that failed half way, so that [ClearHalfMade] settles them, in this run or, once
-// somebody has taken the lock away, in the next. It changes the deployment, and returns how many there are.
+// as the engine records a creation that failed half way, so that [LookAtFailed] finds them, in this run or, once somebody has
+// taken the lock away, in the next. It changes the deployment, and returns how many there are.
 //
 // Only what cannot be anything else counts: the machine is where the state says that one of ours was to be made, it was
 // never started, it has our name or none yet, and the lock of its own creation or nothing in it.
@@ -57,7 +57,7 @@ func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 
 // isHalfMade says whether a machine is what the beginning of its creation has left.
 func (m *Machine) isHalfMade() bool {
-	return !m.Started && (m.Empty || m.Lock == "clone" || m.Lock == "create")
+	return m.Ran == "" && (m.Empty || m.Lock == "clone" || m.Lock == "create")
 }
 
 // isNamedAfter says whether a machine has the name that its component gives it, which is its own, or its own behind the

@@ -10,12 +10,6 @@ import (
 	"github.com/em-infra/em-infra/internal/recovery"
 )
 
-const (
-	urnProvider = "urn:pulumi:k3s-dev::em-infra::pulumi:providers:proxmoxve::proxmox"
-	urnNode     = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode::k3s-dev-worker-1"
-	urnMachine  = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-worker-1-vm"
-)
-
 // failedClone is the state after a clone that failed: the node is in it, and its machine is not.
 func failedClone() *apitype.DeploymentV3 {
 	return &apitype.DeploymentV3{Resources: []apitype.ResourceV3{
@@ -39,7 +33,7 @@ func TestRecordWhatAFailedCreationLeft(t *testing.T) {
 		{"somebody else's clone", &recovery.Machine{Node: "vmhost", Name: "nas", Lock: "clone"}, ""},
 		{"a whole one of our name, of which the state knows nothing", &recovery.Machine{Node: "vmhost", Name: "k3s-dev-worker-1"}, ""},
 		{"one that is backed up", &recovery.Machine{Node: "vmhost", Name: "k3s-dev-worker-1", Lock: "backup"}, ""},
-		{"one that was started", &recovery.Machine{Node: "vmhost", Name: "k3s-dev-worker-1", Lock: "clone", Started: true}, ""},
+		{"one that was started", &recovery.Machine{Node: "vmhost", Name: "k3s-dev-worker-1", Lock: "clone", Ran: "it was started"}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -61,10 +55,12 @@ func TestRecordWhatAFailedCreationLeft(t *testing.T) {
 				InitErrors: []string{"its creation failed, and the host did not clean up after it"},
 			}, deployment.Resources[2])
 
-			done, err := recovery.ClearHalfMade(t.Context(), deployment, h)
+			survey, err := recovery.LookAtFailed(t.Context(), deployment, with(h))
 			require.NoError(t, err)
-			require.Equal(t, []string{"creation of VM 102 (" + test.recorded + ") ended half way: what was left of it is deleted, it never ran"}, done)
-			require.Equal(t, []int{102}, h.deleted)
+			require.Len(t, survey.NeverRan, 1)
+			_, err = recovery.Delete(t.Context(), deployment, survey.NeverRan[0], h)
+			require.NoError(t, err)
+			require.Equal(t, []deed{{102, "vmhost"}}, h.deleted)
 			require.Equal(t, failedClone(), deployment)
 		})
 	}
@@ -78,17 +74,16 @@ func TestARecordOutlastsALock(t *testing.T) {
 	_, err := recovery.Record(t.Context(), deployment, h)
 	require.NoError(t, err)
 	h.err = errors.New("VM 102 on vmhost is locked")
-	_, err = recovery.ClearHalfMade(t.Context(), deployment, h)
+	_, err = recovery.LookAtFailed(t.Context(), deployment, with(h))
 	require.EqualError(t, err, "VM 102 on vmhost is locked")
 
 	h.machine, h.err = &recovery.Machine{Node: "vmhost", Name: "k3s-dev-worker-1"}, nil
 	recorded, err := recovery.Record(t.Context(), deployment, h)
 	require.NoError(t, err)
 	require.Zero(t, recorded, "it is recorded once")
-	_, err = recovery.ClearHalfMade(t.Context(), deployment, h)
+	survey, err := recovery.LookAtFailed(t.Context(), deployment, with(h))
 	require.NoError(t, err)
-	require.Equal(t, []int{102}, h.deleted)
-	require.Equal(t, failedClone(), deployment)
+	require.Len(t, survey.NeverRan, 1)
 }
 
 func TestRecordLooksOnlyWhereAMachineIsMissing(t *testing.T) {

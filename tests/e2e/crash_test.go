@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EKilledAfterTheMachineIsInTheState: the next up finishes the work.
+// TestE2EKilledAfterTheMachineIsInTheState: the next up finishes the work. Then a change of a machine fails half way, and the
+// host forgets that it ever ran: it is mended, not taken for one that was never whole.
 func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-late")
@@ -30,6 +31,8 @@ func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	require.Equal(t, 2, r.clones(), "each machine was cloned once")
+
+	r.aMoveThatFails("k3s-dev-worker-1", 102)
 }
 
 // TestE2EKilledDuringTheClone: the state knows no more than that a creation was begun; up deletes what never ran and goes

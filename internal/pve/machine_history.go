@@ -1,0 +1,78 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/luthermonson/go-proxmox"
+)
+
+// liveTasks are those that only a machine which runs, or begins to, is the subject of (qemu-server API2/Qemu.pm, and
+// pve-ha-manager).
+var liveTasks = []string{"qmstart", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmsuspend", "qmresume", "hastart"}
+
+// history says by what the host knows that a machine ran since it was made, or why it cannot rule that out; "" for neither.
+// Proxmox VE keeps no such mark. What it has are lists of tasks, one on each node and bounded in size for all guests together,
+// and measurements, whose oldest are averages of hours or days. So "" does not say that the machine never ran.
+func (h Host) history(ctx context.Context, node string, machine *proxmox.VirtualMachine) (string, error) {
+	if machine.Status != proxmox.StatusVirtualMachineStopped {
+		return "it runs", nil
+	}
+	nodes, err := Reader{h.client}.Nodes(ctx)
+	if err != nil {
+		return "", fmt.Errorf("the list of hosts cannot be read (%w): see that the host answers, then run up again", withoutURL(err))
+	}
+	var lived, removed time.Time
+	for _, other := range nodes {
+		if other.Status != "online" {
+			return other.Name + " is off and may have run it", nil
+		}
+		l, r, err := h.lifeOn(ctx, other.Name, int(machine.VMID))
+		if err != nil {
+			return "", err
+		}
+		lived, removed = later(lived, l), later(removed, r)
+	}
+	if !lived.IsZero() && !lived.Before(removed) {
+		return "it was started", nil
+	}
+	measured, err := h.wasMeasured(ctx, node, int(machine.VMID), removed)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return err.Error(), nil
+	case measured:
+		return "its processor was measured while it ran", nil
+	}
+	return "", nil
+}
+
+// lifeOn is when a machine last lived on a node and when one of that VMID was last removed there, as far as the node
+// remembers; the zero time for never. The tasks of a machine that had the VMID before end with its removal. Times are whole
+// seconds: a start in the second of a removal counts, since a machine that is taken for a used one is left alone, and the
+// other mistake would delete one.
+func (h Host) lifeOn(ctx context.Context, node string, vmid int) (lived, removed time.Time, err error) {
+	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{VMID: vmid, Source: "all", Limit: taskHistory})
+	if err != nil {
+		return lived, removed, fmt.Errorf("the tasks of VM %d on %s cannot be read (%w): see that the host answers, then run up again", vmid, node, withoutURL(err))
+	}
+	for _, task := range tasks {
+		switch {
+		case task.Type == "qmdestroy":
+			removed = later(removed, task.StartTime)
+		case slices.Contains(liveTasks, task.Type):
+			lived = later(lived, task.StartTime)
+		}
+	}
+	return lived, removed, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,68 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+// Note puts into the state what the survey found, and touches nothing on the host: machines that are not there are forgotten,
+// those whose creation was cut off are noted like those whose creation failed, so that a later run knows them, and no
+// operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done, and says whether the state changed.
+func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
+	changed = len(s.ended)+len(s.begun)+len(deployment.PendingOperations) > 0
+	for _, urn := range s.ended {
+		forget(deployment, urn)
+	}
+	for _, machine := range s.begun {
+		machine.ID = resource.ID(strconv.Itoa(vmidOf(machine)))
+		machine.Outputs = machine.Inputs
+		machine.InitErrors = []string{"its creation was cut off"}
+		remember(deployment, machine, now)
+	}
+	deployment.PendingOperations = nil
+	return s.notes, changed
+}
+
+func vmidOf(machine apitype.ResourceV3) int {
+	vmid, _ := machine.Inputs["vmId"].(float64)
+	return int(vmid)
+}
+
+// Promise says what [Delete] would do.
+func (r Remnant) Promise() string {
+	return fmt.Sprintf("VM %d (%s) on %s is deleted: its creation ended half way, and it never ran", r.VMID, r.Name, r.Node)
+}
+
+// Delete deletes what is left of a machine that never ran, if that still holds, and forgets it. Somebody has agreed to it
+// meanwhile, and may have started the machine before. It changes the deployment and returns what was done.
+func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remnant, host Host) (done string, err error) {
+	found, err := host.Settle(ctx, remnant.Node, remnant.VMID)
+	if err != nil {
+		return "", err
+	}
+	if found != nil && found.Ran != "" {
+		return "", fmt.Errorf("VM %d (%s) is not deleted, because %s since it was looked at: run up again", remnant.VMID, remnant.Name, found.Ran)
+	}
+	if err := host.Delete(ctx, remnant.Node, remnant.VMID); err != nil {
+		return "", err
+	}
+	forget(deployment, remnant.URN)
+	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", remnant.VMID, remnant.Name), nil
+}
+
+// Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what
+// was done.
+func Start(ctx context.Context, remnant Remnant, host Host) (done string, err error) {
+	if !remnant.Idle {
+		return fmt.Sprintf("the last change of VM %d (%s) failed half way: it is tried again", remnant.VMID, remnant.Name), nil
+	}
+	if err := host.Start(ctx, remnant.Node, remnant.VMID); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("VM %d (%s) is off since a change of it failed: it is started, and the change is tried again", remnant.VMID, remnant.Name), nil
+}
