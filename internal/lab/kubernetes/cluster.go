@@ -26,15 +26,18 @@ type cluster struct {
 	// What follows belongs to live alone.
 	front    *front
 	kubelets map[int]*kubelet // by VMID
+	pods     *staticPodRuns
 }
 
 func newCluster(c *Clusters, id string) *cluster {
 	ctx, end := context.WithCancel(c.ctx)
-	return &cluster{
+	started := &cluster{
 		clusters: c, id: id, dir: c.dir(id), ctx: ctx, end: end,
 		ended: make(chan struct{}), changed: make(chan struct{}, 1),
 		front: newFront(), kubelets: map[int]*kubelet{},
 	}
+	started.pods = newStaticPodRuns(started)
+	return started
 }
 
 // wake has the cluster look at its members again.
@@ -76,7 +79,7 @@ func (c *cluster) pause() {
 // run is the time from the start of the processes to their end, which is that of the last running control plane.
 func (c *cluster) run(m membership) error {
 	ctx, stop := context.WithCancel(c.ctx)
-	plane := newControlPlane(c.dir, c.clusters.config, m.controlPlanes)
+	plane := newControlPlane(c.dir, c.clusters.config, soundFirst(c.pods.follow(ctx, m.controlPlanes)))
 	failed, ready := make(chan error, 1), make(chan struct{})
 	go func() { failed <- plane.run(ctx, func() { close(ready) }) }()
 	var work manifestWork
@@ -115,7 +118,8 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 	if err := plane.renew(m.controlPlanes); err != nil {
 		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
 	}
-	if err := c.front.serve(plane.api(), endpoints(m.controlPlanes)); err != nil {
+	runs := c.pods.follow(ctx, m.controlPlanes)
+	if err := c.front.serve(plane.api(), endpoints(serving(runs))); err != nil {
 		c.clusters.report(c.id, "open the Kubernetes API", err)
 	}
 	c.stopKubelets(m.kubelets...)
@@ -123,7 +127,7 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 		if c.kubelets[node.Hardware.VMID] == nil {
 			c.kubelets[node.Hardware.VMID] = startKubelet(c.ctx, plane, node, c.clusters.config)
 		}
-		c.kubelets[node.Hardware.VMID].static.Store(node.EtcdCluster == c.id)
+		c.kubelets[node.Hardware.VMID].static.Store(runOf(runs, node.Hardware.VMID))
 	}
 	work.begin(ctx, m.controlPlanes, func(ctx context.Context, node talos.KubernetesNode) {
 		plane.applyManifests(ctx, node, func(err error) { c.clusters.report(c.id, "apply the manifests of Talos", err) })

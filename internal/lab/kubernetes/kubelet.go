@@ -29,8 +29,8 @@ type kubelet struct {
 	client *kubernetes.Clientset
 	report func(error)
 	gpus   gpus
-	// static says whether the node's static pods run.
-	static atomic.Bool
+	// static are the node's static pods as they run; nil while none does.
+	static atomic.Pointer[staticPodRun]
 
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,10 +35,18 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	}
 	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
 	one, two := s.node(101, machine.TypeControlPlane), s.node(102, machine.TypeControlPlane)
+	one.StaticPods, two.StaticPods = versions("1"), versions("1")
 	clusters := open(t, dir, programs)
 	shared, first, second := admin(t, one), admin(t, one, number(s.network, 11)), admin(t, one, number(s.network, 12))
 	silent := func(c cluster) func(context.Context) bool {
 		return func(ctx context.Context) bool { return !c.answers(ctx) }
+	}
+
+	runs := func(name, version string) func(context.Context) bool {
+		return func(ctx context.Context) bool {
+			pod, err := first.CoreV1().Pods("kube-system").Get(ctx, name, metav1.GetOptions{})
+			return err == nil && pod.Annotations[constants.AnnotationStaticPodConfigVersion] == version && ready(pod)
+		}
 	}
 
 	clusters.NodeChanged(one)
@@ -44,10 +54,33 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	require.False(t, second.answers(t.Context()))
 	clusters.NodeChanged(two)
 	second.eventually("the second does, under its own name", second.answers)
+	first.eventually("its static pods run", runs("kube-apiserver-node-102", "1"))
+
+	bad := two
+	bad.Config = s.config(machine.TypeControlPlane, func(c *v1alpha1.Config) {
+		c.ClusterConfig.APIServerConfig.ExtraArgsConfig = map[string]string{"no-such-argument": "true"}
+	})
+	bad.StaticPods = versions("2")
+	clusters.NodeChanged(bad)
+	second.eventually("its API server does not come up again", silent(second))
+	first.eventually("its static pod ends again and again", func(ctx context.Context) bool {
+		pod, err := first.CoreV1().Pods("kube-system").Get(ctx, "kube-apiserver-node-102", metav1.GetOptions{})
+		return err == nil && pod.Annotations[constants.AnnotationStaticPodConfigVersion] == "2" && crashes(pod)
+	})
+	time.Sleep(5 * time.Second) // in which KWOK looks at it
+	pod, err := first.CoreV1().Pods("kube-system").Get(t.Context(), "kube-apiserver-node-102", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.True(t, crashes(pod) && !ready(pod), "it goes on so: %+v", pod.Status)
+	require.True(t, first.answers(t.Context()), "the other one runs")
+	require.True(t, shared.answers(t.Context()))
+	two.StaticPods = versions("3")
+	clusters.NodeChanged(two)
+	second.eventually("it is mended", second.answers)
+	first.eventually("and its static pod runs", runs("kube-apiserver-node-102", "3"))
 	clusters.NodeChanged(stopped(one))
 	first.eventually("the first is silent", silent(first))
 	require.True(t, shared.answers(t.Context()))
-	_, err := shared.CoreV1().ConfigMaps("default").Create(t.Context(),
+	_, err = shared.CoreV1().ConfigMaps("default").Create(t.Context(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 
@@ -71,6 +104,26 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	shared.eventually("nothing is left of it", func(context.Context) bool {
 		_, err := os.Stat(filepath.Join(dir, etcdCluster))
 		return os.IsNotExist(err)
+	})
+}
+
+// versions of static pods that were all changed as often.
+func versions(version string) talos.StaticPodVersions {
+	return talos.StaticPodVersions{
+		Config:  map[string]string{"kube-apiserver": version, "kube-controller-manager": version, "kube-scheduler": version},
+		Secrets: "1",
+	}
+}
+
+func ready(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+func crashes(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.State.Waiting != nil && c.State.Waiting.Reason == "CrashLoopBackOff"
 	})
 }
 

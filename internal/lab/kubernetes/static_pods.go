@@ -2,10 +2,13 @@ package kubernetes
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
 	"github.com/siderolabs/go-kubernetes/kubernetes/compatibility"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,9 +35,10 @@ func staticPods(node talos.KubernetesNode) []staticPod {
 }
 
 // mirrorStaticPods shows the node's static pods in the API, as its kubelet does. What somebody deletes there comes back,
-// since it runs all the same.
+// since it runs all the same; one that was changed is made anew (pkg/kubelet/pod/mirror_client.go).
 func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
-	if !k.static.Load() {
+	run := k.static.Load()
+	if run == nil {
 		return nil
 	}
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
@@ -48,16 +52,64 @@ func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, pod := range staticPods(k.node) {
-		wanted := mirror(pod, node, k.node.BootID)
-		if slices.ContainsFunc(there, func(p corev1.Pod) bool { return p.Namespace == wanted.Namespace && p.Name == wanted.Name }) {
-			continue
-		}
-		if _, err := k.client.CoreV1().Pods(wanted.Namespace).Create(ctx, wanted, metav1.CreateOptions{}); err != nil {
+	for _, pod := range staticPods(run.node) {
+		wanted := mirror(pod, node, run.node)
+		i := slices.IndexFunc(there, func(p corev1.Pod) bool { return p.Namespace == wanted.Namespace && p.Name == wanted.Name })
+		if i >= 0 && there[i].Annotations[corev1.MirrorPodAnnotationKey] == wanted.Annotations[corev1.MirrorPodAnnotationKey] {
+			wanted = &there[i]
+		} else if wanted, err = k.mirrorAnew(ctx, wanted, i >= 0); err != nil {
 			return fmt.Errorf("mirror the static pod %s: %w", pod.name, err)
+		}
+		if run.crashes && pod.name == k8s.APIServerID {
+			if err := k.showCrashing(ctx, wanted, run.node); err != nil {
+				return fmt.Errorf("show that the static pod %s does not run: %w", pod.name, err)
+			}
 		}
 	}
 	return nil
+}
+
+// mirrorAnew makes a mirror pod, in place of the former one if there is one.
+func (k *kubelet) mirrorAnew(ctx context.Context, wanted *corev1.Pod, former bool) (*corev1.Pod, error) {
+	pods := k.client.CoreV1().Pods(wanted.Namespace)
+	if former {
+		at := int64(0)
+		if err := pods.Delete(ctx, wanted.Name, metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+	}
+	return pods.Create(ctx, wanted, metav1.CreateOptions{})
+}
+
+// showCrashing says of a pod that its container ends again and again. A real one is Running; for KWOK that is one that
+// becomes ready by itself, and one that has an address is none that it starts.
+func (k *kubelet) showCrashing(ctx context.Context, pod *corev1.Pod, node talos.KubernetesNode) error {
+	crashing := "CrashLoopBackOff"
+	pod = pod.DeepCopy()
+	for _, status := range pod.Status.ContainerStatuses {
+		if status.State.Waiting != nil && status.State.Waiting.Reason == crashing {
+			return nil
+		}
+	}
+	pod.Status = corev1.PodStatus{
+		Phase: corev1.PodPending,
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+		},
+		ContainerStatuses: []corev1.ContainerStatus{{
+			Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, RestartCount: 1,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: crashing}},
+		}},
+	}
+	for _, address := range kubeletAddresses(node) {
+		pod.Status.PodIP, pod.Status.HostIP = address.String(), address.String()
+	}
+	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // somebody was first; the next look says it
+	}
+	return err
 }
 
 // pods are those on the node; a kubelet may ask for no others.
@@ -72,12 +124,13 @@ func (k *kubelet) pods(ctx context.Context) ([]corev1.Pod, error) {
 }
 
 // mirror is a static pod as the API shows it: it belongs to its Node (pkg/kubelet/pod/mirror_client.go), and has the
-// labels that Talos gives it.
-func mirror(pod staticPod, node *corev1.Node, bootID string) *corev1.Pod {
+// labels and annotations that Talos gives it.
+func mirror(pod staticPod, object *corev1.Node, node talos.KubernetesNode) *corev1.Pod {
 	isController := true
+	hash := hashOf(pod.name, node)
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: pod.name + "-" + node.Name, Namespace: metav1.NamespaceSystem,
+			Name: pod.name + "-" + object.Name, Namespace: metav1.NamespaceSystem,
 			Labels: map[string]string{
 				"tier": "control-plane", "k8s-app": pod.name, "component": pod.name,
 				"app.kubernetes.io/name":       pod.name,
@@ -86,17 +139,27 @@ func mirror(pod staticPod, node *corev1.Node, bootID string) *corev1.Pod {
 				"app.kubernetes.io/managed-by": "Talos",
 			},
 			Annotations: map[string]string{
-				corev1.MirrorPodAnnotationKey: bootID, "kubernetes.io/config.hash": bootID, "kubernetes.io/config.source": "file",
+				corev1.MirrorPodAnnotationKey: hash, "kubernetes.io/config.hash": hash, "kubernetes.io/config.source": "http",
+				constants.AnnotationStaticPodConfigVersion:     node.StaticPods.Config[pod.name],
+				constants.AnnotationStaticPodConfigFileVersion: node.StaticPods.Files,
+				constants.AnnotationStaticPodSecretsVersion:    node.StaticPods.Secrets,
 			},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID, Controller: &isController,
+				APIVersion: "v1", Kind: "Node", Name: object.Name, UID: object.UID, Controller: &isController,
 			}},
 		},
 		Spec: corev1.PodSpec{
-			NodeName: node.Name, HostNetwork: true, PriorityClassName: "system-cluster-critical",
+			NodeName: object.Name, HostNetwork: true, PriorityClassName: "system-cluster-critical",
 			Containers: []corev1.Container{{Name: pod.name, Image: pod.image}},
 			// Nothing that befalls a Node drives them away (pkg/kubelet/config/common.go).
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}},
 		},
 	}
+}
+
+// hashOf tells one content of a static pod from the next.
+func hashOf(pod string, node talos.KubernetesNode) string {
+	v := node.StaticPods
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s", pod, v.Config[pod], v.Files, v.Secrets))
+	return hex.EncodeToString(sum[:16])
 }

@@ -30,6 +30,8 @@ type KubernetesNode struct {
 	Identity, BootID string
 	// Kubelet says that the kubelet runs.
 	Kubelet bool
+	// StaticPods are the versions of what the static pods of a control plane run by.
+	StaticPods StaticPodVersions
 	// EtcdCluster identifies the etcd cluster that the node is a healthy member of; its static pods run then. "" for
 	// every other node.
 	EtcdCluster string
@@ -95,6 +97,7 @@ func (s *system) tellKubernetes() {
 	node := KubernetesNode{
 		Hardware: s.hardware.clone(), Hostname: n.hostname, FQDN: n.fqdn(), Config: cfg, Release: s.release.clone(),
 		Identity: s.nodeID(), BootID: s.bootID, Kubelet: pods.kubelet,
+		StaticPods: s.staticPodVersions(),
 	}
 
 	if data := s.etcdData(); pods.etcd && pods.static && !data.Empty() {

@@ -1,0 +1,140 @@
+package kubernetes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+// staticPodLag is how long the static pods of a node go on as they were after a change of its machine configuration: Talos
+// serves them by HTTP, and the kubelet asks every 20 s (KubeletConfiguration of Kubernetes 1.35, httpCheckFrequency).
+const staticPodLag = 20 * time.Second
+
+// judgeTimeout is for kube-apiserver to read its arguments on a machine that others keep busy.
+const judgeTimeout = time.Minute
+
+// staticPodRuns are the static pods of each control plane as its kubelet runs them. It belongs to one goroutine.
+type staticPodRuns struct {
+	cluster *cluster
+	byVMID  map[int]*staticPodRun
+	refused map[string]bool // by the arguments of an API server that were judged
+}
+
+// staticPodRun is what one node runs, and what it will run from a time on.
+type staticPodRun struct {
+	node    talos.KubernetesNode
+	next    time.Time // zero when nothing waits
+	crashes bool      // the API server ends as soon as it starts
+}
+
+func newStaticPodRuns(c *cluster) *staticPodRuns {
+	return &staticPodRuns{cluster: c, byVMID: map[int]*staticPodRun{}, refused: map[string]bool{}}
+}
+
+// follow takes up what control planes run by now, and has the cluster look again when a kubelet will have noticed the rest.
+func (r *staticPodRuns) follow(ctx context.Context, controlPlanes []talos.KubernetesNode) []staticPodRun {
+	runs := make([]staticPodRun, 0, len(controlPlanes))
+	for _, node := range controlPlanes {
+		run := r.byVMID[node.Hardware.VMID]
+		switch {
+		case run == nil || run.node.BootID != node.BootID || sameVersions(run.node.StaticPods, node.StaticPods):
+			run = r.start(ctx, node)
+		case run.next.IsZero():
+			lag := r.cluster.clusters.config.Scaled(staticPodLag)
+			run.next = time.Now().Add(lag)
+			time.AfterFunc(lag, r.cluster.wake)
+		case !time.Now().Before(run.next):
+			run = r.start(ctx, node)
+		}
+		runs = append(runs, *run)
+	}
+	return runs
+}
+
+func sameVersions(a, b talos.StaticPodVersions) bool {
+	return maps.Equal(a.Config, b.Config) && a.Files == b.Files && a.Secrets == b.Secrets
+}
+
+func (r *staticPodRuns) start(ctx context.Context, node talos.KubernetesNode) *staticPodRun {
+	run := &staticPodRun{node: node, crashes: r.refuses(ctx, node)}
+	r.byVMID[node.Hardware.VMID] = run
+	return run
+}
+
+// refuses says whether kube-apiserver ends at once with the node's arguments. It is asked itself: with --version it prints
+// that and ends, but only after it has read all arguments (k8s.io/kubernetes cmd/kube-apiserver/app/server.go). Talos' own
+// arguments are right, so that a node without further ones is not judged.
+func (r *staticPodRuns) refuses(ctx context.Context, node talos.KubernetesNode) bool {
+	if len(node.Config.Cluster().APIServer().ExtraArgs()) == 0 {
+		return false
+	}
+	args, err := apiServerArguments(node.Config, folder(r.cluster.dir), ports{}, advertised(node))
+	if err != nil {
+		r.cluster.clusters.report(r.cluster.id, "arguments of the API server on "+node.Hostname, err)
+		return true
+	}
+	key := strings.Join(args, "\n")
+	if refused, judged := r.refused[key]; judged {
+		return refused
+	}
+	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, r.cluster.clusters.config.Tools.ControlPlane, append([]string{k8s.APIServerID, "--version"}, args...)...)
+	output, err := command.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && (!errors.As(err, &ended) || ctx.Err() != nil) {
+		r.cluster.clusters.report(r.cluster.id, "judge the arguments of the API server on "+node.Hostname, err)
+		return false
+	}
+	r.refused[key] = err != nil
+	if err != nil {
+		r.cluster.clusters.report(r.cluster.id, "the API server on "+node.Hostname+" does not start", fmt.Errorf("%w: %s", err, lastLine(output)))
+	}
+	return err != nil
+}
+
+func lastLine(output []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(output)), "\n")
+	return lines[len(lines)-1]
+}
+
+// serving are the control planes whose own API server runs.
+func serving(runs []staticPodRun) []talos.KubernetesNode {
+	var nodes []talos.KubernetesNode
+	for _, run := range runs {
+		if !run.crashes {
+			nodes = append(nodes, run.node)
+		}
+	}
+	return nodes
+}
+
+// soundFirst puts a control plane whose API server runs before the others: by the first one's configuration the processes
+// are started that all share.
+func soundFirst(runs []staticPodRun) []talos.KubernetesNode {
+	nodes := serving(runs)
+	for _, run := range runs {
+		if run.crashes {
+			nodes = append(nodes, run.node)
+		}
+	}
+	return nodes
+}
+
+// runOf is the run of a node, nil for one without static pods.
+func runOf(runs []staticPodRun, vmid int) *staticPodRun {
+	i := slices.IndexFunc(runs, func(r staticPodRun) bool { return r.node.Hardware.VMID == vmid })
+	if i < 0 {
+		return nil
+	}
+	return &runs[i]
+}
