@@ -2,6 +2,7 @@ package components
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -14,8 +15,10 @@ const Tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra}"
 const (
 	// readyTimeout covers the download of the installer image, its installation and the reboot on a slow disk.
 	readyTimeout = "15m"
-	// drainTimeout is how long PodDisruptionBudgets may hold back the removal of a worker (F32).
-	drainTimeout = "10m"
+	// drainTimeout is how long PodDisruptionBudgets may hold back the removal of a worker (F32), and defaultDrainTimeout the
+	// same for a node that is to reboot.
+	drainTimeout        = "10m"
+	defaultDrainTimeout = 10 * time.Minute
 )
 
 // addMembership makes a node a member of the cluster, and takes it out again. Its Command waits, once and never in a

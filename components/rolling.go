@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // errInterrupted is why a node is not changed although nothing is wrong with it.
@@ -27,10 +28,6 @@ type rollout struct {
 
 // newRollout has no lane before the first update, when the credentials for its looks at the cluster are there.
 func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.StringOutput) *rollout {
-	var nodes []rolling.Node
-	for _, m := range a.Machines {
-		nodes = append(nodes, m.rollingNode())
-	}
 	return &rollout{ctx: ctx, interrupted: a.Interrupted, lane: sync.OnceValues(func() (*rolling.Lane, error) {
 		result, err := internals.UnsafeAwaitOutput(ctx.Context(), talosconfig)
 		if err != nil {
@@ -40,9 +37,27 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		if _, err := nodeops.Endpoints([]byte(text)); err != nil {
 			return nil, err
 		}
-		health := nodeops.Health{Talosconfig: []byte(text), Nodes: nodes}
-		return rolling.NewLane(health, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
+		return rolling.NewLane(healthOf(ctx, a, []byte(text)), rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})}
+}
+
+// healthOf looks at the nodes of the cluster, and moves their pods.
+func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeops.Health {
+	health := nodeops.Health{
+		Talosconfig: talosconfig, DrainTimeout: a.DrainTimeout, DeleteHeldBack: a.DeleteHeldBack,
+		Say: func(format string, args ...any) {
+			// A run that cannot be told anything any more ends with an error of its own.
+			_ = ctx.Log.Info(fmt.Sprintf(format, args...), nil)
+		},
+	}
+	vmids := map[string]int{}
+	for _, m := range a.Machines {
+		health.Nodes, vmids[m.Name] = append(health.Nodes, m.rollingNode()), m.VMID
+	}
+	if a.Runs != nil {
+		health.Runs = func(ctx context.Context, node rolling.Node) (bool, error) { return a.Runs(ctx, vmids[node.Name]) }
+	}
+	return health
 }
 
 // hooks are what surrounds each update of one machine: its VM's and its configuration's.
@@ -80,9 +95,16 @@ func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
 		}
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
-		return lane.Enter(ctx, rolling.Change{Node: node, Configuration: appliedConfiguration(args.NewInputs)})
+		return lane.Enter(ctx, rolling.Change{
+			Node:          node,
+			Configuration: appliedConfiguration(args.NewInputs),
+			Reboots:       args.Type == typeVirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
+		})
 	}
 }
+
+// typeVirtualMachine is the provider's.
+const typeVirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
 // untilInterrupted ends with the program too. cancel gives back what it takes.
 func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {

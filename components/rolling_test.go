@@ -204,7 +204,10 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 }
 
 // nowhere is a cluster of one control plane and one worker at addresses where nobody listens.
-func nowhere(interrupted <-chan struct{}) program {
+func nowhere(interrupted <-chan struct{}) program { return nowhereThatRuns(interrupted, false) }
+
+// nowhereThatRuns is the same with machines that run, as their host says.
+func nowhereThatRuns(interrupted <-chan struct{}, runs bool) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
@@ -214,6 +217,7 @@ func nowhere(interrupted <-chan struct{}) program {
 		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // where nobody listens
 		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
 		args.Templates, args.Interrupted = []*components.TalosTemplate{template}, interrupted
+		args.Runs = func(context.Context, int) (bool, error) { return runs, nil }
 		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
 		return err
 	}
@@ -235,6 +239,15 @@ func TestAnInterruptKeepsNodesFromTheirTurn(t *testing.T) {
 	require.Empty(t, e.enter(t, "k3s-dev-control-1"), "nothing runs at these addresses that could be lost")
 	time.AfterFunc(100*time.Millisecond, func() { close(interrupted) })
 	require.Equal(t, "k3s-dev-worker-1 is untouched: the run was interrupted: run up again to go on", e.enter(t, "k3s-dev-worker-1"))
+}
+
+func TestMachinesThatRunAndDoNotAnswerAreNotChanged(t *testing.T) {
+	t.Parallel()
+
+	interrupted := make(chan struct{})
+	e := runHooked(t, nowhereThatRuns(interrupted, true))
+	time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
+	require.Equal(t, "k3s-dev-control-1 is untouched: the run was interrupted: run up again to go on", e.enter(t, "k3s-dev-control-1"))
 }
 
 func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {

@@ -1,6 +1,8 @@
 package components
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -64,6 +66,15 @@ type TalosClusterArgs struct {
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change concerns later runs only.
 	RecoveryTimeout time.Duration
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot; one whose pods stay is
+	// not touched. Default: 10 minutes. A change concerns later runs only.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes the pods that are still held back then. Default: false. A change concerns later runs only.
+	DeleteHeldBack bool
+	// Runs says whether the machine of a VMID is switched on, and is asked about nodes that do not answer: one that is off may
+	// be changed, one that is out of reach keeps every control plane from being changed. Default: nil, a node that does not
+	// answer counts as one that runs. A change concerns later runs only.
+	Runs func(ctx context.Context, vmid int) (bool, error)
 	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
 	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change
 	// concerns later runs only.
@@ -96,6 +107,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 	if a.CNI == "" {
 		a.CNI = CNIFlannel
 	}
+	a.DrainTimeout = cmp.Or(a.DrainTimeout, defaultDrainTimeout)
 	a.Network = a.Network.withDefaults()
 	problems := []error{
 		require(a.ClusterName != "", "ClusterName", "give the cluster a name"),

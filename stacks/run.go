@@ -1,12 +1,14 @@
 package stacks
 
 import (
+	"os"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -22,6 +24,9 @@ type Options struct {
 	Inventory string
 	// RecoveryTimeout is how long a changed node may take to work again. Default: 0, that of the components.
 	RecoveryTimeout time.Duration
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, that of the
+	// components.
+	DrainTimeout time.Duration
 	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
 	// on. Default: nil, never.
 	Interrupted <-chan struct{}
@@ -71,7 +76,8 @@ func program(ctx *pulumi.Context, options Options) error {
 	}
 	args := clusterArgs(inv)
 	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
-	args.Interrupted, args.FormerNames = options.Interrupted, options.FormerNames
+	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
+	args.Runs, args.DeleteHeldBack = runsOn(settings.host()), os.Getenv(nodeops.OverrideVariable) == "yes"
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

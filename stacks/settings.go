@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // Namespace of the stack's configuration: em-infra:inventory and so on. The keys are a contract.
@@ -41,9 +42,15 @@ type settings struct {
 	inventory       string
 	proxmoxEndpoint string
 	proxmoxToken    pulumi.StringOutput
+	plainToken      string // the same, for the program's own look at the host
 	proxmoxInsecure bool
 	imageFactory    *url.URL
 	labNetwork      netip.Prefix
+}
+
+// host is the connection to Proxmox VE.
+func (s settings) host() pve.Connection {
+	return pve.Connection{Endpoint: s.proxmoxEndpoint, Token: s.plainToken, Insecure: s.proxmoxInsecure}
 }
 
 func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
@@ -53,6 +60,7 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 		proxmoxEndpoint: values.Get(KeyProxmoxEndpoint),
 		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
 		proxmoxToken:    values.GetSecret(KeyProxmoxToken),
+		plainToken:      values.Get(KeyProxmoxToken),
 	}
 	if !filepath.IsAbs(s.inventory) {
 		s.inventory = filepath.Join(options.Root, s.inventory)
@@ -62,7 +70,7 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 	s.imageFactory, err = parseURL(values.Get(KeyImageFactoryURL), components.ImageFactory)
 	problems := []error{
 		missing(ctx, s.proxmoxEndpoint, KeyProxmoxEndpoint, "https://HOST:8006"),
-		missing(ctx, values.Get(KeyProxmoxToken), KeyProxmoxToken, "--secret 'USER@REALM!NAME=SECRET'"),
+		missing(ctx, s.plainToken, KeyProxmoxToken, "--secret 'USER@REALM!NAME=SECRET'"),
 		wrong(ctx, err, KeyImageFactoryURL, components.ImageFactory),
 	}
 	if network := values.Get(KeyLabNetwork); network != "" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 )
 
@@ -21,7 +22,7 @@ func newNodeRemoveCommand() *cobra.Command {
 		Short: "Take a worker out of its cluster: drain it, reset it, delete its Node",
 		Long: `Take a worker out of its cluster, before its machine is deleted: no new pods, the others evicted as
 PodDisruptionBudgets allow, Talos reset and turned off, the Node deleted. A worker that is dead is only forgotten. Control
-planes are refused. The talosconfig is read from ` + talosconfigVariable + `; with ` + removal.OverrideVariable + `=yes, pods
+planes are refused. The talosconfig is read from ` + talosconfigVariable + `; with ` + nodeops.OverrideVariable + `=yes, pods
 that are still held back after --drain-timeout are deleted.`,
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node remove --name k3s-dev-worker-1 --address 192.168.20.21`,
 		Args:    cobra.NoArgs,
@@ -35,7 +36,7 @@ that are still held back after --drain-timeout are deleted.`,
 			if worker.Talosconfig, err = nodeCredentials(worker.Address); err != nil {
 				return err
 			}
-			worker.DeleteHeldBack = os.Getenv(removal.OverrideVariable) == "yes"
+			worker.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
 			worker.Progress = command.OutOrStdout()
 			return worker.Run(command.Context())
 		},

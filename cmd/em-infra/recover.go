@@ -91,6 +91,23 @@ func (s *session) report(done []string) {
 	}
 }
 
+// uncordon lets pods onto the nodes that a run had cordoned and that was interrupted before they were back.
+func (s *session) uncordon(ctx context.Context, talosconfig string) error {
+	api, err := nodeops.ReachKubernetes(ctx, []byte(talosconfig))
+	if err != nil {
+		return fmt.Errorf("whether nodes are still cordoned is not known (%w): run up again", err)
+	}
+	defer api.Close()
+	names, err := api.Uncordon(ctx)
+	for _, name := range names {
+		s.report([]string{name + " takes pods again: a run that was interrupted had cordoned it"})
+	}
+	if err != nil {
+		return fmt.Errorf("%w: run up again", err)
+	}
+	return nil
+}
+
 // adoptBootstrap looks for a cluster that is bootstrapped without the state knowing (F6).
 func (s *session) adoptBootstrap(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
 	secrets := recovery.Unbootstrapped(deployment)

@@ -82,6 +82,9 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err := s.verify(ctx); err != nil {
 		return err
 	}
+	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
+		return err
+	}
 	s.summarize(outputs)
 	return nil
 }

@@ -1,5 +1,7 @@
 package nodeops
 
+import "net/http"
+
 // GPUView is what a node and its Kubernetes Node say of its GPUs.
 type GPUView struct {
 	Devices             int
@@ -11,4 +13,9 @@ type GPUView struct {
 // Judge says what is wrong with the node.
 func (v GPUView) Judge(node GPUNode) error {
 	return gpuView{devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
+}
+
+// KubernetesOf is the API behind a client.
+func KubernetesOf(client *http.Client) *Kubernetes {
+	return &Kubernetes{location: "https://control-1:6443", client: client}
 }

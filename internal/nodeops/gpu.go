@@ -120,11 +120,11 @@ func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView,
 	if err != nil {
 		return view, fmt.Errorf("%w: run up again when it does", err)
 	}
-	api, err := reachKubernetes(ctx, talosconfig)
+	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil {
 		return view, fmt.Errorf("the Kubernetes API does not answer (%s): run up again when it does", oneLine(err))
 	}
-	defer api.close()
+	defer api.Close()
 	return view, view.readKubernetes(ctx, api, node.Name)
 }
 
@@ -161,7 +161,7 @@ func (v *gpuView) readTalos(ctx context.Context, api *client.Client) error {
 	return nil
 }
 
-func (v *gpuView) readKubernetes(ctx context.Context, api *kubernetesAPI, name string) error {
+func (v *gpuView) readKubernetes(ctx context.Context, api *Kubernetes, name string) error {
 	var node struct {
 		Status struct{ Allocatable map[string]string }
 	}

@@ -15,11 +15,11 @@ const smokeNamespace = "default"
 // RunOnGPU runs a pod with one GPU on a node to its end and removes it. The error is one sentence about a pod that does not
 // end with success before ctx does.
 func RunOnGPU(ctx context.Context, talosconfig []byte, node, image string) error {
-	api, err := reachKubernetes(ctx, talosconfig)
+	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil {
 		return fmt.Errorf("the Kubernetes API does not answer (%s): run up again when it does", oneLine(err))
 	}
-	defer api.close()
+	defer api.Close()
 	pods, name := "/api/v1/namespaces/"+smokeNamespace+"/pods", "em-infra-gpu-"+node
 	// What an earlier run left behind would be taken for the answer.
 	if err := removePod(ctx, api, pods+"/"+name); err != nil {
@@ -54,7 +54,7 @@ func smokePod(name, node, image string) object {
 }
 
 // podOutcome waits for the end of a pod.
-func podOutcome(ctx context.Context, api *kubernetesAPI, path, name string) error {
+func podOutcome(ctx context.Context, api *Kubernetes, path, name string) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var pod struct {
@@ -80,7 +80,7 @@ func podOutcome(ctx context.Context, api *kubernetesAPI, path, name string) erro
 }
 
 // removePod returns when there is no such pod any more.
-func removePod(ctx context.Context, api *kubernetesAPI, path string) error {
+func removePod(ctx context.Context, api *Kubernetes, path string) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {

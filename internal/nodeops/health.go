@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -22,30 +23,80 @@ type Health struct {
 	Talosconfig []byte
 	// Nodes of the cluster, among them some that may not exist yet.
 	Nodes []rolling.Node
+	// Runs says whether a node's machine is switched on, by who knows better than the node's silence: its host. Default: nil,
+	// nobody knows, and a node that is silent counts as one that runs.
+	Runs func(context.Context, rolling.Node) (bool, error)
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, one try.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes the pods that are still held back then; without it the node is not touched.
+	DeleteHeldBack bool
+	// Say is told what is done to pods. Default: nil, nobody.
+	Say func(format string, args ...any)
 }
 
 var _ rolling.Cluster = Health{}
 
 // Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
 // and know a leader, and when no other Node is not Ready. A cluster whose etcd nowhere runs has nothing to lose: it was
-// not bootstrapped yet, or all of it is off.
-func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Condition, error) {
-	members, err := h.etcdMembers(ctx, change.Node)
+// not bootstrapped yet, or all of it is off. A node that is off is down already, so changing it takes nothing away.
+func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
+	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
-		return nil, err
+		return rolling.Terms{}, fmt.Errorf("%s: %w", change.Node.Name, err)
 	}
-	if len(members) == 0 {
-		return func(context.Context) error { return nil }, nil
+	members, err := h.etcdMembers(ctx, change.Node)
+	switch {
+	case off && err != nil, err == nil && len(members) == 0:
+		return rolling.Terms{}, nil
+	case err != nil:
+		return rolling.Terms{}, err
 	}
-	if err := h.quorumWithout(ctx, members, change.Node); err != nil {
-		return nil, err
+	if err := h.quorumWithout(ctx, members, change.Node); err != nil && !off {
+		return rolling.Terms{}, err
 	}
 	networked, err := h.othersReady(ctx, change.Node, busy)
-	if err != nil {
-		return nil, err
+	if err != nil && !off {
+		return rolling.Terms{}, err
 	}
 	former := h.bootThatEnds(ctx, change)
-	return func(ctx context.Context) error { return h.works(ctx, change.Node, former, networked) }, nil
+	return rolling.Terms{
+		Drain: (change.Reboots || former != "") && networked && !off && IsAlive(ctx, h.Talosconfig, change.Node.Address.String()),
+		Back:  func(ctx context.Context) error { return h.works(ctx, change.Node, former, networked) },
+	}, nil
+}
+
+// Drain implements [rolling.Cluster].
+func (h Health) Drain(ctx context.Context, node rolling.Node) error {
+	api, err := h.kubernetes(ctx, node)
+	if err != nil {
+		return fmt.Errorf("%s cannot be drained, because no control plane answers (%w): run up again when one does", node.Name, err)
+	}
+	defer api.Close()
+	return api.Drain(ctx, Drain{Node: node.Name, Timeout: h.DrainTimeout, DeleteHeldBack: h.DeleteHeldBack, Returns: true, Say: h.say})
+}
+
+// Uncordon implements [rolling.Cluster].
+func (h Health) Uncordon(ctx context.Context, busy []rolling.Node) error {
+	api, err := h.kubernetes(ctx, rolling.Node{})
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	var except []string
+	for _, node := range busy {
+		except = append(except, node.Name)
+	}
+	uncordoned, err := api.Uncordon(ctx, except...)
+	for _, name := range uncordoned {
+		h.say("%s takes pods again", name)
+	}
+	return err
+}
+
+func (h Health) say(format string, args ...any) {
+	if h.Say != nil {
+		h.Say(format, args...)
+	}
 }
 
 // bootThatEnds is the node's boot if the configuration that is about to be applied makes it reboot; empty otherwise. Talos
@@ -73,9 +124,13 @@ func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string 
 }
 
 // works says what a changed node lacks of a working member: a boot after the former one, Talos' own readiness, a voting
-// etcd member, and a Node that is Ready in this boot, where the cluster has a network that lets Nodes become so.
+// etcd member, static pods that run by the present configuration, and a Node that is Ready in this boot, where the cluster
+// has a network that lets Nodes become so.
 func (h Health) works(ctx context.Context, node rolling.Node, former string, networked bool) error {
-	var boot string
+	var (
+		boot string
+		pods staticPodVersions
+	)
 	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
 		if boot, err = bootID(ctx, api); err != nil {
 			return err
@@ -86,11 +141,23 @@ func (h Health) works(ctx context.Context, node rolling.Node, former string, net
 		if err := machineReady(ctx, api); err != nil || !node.ControlPlane {
 			return err
 		}
-		return votes(ctx, api)
+		if err := votes(ctx, api); err != nil {
+			return err
+		}
+		pods, err = readStaticPodVersions(ctx, api.COSI)
+		return err
 	})
+	if err == nil && node.ControlPlane {
+		err = h.staticPodsRun(ctx, node, pods)
+	}
 	if err != nil || !networked {
 		return err
 	}
+	return h.nodeReady(ctx, node, boot)
+}
+
+// nodeReady says what keeps a node from being a Ready Node in this boot.
+func (h Health) nodeReady(ctx context.Context, node rolling.Node, boot string) error {
 	nodes, err := h.kubernetesNodes(ctx, node)
 	if err != nil {
 		return err

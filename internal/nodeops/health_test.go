@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/siderolabs/crypto/x509"
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
@@ -40,6 +42,12 @@ func (m *machineUnderTest) health() nodeops.Health {
 	return nodeops.Health{
 		Talosconfig: talosconfigOf(m.t, secretsOf(m.t, ours), m.address),
 		Nodes:       []rolling.Node{m.member(), worker("worker-1"), worker("worker-2")},
+		Runs: func(_ context.Context, node rolling.Node) (bool, error) {
+			if node.Name != m.member().Name {
+				return true, nil
+			}
+			return m.fleet.Nodes()[0].Stage != talos.StageOff, nil
+		},
 	}
 }
 
@@ -65,8 +73,25 @@ func (m *machineUnderTest) eventually(holds func() error) {
 	require.Eventually(m.t, func() bool { last = holds(); return last == nil }, time.Minute, 20*time.Millisecond, "%v", last)
 }
 
-// nodeList is what an API server says of Nodes, in text that may change.
-type nodeList struct{ text atomic.Value }
+// nodeList is what an API server says of Nodes and of the static pods of its own, in text that may change.
+type nodeList struct{ text, pods atomic.Value }
+
+// setPods has the static pods run by these versions of their configuration; what is not Ready says why.
+func (l *nodeList) setPods(apiServer, waiting string) {
+	var items []string
+	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		version, ready, why := "1", "True", ""
+		if id == "kube-apiserver" {
+			version = apiServer
+			if waiting != "" {
+				ready, why = "False", `"containerStatuses":[{"state":{"waiting":{"reason":"`+waiting+`"}}}],`
+			}
+		}
+		items = append(items, `{"metadata":{"name":"`+id+`-k3s-dev-control-1","annotations":{"talos.dev/config-version":"`+version+
+			`","talos.dev/config-file-version":"1111","talos.dev/secrets-version":"1"}},"status":{`+why+`"conditions":[{"type":"Ready","status":"`+ready+`"}]}}`)
+	}
+	l.pods.Store(`{"items":[` + strings.Join(items, ",") + `]}`)
+}
 
 func (l *nodeList) set(nodes ...string) {
 	l.text.Store(`{"items":[` + strings.Join(nodes, ",") + `]}`)
@@ -88,8 +113,13 @@ func (m *machineUnderTest) serveKubernetes() *nodeList {
 	m.t.Helper()
 	list := &nodeList{}
 	list.set()
+	list.setPods("1", "")
 	m.serveAPI(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.WriteString(w, list.text.Load().(string)); err != nil {
+		text := list.text.Load().(string)
+		if strings.HasSuffix(r.URL.Path, "/pods") {
+			text = list.pods.Load().(string)
+		}
+		if _, err := io.WriteString(w, text); err != nil {
 			m.t.Errorf("answer %s: %v", r.URL, err)
 		}
 	}))
@@ -128,15 +158,15 @@ func (m *machineUnderTest) boot() string {
 func TestAClusterThatWasNotBootstrappedHasNothingToLose(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
-	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
 	require.NoError(t, err, "in maintenance mode")
-	require.NoError(t, back(t.Context()))
+	require.Equal(t, rolling.Terms{}, terms)
 
 	m.apply(secretsOf(t, ours))
 	m.waitFor(talos.StageRunning)
-	back, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	terms, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
 	require.NoError(t, err, "installed")
-	require.NoError(t, back(t.Context()))
+	require.Equal(t, rolling.Terms{}, terms)
 }
 
 func TestAClusterThatDoesNotKnowUsMayHaveAllToLose(t *testing.T) {
@@ -156,15 +186,99 @@ func TestTheOnlyControlPlaneIsSparedAndHasToComeBack(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
 	m.bringUp()
-	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
 	require.NoError(t, err, "its own API server does not answer: that is no reason not to mend it")
-	require.NoError(t, back(t.Context()))
+	require.False(t, terms.Drain, "nobody could be asked to move pods")
+	require.EqualError(t, terms.Back(t.Context()), "its Kubernetes API: it does not answer")
+	m.serveKubernetes()
+	require.NoError(t, terms.Back(t.Context()))
 
 	require.NoError(t, m.fleet.PowerOff(vmid))
-	require.ErrorContains(t, back(t.Context()), "its Talos API")
+	require.ErrorContains(t, terms.Back(t.Context()), "its Talos API")
 
 	_, err = m.health().Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
 	require.NoError(t, err, "all of it is off")
+}
+
+// TestSilenceIsNotTakenForAMachineThatIsOff: whoever has no route to the nodes would else reboot them all at once.
+func TestSilenceIsNotTakenForAMachineThatIsOff(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	health := m.health()
+	require.NoError(t, m.fleet.PowerOff(vmid)) // as silent as one behind a wall
+	for _, test := range []struct {
+		name    string
+		runs    func(context.Context, rolling.Node) (bool, error)
+		problem string
+	}{
+		{"it runs", func(context.Context, rolling.Node) (bool, error) { return true, nil }, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
+		{"nobody knows", nil, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
+		{"its host is silent", func(context.Context, rolling.Node) (bool, error) { return false, errors.New("vmhost does not answer") }, "it is silent, and whether its machine runs is not known: vmhost does not answer"},
+		{"it is off", func(context.Context, rolling.Node) (bool, error) { return false, nil }, ""},
+	} {
+		health.Runs = test.runs
+		terms, err := health.Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
+		require.Equal(t, rolling.Terms{}, terms)
+		if test.problem == "" {
+			require.NoError(t, err, test.name)
+		} else {
+			require.EqualError(t, err, "k3s-dev-control-1: "+test.problem, test.name)
+		}
+	}
+}
+
+func TestAControlPlaneIsBackWhenItRunsTheNewConfiguration(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	list, boot := m.serveKubernetes(), m.boot()
+	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	require.NoError(t, err)
+	require.False(t, terms.Drain, "it goes on")
+	require.NoError(t, terms.Back(t.Context()), "nothing was changed")
+
+	seen, err := m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	apply := func(text string) {
+		t.Helper()
+		api, err := client.New(t.Context(), client.WithConfig(adminOf(t, secretsOf(t, ours), m.address)))
+		require.NoError(t, err)
+		defer api.Close()
+		_, err = api.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: []byte(text), Mode: machine.ApplyConfigurationRequest_AUTO})
+		require.NoError(t, err)
+	}
+	sysctl := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    sysctls: {vm.max_map_count: \"262144\"}\n", 1)
+	apply(sysctl)
+	require.NoError(t, terms.Back(t.Context()), "it concerns no static pod, so none is waited for")
+
+	apply(strings.Replace(sysctl, "    apiServer:\n", "    apiServer:\n        extraArgs: {no-such-argument: \"true\"}\n", 1))
+	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver runs by the former configuration")
+	list.setPods("2", "CrashLoopBackOff")
+	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver does not run (CrashLoopBackOff)")
+	list.setPods("2", "")
+	require.NoError(t, terms.Back(t.Context()))
+	list.pods.Store(`{"items":[]}`)
+	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver is not there")
+}
+
+func TestPodsMoveWhereThereIsANetworkAndTheNodeAnswers(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	list, boot := m.serveKubernetes(), m.boot()
+	drains := func(change rolling.Change) bool {
+		t.Helper()
+		terms, err := m.health().Spare(t.Context(), change, nil)
+		require.NoError(t, err)
+		return terms.Drain
+	}
+	require.False(t, drains(rolling.Change{Node: m.member(), Reboots: true}), "no Node is Ready")
+	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
+	require.True(t, drains(rolling.Change{Node: m.member(), Reboots: true}))
+	require.False(t, drains(rolling.Change{Node: m.member()}), "it does not reboot")
+	require.False(t, drains(rolling.Change{Node: worker("worker-1"), Reboots: true}), "a node that does not answer lets no pod end")
 }
 
 func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {
@@ -176,18 +290,19 @@ func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {
 	immediate := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    sysctls: {vm.max_map_count: \"262144\"}\n", 1)
 	rebooting := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    udev: {rules: ['SUBSYSTEM==\"drm\", MODE=\"0660\"']}\n", 1)
 
-	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(immediate)}, nil)
+	m.serveKubernetes()
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(immediate)}, nil)
 	require.NoError(t, err)
-	require.NoError(t, back(t.Context()), "nothing to wait for")
+	require.NoError(t, terms.Back(t.Context()), "nothing to wait for")
 
-	back, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(rebooting)}, nil)
+	terms, err = m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(rebooting)}, nil)
 	require.NoError(t, err)
-	require.EqualError(t, back(t.Context()), "it has not rebooted yet")
+	require.EqualError(t, terms.Back(t.Context()), "it has not rebooted yet")
 	api, err := client.New(t.Context(), client.WithConfig(adminOf(t, secretsOf(t, ours), m.address)))
 	require.NoError(t, err)
 	require.NoError(t, api.Reboot(t.Context()))
 	require.NoError(t, api.Close())
-	m.eventually(func() error { return back(t.Context()) })
+	m.eventually(func() error { return terms.Back(t.Context()) })
 }
 
 func TestNodesHaveToBeReadyWhereAnyIs(t *testing.T) {
@@ -218,14 +333,14 @@ func TestANodeIsBackWhenItsKubeletSaysSo(t *testing.T) {
 	m.bringUp()
 	list, boot := m.serveKubernetes(), m.boot()
 	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
-	back, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
+	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
 	require.NoError(t, err)
 
-	require.NoError(t, back(t.Context()))
+	require.NoError(t, terms.Back(t.Context()))
 	list.set(nodeObject(t, "k3s-dev-control-1", true, "the boot before"))
-	require.EqualError(t, back(t.Context()), "its kubelet has not reported since the reboot")
+	require.EqualError(t, terms.Back(t.Context()), "its kubelet has not reported since the reboot")
 	list.set(nodeObject(t, "k3s-dev-control-1", false, boot))
-	require.EqualError(t, back(t.Context()), "its Node is not Ready")
+	require.EqualError(t, terms.Back(t.Context()), "its Node is not Ready")
 	list.set()
-	require.EqualError(t, back(t.Context()), "no Node has its name")
+	require.EqualError(t, terms.Back(t.Context()), "no Node has its name")
 }

@@ -34,11 +34,11 @@ type helmRevision struct {
 // installation that may replace a failed release takes over the objects that are there (helm v3.20.2,
 // pkg/action/install.go, availableName and existingResourceConflict). Without such a release nothing is done.
 func AdoptRelease(ctx context.Context, talosconfig []byte, namespace, name string) error {
-	api, err := reachKubernetes(ctx, talosconfig)
+	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil {
 		return fmt.Errorf("look for an earlier Helm release %s/%s: %s: run up again when the cluster answers", namespace, name, oneLine(err))
 	}
-	defer api.close()
+	defer api.Close()
 	path := "/api/v1/namespaces/" + namespace + "/secrets"
 	var list struct{ Items []helmRevision }
 	query := url.Values{"labelSelector": {helmOwner + ",name=" + name}}

@@ -58,51 +58,82 @@ func (h Health) counts(name string, changed rolling.Node, busy []rolling.Node) b
 	return false
 }
 
-// kubernetesNodes asks the API server of any control plane, at the node's own address: it needs neither the VIP, which
-// moves, nor a name server. client-go is not used here, since the program would be built twice as long for one request.
+// kubernetesNodes are the Nodes as any control plane tells them.
 func (h Health) kubernetesNodes(ctx context.Context, changed rolling.Node) ([]kubernetesNode, error) {
+	api, err := h.kubernetes(ctx, changed)
+	if err != nil {
+		return nil, err
+	}
+	defer api.Close()
+	var list nodeList
+	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
+		return nil, fmt.Errorf("the Kubernetes API: %w", err)
+	}
+	return list.nodes(), nil
+}
+
+// kubernetes is the API server of any control plane, the changed one's last, at the node's own address: it needs neither
+// the VIP, which moves, nor a name server. client-go is not used here, since the program would be built twice as long for
+// one request.
+func (h Health) kubernetes(ctx context.Context, changed rolling.Node) (*Kubernetes, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
-		nodes, err := h.nodesAt(ctx, node.Address.String())
+		api, err := kubernetesAt(ctx, h.Talosconfig, node.Address.String())
 		if err == nil {
-			return nodes, nil
+			return api, nil
 		}
 		problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
 	}
 	return nil, errors.Join(problems...)
 }
 
-func (h Health) nodesAt(ctx context.Context, address string) ([]kubernetesNode, error) {
-	api, err := kubernetesAt(ctx, h.Talosconfig, address)
-	if err != nil {
-		return nil, err
+// nodeList is what is read of a NodeList of k8s.io/api/core/v1.
+type nodeList struct{ Items []nodeObject }
+
+// nodeObject is what is read of a Node.
+type nodeObject struct {
+	Metadata struct {
+		Name        string
+		Annotations map[string]string
 	}
-	defer api.close()
-	var list nodeList
-	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
-		return nil, fmt.Errorf("its Kubernetes API: %w", err)
+	Spec   struct{ Unschedulable bool }
+	Status struct {
+		Conditions []struct{ Type, Status string }
+		NodeInfo   struct{ BootID string }
 	}
-	return list.nodes(), nil
 }
 
-// nodeList is what is read of a NodeList of k8s.io/api/core/v1.
-type nodeList struct {
-	Items []struct {
-		Metadata struct{ Name string }
-		Status   struct {
-			Conditions []struct{ Type, Status string }
-			NodeInfo   struct{ BootID string }
+func (n nodeObject) isReady() bool {
+	for _, condition := range n.Status.Conditions {
+		if condition.Type == "Ready" {
+			return condition.Status == "True"
 		}
 	}
+	return false
+}
+
+// IsReady says whether a Node is there and Ready. Where the API does not say, nothing is known to the contrary.
+func (k *Kubernetes) IsReady(ctx context.Context, name string) bool {
+	var node nodeObject
+	if err := k.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node); err != nil {
+		return !isRefusal(err, http.StatusNotFound)
+	}
+	return node.isReady()
+}
+
+// DeleteNode deletes a Node, if there is one.
+func (k *Kubernetes) DeleteNode(ctx context.Context, name string) error {
+	err := k.call(ctx, http.MethodDelete, "/api/v1/nodes/"+name, nil, nil)
+	if isRefusal(err, http.StatusNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (l nodeList) nodes() []kubernetesNode {
 	nodes := make([]kubernetesNode, len(l.Items))
 	for i, item := range l.Items {
-		nodes[i] = kubernetesNode{name: item.Metadata.Name, bootID: item.Status.NodeInfo.BootID}
-		for _, condition := range item.Status.Conditions {
-			nodes[i].ready = nodes[i].ready || condition.Type == "Ready" && condition.Status == "True"
-		}
+		nodes[i] = kubernetesNode{name: item.Metadata.Name, ready: item.isReady(), bootID: item.Status.NodeInfo.BootID}
 	}
 	return nodes
 }

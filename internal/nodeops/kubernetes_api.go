@@ -15,15 +15,15 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// kubernetesAPI is the Kubernetes API at one control plane's own address, with the credentials that its Talos API gives:
-// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see Health.kubernetesNodes).
-type kubernetesAPI struct {
+// Kubernetes is the API of a cluster at one control plane's own address, with the credentials that its Talos API gives:
+// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see Health.kubernetes).
+type Kubernetes struct {
 	location string
 	client   *http.Client
 }
 
-// reachKubernetes finds the first control plane whose API server answers. The error says for each why it does not.
-func reachKubernetes(ctx context.Context, talosconfig []byte) (*kubernetesAPI, error) {
+// ReachKubernetes finds the first control plane whose API server answers. The error says for each why it does not.
+func ReachKubernetes(ctx context.Context, talosconfig []byte) (*Kubernetes, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil || config.Contexts[config.Context] == nil {
 		return nil, ErrTalosconfig
@@ -39,7 +39,7 @@ func reachKubernetes(ctx context.Context, talosconfig []byte) (*kubernetesAPI, e
 	return nil, errors.Join(problems...)
 }
 
-func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*kubernetesAPI, error) {
+func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*Kubernetes, error) {
 	kubeconfig, err := Kubeconfig(ctx, talosconfig, address)
 	if err != nil {
 		return nil, err
@@ -48,18 +48,19 @@ func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*kub
 	if err != nil {
 		return nil, err
 	}
-	api := &kubernetesAPI{
+	api := &Kubernetes{
 		location: "https://" + net.JoinHostPort(address, strconv.Itoa(constants.DefaultControlPlanePort)),
 		client:   &http.Client{Transport: &http.Transport{TLSClientConfig: credentials}}, // no proxy leads to a node
 	}
 	if err := api.call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
-		api.close()
+		api.Close()
 		return nil, fmt.Errorf("its Kubernetes API: %w", err)
 	}
 	return api, nil
 }
 
-func (k *kubernetesAPI) close() { k.client.CloseIdleConnections() }
+// Close gives the connections back.
+func (k *Kubernetes) Close() { k.client.CloseIdleConnections() }
 
 // refusal is an answer of the API server that is no success.
 type refusal struct {
@@ -76,7 +77,7 @@ func isRefusal(err error, code int) bool {
 }
 
 // call sends an object, if there is one, and reads the answer into another, if there is one. The error is one clause.
-func (k *kubernetesAPI) call(ctx context.Context, method, path string, send, receive any) error {
+func (k *Kubernetes) call(ctx context.Context, method, path string, send, receive any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var body io.Reader
@@ -92,6 +93,9 @@ func (k *kubernetesAPI) call(ctx context.Context, method, path string, send, rec
 		return err
 	}
 	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json") // null takes a field away
+	}
 	response, err := k.client.Do(request)
 	if err != nil {
 		return errors.New("it does not answer")

@@ -47,11 +47,11 @@ func isUnready(err error) bool {
 }
 
 func nodesReady(ctx context.Context, talosconfig []byte, names []string) error {
-	api, err := reachKubernetes(ctx, talosconfig)
+	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	defer api.close()
+	defer api.Close()
 	var list json.RawMessage
 	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
 		return fmt.Errorf("list of Nodes: %w", err)

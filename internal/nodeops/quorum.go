@@ -21,7 +21,7 @@ import (
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
-		members, err := h.membersListedBy(ctx, node.Address.String())
+		members, err := h.membersListedBy(ctx, node)
 		if len(members) > 0 {
 			return members, nil
 		}
@@ -33,8 +33,10 @@ func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machi
 }
 
 // membersListedBy has no members and no error of a control plane that is off, in maintenance mode, or waits for the
-// bootstrap. One that runs and does not take the credentials, say because they have expired, may have all to lose.
-func (h Health) membersListedBy(ctx context.Context, address string) (members []*machineapi.EtcdMember, err error) {
+// bootstrap. One that runs and is silent, or does not take the credentials, say because they have expired, may have all to
+// lose.
+func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members []*machineapi.EtcdMember, err error) {
+	address := node.Address.String()
 	answers, runs := false, false
 	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
 		list, err := api.EtcdMemberList(ctx, &machineapi.EtcdMemberListRequest{})
@@ -52,11 +54,29 @@ func (h Health) membersListedBy(ctx context.Context, address string) (members []
 		return members, err
 	case runs:
 		return nil, fmt.Errorf("etcd does not list its members (%w)", err)
-	case answers || !listens(ctx, address) || isInMaintenance(ctx, address):
+	case answers || isInMaintenance(ctx, address):
 		return nil, nil
+	case listens(ctx, address):
+		return nil, err
 	default:
+		off, err := h.isOff(ctx, node)
+		if err == nil && !off {
+			err = fmt.Errorf("its machine runs, but nothing answers at %s: is there a route to it from here?", address)
+		}
 		return nil, err
 	}
+}
+
+// isOff says whether a node is known to be switched off. Its silence alone says nothing: it may be the network's.
+func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
+	if h.Runs == nil || listens(ctx, node.Address.String()) {
+		return false, nil
+	}
+	runs, err := h.Runs(ctx, node)
+	if err != nil {
+		return false, fmt.Errorf("it is silent, and whether its machine runs is not known: %w", err)
+	}
+	return !runs, nil
 }
 
 // listens says whether there is a Talos API at an address, whatever it says.

@@ -123,6 +123,6 @@ func (a *Assessment) noteReboots() {
 		}
 	}
 	if len(names) > 1 {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to %d min", len(names), len(names)*rebootMinutes))
+		a.Notes = append(a.Notes, fmt.Sprintf("%d nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to %d min, and as long as the drains take", len(names), len(names)*rebootMinutes))
 	}
 }

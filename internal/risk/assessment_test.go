@@ -34,19 +34,19 @@ func rows() []row {
 		},
 		{
 			"a node's machine is changed", "worker reboots", node("w-1", "worker", 111, apitype.OpUpdate, memory, "memory.dedicated", "ipv4Addresses"),
-			" REBOOT   w-1  memory 8192 → 16384 MiB\n          its pods move, about 1 min\n", "",
+			" REBOOT   w-1  memory 8192 → 16384 MiB\n          drained, reboots, about 1 min\n", "",
 		},
 		{
 			"a node's machine is changed", "the only control plane reboots", node("cp-1", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),
-			" REBOOT   cp-1  memory 8192 → 16384 MiB\n          the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
+			" REBOOT   cp-1  memory 8192 → 16384 MiB\n          drained, reboots; the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
 		},
 		{
 			"a node's machine is changed", "one of three control planes reboots", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpUpdate, memory, "memory.dedicated")),
-			" REBOOT   cp-3  memory 8192 → 16384 MiB\n          etcd and the Kubernetes API go on with the other 2, about 1 min\n", "",
+			" REBOOT   cp-3  memory 8192 → 16384 MiB\n          drained, reboots; etcd and the Kubernetes API go on with the other 2, about 1 min\n", "",
 		},
 		{
 			"a node's machine is changed", "property that no row names", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"bios": "seabios"}, "bios"),
-			" REBOOT   w-1  bios\n          its pods move, about 1 min\n", "",
+			" REBOOT   w-1  bios\n          drained, reboots, about 1 min\n", "",
 		},
 		{
 			"a node's machine is changed", "another host", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"nodeName": "other"}, "nodeName"),
@@ -87,7 +87,7 @@ func rows() []row {
 				events[1].old["disks"] = []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}
 				return events
 			}(),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          what is on its data disks (1) is lost\n          its pods move\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          what is on its data disks (1) is lost\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "the only control plane", node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 102.0}, "vmId"),
@@ -97,15 +97,15 @@ func rows() []row {
 		{
 			"a node's machine is replaced", "worker at another address",
 			append(another(node("w-1", "worker", 111, apitype.OpReplace, nil), "addresses", []any{"192.168.20.29"}), member("w-1", apitype.OpReplace)),
-			" REPLACE  w-1  address 192.168.20.21 → 192.168.20.29; the VM is deleted and made anew\n          its pods move\n", "",
+			" REPLACE  w-1  address 192.168.20.21 → 192.168.20.29; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "worker under another name", node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"name": "w-2"}),
-			" REPLACE  w-2  name w-1 → w-2; the VM is deleted and made anew\n          its pods move\n", "",
+			" REPLACE  w-2  name w-1 → w-2; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "worker that becomes a control plane", another(node("w-1", "worker", 111, apitype.OpReplace, nil), "role", "control-plane"),
-			" REPLACE  w-1  role worker → control-plane; the VM is deleted and made anew\n          its pods move\n", "",
+			" REPLACE  w-1  role worker → control-plane; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "control plane that becomes a worker",
@@ -121,7 +121,7 @@ func rows() []row {
 		},
 		{
 			"a node's machine is deleted", "worker", node("w-1", "worker", 111, apitype.OpDelete, nil),
-			" DELETE   w-1  VM 111 on vmhost is deleted\n          its pods move\n", "",
+			" DELETE   w-1  VM 111 on vmhost is deleted\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is deleted", "one of three control planes", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpDelete, nil)),
@@ -137,7 +137,7 @@ func rows() []row {
 			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
 				{op: apitype.OpUpdate, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), changed: []string{"machineConfigurationInput"}},
 			}),
-			" CHANGE   w-1  its machine configuration, applied in place; Talos reboots where it must\n", "",
+			" CHANGE   w-1  its machine configuration, applied in place; where Talos reboots for it, drained first\n", "",
 		},
 		{
 			"machine secrets are changed", "replaced",
@@ -155,7 +155,7 @@ func rows() []row {
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1")},
 			}),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          its pods move\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a component, a provider or a command", "all three",
@@ -256,11 +256,11 @@ func TestOrderIsThatOfTheCluster(t *testing.T) {
 	slices.Reverse(events)
 	require.Equal(t, forth, written(t, assess(events...)), "whatever the order of the events")
 	require.Equal(t, ` REBOOT   z-control     memory 8192 → 16384 MiB
-          the Kubernetes API is away for about 1 min: this is the only control plane
+          drained, reboots; the Kubernetes API is away for about 1 min: this is the only control plane
  REBOOT   a-worker      memory 8192 → 16384 MiB
-          its pods move, about 1 min
+          drained, reboots, about 1 min
  CREATE   a-kubeconfig  kubeconfig
-2 nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to 2 min
+2 nodes reboot, a few at a time and control planes one by one, each when the one before is healthy: up to 2 min, and as long as the drains take
 `, forth)
 }
 

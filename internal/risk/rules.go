@@ -104,15 +104,16 @@ func nodeChanged(s Step, t topology) *Finding {
 	return f
 }
 
+// rebootMeans says what a node is spared: the lane drains it, waits for it, and lets pods back (decision 7).
 func rebootMeans(n *node, t topology) string {
 	others := len(t.controlPlanes()) - 1
 	switch {
 	case !n.controlPlane:
-		return fmt.Sprintf("its pods move, about %d min", rebootMinutes)
+		return fmt.Sprintf("drained, reboots, about %d min", rebootMinutes)
 	case others == 0:
-		return fmt.Sprintf("the Kubernetes API is away for about %d min: this is the only control plane", rebootMinutes)
+		return fmt.Sprintf("drained, reboots; the Kubernetes API is away for about %d min: this is the only control plane", rebootMinutes)
 	default:
-		return fmt.Sprintf("etcd and the Kubernetes API go on with the other %d, about %d min", others, rebootMinutes)
+		return fmt.Sprintf("drained, reboots; etcd and the Kubernetes API go on with the other %d, about %d min", others, rebootMinutes)
 	}
 }
 
@@ -151,7 +152,7 @@ func (f *Finding) goes(n *node, s Step, t topology, flag string) {
 		f.Means = append(f.Means, fmt.Sprintf("what is on its data disks (%d) is lost", data))
 	}
 	if !n.controlPlane {
-		f.Means = append(f.Means, "its pods move")
+		f.Means = append(f.Means, "drained and reset first")
 		return
 	}
 	f.Needs = append(f.Needs, Permission{Flag: flag, Subject: n.name})

@@ -34,7 +34,7 @@ func templateGoes(s Step, _ topology) *Finding {
 }
 
 func configurationChanged(s Step, t topology) *Finding {
-	f := &Finding{Kind: Change, Subject: s.URN.Name(), What: []string{"its machine configuration, applied in place; Talos reboots where it must"}, rank: rankRest}
+	f := &Finding{Kind: Change, Subject: s.URN.Name(), What: []string{"its machine configuration, applied in place; where Talos reboots for it, drained first"}, rank: rankRest}
 	if n := t.nodes[s.Parent]; n != nil {
 		f.Subject, f.rank = n.name, rankOf(n)
 	}

@@ -3,14 +3,19 @@ package e2e_test
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -41,13 +46,11 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")
 
-	r.edit("nodes.yaml", "vmid: 111", "vmid: 111, memoryMiB: 6144")
-	began := time.Now()
-	r.mustRun(0, "up", "--lab", "--yes")
-	require.Equal(t, []int{111}, vmids(outages(r.talosLog(began))), "only the worker that changed")
+	r.stopsAtABadArgument()
+	changed := r.leavesANodeWhosePodsStay()
 
-	r.writeInventory("nodes.yaml", strings.Replace(highlyAvailable(", memoryMiB: 6144"+rebootingPatch), "vmid: 111", "vmid: 111, memoryMiB: 6144", 1))
-	began = time.Now()
+	r.writeInventory("nodes.yaml", strings.Replace(highlyAvailable(", memoryMiB: 6144"+rebootingPatch), changed, changed+", memoryMiB: 6144", 1))
+	began := time.Now()
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.oneAfterTheOther(r.talosLog(began))
 	r.nodesAreReady(all...)
@@ -56,7 +59,131 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	r.stopsWhereANodeIsLost()
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")
+	r.isClosedWhereNobodyAnswers()
 	r.mustRun(0, "destroy", "--lab", "--yes")
+}
+
+// badArgument is one that kube-apiserver does not know. Talos applies it without a reboot.
+const badArgument = `, patches: [{cluster: {apiServer: {extraArgs: {no-such-argument: "true"}}}}]`
+
+// stopsAtABadArgument gives all control planes an argument with which their API servers do not start: one of them gets it,
+// and the other two keep what they have and serve. The inventory without it mends the first.
+func (r *rehearsal) stopsAtABadArgument() {
+	r.t.Helper()
+	r.writeInventory("nodes.yaml", highlyAvailable(badArgument))
+	stack := r.plainEngineWith(stacks.Options{RecoveryTimeout: 45 * time.Second})
+	_, err := stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
+	require.ErrorContains(r.t, err, " does not work 45s after its change (its Kubernetes API: it does not answer)")
+
+	var got []string
+	for i, observed := range r.observeControlPlanes() {
+		if strings.Contains(string(observed.Configuration), "no-such-argument") {
+			got = append(got, fmt.Sprintf("k3s-dev-control-%d", i+1))
+		} else {
+			require.ErrorContains(r.t, err, fmt.Sprintf("k3s-dev-control-%d is untouched, because ", i+1))
+		}
+	}
+	require.Len(r.t, got, 1, "one control plane has the argument")
+	require.ErrorContains(r.t, err, got[0]+" does not work 45s after its change")
+	pod, err := r.kubernetes().CoreV1().Pods("kube-system").Get(r.t.Context(), "kube-apiserver-"+got[0], metav1.GetOptions{})
+	require.NoError(r.t, err, "the API goes on with the others")
+	require.Equal(r.t, "CrashLoopBackOff", pod.Status.ContainerStatuses[0].State.Waiting.Reason)
+
+	r.writeInventory("nodes.yaml", highlyAvailable(""))
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.mustRun(0, "preview", "--lab")
+}
+
+// observeControlPlanes asks the three control planes how they are.
+func (r *rehearsal) observeControlPlanes() []nodeops.Observation {
+	r.t.Helper()
+	health := nodeops.Health{Talosconfig: []byte(r.read(filepath.Join(r.dir(), "talosconfig")))}
+	var all []nodeops.Observation
+	for _, address := range r.nodes()[:3] {
+		seen, err := health.Observe(r.t.Context(), address)
+		require.NoError(r.t, err)
+		all = append(all, seen)
+	}
+	return all
+}
+
+// leavesANodeWhosePodsStay changes the memory of a worker with a pod that a PodDisruptionBudget holds back: the worker stays
+// as it is and takes pods, until the budget is gone. Then it is drained, reboots, and takes pods again. It returns the worker's
+// place in the inventory.
+func (r *rehearsal) leavesANodeWhosePodsStay() (vmid string) {
+	r.t.Helper()
+	api := r.kubernetes()
+	budgets := api.PolicyV1().PodDisruptionBudgets("default")
+	r.guardedPods(1)
+	budget, err := budgets.Get(r.t.Context(), "guarded", metav1.GetOptions{})
+	require.NoError(r.t, err)
+	none := intstr.FromInt32(0)
+	budget.Spec.MaxUnavailable = &none
+	_, err = budgets.Update(r.t.Context(), budget, metav1.UpdateOptions{})
+	require.NoError(r.t, err)
+	name, node := r.guardedPod()
+	number, err := strconv.Atoi(strings.TrimPrefix(node, "k3s-dev-worker-"))
+	require.NoError(r.t, err)
+	vmid = fmt.Sprintf("vmid: %d", 110+number)
+
+	r.edit("nodes.yaml", vmid, vmid+", memoryMiB: 6144")
+	seen := len(r.calls())
+	stack := r.plainEngineWith(stacks.Options{DrainTimeout: 5 * time.Second})
+	_, err = stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
+	require.ErrorContains(r.t, err, node+" is untouched: "+node+" is not drained after 5s, because PodDisruptionBudgets hold pods back (default/"+name+"): let them move, e.g. with one replica more")
+	require.Empty(r.t, writes(r.calls()[seen:]), "the machine is as it was")
+	require.False(r.t, r.isCordoned(node))
+	same, _ := r.guardedPod()
+	require.Equal(r.t, name, same)
+
+	require.NoError(r.t, budgets.Delete(r.t.Context(), "guarded", metav1.DeleteOptions{}))
+	began := time.Now()
+	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "drained, reboots, about 1 min")
+	require.Equal(r.t, []int{110 + number}, vmids(outages(r.talosLog(began))), "only the worker that changed")
+	_, moved := r.guardedPod()
+	require.NotEqual(r.t, node, moved, "its pod moved before")
+	require.False(r.t, r.isCordoned(node))
+	require.NoError(r.t, api.AppsV1().Deployments("default").Delete(r.t.Context(), "guarded", metav1.DeleteOptions{}))
+	return vmid
+}
+
+// guardedPod is the pod that a budget guards, and its node.
+func (r *rehearsal) guardedPod() (name, node string) {
+	r.t.Helper()
+	r.eventually("the guarded pod has a node", func() bool {
+		pods, err := r.kubernetes().CoreV1().Pods("default").List(r.t.Context(), metav1.ListOptions{LabelSelector: "app=guarded"})
+		if err != nil || len(pods.Items) != 1 {
+			return false
+		}
+		name, node = pods.Items[0].Name, pods.Items[0].Spec.NodeName
+		return node != ""
+	})
+	return name, node
+}
+
+func (r *rehearsal) isCordoned(node string) bool {
+	r.t.Helper()
+	object, err := r.kubernetes().CoreV1().Nodes().Get(r.t.Context(), node, metav1.GetOptions{})
+	require.NoError(r.t, err)
+	return object.Spec.Unschedulable || object.Annotations[nodeops.CordonAnnotation] != ""
+}
+
+// isClosedWhereNobodyAnswers asks for other memory of all control planes while none of them answers, although their
+// machines run, as for a computer without a route to them: not one is touched.
+func (r *rehearsal) isClosedWhereNobodyAnswers() {
+	r.t.Helper()
+	r.mustRun(0, "lab", "fault", "set", "node-does-not-boot")
+	r.power(false, 101, 102, 103)
+	r.power(true, 101, 102, 103)
+	r.writeInventory("nodes.yaml", strings.ReplaceAll(r.inventoryText("nodes.yaml"), "memoryMiB: 4096, patches", "memoryMiB: 6144, patches"))
+	seen := len(r.calls())
+	interrupted := make(chan struct{})
+	time.AfterFunc(45*time.Second, func() { close(interrupted) })
+	stack := r.plainEngineWith(stacks.Options{Interrupted: interrupted})
+	_, err := stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
+	require.ErrorContains(r.t, err, " is untouched: the run was interrupted")
+	require.Empty(r.t, writes(r.calls()[seen:]), "no machine was changed")
+	r.mustRun(0, "lab", "fault", "clear")
 }
 
 // oneAfterTheOther: each control plane was down twice, for its memory and for its configuration, no two of them at a time,

@@ -6,13 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
@@ -48,10 +42,14 @@ const (
 // after a failure, and goes on where it was. A worker that is dead is not drained or reset: its pods end with its Node.
 // The error says what stands in the way and what to do; nothing was lost then.
 func (w Worker) Run(ctx context.Context) error {
-	api, err := w.kubernetes(ctx)
-	if err != nil {
+	api, err := nodeops.ReachKubernetes(ctx, w.Talosconfig)
+	switch {
+	case errors.Is(err, nodeops.ErrTalosconfig):
 		return err
+	case err != nil:
+		return fmt.Errorf("%s is not removed, because no control plane answers (%w): %w", w.Name, err, errNoAPI)
 	}
+	defer api.Close()
 	alive := w.isAlive(ctx, api)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("removing %s: %w", w.Name, context.Cause(ctx))
@@ -60,7 +58,8 @@ func (w Worker) Run(ctx context.Context) error {
 		w.say("warning: %s is dead: it is removed without being drained or reset", w.Name)
 		return w.forget(ctx, api)
 	}
-	if err := w.drain(ctx, api); err != nil {
+	drain := nodeops.Drain{Node: w.Name, Timeout: w.DrainTimeout, DeleteHeldBack: w.DeleteHeldBack, Say: w.say}
+	if err := api.Drain(ctx, drain); err != nil {
 		return err
 	}
 	w.reset(ctx)
@@ -68,26 +67,15 @@ func (w Worker) Run(ctx context.Context) error {
 }
 
 // isAlive gives a node that does not answer time for a reboot.
-func (w Worker) isAlive(ctx context.Context, api kubernetes.Interface) bool {
+func (w Worker) isAlive(ctx context.Context, api *nodeops.Kubernetes) bool {
 	began := time.Now()
 	for !nodeops.IsAlive(ctx, w.Talosconfig, w.Address) {
 		waited := time.Since(began)
-		if waited > rebootTimeout || waited > silence && !w.isReady(ctx, api) || pause(ctx) != nil {
+		if waited > rebootTimeout || waited > silence && !api.IsReady(ctx, w.Name) || pause(ctx) != nil {
 			return false
 		}
 	}
 	return true
-}
-
-// isReady says whether Kubernetes counts on the node; an API that does not answer knows nothing to the contrary.
-func (w Worker) isReady(ctx context.Context, api kubernetes.Interface) bool {
-	node, err := api.CoreV1().Nodes().Get(ctx, w.Name, metav1.GetOptions{})
-	if err != nil {
-		return !apierrors.IsNotFound(err)
-	}
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // reset makes the node forget the cluster. One that cannot be reset is not kept for that: its disk is deleted next.
@@ -102,9 +90,8 @@ func (w Worker) reset(ctx context.Context) {
 }
 
 // forget deletes the Node, if there is one.
-func (w Worker) forget(ctx context.Context, api kubernetes.Interface) error {
-	err := api.CoreV1().Nodes().Delete(ctx, w.Name, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+func (w Worker) forget(ctx context.Context, api *nodeops.Kubernetes) error {
+	if err := api.DeleteNode(ctx, w.Name); err != nil {
 		return fmt.Errorf("delete Node %s: %w: run up again", w.Name, err)
 	}
 	w.say("%s is no longer a Node of the cluster", w.Name)

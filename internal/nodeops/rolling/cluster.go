@@ -22,14 +22,30 @@ type Change struct {
 	Node Node
 	// Configuration is the machine configuration that is about to be applied, secret; nil when the machine itself changes.
 	Configuration []byte
+	// Reboots says that the change of the machine reboots it. Whether a configuration does, the node itself says.
+	Reboots bool
 }
 
 // Condition says what still keeps a node from working; nil when nothing does.
 type Condition func(ctx context.Context) error
 
+// Terms are what a node is changed on.
+type Terms struct {
+	// Drain says that the node's pods have to move before the change.
+	Drain bool
+	// Back holds when the node works again; nil where there is nothing to wait for.
+	Back Condition
+}
+
 // Cluster knows how its nodes are.
 type Cluster interface {
-	// Spare says whether the cluster can do without the changed node for a while, besides the busy ones, which are being
-	// changed already. The error is what is wrong with the rest. The condition holds when the node works again.
-	Spare(ctx context.Context, change Change, busy []Node) (Condition, error)
+	// Spare says on what terms the cluster can do without the changed node for a while, besides the busy ones, which are being
+	// changed already. The error is what is wrong with the rest, or what cannot be seen.
+	Spare(ctx context.Context, change Change, busy []Node) (Terms, error)
+	// Drain keeps new pods from a node and moves those that are there. The error is a sentence that says which ones stay and
+	// what to do.
+	Drain(ctx context.Context, node Node) error
+	// Uncordon lets new pods onto all nodes that Drain has kept them from, in this run or in one that was interrupted, except
+	// for the busy ones.
+	Uncordon(ctx context.Context, busy []Node) error
 }

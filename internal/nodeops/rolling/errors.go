@@ -1,6 +1,7 @@
 package rolling
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -11,6 +12,9 @@ type closedError struct{ node string }
 func (e *closedError) Error() string {
 	return e.node + " did not come back from its change: mend that node, then run up again"
 }
+
+// errSettling is a node that works, but has not done so for long enough.
+var errSettling = errors.New("it has worked again for a moment only")
 
 // lostError is a node that does not work after its change.
 type lostError struct {

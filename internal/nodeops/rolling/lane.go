@@ -17,6 +17,9 @@ type Options struct {
 	Patience time.Duration
 	// Recovery is how long a changed node may take to work again. Default: 15 minutes, for a reboot on slow hardware.
 	Recovery time.Duration
+	// Settle is how long a changed node has to work before the next one's turn: what ends soon after its start shows within
+	// it, and so does what Talos takes up after it has answered. Default: 10 seconds.
+	Settle time.Duration
 	// Interval between two looks. Default: 2 seconds.
 	Interval time.Duration
 }
@@ -28,6 +31,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Recovery == 0 {
 		o.Recovery = 15 * time.Minute
+	}
+	if o.Settle == 0 {
+		o.Settle = 10 * time.Second
 	}
 	if o.Interval == 0 {
 		o.Interval = 2 * time.Second
@@ -50,8 +56,8 @@ type Lane struct {
 
 // visit is one node's stay in the lane.
 type visit struct {
-	node Node
-	back Condition
+	node  Node
+	terms Terms
 }
 
 // NewLane is an open lane.
@@ -59,13 +65,17 @@ func NewLane(cluster Cluster, options Options) *Lane {
 	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
 }
 
-// Enter returns when the node may be changed: its turn has come, and the cluster can do without it. Leave or Abandon must
-// follow. The error says why the node is untouched and what to do; nothing must follow then.
+// Enter returns when the node may be changed: its turn has come, the cluster can do without it, and its pods are elsewhere
+// if the change ends its boot. Leave or Abandon must follow. The error says why the node is untouched and what to do;
+// nothing must follow then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if err := l.takeTurn(ctx, change.Node); err != nil {
 		return err
 	}
-	back, err := l.untilSpared(ctx, change)
+	terms, err := l.untilSpared(ctx, change)
+	if err == nil && terms.Drain {
+		err = l.drain(ctx, change.Node)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.move()
@@ -75,28 +85,60 @@ func (l *Lane) Enter(ctx context.Context, change Change) error {
 	}
 	for i := range l.inside {
 		if l.inside[i].node.Name == change.Node.Name {
-			l.inside[i].back = back
+			l.inside[i].terms = terms
 		}
 	}
 	return nil
 }
 
-// Leave returns when the changed node works again. When it does not, the lane is closed for all others, and the error
-// says what the node lacks and what to do.
+// Leave returns when the changed node works again and takes pods. When it does not, the lane is closed for all others, and
+// the error says what the node lacks and what to do.
 func (l *Lane) Leave(ctx context.Context, node Node) error {
-	last := l.await(ctx, l.options.Recovery, l.conditionOf(node))
+	back := l.termsOf(node).Back
+	if back == nil {
+		l.giveBack(node, nil)
+		return nil
+	}
+	last := l.await(ctx, l.options.Recovery, l.settled(back))
+	switch {
+	case last == nil:
+		last = l.uncordon(ctx, node)
+	case ctx.Err() != nil:
+		last = fmt.Errorf("waiting for %s: %w", node.Name, context.Cause(ctx))
+	default:
+		last = &lostError{node: node.Name, after: l.options.Recovery, last: last}
+	}
+	l.giveBack(node, last)
+	return last
+}
+
+// giveBack gives the node's place back, or closes the lane for what has become of the node.
+func (l *Lane) giveBack(node Node, problem error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.move()
 	l.drop(node)
-	if last == nil {
+	if problem != nil {
+		l.closed = &closedError{node: node.Name}
+	}
+}
+
+// settled holds when a condition has held for a while without a break.
+func (l *Lane) settled(holds Condition) Condition {
+	var since time.Time
+	return func(ctx context.Context) error {
+		if err := holds(ctx); err != nil {
+			since = time.Time{}
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if time.Since(since) < l.options.Settle {
+			return errSettling
+		}
 		return nil
 	}
-	l.closed = &closedError{node: node.Name}
-	if ctx.Err() != nil {
-		return fmt.Errorf("waiting for %s: %w", node.Name, context.Cause(ctx))
-	}
-	return &lostError{node: node.Name, after: l.options.Recovery, last: last}
 }
 
 // Abandon closes the lane, because the change of the node failed half way: nobody knows how the node is.
@@ -138,7 +180,7 @@ func (l *Lane) takeTurn(ctx context.Context, node Node) error {
 }
 
 // untilSpared waits until the cluster can do without the node.
-func (l *Lane) untilSpared(ctx context.Context, change Change) (back Condition, err error) {
+func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err error) {
 	l.mu.Lock()
 	patience := l.options.Patience
 	if l.unwell {
@@ -148,19 +190,19 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (back Condition, 
 	l.mu.Unlock()
 
 	last := l.await(ctx, patience, func(ctx context.Context) (err error) {
-		back, err = l.cluster.Spare(ctx, change, busy)
+		terms, err = l.cluster.Spare(ctx, change, busy)
 		return err
 	})
 	switch {
 	case last == nil:
-		return back, nil
+		return terms, nil
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("%s is untouched: %w", change.Node.Name, context.Cause(ctx))
+		return Terms{}, fmt.Errorf("%s is untouched: %w", change.Node.Name, context.Cause(ctx))
 	default:
 		l.mu.Lock()
 		l.unwell = true
 		l.mu.Unlock()
-		return nil, fmt.Errorf("%s is untouched, because the cluster cannot do without it now (%w): mend that, then run up again", change.Node.Name, last)
+		return Terms{}, fmt.Errorf("%s is untouched, because the cluster cannot do without it now (%w): mend that, then run up again", change.Node.Name, last)
 	}
 }
 
@@ -202,16 +244,23 @@ func (l *Lane) others(node Node) []Node {
 	return nodes
 }
 
-// conditionOf is what must hold before a node gives its place back. One without a place has nothing to give.
-func (l *Lane) conditionOf(node Node) Condition {
+// visitors are those that are being changed beside this one.
+func (l *Lane) visitors(node Node) []Node {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.others(node)
+}
+
+// termsOf are those of a node in the lane. One without a place has nothing to give back.
+func (l *Lane) termsOf(node Node) Terms {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, v := range l.inside {
 		if v.node.Name == node.Name {
-			return v.back
+			return v.terms
 		}
 	}
-	return func(context.Context) error { return nil }
+	return Terms{}
 }
 
 func (l *Lane) leaveQueue(node Node) {

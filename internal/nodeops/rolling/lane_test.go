@@ -20,11 +20,14 @@ type cluster struct {
 	until  time.Time       // until when it says so; the zero time is for ever
 	lost   map[string]bool // nodes that do not come back
 	busy   [][]string      // what was busy at each answer of Spare that was yes
+	flaps  time.Duration   // how long a node works before it fails once more, for a minute
+	held   error           // what Drain says
+	log    []string        // what was done to pods, in its order
 }
 
-func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Condition, error) {
+func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	if c.unwell != nil && (c.until.IsZero() || time.Now().Before(c.until)) {
-		return nil, c.unwell
+		return rolling.Terms{}, c.unwell
 	}
 	names := []string{}
 	for _, node := range busy {
@@ -32,12 +35,30 @@ func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling
 	}
 	c.busy = append(c.busy, names)
 	back := time.Now().Add(time.Minute)
-	return func(context.Context) error {
-		if c.lost[change.Node.Name] || time.Now().Before(back) {
+	return rolling.Terms{Drain: change.Reboots, Back: func(context.Context) error {
+		now := time.Now()
+		if c.lost[change.Node.Name] || now.Before(back) {
 			return errors.New("its Talos API does not answer")
 		}
+		if failed := back.Add(c.flaps); c.flaps > 0 && !now.Before(failed) && now.Before(failed.Add(time.Minute)) {
+			return errors.New("its kube-apiserver does not run (CrashLoopBackOff)")
+		}
 		return nil
-	}, nil
+	}}, nil
+}
+
+func (c *cluster) Drain(_ context.Context, node rolling.Node) error {
+	c.log = append(c.log, "drain "+node.Name)
+	return c.held
+}
+
+func (c *cluster) Uncordon(_ context.Context, busy []rolling.Node) error {
+	entry := "uncordon"
+	for _, node := range busy {
+		entry += " but " + node.Name
+	}
+	c.log = append(c.log, entry)
+	return nil
 }
 
 func controlPlane(name string) rolling.Node {
@@ -89,7 +110,7 @@ func TestNodesGoOneAtATime(t *testing.T) {
 			require.NoError(t, err, name)
 		}
 		require.Equal(t, [][]string{{}, {}, {}, {}}, c.busy, "never two at a time")
-		require.Equal(t, 4*time.Minute, time.Since(began))
+		require.Equal(t, 4*(time.Minute+10*time.Second), time.Since(began), "a minute to come back, ten seconds to settle")
 	})
 }
 
@@ -103,7 +124,7 @@ func TestWorkersGoAsManyAtATimeAsIsAllowed(t *testing.T) {
 			require.NoError(t, err, name)
 		}
 		require.Equal(t, [][]string{{}, {"worker-1"}, {}, {}}, c.busy, "two workers together, the control plane alone, nobody past it")
-		require.Equal(t, 3*time.Minute, time.Since(began))
+		require.Equal(t, 3*(time.Minute+10*time.Second), time.Since(began))
 	})
 }
 
@@ -186,4 +207,44 @@ func TestAnInterruptEndsAllWaiting(t *testing.T) {
 func TestWhoHasNotEnteredHasNothingToGiveBack(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, rolling.NewLane(&cluster{}, rolling.Options{}).Leave(t.Context(), worker("worker-1")))
+}
+
+func TestANodeThatWorksForAMomentHasNotComeBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{flaps: 5 * time.Second}
+		began := time.Now()
+		errs, _ := roll(rolling.NewLane(c, rolling.Options{}), controlPlane("control-1"))
+		require.NoError(t, errs["control-1"])
+		require.Equal(t, 2*time.Minute+16*time.Second, time.Since(began), "what ends soon after its start is waited for until it stays")
+
+		c.lost = map[string]bool{"control-2": true}
+		errs, _ = roll(rolling.NewLane(c, rolling.Options{Recovery: time.Minute}), controlPlane("control-2"))
+		require.ErrorContains(t, errs["control-2"], "control-2 does not work 1m0s after its change")
+	})
+}
+
+func TestPodsMoveBeforeAChangeThatReboots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		lane := rolling.NewLane(c, rolling.Options{MaxUnavailable: 2})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true}))
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}))
+		require.NoError(t, lane.Leave(t.Context(), worker("worker-1")))
+		require.NoError(t, lane.Leave(t.Context(), worker("worker-2")))
+		require.Equal(t, []string{"drain worker-1", "uncordon but worker-2", "uncordon"}, c.log)
+	})
+}
+
+func TestANodeWhosePodsStayIsNotTouched(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{held: errors.New("worker-1 is not drained: let the pods move")}
+		lane := rolling.NewLane(c, rolling.Options{})
+		err := lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true})
+		require.EqualError(t, err, "worker-1 is untouched: worker-1 is not drained: let the pods move")
+		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was begun is taken back")
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
+	})
 }

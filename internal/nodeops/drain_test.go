@@ -1,0 +1,143 @@
+package nodeops_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// log is what a drain says, a line each.
+type log struct{ strings.Builder }
+
+func (l *log) say(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }
+
+func silent(string, ...any) {}
+
+func TestDrainMovesWhatHasToMove(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		returns bool
+		tries   map[string]int
+		left    []string
+	}{
+		{"of a node that goes", false, map[string]int{"web": 1, "bare": 1}, []string{"agent", "static", "job-done"}},
+		{"of a node that comes back", true, map[string]int{"web": 1}, []string{"bare", "agent", "static", "job-done"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			api := &apiServer{allows: always, nodes: []*node{newNode("worker-1")}, pods: []*pod{
+				newPod("web"),
+				newPod("bare", func(p *pod) { p.Metadata.OwnerReferences = nil }),
+				newPod("agent", func(p *pod) { p.Metadata.OwnerReferences[0].Kind = "DaemonSet" }),
+				newPod("static", func(p *pod) { p.Metadata.Annotations = map[string]string{"kubernetes.io/config.mirror": "x"} }),
+				newPod("job-done", func(p *pod) { p.Status.Phase = "Succeeded" }),
+			}}
+			var said log
+			require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Returns: test.returns, Say: said.say}))
+			require.Equal(t, test.tries, api.tries)
+			require.Equal(t, test.left, api.left())
+			require.Equal(t, "worker-1 is drained\n", said.String())
+			require.Equal(t, true, api.nodes[0].Spec.Unschedulable)
+			require.Equal(t, test.returns, api.nodes[0].Metadata.Annotations[nodeops.CordonAnnotation] == "true")
+		})
+	}
+}
+
+func TestDrainWaitsForPodDisruptionBudgets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}, allows: func(pod string, tries int) int {
+			if pod == "web-1" && tries < 5 {
+				return http.StatusTooManyRequests
+			}
+			return http.StatusCreated
+		}}
+		var said log
+		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Say: said.say}))
+		require.Equal(t, map[string]int{"web-0": 1, "web-1": 5}, api.tries)
+		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-1; waiting for up to 1m0s\nworker-1 is drained\n", said.String())
+	})
+}
+
+func TestF32ADrainThatIsHeldBackEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{allows: heldBack, nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}}
+		err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: 10 * time.Minute, Say: silent})
+		require.EqualError(t, err, "worker-1 is not drained after 10m0s, because PodDisruptionBudgets hold pods back (shop/web-0, shop/web-1): "+
+			"let them move, e.g. with one replica more, then run up again; or set EM_INFRA_DELETE_HELD_BACK_PODS=yes for that run, and they are deleted")
+		require.Len(t, api.left(), 2)
+	})
+}
+
+func TestPodsThatDoNotEndAreNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{allows: always, nodes: []*node{newNode("worker-1")}}
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			api.pods = append(api.pods, newPod(name, func(p *pod) { p.Metadata.DeletionTimestamp = "2026-11-22T01:00:00Z" }))
+		}
+		err := api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, Say: silent})
+		require.ErrorContains(t, err, "because pods do not end (shop/a, shop/b, shop/c, shop/d, shop/e, and 1 more): ")
+		require.Empty(t, api.tries, "they are on their way already")
+	})
+}
+
+func TestHeldBackPodsAreDeletedOnRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := &apiServer{allows: heldBack, nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0"), newPod("web-1")}}
+		var said log
+		require.NoError(t, api.client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Timeout: time.Minute, DeleteHeldBack: true, Say: said.say}))
+		require.Empty(t, api.left())
+		require.Equal(t, "worker-1: PodDisruptionBudgets hold back shop/web-0, shop/web-1; waiting for up to 1m0s\n"+
+			"warning: worker-1 is not drained after 1m0s: deleted shop/web-0, shop/web-1\n", said.String())
+	})
+}
+
+func TestAnInterruptEndsADrain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		api := &apiServer{allows: heldBack, nodes: []*node{newNode("worker-1")}, pods: []*pod{newPod("web-0")}}
+		time.AfterFunc(time.Minute, func() { interrupt(errors.New("interrupted")) })
+		err := api.client().Drain(ctx, nodeops.Drain{Node: "worker-1", Timeout: 10 * time.Minute, Say: silent})
+		require.ErrorContains(t, err, "drain worker-1: ")
+		require.Less(t, api.tries["web-0"], 100)
+	})
+}
+
+func TestAWorkerThatIsNoNodeYetIsDrained(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, (&apiServer{}).client().Drain(t.Context(), nodeops.Drain{Node: "worker-1", Say: silent}))
+}
+
+func TestOnlyOurOwnCordonsAreTakenBack(t *testing.T) {
+	t.Parallel()
+	api := &apiServer{nodes: []*node{newNode("worker-1"), newNode("worker-2"), newNode("worker-3"), newNode("worker-4")}}
+	ours, theirs := api.nodes[0], api.nodes[1]
+	theirs.Spec.Unschedulable = true
+	k := api.client()
+	for _, name := range []string{"worker-1", "worker-2", "worker-3"} {
+		require.NoError(t, k.Drain(t.Context(), nodeops.Drain{Node: name, Returns: true, Say: silent}))
+	}
+	require.Empty(t, theirs.Metadata.Annotations, "somebody had cordoned it before")
+
+	uncordoned, err := k.Uncordon(t.Context(), "worker-3")
+	require.NoError(t, err)
+	require.Equal(t, []string{"worker-1"}, uncordoned)
+	require.Nil(t, ours.Spec.Unschedulable)
+	require.Empty(t, ours.Metadata.Annotations)
+	require.Equal(t, true, theirs.Spec.Unschedulable)
+	require.Equal(t, true, api.nodes[2].Spec.Unschedulable, "it is being changed")
+}

@@ -1,0 +1,34 @@
+package rolling
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// drain takes back what it has begun when it cannot be finished.
+func (l *Lane) drain(ctx context.Context, node Node) error {
+	err := l.cluster.Drain(ctx, node)
+	if err == nil {
+		return nil
+	}
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), uncordonTimeout)
+	defer cancel()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("%s is untouched: %w", node.Name, errors.Join(err, l.cluster.Uncordon(back, l.visitors(node))))
+}
+
+// uncordonTimeout is for an API server that is slow to answer.
+const uncordonTimeout = 30 * time.Second
+
+// uncordon gives the API server time that the node itself may run.
+func (l *Lane) uncordon(ctx context.Context, node Node) error {
+	err := l.await(ctx, uncordonTimeout, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.visitors(node)) })
+	if err != nil {
+		return fmt.Errorf("%s works again, but takes no new pods (%w): run `kubectl uncordon %s`, then run up again", node.Name, err, node.Name)
+	}
+	return nil
+}

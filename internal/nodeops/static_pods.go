@@ -1,0 +1,100 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// staticPodVersions are the annotations that the static pods of a control plane carry when they run by the node's present
+// configuration, by the pods' names. Talos writes the versions of its own resources there, and a resource gets another
+// version only when its content changes (talos v1.12.4, controllers/k8s/control_plane_static_pod.go): a change that concerns
+// no static pod leaves them as they are, and there is nothing to wait for.
+type staticPodVersions map[string]map[string]string
+
+// staticPods in the order in which they are asked for.
+var staticPods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID}
+
+// readStaticPodVersions reads what the node wants to run now.
+func readStaticPodVersions(ctx context.Context, resources state.State) (staticPodVersions, error) {
+	api, apiErr := safe.StateGetByID[*k8s.APIServerConfig](ctx, resources, k8s.APIServerConfigID)
+	manager, managerErr := safe.StateGetByID[*k8s.ControllerManagerConfig](ctx, resources, k8s.ControllerManagerConfigID)
+	scheduler, schedulerErr := safe.StateGetByID[*k8s.SchedulerConfig](ctx, resources, k8s.SchedulerConfigID)
+	files, filesErr := safe.StateGetByID[*k8s.ConfigStatus](ctx, resources, k8s.ConfigStatusStaticPodID)
+	secrets, secretsErr := safe.StateGetByID[*k8s.SecretsStatus](ctx, resources, k8s.StaticPodSecretsStaticPodID)
+	if err := errors.Join(apiErr, managerErr, schedulerErr, filesErr, secretsErr); err != nil {
+		return nil, errors.New("Talos has not prepared its static pods yet") //nolint:staticcheck // Talos is a name
+	}
+	versions := staticPodVersions{}
+	add := func(id string, config resource.Resource) {
+		versions[id] = map[string]string{
+			constants.AnnotationStaticPodConfigVersion:     config.Metadata().Version().String(),
+			constants.AnnotationStaticPodConfigFileVersion: files.TypedSpec().Version,
+			constants.AnnotationStaticPodSecretsVersion:    secrets.TypedSpec().Version,
+		}
+	}
+	add(k8s.APIServerID, api)
+	if manager.TypedSpec().Enabled {
+		add(k8s.ControllerManagerID, manager)
+	}
+	if scheduler.TypedSpec().Enabled {
+		add(k8s.SchedulerID, scheduler)
+	}
+	return versions, nil
+}
+
+// staticPodsRun says what the static pods of a control plane lack: each carries the present versions and is Ready, as its
+// own API server tells, which answers at the node's own address. That is what Talos' upgrade of Kubernetes waits for
+// (talos v1.12.4, pkg/cluster/kubernetes/talos_managed.go, checkPodStatus), and whether that API server is ready besides.
+func (h Health) staticPodsRun(ctx context.Context, node rolling.Node, wanted staticPodVersions) error {
+	api, err := kubernetesAt(ctx, h.Talosconfig, node.Address.String())
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	var list podList
+	query := url.Values{"fieldSelector": {"spec.nodeName=" + node.Name}}
+	if err := api.call(ctx, http.MethodGet, "/api/v1/namespaces/kube-system/pods?"+query.Encode(), nil, &list); err != nil {
+		return fmt.Errorf("its Kubernetes API: %w", err)
+	}
+	for _, id := range staticPods {
+		if err := list.runs(id, node.Name, wanted[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runs says what a static pod lacks; one that is not wanted lacks nothing.
+func (l podList) runs(id, node string, wanted map[string]string) error {
+	if wanted == nil {
+		return nil
+	}
+	for _, pod := range l.Items {
+		if pod.Metadata.Name != id+"-"+node {
+			continue
+		}
+		for _, annotation := range []string{
+			constants.AnnotationStaticPodConfigVersion, constants.AnnotationStaticPodConfigFileVersion, constants.AnnotationStaticPodSecretsVersion,
+		} {
+			if pod.Metadata.Annotations[annotation] != wanted[annotation] {
+				return fmt.Errorf("its %s runs by the former configuration", id)
+			}
+		}
+		if !pod.isReady() {
+			return fmt.Errorf("its %s does not run%s", id, pod.waitsFor())
+		}
+		return nil
+	}
+	return fmt.Errorf("its %s is not there", id)
+}

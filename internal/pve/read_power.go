@@ -1,0 +1,27 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// IsRunning says whether a virtual machine is switched on, by its host's own word: the list of all machines is some seconds
+// behind (pve-manager, Service/pvestatd.pm). A machine that the token does not see is an error, and so is a host that does
+// not answer: neither says that it is off.
+func (r Reader) IsRunning(ctx context.Context, vmid int) (bool, error) {
+	guests, err := r.Guests(ctx)
+	if err != nil {
+		return false, fmt.Errorf("proxmox VE does not tell its machines: %w", err)
+	}
+	at := slices.IndexFunc(guests, func(g Guest) bool { return g.VMID == vmid && g.Type == "qemu" })
+	if at < 0 {
+		return false, fmt.Errorf("proxmox VE shows the token no VM %d", vmid)
+	}
+	var current struct{ Status string }
+	if err := r.get(ctx, &current, nodePath(guests[at].Node, "qemu/"+strconv.Itoa(vmid)+"/status/current")); err != nil {
+		return false, fmt.Errorf("host %s does not say how VM %d is: %w", guests[at].Node, vmid, err)
+	}
+	return current.Status != "stopped", nil
+}

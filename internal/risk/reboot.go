@@ -1,0 +1,70 @@
+package risk
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+// Reboots says whether the provider reboots a virtual machine, or stops and starts it, for an update of its inputs: the
+// table that a preview is told by, for the run itself.
+func Reboots(before, after resource.PropertyMap) bool {
+	return slices.ContainsFunc(differences("", before.Mappable(), after.Mappable()), func(path string) bool {
+		return !computed.MatchString(path) && propertyAt(path).effect == Reboot
+	})
+}
+
+// differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no
+// object and no list on both.
+func differences(path string, before, after any) []string {
+	if reflect.DeepEqual(before, after) {
+		return nil
+	}
+	switch before := before.(type) {
+	case map[string]any:
+		if after, same := after.(map[string]any); same {
+			return differencesOfObjects(path, before, after)
+		}
+	case []any:
+		if after, same := after.([]any); same {
+			return differencesOfLists(path, before, after)
+		}
+	}
+	return []string{path}
+}
+
+func differencesOfObjects(path string, before, after map[string]any) []string {
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if strings.HasPrefix(name, "__") {
+			continue // notes of the engine's bridge, such as __defaults
+		}
+		inner := name
+		if path != "" {
+			inner = path + "." + name
+		}
+		paths = append(paths, differences(inner, before[name], after[name])...)
+	}
+	return paths
+}
+
+func differencesOfLists(path string, before, after []any) []string {
+	var paths []string
+	for i := range max(len(before), len(after)) {
+		var was, is any
+		if i < len(before) {
+			was = before[i]
+		}
+		if i < len(after) {
+			is = after[i]
+		}
+		paths = append(paths, differences(fmt.Sprintf("%s[%d]", path, i), was, is)...)
+	}
+	return paths
+}

@@ -1,0 +1,44 @@
+package risk_test
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+func TestReboots(t *testing.T) {
+	t.Parallel()
+	disk := func(size float64) map[string]any { return map[string]any{"size": size, "datastoreId": "tank"} }
+	for _, test := range []struct {
+		name    string
+		changes map[string]any
+		reboots bool
+	}{
+		{"nothing", nil, false},
+		{"memory", map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, true},
+		{"a note of the bridge", map[string]any{"__defaults": []any{"bios"}}, false},
+		{"tags", map[string]any{"tags": []any{"talos", "extra"}}, false},
+		{"tags and memory", map[string]any{"tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
+		{"growth of a disk", map[string]any{"disks": []any{disk(80)}}, false},
+		{"a data disk more", map[string]any{"disks": []any{disk(64), disk(20)}}, false},
+		{"another storage", map[string]any{"disks": []any{map[string]any{"size": 64.0, "datastoreId": "ssd"}}}, true},
+		{"another host", map[string]any{"nodeName": "other"}, false},
+		{"start at boot", map[string]any{"onBoot": false}, false},
+		{"a GPU", map[string]any{"hostpcis": []any{map[string]any{"mapping": "rtx3090"}}}, true},
+		{"what no row names", map[string]any{"bios": "seabios"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			base := map[string]any{"disks": []any{disk(64)}, "tags": []any{"talos"}, "onBoot": true}
+			before := machine("w-1", 111, base)
+			after := machine("w-1", 111, base)
+			for key, value := range test.changes {
+				after[key] = value
+			}
+			require.Equal(t, test.reboots, risk.Reboots(resource.NewPropertyMapFromMap(before), resource.NewPropertyMapFromMap(after)))
+		})
+	}
+}

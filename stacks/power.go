@@ -1,0 +1,19 @@
+package stacks
+
+import (
+	"context"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// runsOn asks Proxmox VE whether a machine is switched on, over the same connection that the provider has: a node that does
+// not answer may be off, or out of reach of this computer, and only the first may be changed without a look.
+func runsOn(host pve.Connection) func(context.Context, int) (bool, error) {
+	return func(ctx context.Context, vmid int) (bool, error) {
+		reader, err := pve.NewReader(host)
+		if err != nil {
+			return false, err
+		}
+		return reader.IsRunning(ctx, vmid)
+	}
+}
