@@ -33,6 +33,8 @@ var examples = map[string][]string{
 	"agent-timeout":       {`timeout while waiting for the QEMU agent on VM "102" to publish the network interfaces`},
 	"start-failed":        {`task "UPID:vmhost:1:2:3:qmstart:102:root@pam:" failed to complete with exit code: start failed: QEMU exited with code 1`},
 
+	"move-failed": {`error waiting for VM disk move: task "UPID:vmhost:1:2:3:qmmove:102:em-infra@pve!x:" failed to complete with exit code: storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1`},
+
 	"no-bridge-use":      {`received an HTTP 403 response - Reason: Permission check failed (/sdn/zones/localnetwork/vmbr0/20, SDN.Use)`},
 	"permission":         {`received an HTTP 403 response - Reason: Permission check failed (/vms/101, VM.Allocate)`, `403 Permission check failed (/, Sys.Audit|Sys.Modify)`},
 	"permission-unnamed": {`received an HTTP 403 response - Reason: Permission check failed`},

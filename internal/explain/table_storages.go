@@ -37,6 +37,13 @@ var storages = []row{
 		safe:    goesOn,
 	},
 	{
+		name: "move-failed", speaker: proxmox, source: "qemu-server API2/Qemu.pm, move_vm_disk",
+		pattern: saying(`storage migration failed: (?P<why>.+)`),
+		meaning: "a disk could not be copied to the other storage: it is where it was, whole, and its machine is off",
+		do:      "see its qmmove task in Proxmox VE and mend what that says, or set diskStorage back; then " + upAgain + ", which starts the machine and goes on",
+		safe:    "yes: the disk is whole, and no machine is deleted",
+	},
+	{
 		name: "no-images", speaker: proxmox, failure: "F15", source: "qemu-server API2/Qemu.pm, check_storage_access",
 		pattern: saying(`storage '(?P<storage>[^']+)' does not support (?:vm images|content-type 'images')`),
 		meaning: "storage {storage} takes no disks",

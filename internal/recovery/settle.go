@@ -41,18 +41,34 @@ func (r Remnant) Promise() string {
 // Delete deletes what is left of a machine that never ran, if that still holds, and forgets it. Somebody has agreed to it
 // meanwhile, and may have started the machine before. It changes the deployment and returns what was done.
 func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remnant, host Host) (done string, err error) {
-	found, err := host.Settle(ctx, remnant.Node, remnant.VMID)
+	found, err := settle(ctx, wanted{Node: remnant.Node, VMID: float64(remnant.VMID)}, host)
 	if err != nil {
 		return "", err
 	}
-	if found != nil && found.Ran != "" {
-		return "", fmt.Errorf("VM %d (%s) is not deleted, because %s since it was looked at: run up again", remnant.VMID, remnant.Name, found.Ran)
+	if changed := changedSince(remnant, found); changed != "" {
+		return "", fmt.Errorf("VM %d (%s) is not deleted, because %s since it was looked at: run up again", remnant.VMID, remnant.Name, changed)
 	}
 	if err := host.Delete(ctx, remnant.Node, remnant.VMID); err != nil {
 		return "", err
 	}
 	forget(deployment, remnant.URN)
 	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", remnant.VMID, remnant.Name), nil
+}
+
+// changedSince says what has become of a remnant that is not there as it was; "" for nothing, and for one that is gone.
+func changedSince(remnant Remnant, found *Machine) string {
+	switch {
+	case found == nil:
+		return ""
+	case found.Ran != "":
+		return found.Ran
+	case found.Node != remnant.Node:
+		return "it was moved to " + found.Node
+	case !found.Empty && found.Name != remnant.Name:
+		return "it was named " + found.Name
+	default:
+		return ""
+	}
 }
 
 // Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what

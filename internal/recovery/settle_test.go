@@ -33,10 +33,14 @@ func TestWhatWasStartedMeanwhileIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	started := ours()
 	started.Ran = "it was started"
+	moved, renamed := ours(), &recovery.Machine{Name: "nas"}
+	moved.Node = "vmhost2"
 	for _, test := range []struct {
 		host *host
 		err  string
 	}{
+		{&host{machine: moved}, "VM 102 (k3s-dev-worker-1) is not deleted, because it was moved to vmhost2 since it was looked at: run up again"},
+		{&host{machine: renamed}, "VM 102 (k3s-dev-worker-1) is not deleted, because it was named nas since it was looked at: run up again"},
 		{&host{machine: started}, "VM 102 (k3s-dev-worker-1) is not deleted, because it was started since it was looked at: run up again"},
 		{&host{err: errors.New("VM 102 on vmhost is locked")}, "VM 102 on vmhost is locked"},
 		{&host{machine: ours(), deleteErr: errors.New("delete VM 102 on vmhost: 500 storage is gone")}, "delete VM 102 on vmhost: 500 storage is gone"},

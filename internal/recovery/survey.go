@@ -75,6 +75,8 @@ func (l *looking) atFailed(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
+		case remnant != nil && use != "" && isNoted(machine):
+			return &usedError{Remnant: *remnant, use: use}
 		case remnant == nil:
 			l.found.ended = append(l.found.ended, machine.URN)
 		case use == "":
@@ -146,6 +148,11 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 		URN: machine.URN, VMID: int(w.VMID), Node: found.Node, Name: w.Name,
 		Idle: !found.Running && w.isToRun(), Joined: known.memberOf(machine.URN) != "",
 	}, use, nil
+}
+
+// isNoted says that a machine is in the state because recovery noted it, of whose creation nothing else is known.
+func isNoted(machine apitype.ResourceV3) bool {
+	return machine.Created == nil && machine.Modified == nil
 }
 
 func (l *looking) note(format string, args ...any) {

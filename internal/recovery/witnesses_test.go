@@ -43,7 +43,6 @@ func TestNothingThatWasUsedIsDeleted(t *testing.T) {
 		{"an earlier state has it whole", state(failed()), []recovery.Past{kept("b", failed()), kept("a", machine())}, ours(), true},
 		{"an earlier state has the machine that was there before", state(failed()), []recovery.Past{kept("a", former)}, ours(), false},
 		{"an old copy of the state was put back", state(failed()), []recovery.Past{kept("a", next)}, ours(), true},
-		{"noted without a time, and an earlier state has one whole", state(notDated), []recovery.Past{kept("a", former)}, ours(), true},
 		{"noted without a time, and no earlier state has one", state(notDated), []recovery.Past{kept("a")}, ours(), false},
 		{"there is nothing in it", state(changedLater(failed()), configuration()), nil, &recovery.Machine{Empty: true}, false},
 	} {
@@ -62,6 +61,17 @@ func TestNothingThatWasUsedIsDeleted(t *testing.T) {
 			require.Empty(t, survey.Used)
 		})
 	}
+}
+
+// TestWhatWasNotedAndUsedIsLeftAlone: of a machine that recovery noted itself, since its creation was cut off, nobody knows what
+// it lacks. It is not started either.
+func TestWhatWasNotedAndUsedIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	noted := failed()
+	noted.Created, noted.Modified = nil, nil
+	h := &host{machine: ours()}
+	_, err := recovery.LookAtFailed(t.Context(), state(noted), with(h, kept("2026-01-02T03-04-05-before-up", machine())))
+	require.EqualError(t, err, "VM 102 (k3s-dev-worker-1) is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up, and the state knows only that its creation was begun: if it holds nothing, delete it with `qm stop 102 && qm destroy 102 --purge` on vmhost, then run up again; if it does, put the state that knows it back with `em-infra state restore`")
 }
 
 // TestACreationThatWasCutOff: the state knows no more than that it was begun, so the machine is ours only if nobody knows of
