@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -39,6 +40,11 @@ func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet
 
 func (m machines) Destroy(vmid int) { m.report(vmid, m.fleet.Destroy(vmid)) }
 
+// ChangeDisks tells the guest that it has other disks, or larger ones.
+func (m machines) ChangeDisks(vmid int, disks []proxmox.Disk) {
+	m.report(vmid, m.fleet.ChangeDisks(vmid, guestDisks(disks)))
+}
+
 func (m machines) report(vmid int, err error) {
 	if err != nil {
 		m.log.Error("emulated node", "vmid", vmid, "error", err)
@@ -52,10 +58,11 @@ func hardware(m proxmox.Machine) talos.Hardware {
 		Name:      m.Name,
 		CPUs:      m.CPUs,
 		MemoryMiB: m.MemoryMiB,
+		Disks:     guestDisks(m.Disks),
+		SCSI:      talos.SCSIController(m.SCSI),
+		BootOrder: m.BootsFrom,
 		ISO:       m.ISO,
-	}
-	for _, disk := range m.Disks {
-		h.Disks = append(h.Disks, talos.Disk{ID: disk.ID, Bus: bus(disk.Slot), Bytes: disk.Bytes})
+		ISODrive:  m.ISODrive,
 	}
 	for _, device := range m.PCI {
 		h.PCI = append(h.PCI, talos.PCIDevice{Address: device.Address, Class: device.Class, Vendor: device.Vendor, Device: device.Device})
@@ -69,8 +76,18 @@ func hardware(m proxmox.Machine) talos.Hardware {
 	return h
 }
 
-// bus is the letters of a slot such as scsi0.
-func bus(slot string) talos.Bus { return talos.Bus(strings.TrimRight(slot, "0123456789")) }
+func guestDisks(disks []proxmox.Disk) []talos.Disk {
+	guest := make([]talos.Disk, len(disks))
+	for i, disk := range disks {
+		bus := strings.TrimRight(disk.Slot, "0123456789")
+		number, _ := strconv.Atoi(disk.Slot[len(bus):]) // a slot ends with digits
+		guest[i] = talos.Disk{
+			ID: disk.ID, Bus: talos.Bus(bus), Slot: number, Bytes: disk.Bytes,
+			Serial: disk.Serial, DeviceID: disk.DeviceID, Rotational: !disk.SSD,
+		}
+	}
+	return guest
+}
 
 func cloudInit(c proxmox.CloudInit) talos.CloudInit {
 	seed := talos.CloudInit{Hostname: c.Hostname, Nameservers: c.Nameservers}

@@ -117,7 +117,7 @@ func (e *emulation) openHost(o Options, d Description) error {
 	if e.certificate, err = hostCertificate(o.Dir, d); err != nil {
 		return err
 	}
-	if err := e.openNodes(o, speed, nodeLog); err != nil {
+	if err := e.openNodes(o, d, speed, nodeLog); err != nil {
 		return err
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
@@ -137,11 +137,12 @@ func (e *emulation) openHost(o Options, d Description) error {
 }
 
 // openNodes opens the machines inside the host's VMs, switched off, and their Kubernetes.
-func (e *emulation) openNodes(o Options, speed pace.Pace, log io.Writer) (err error) {
+func (e *emulation) openNodes(o Options, d Description, speed pace.Pace, log io.Writer) (err error) {
 	nodes := talos.Config{
 		StateDir:   filepath.Join(o.Dir, "nodes"),
 		Pace:       speed,
 		Log:        log,
+		Seed:       sha256.Sum256([]byte(d.Seed)),
 		Faults:     talos.NewFaultSet(e.faults, func(vmid int) string { return e.host.HostOf(vmid) }),
 		OnPowerOff: func(vmid int) { e.host.GuestPoweredOff(vmid) },
 		Installer:  installer(schematicsDir(o.Dir)),

@@ -18,6 +18,8 @@ type Machines interface {
 	Shutdown(ctx context.Context, vmid int) error
 	// Destroy forgets a machine and everything on its disks.
 	Destroy(vmid int)
+	// ChangeDisks tells a machine that runs which disks it has from now on.
+	ChangeDisks(vmid int, disks []Disk)
 }
 
 // Machine is the hardware that a VM shows its guest, and what the cloud-init drive says.
@@ -30,11 +32,15 @@ type Machine struct {
 	MemoryMiB int
 	// Disks are in the order of the bus and slot; CD-ROMs and EFI variables are none.
 	Disks []Disk
+	// SCSI is the controller of the SCSI disks, such as "virtio-scsi-pci".
+	SCSI string
 	NICs  []NIC
 	// CloudInit is nil without a cloud-init drive.
 	CloudInit *CloudInit
 	// ISO is the volume in the CD-ROM drive, or "".
 	ISO string
+	// ISODrive is the drive of the ISO, such as "ide0", or "".
+	ISODrive string
 	// PCI are the host's devices that are passed through.
 	PCI []PCIDevice
 	// BootsFrom are the devices of the boot order, such as "scsi0" and "ide3".
@@ -58,6 +64,12 @@ type Disk struct {
 	// ID tells this disk from every other; a recreated VM has new ones, a grown or moved disk keeps its own.
 	ID    string
 	Bytes uint64
+	// Serial that the guest may see, or "".
+	Serial string
+	// DeviceID is what QEMU is told to call the disk, such as "drive-scsi0", or "".
+	DeviceID string
+	// SSD says that the disk does not rotate.
+	SSD bool
 }
 
 // NIC is a network card of a machine.
@@ -87,5 +99,7 @@ func (noMachines) PowerOn(context.Context, Machine) error { return nil }
 func (noMachines) PowerOff(int)                           {}
 func (noMachines) Shutdown(context.Context, int) error    { return nil }
 func (noMachines) Destroy(int)                            {}
+
+func (noMachines) ChangeDisks(int, []Disk) {}
 
 var _ Machines = noMachines{}

@@ -1,8 +1,12 @@
 package proxmox
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
@@ -18,6 +22,7 @@ func (s *Server) machine(m *vm) (Machine, error) {
 	machine := Machine{
 		VMID: m.ID, Name: m.Config.Get("name"), Host: m.Node, CPUs: m.Config.CPUs(),
 		MemoryMiB: m.Config.MemoryMiB(), BootsFrom: m.Config.BootOrder(),
+		SCSI: cmp.Or(m.Config.Get("scsihw"), "lsi"),
 	}
 
 	if err := s.addDrives(m, &machine); err != nil {
@@ -58,13 +63,54 @@ func (s *Server) addDrives(m *vm, machine *Machine) error {
 
 		switch {
 		case v.Content == storage.ISO:
-			machine.ISO = v.ID
+			machine.ISO, machine.ISODrive = v.ID, drive.Key
 		case !drive.CDROM() && drive.Key != "efidisk0" && drive.Key != "tpmstate0":
-			machine.Disks = append(machine.Disks, Disk{Slot: drive.Key, ID: v.Identity, Bytes: v.Size})
+			machine.Disks = append(machine.Disks, Disk{
+				Slot: drive.Key, ID: v.Identity, Bytes: v.Size,
+				Serial: drive.Options["serial"], DeviceID: s.deviceID(m, drive), SSD: drive.Options["ssd"] == "1",
+			})
 		}
 	}
 
 	return nil
+}
+
+// pinnedMachine is a machine type that is held at a version, such as pc-q35-9.2+pve1.
+var pinnedMachine = regexp.MustCompile(`-(\d+)\.\d+(?:\+pve\d+)?$`)
+
+// deviceID is what Proxmox VE 9 tells QEMU to call a SCSI disk, from machine version 10.0 on, which is what it takes where
+// none is pinned; 8 tells nothing (qemu-server, DriveDevice.pm, print_drivedevice_full; stable-bookworm, QemuServer.pm).
+func (s *Server) deviceID(m *vm, drive *vmconfig.Drive) string {
+	const firstMachine = 10
+
+	if s.config.Release == schema.Release84 || !strings.HasPrefix(drive.Key, "scsi") {
+		return ""
+	}
+
+	machineType, _, _ := strings.Cut(m.Config.Get("machine"), ",")
+	if pinned := pinnedMachine.FindStringSubmatch(machineType); pinned != nil {
+		if version, err := strconv.Atoi(pinned[1]); err != nil || version < firstMachine {
+			return ""
+		}
+	}
+
+	return "drive-" + drive.Key
+}
+
+// tellDisks shows a running guest the disks that its VM has now.
+func (s *Server) tellDisks(m *vm) {
+	if !m.Running {
+		return
+	}
+
+	var machine Machine
+	if err := s.addDrives(m, &machine); err != nil {
+		s.journal.note(fmt.Sprintf("VM %d keeps its former disks", m.ID), err)
+
+		return
+	}
+
+	s.config.Machines.ChangeDisks(m.ID, machine.Disks)
 }
 
 func (s *Server) addCards(m *vm, machine *Machine) error {

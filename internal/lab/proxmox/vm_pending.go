@@ -208,10 +208,35 @@ func (s *Server) hotplug(m *vm) {
 
 	for _, key := range sortedNames(m.Config.Pending) {
 		// Changing the medium of a CD-ROM needs no hotplug (QemuServer.pm, vmconfig_update_disk).
-		if can(key) || s.changesMedium(m, key) {
+		if can(key) && !s.needsColdStart(m, key) || s.changesMedium(m, key) {
 			s.putIn(m, key)
 		}
 	}
+
+	s.tellDisks(m)
+}
+
+// coldOptions of a disk take effect when QEMU starts (QemuServer.pm, vmconfig_update_disk, "skip non hotpluggable value").
+// A serial is not among them: it is written at once, and the guest sees it from the next start on.
+var coldOptions = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro"}
+
+// needsColdStart tells whether a change of a disk that is there waits for the next start.
+func (s *Server) needsColdStart(m *vm, key string) bool {
+	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
+		return false
+	}
+
+	before, err := s.parseDrive(key, m.Config.Get(key))
+	if err != nil {
+		return false
+	}
+
+	after, err := s.parseDrive(key, m.Config.Pending[key])
+	if err != nil || before.Volume() != after.Volume() {
+		return false
+	}
+
+	return slices.ContainsFunc(coldOptions, func(name string) bool { return before.Options[name] != after.Options[name] })
 }
 
 func (s *Server) changesMedium(m *vm, key string) bool {

@@ -46,6 +46,16 @@ func (m *machines) PowerOn(_ context.Context, machine proxmox.Machine) error {
 	return nil
 }
 
+func (m *machines) ChangeDisks(vmid int, disks []proxmox.Disk) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	machine := m.on[vmid]
+	machine.Disks = disks
+	m.on[vmid] = machine
+	m.note("disks of %d", vmid)
+}
+
 func (m *machines) PowerOff(vmid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

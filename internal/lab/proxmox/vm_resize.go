@@ -60,6 +60,7 @@ func (s *Server) resize(c *call) error {
 	drive.SetSize(size)
 	m.Config.Set(drive.Key, drive.String())
 	s.changed()
+	s.tellDisks(m)
 
 	return nil
 }

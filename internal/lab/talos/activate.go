@@ -65,6 +65,7 @@ func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
 		s.publishNetwork(n),
 		s.publishStaticPodConfigs(cfg, n),
 		s.publishModules(cfg),
+		s.progressVolumes(),
 	)
 }
 

@@ -3,7 +3,6 @@ package talos
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -28,52 +27,31 @@ func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome
 		return outcomeReboot, err
 	}
 
-	release, found, err := m.bootMedium()
+	found, ok, err := m.bootMedium()
 	if err != nil {
 		return outcomeReboot, err
 	}
 
-	if !found {
+	if !ok {
 		m.setStage(StageUnbootable)
 		<-ctx.Done()
 
 		return outcomeReboot, ctx.Err()
 	}
 
-	s, err := m.start(ctx, release, resume)
+	s, err := m.start(ctx, found, resume)
 	if err != nil {
 		return outcomeReboot, err
 	}
 
-	m.setSystem(s)
 	next, err := s.run(ctx)
 	m.setSystem(nil)
 
 	return next, errors.Join(err, s.stop(ctx))
 }
 
-// bootMedium is what the firmware finds to boot: the disk that Talos is installed on before the ISO.
-func (m *vm) bootMedium() (release Release, found bool, err error) {
-	hardware := m.facts()
-
-	if installed := m.fleet.systemDisk(hardware); installed != nil {
-		return installed.read().Release.clone(), true, nil
-	}
-
-	if hardware.ISO == "" {
-		return Release{}, false, nil
-	}
-
-	release, err = m.fleet.config.Installer(hardware.ISO)
-	if err != nil {
-		return Release{}, false, fmt.Errorf("boot from %s: %w", hardware.ISO, err)
-	}
-
-	return release, true, nil
-}
-
-// start brings up the system with a new boot identifier, or with the former one when it only goes on.
-func (m *vm) start(ctx context.Context, release Release, resume bool) (*system, error) {
+// start brings up the machine's system with a new boot identifier, or with the former one when it only goes on.
+func (m *vm) start(ctx context.Context, booted medium, resume bool) (*system, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
@@ -83,11 +61,14 @@ func (m *vm) start(ctx context.Context, release Release, resume bool) (*system, 
 			return nil, err
 		}
 
-		m.bootID = id
+		m.bootID, m.boots = id, m.boots+1
 		if err := m.save(); err != nil {
 			return nil, err
 		}
 	}
 
-	return newSystem(ctx, m, m.hardware, release, m.bootID)
+	s, err := newSystem(ctx, m, booted)
+	m.system = s
+
+	return s, err
 }

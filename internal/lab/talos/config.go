@@ -9,6 +9,7 @@ package talos
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"io"
 	"time"
 
@@ -39,6 +40,8 @@ type Config struct {
 	Now func() time.Time
 	// Rand is the source of boot and node identifiers; nil is crypto/rand.
 	Rand io.Reader
+	// Seed decides in which order a machine finds its disks.
+	Seed [sha256.Size]byte
 	// Installer says which Talos an installer image or a boot ISO carries; nil is ReleaseFromReference. An error makes
 	// the installation or the upgrade fail, as an image does that cannot be pulled.
 	Installer func(ref string) (Release, error)

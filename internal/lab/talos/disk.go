@@ -11,12 +11,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// contents is what an installation has written on a disk; a disk without contents is blank.
+// contents is what is written on a disk, Talos or volumes of its users; a disk without contents is blank.
 type contents struct {
 	// ID of the disk.
 	ID string `json:"id"`
-	// Release is the system that boots (partitions EFI or BOOT).
-	Release Release `json:"release"`
+	// Partitions in the order of the disk's table.
+	Partitions []partition `json:"partitions,omitempty"`
+	// Release is the system that boots (partitions EFI or BOOT), zero on a disk on which Talos was not installed.
+	Release Release `json:"release,omitzero"`
 	// Previous is the system to which a rollback returns, nil after the first installation.
 	Previous *Release `json:"previous,omitempty"`
 	// Staged is the release that the next boot installs first (partition META).
@@ -29,7 +31,10 @@ type contents struct {
 	Etcd etcd.Data `json:"etcd,omitzero"`
 }
 
-// disk is an installed disk. It is safe for concurrent use.
+// installed tells whether Talos was installed there.
+func (c contents) installed() bool { return c.Release.Version != "" }
+
+// disk is a disk with contents. It is safe for concurrent use.
 type disk struct {
 	store *store
 
@@ -40,7 +45,7 @@ type disk struct {
 }
 
 // errErased is returned for a write to a disk whose contents are gone.
-var errErased = errors.New("the system disk was wiped")
+var errErased = errors.New("the disk was wiped")
 
 // newDisk takes up contents that were validated when they were written.
 func newDisk(s *store, c contents) (*disk, error) {

@@ -25,20 +25,40 @@ func (f *Fleet) openDisks() error {
 	return nil
 }
 
-// systemDisk is the first disk of a machine that something is installed on, nil if there is none.
+// systemDisk is the first disk of a machine that Talos is installed on, nil if there is none.
 func (f *Fleet) systemDisk(hardware Hardware) *disk {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	for _, disk := range hardware.Disks {
+		if written := f.written(disk.ID); written != nil && written.read().installed() {
+			return written
+		}
+	}
 
-	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return f.disks[d.ID] != nil })
+	return nil
+}
+
+// installedOn is the disk in one drive of a machine if Talos is installed there, else nil.
+func (f *Fleet) installedOn(hardware Hardware, drive string) *disk {
+	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return d.drive() == drive })
 	if i < 0 {
 		return nil
 	}
 
-	return f.disks[hardware.Disks[i].ID]
+	if written := f.written(hardware.Disks[i].ID); written != nil && written.read().installed() {
+		return written
+	}
+
+	return nil
 }
 
-// format makes a disk an installed one, whatever was on it before.
+// written is a disk with contents, nil for a blank one.
+func (f *Fleet) written(id string) *disk {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+
+	return f.disks[id]
+}
+
+// format writes a disk anew, whatever was on it before.
 func (f *Fleet) format(c contents) (*disk, error) {
 	formatted, err := newDisk(f.store, c)
 	if err == nil {

@@ -33,7 +33,10 @@ func (m *vm) findDisk() error {
 		return err
 	}
 
-	_, err = m.fleet.format(contents{ID: hardware.Disks[0].ID, Release: release, Config: cfg, Identity: identity})
+	_, err = m.fleet.format(contents{
+		ID: hardware.Disks[0].ID, Partitions: systemPartitions(release.Version, hardware.Disks[0].Bytes),
+		Release: release, Config: cfg, Identity: identity,
+	})
 
 	return err
 }
@@ -51,7 +54,7 @@ func (m *vm) formerConfig(hardware Hardware) ([]byte, error) {
 	}
 
 	input, err := generate.NewInput("former-cluster", "https://"+host+":6443", constants.DefaultKubernetesVersion,
-		generate.WithSecretsBundle(bundle), generate.WithInstallDisk(hardware.devices()[0].path()))
+		generate.WithSecretsBundle(bundle), generate.WithInstallDisk("/dev/disk/by-path/"+hardware.plug(nil, hardware.Disks[0])[0].pathLink()))
 	if err != nil {
 		return nil, err
 	}

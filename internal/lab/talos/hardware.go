@@ -20,6 +20,10 @@ type Hardware struct {
 	MemoryMiB int `json:"memoryMiB"`
 	// Disks in the order of their slots.
 	Disks []Disk `json:"disks"`
+	// SCSI is the controller of the SCSI disks; the empty one is SCSIVirtIOSingle.
+	SCSI SCSIController `json:"scsi,omitempty"`
+	// BootOrder are the drives that the firmware tries, such as scsi0 and ide0; empty for all disks and then the ISO.
+	BootOrder []string `json:"bootOrder,omitempty"`
 	// NICs in the order of their slots.
 	NICs []NIC `json:"nics"`
 	// CloudInit is the configuration drive.
@@ -29,6 +33,8 @@ type Hardware struct {
 	Leases []netip.Prefix `json:"leases,omitempty"`
 	// ISO is the volume in the CD-ROM drive, "" for none.
 	ISO string `json:"iso"`
+	// ISODrive is the drive of the ISO, such as ide0.
+	ISODrive string `json:"isoDrive,omitempty"`
 	// PCI are the devices that are passed through.
 	PCI []PCIDevice `json:"pci"`
 }
@@ -41,24 +47,6 @@ type PCIDevice struct {
 	Class  string `json:"class"`
 	Vendor string `json:"vendor"`
 	Device string `json:"device"`
-}
-
-// Bus is the kind of controller that a disk hangs on. It decides the name under which Linux knows the disk.
-type Bus string
-
-// Buses of Proxmox VE; the empty Bus is SCSI.
-const (
-	BusSCSI   Bus = "scsi"
-	BusVirtIO Bus = "virtio"
-	BusSATA   Bus = "sata"
-	BusIDE    Bus = "ide"
-)
-
-// Disk is a virtual disk. Its contents belong to its ID: a disk with another ID is empty.
-type Disk struct {
-	ID    string `json:"id"`
-	Bus   Bus    `json:"bus"`
-	Bytes uint64 `json:"bytes"`
 }
 
 // NIC is a network card.
@@ -77,6 +65,7 @@ type CloudInit struct {
 
 func (h Hardware) clone() Hardware {
 	h.Disks = slices.Clone(h.Disks)
+	h.BootOrder = slices.Clone(h.BootOrder)
 	h.NICs = slices.Clone(h.NICs)
 	h.PCI = slices.Clone(h.PCI)
 	h.Leases = slices.Clone(h.Leases)
@@ -105,32 +94,6 @@ func (h Hardware) validate() error {
 	}
 
 	return errors.Join(errs...)
-}
-
-// device is a disk under the name that Linux gives it.
-type device struct {
-	Disk
-	name string // for example sda
-}
-
-func (d device) path() string { return "/dev/" + d.name }
-
-// devices names the disks as Linux does: sd for everything that speaks SCSI, vd for virtio, letters in slot order.
-func (h Hardware) devices() []device {
-	devices := make([]device, 0, len(h.Disks))
-	letters := map[string]byte{"sd": 'a', "vd": 'a'}
-
-	for _, disk := range h.Disks {
-		prefix := "sd"
-		if disk.Bus == BusVirtIO {
-			prefix = "vd"
-		}
-
-		devices = append(devices, device{Disk: disk, name: prefix + string(letters[prefix])})
-		letters[prefix]++
-	}
-
-	return devices
 }
 
 // assigned are the addresses with which the machine boots.

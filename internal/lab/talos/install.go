@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -70,7 +71,10 @@ func (s *system) writeSystem(cfg config.Provider, target device, release Release
 		return err
 	}
 
-	_, err = s.fleet.format(contents{ID: target.ID, Release: release, Config: raw, Identity: identity})
+	_, err = s.fleet.format(contents{
+		ID: target.ID, Partitions: systemPartitions(release.Version, target.Bytes),
+		Release: release, Config: raw, Identity: identity,
+	})
 
 	return err
 }
@@ -98,8 +102,8 @@ func (s *system) installTarget(ctx context.Context, cfg config.Provider) (device
 		path = matches[0].TypedSpec().DevPath
 	}
 
-	for _, d := range s.hardware.devices() {
-		if d.path() != path {
+	for _, d := range s.blockDevices() {
+		if d.path() != path && !slices.Contains(d.symlinks(), path) {
 			continue
 		}
 

@@ -18,6 +18,8 @@ const (
 	// StageUnbootable is a machine that found neither an installed disk nor an ISO.
 	StageUnbootable  Stage = "unbootable"
 	StageMaintenance Stage = "maintenance"
+	// StageHalted is a machine that booted the ISO although Talos is installed on one of its disks.
+	StageHalted Stage = "halted"
 	StageInstalling  Stage = "installing"
 	StageRebooting   Stage = "rebooting"
 	// StageRunning is a machine whose secure API answers.

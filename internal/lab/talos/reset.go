@@ -68,7 +68,7 @@ func (s *system) resetOptions(in *machine.ResetRequest) (*resetOptions, error) {
 	}
 
 	for _, spec := range in.GetSystemPartitionsToWipe() {
-		if !slices.Contains(volumes(), spec.GetLabel()) {
+		if !slices.Contains(systemVolumeLabels(), spec.GetLabel()) {
 			return nil, fmt.Errorf("failed to get volume status with label %q: "+
 				"resource VolumeStatuses.block.talos.dev(runtime/%s@undefined) doesn't exist", spec.GetLabel(), spec.GetLabel())
 		}
@@ -82,12 +82,12 @@ func (s *system) resetOptions(in *machine.ResetRequest) (*resetOptions, error) {
 }
 
 func (s *system) checkUserDisk(path string) error {
-	i := slices.IndexFunc(s.hardware.devices(), func(d device) bool { return d.path() == path })
+	i := slices.IndexFunc(s.blockDevices(), func(d device) bool { return d.path() == path })
 
 	switch installed := s.installed(); {
 	case i < 0:
 		return fmt.Errorf("reset user disk failed: device %s wasn't found", path)
-	case installed != nil && s.hardware.devices()[i].ID == installed.read().ID:
+	case installed != nil && s.blockDevices()[i].ID == installed.read().ID:
 		return fmt.Errorf("reset user disk failed: device %s is the system disk", path)
 	default:
 		return nil
@@ -98,7 +98,7 @@ func (s *system) checkUserDisk(path string) error {
 func wipe(_ context.Context, s *system, c command) error {
 	var errs []error
 
-	for _, d := range s.hardware.devices() {
+	for _, d := range s.blockDevices() {
 		if slices.Contains(c.reset.user, d.path()) {
 			errs = append(errs, s.fleet.erase(d.ID))
 		}

@@ -55,7 +55,7 @@ func (s *system) publishMachine() error {
 		s.publishExtensions(),
 		s.publishHardware(),
 		s.publishDisks(),
-		s.publishVolumes(),
+		s.progressVolumes(),
 		s.publishNetwork(n),
 		put(s, timeres.NewStatus(), func(r *timeres.Status) { r.TypedSpec().Synced = true }),
 		s.setMachineStage(runtime.MachineStageBooting, false),

@@ -26,6 +26,8 @@ type record struct {
 	On bool `json:"on"`
 	// BootID is the identifier of the current boot.
 	BootID string `json:"bootID"`
+	// Boots is how often the machine has booted.
+	Boots int `json:"boots"`
 }
 
 // Names below the directory of the store.

@@ -10,6 +10,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
@@ -23,6 +24,7 @@ type system struct {
 	release  Release
 	bootID   string
 	booted   time.Time
+	fromISO  bool
 
 	resources state.State
 	events    *event.Stream
@@ -34,8 +36,12 @@ type system struct {
 
 	telling sync.Mutex // of how the node stands, to Kubernetes
 
+	provisioning sync.Mutex // of volumes
+	volumes      map[string]block.VolumeStatusSpec
+
 	mu        sync.Mutex
-	disk      *disk // nil until Talos is installed
+	devices   []device // disks by their names
+	disk      *disk    // nil until Talos is installed
 	active    config.Provider
 	front     stoppable // what listens on the node's addresses, nil if nothing does
 	keys      *keyring  // of the secure API, nil while it is not open
@@ -56,17 +62,20 @@ type stoppable interface {
 // grace is how long calls may go on when the system goes down in order; it is not scaled, since the clients are real.
 const grace = time.Second
 
-func newSystem(ctx context.Context, m *vm, hardware Hardware, release Release, bootID string) (*system, error) {
+// newSystem boots a machine whose hardware does not change meanwhile: m.mu is held.
+func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	now := m.fleet.config.Now
 
 	s := &system{
-		vm: m, fleet: m.fleet, hardware: hardware, release: release, bootID: bootID, booted: now(),
+		vm: m, fleet: m.fleet, hardware: m.hardware, release: booted.release, bootID: m.bootID, booted: now(), fromISO: booted.iso,
 		resources: m.fleet.schema.NewState(),
 		events:    event.NewStream(now),
 		ctx:       background,
 		cancel:    cancel,
-		disk:      m.fleet.systemDisk(hardware),
+		devices:   m.hardware.devices(m.fleet.config.Seed, m.boots),
+		disk:      m.fleet.systemDisk(m.hardware),
+		volumes:   map[string]block.VolumeStatusSpec{},
 	}
 	s.services = service.NewTable(now, s.serviceChanged)
 
@@ -114,6 +123,10 @@ func (s *system) run(ctx context.Context) (outcome, error) {
 // work brings the machine from an empty disk, or from whatever is installed, to a node that runs. It ends early only
 // after an installation, which the reboot follows, or with an error.
 func (s *system) work(ctx context.Context) error {
+	if s.fromISO && s.installed() != nil {
+		return s.halt(ctx)
+	}
+
 	if d := s.installed(); d != nil && d.read().Staged != nil {
 		return s.installStaged(ctx, d.read().Staged.clone())
 	}

@@ -16,6 +16,7 @@ type vm struct {
 	hardware Hardware
 	on       bool // as it was written down; differs from life only in a fleet that is not resumed yet
 	bootID   string
+	boots    int // how often it has booted
 	stage    Stage
 	life     *life   // nil while the machine is off
 	system   *system // nil while no Talos runs on it
@@ -28,7 +29,7 @@ type life struct {
 }
 
 func newVM(f *Fleet, r record) *vm {
-	return &vm{fleet: f, hardware: r.Hardware, on: r.On, bootID: r.BootID, stage: StageOff}
+	return &vm{fleet: f, hardware: r.Hardware, on: r.On, bootID: r.BootID, boots: r.Boots, stage: StageOff}
 }
 
 func (m *vm) facts() Hardware {
@@ -115,7 +116,7 @@ func (m *vm) switchedOff(ended *life) error {
 
 // save writes the machine down; m.mu is held.
 func (m *vm) save() error {
-	return m.fleet.store.saveMachine(record{Hardware: m.hardware, On: m.on, BootID: m.bootID})
+	return m.fleet.store.saveMachine(record{Hardware: m.hardware, On: m.on, BootID: m.bootID, Boots: m.boots})
 }
 
 func (m *vm) pressPowerButton(ctx context.Context) error {

@@ -2,98 +2,88 @@ package talos
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/siderolabs/talos/pkg/machinery/constants"
-	"github.com/siderolabs/talos/pkg/machinery/imager/quirks"
+	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/cosi-project/runtime/pkg/resource/meta"
+	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 )
 
-// partition is a partition of an installed disk.
-type partition struct {
-	label      string
-	bytes      uint64
-	filesystem block.FilesystemType
-}
-
-// partitions is the layout that the installer writes for firmware without UEFI: sizes from machinery imager/quirks,
-// order from Talos' internal/pkg/partition. The last one takes what is left.
-func partitions(talosVersion string, diskBytes uint64) []partition {
-	sizes := quirks.New(talosVersion).PartitionSizes()
-
-	layout := []partition{
-		{constants.EFIPartitionLabel, sizes.GrubEFISize(), block.FilesystemTypeVFAT},
-		{constants.BIOSGrubPartitionLabel, sizes.GrubBIOSSize(), block.FilesystemTypeNone},
-		{constants.BootPartitionLabel, sizes.GrubBootSize(), block.FilesystemTypeXFS},
-		{constants.MetaPartitionLabel, sizes.METASize(), block.FilesystemTypeNone},
-		{constants.StatePartitionLabel, sizes.StateSize(), block.FilesystemTypeXFS},
-	}
-
-	left := diskBytes - min(diskBytes, minimumBytes(talosVersion)-sizes.EphemeralMinSize())
-
-	return append(layout, partition{constants.EphemeralPartitionLabel, left, block.FilesystemTypeXFS})
-}
-
-// minimumBytes is the smallest disk that the partitions fit on.
-func minimumBytes(talosVersion string) uint64 {
-	sizes := quirks.New(talosVersion).PartitionSizes()
-
-	// UKIEFISize is the sum of the first three partitions, whichever of the two layouts is written
-	return sizes.UKIEFISize() + sizes.METASize() + sizes.StateSize() + sizes.EphemeralMinSize()
-}
-
-// volumes are the partitions that Talos keeps a volume status for.
-func volumes() []string {
-	return []string{constants.MetaPartitionLabel, constants.StatePartitionLabel, constants.EphemeralPartitionLabel}
-}
-
-// publishVolumes publishes the volumes of the system disk, or that they are missing.
-func (s *system) publishVolumes() error {
-	installed := s.installed()
-	if installed == nil {
-		return s.publishMissingVolumes()
-	}
-
-	var system device
-
-	for _, d := range s.hardware.devices() {
-		if d.ID == installed.read().ID {
-			system = d
-		}
-	}
-
+// publishVolumes publishes how the volumes are, what lies on the disks, and what is mounted where.
+func (s *system) publishVolumes(wanted []wantedVolume) error {
 	var errs []error
 
-	for i, p := range partitions(s.release.Version, system.Bytes) {
-		if p.label == constants.EFIPartitionLabel || p.label == constants.BIOSGrubPartitionLabel || p.label == constants.BootPartitionLabel {
+	statuses, mounts := map[resource.ID]bool{}, map[resource.ID]bool{}
+
+	for _, volume := range wanted {
+		spec := s.volumes[volume.id]
+		statuses[volume.id] = true
+
+		errs = append(errs, put(s, block.NewVolumeStatus(block.NamespaceName, volume.id), func(r *block.VolumeStatus) {
+			r.Metadata().Labels().Set(volume.label, "")
+			*r.TypedSpec() = spec
+		}))
+
+		if spec.Phase != block.VolumePhaseReady || volume.target == "" {
 			continue
 		}
 
-		errs = append(errs, put(s, block.NewVolumeStatus(block.NamespaceName, p.label), func(r *block.VolumeStatus) {
-			spec := r.TypedSpec()
-			spec.Phase, spec.Type = block.VolumePhaseReady, block.VolumeTypePartition
-			spec.PartitionIndex = i + 1
-			spec.ParentLocation = system.path()
-			spec.Location = fmt.Sprintf("%s%d", system.path(), i+1)
-			spec.MountLocation = spec.Location
-			spec.Filesystem = p.filesystem
-			spec.SetSize(p.bytes)
+		mounts[volume.id] = true
+
+		errs = append(errs, put(s, block.NewMountStatus(block.NamespaceName, volume.id), func(r *block.MountStatus) {
+			*r.TypedSpec() = block.MountStatusSpec{
+				Spec: block.MountRequestSpec{VolumeID: volume.id}, Source: spec.MountLocation, Target: volume.target, Filesystem: volume.filesystem,
+			}
 		}))
 	}
 
-	return errors.Join(errs...)
+	return errors.Join(append(errs,
+		withdrawOthers[*block.VolumeStatus](s, statuses),
+		withdrawOthers[*block.MountStatus](s, mounts),
+		s.publishDiscovered(),
+	)...)
 }
 
-func (s *system) publishMissingVolumes() error {
+// publishDiscovered publishes what is found on the disks: each disk, and each partition with its label.
+func (s *system) publishDiscovered() error {
 	var errs []error
 
-	for _, label := range volumes() {
-		errs = append(errs, put(s, block.NewVolumeStatus(block.NamespaceName, label), func(r *block.VolumeStatus) {
-			*r.TypedSpec() = block.VolumeStatusSpec{Phase: block.VolumePhaseMissing, Type: block.VolumeTypePartition}
+	found := map[resource.ID]bool{}
+
+	for _, d := range s.blockDevices() {
+		table := s.partitionsOf(d)
+		found[d.name] = true
+
+		errs = append(errs, put(s, block.NewDiscoveredVolume(block.NamespaceName, d.name), func(r *block.DiscoveredVolume) {
+			spec := r.TypedSpec()
+			spec.DevPath, spec.Type, spec.SectorSize, spec.IOSize, spec.Name = d.path(), block.DeviceTypeDisk, 512, 512, ""
+			spec.SetSize(d.Bytes)
+
+			if len(table) > 0 {
+				spec.Name = "gpt"
+			}
 		}))
+
+		offset := uint64(tableBytes / 2)
+
+		for i, p := range table {
+			path := d.partitionPath(i + 1)
+			id := path[len("/dev/"):]
+			found[id] = true
+
+			errs = append(errs, put(s, block.NewDiscoveredVolume(block.NamespaceName, id), func(r *block.DiscoveredVolume) {
+				spec := r.TypedSpec()
+				spec.DevPath, spec.Type, spec.SectorSize, spec.IOSize = path, block.DeviceTypePartition, 512, 512
+				spec.Parent, spec.ParentDevPath, spec.Offset = d.name, d.path(), offset
+				spec.PartitionLabel, spec.PartitionIndex, spec.Name = p.Label, uint(i+1), p.Filesystem.String()
+				spec.SetSize(p.Bytes)
+			}))
+
+			offset += p.Bytes
+		}
 	}
 
-	return errors.Join(errs...)
+	return errors.Join(append(errs, withdrawOthers[*block.DiscoveredVolume](s, found))...)
 }
 
 // publishDisks publishes the disks under the names that Linux gives them, and which of them is the system disk.
@@ -101,16 +91,12 @@ func (s *system) publishDisks() error {
 	var errs []error
 
 	installed := s.installed()
+	present := map[resource.ID]bool{"sr0": s.hardware.ISO != ""}
 
-	for _, d := range s.hardware.devices() {
-		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, d.name), func(r *block.Disk) {
-			spec := r.TypedSpec()
-			spec.DevPath = d.path()
-			spec.SetSize(d.Bytes)
-			spec.IOSize, spec.SectorSize = 512, 512
-			spec.Model, spec.Transport = "QEMU HARDDISK", "virtio"
-			spec.SubSystem = "/sys/class/block"
-		}))
+	for _, d := range s.blockDevices() {
+		present[d.name] = true
+
+		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, d.name), func(r *block.Disk) { d.describe(r.TypedSpec()) }))
 
 		if installed == nil || installed.read().ID != d.ID {
 			continue
@@ -125,8 +111,42 @@ func (s *system) publishDisks() error {
 		errs = append(errs, put(s, block.NewDisk(block.NamespaceName, "sr0"), func(r *block.Disk) {
 			spec := r.TypedSpec()
 			spec.DevPath, spec.CDROM, spec.Readonly = "/dev/sr0", true, true
-			spec.Model, spec.Transport = "QEMU DVD-ROM", "ata"
+			spec.Model, spec.Transport = "QEMU DVD-ROM", "sata"
+			spec.BusPath, spec.SubSystem = ahci+"/ata1/host0/target0:0:0/0:0:0:0", sysfsBlock
 		}))
+	}
+
+	return errors.Join(append(errs, withdrawOthers[*block.Disk](s, present))...)
+}
+
+const sysfsBlock = "/sys/class/block"
+
+// describe is the disk as Talos shows it (v1.12.4, controllers/block/disks.go, analyzeBlockDevice).
+func (d device) describe(spec *block.DiskSpec) {
+	spec.DevPath = d.path()
+	spec.SetSize(d.Bytes)
+	spec.IOSize, spec.SectorSize = 512, 512
+	spec.Transport, spec.Serial, spec.Rotational = d.transport(), d.serial(), d.Rotational
+	spec.BusPath, spec.SubSystem, spec.Symlinks = d.busPath(), sysfsBlock, d.symlinks()
+
+	if d.Bus != BusVirtIO { // virtio-blk has no model, and its modalias is another one
+		spec.Model, spec.Modalias = "QEMU HARDDISK", "scsi:t-0x00"
+	}
+}
+
+// withdrawOthers destroys the resources of a type that are not among those that stay.
+func withdrawOthers[R meta.ResourceWithRD](s *system, stay map[resource.ID]bool) error {
+	list, err := safe.StateListAll[R](s.ctx, s.resources)
+	if err != nil {
+		return err
+	}
+
+	var errs []error
+
+	for r := range list.All() {
+		if !stay[r.Metadata().ID()] {
+			errs = append(errs, withdraw(s, r))
+		}
 	}
 
 	return errors.Join(errs...)

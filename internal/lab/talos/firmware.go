@@ -1,0 +1,47 @@
+package talos
+
+import "fmt"
+
+// medium is what the firmware boots.
+type medium struct {
+	release Release
+	iso     bool
+}
+
+// bootMedium is what the firmware finds: the first drive of the boot order with something to boot. OVMF takes the order
+// from QEMU anew at each start, so that a blank scsi0 leads to the ISO, whatever the other disks hold. found is false for a
+// machine that nothing boots.
+func (m *vm) bootMedium() (found medium, ok bool, err error) {
+	hardware := m.facts()
+
+	for _, drive := range hardware.bootOrder() {
+		if drive == hardware.ISODrive && hardware.ISO != "" {
+			release, err := m.fleet.config.Installer(hardware.ISO)
+			if err != nil {
+				return medium{}, false, fmt.Errorf("boot from %s: %w", hardware.ISO, err)
+			}
+
+			return medium{release: release, iso: true}, true, nil
+		}
+
+		if installed := m.fleet.installedOn(hardware, drive); installed != nil {
+			return medium{release: installed.read().Release.clone()}, true, nil
+		}
+	}
+
+	return medium{}, false, nil
+}
+
+// bootOrder are the drives in the order in which the firmware tries them.
+func (h Hardware) bootOrder() []string {
+	if len(h.BootOrder) > 0 {
+		return h.BootOrder
+	}
+
+	order := make([]string, 0, len(h.Disks)+1)
+	for _, disk := range h.Disks {
+		order = append(order, disk.drive())
+	}
+
+	return append(order, h.ISODrive)
+}
