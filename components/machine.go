@@ -45,8 +45,8 @@ type Machine struct {
 	CPUType string
 	// MemoryMiB is its memory in MiB, without balloon. Required. A change reboots the machine.
 	MemoryMiB int
-	// DiskGiB is the size of the system disk in GiB. Required. A change lets it grow in place, without a reboot; it cannot
-	// shrink.
+	// DiskGiB is the size of the system disk in GiB. Required. A change lets it grow in place, without a reboot, and Talos
+	// uses the room from the node's next boot on (talos v1.12.4, volume_manager.go); it cannot shrink.
 	DiskGiB int
 	// DiskStorage holds the system disk and the cloud-init drive. Required. A change stops the machine, moves the system disk
 	// and starts it again; the other drives stay.
@@ -81,7 +81,8 @@ type Machine struct {
 
 // DataDisk is a further disk of a machine.
 type DataDisk struct {
-	// SizeGiB is its size in GiB. Required. A change lets it grow in place, without a reboot; it cannot shrink.
+	// SizeGiB is its size in GiB. Required. A change lets it grow in place, without a reboot, and Talos uses the room from the
+	// node's next boot on; it cannot shrink.
 	SizeGiB int
 	// Storage that holds it. Required. A change stops the machine, moves the disk and starts it again.
 	Storage string
@@ -147,8 +148,6 @@ type NodeNetwork struct {
 const (
 	defaultCPUType = "x86-64-v2-AES"
 	defaultMTU     = 1500
-	// systemDisk is what Talos calls the disk on scsi0.
-	systemDisk = "/dev/sda"
 )
 
 func (m Machine) withDefaults() Machine {

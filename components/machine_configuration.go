@@ -73,8 +73,8 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 	for _, card := range m.Cards {
 		cards = append(cards, machineconfig.Card{MAC: card.MAC, Address: card.Address, MTU: card.MTU})
 	}
-	for _, disk := range m.DataDisks {
-		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Serial: disk.serial()})
+	for i, disk := range m.DataDisks {
+		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Drive: dataDrive(i)})
 	}
 	return machineconfig.Node{
 		Name:         m.Name,
@@ -85,7 +85,6 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 		MTU:          n.MTU,
 		Cards:        cards,
 		Volumes:      volumes,
-		InstallDisk:  systemDisk,
 	}
 }
 

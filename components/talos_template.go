@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -29,6 +30,7 @@ type TalosTemplate struct {
 	host      string
 	vmid      int
 	shared    bool
+	scsi      SCSIController
 	image     image
 	schematic Schematic
 }
@@ -61,6 +63,11 @@ type TalosTemplateArgs struct {
 	// TPM gives the template, and so every machine that is cloned from it, a TPM 2.0, for disk encryption with keys in it.
 	// Default: false. A change replaces the template; machines that are there keep what they were born with (F21).
 	TPM bool
+	// SCSIController of the template and of all machines that are cloned from it: the provider does not send SCSIVirtIO to a
+	// clone, which keeps what its template has (bpg/terraform-provider-proxmox v0.69.1, vm.go, vmCreateClone). Default:
+	// SCSIVirtIOSingle. A change is made to the template in place, and reboots its machines one after the other; they find
+	// their disks again.
+	SCSIController SCSIController
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
@@ -77,7 +84,7 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 		return nil, fmt.Errorf("talos template %q: %w", name, err)
 	}
 	t := &TalosTemplate{
-		host: a.Host, vmid: a.VMID, shared: a.Shared, image: image{factory: a.ImageFactory, version: a.TalosVersion}, schematic: a.Schematic,
+		host: a.Host, vmid: a.VMID, shared: a.Shared, scsi: a.SCSIController, image: image{factory: a.ImageFactory, version: a.TalosVersion}, schematic: a.Schematic,
 	}
 	if err := ctx.RegisterComponentResourceV2(typeTalosTemplate, name, a.summary(), t, opts...); err != nil {
 		return nil, err
@@ -147,7 +154,9 @@ func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {
 	if a.ImageFactory == nil {
 		a.ImageFactory, _ = url.Parse(ImageFactory) // a constant that parses
 	}
+	a.SCSIController = cmp.Or(a.SCSIController, SCSIVirtIOSingle)
 	return a, errors.Join(
+		a.SCSIController.validate(),
 		require(a.Host != "", "Host", "name the Proxmox VE node"),
 		requireVMID(a.VMID),
 		require(a.TalosVersion != "", "TalosVersion", "give the version of Talos, e.g. v1.12.4"),

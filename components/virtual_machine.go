@@ -2,8 +2,6 @@ package components
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -17,8 +15,6 @@ import (
 const (
 	machineType     = "q35"
 	firmware        = "ovmf"
-	scsiController  = "virtio-scsi-single"
-	systemInterface = "scsi0"
 	isoInterface    = "ide0"
 	seedInterface   = "ide2"
 	osType          = "l26"
@@ -27,7 +23,7 @@ const (
 )
 
 // bootOrder tries the disk first: while it is blank, the firmware goes on to the ISO.
-var bootOrder = []string{systemInterface, isoInterface}
+var bootOrder = []string{scsiInterface(systemDrive), isoInterface}
 
 func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
@@ -43,8 +39,8 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		EfiDisk:         efiDisk(a.DiskStorage),
 		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(1), Sockets: pulumi.Int(1), Type: pulumi.String(defaultCPUType)},
 		Memory:          memory(templateMemoryMiB),
-		ScsiHardware:    pulumi.String(scsiController),
-		Disks:           vm.VirtualMachineDiskArray{disk(systemInterface, a.DiskStorage, templateDiskGiB)},
+		ScsiHardware:    pulumi.String(string(a.SCSIController)),
+		Disks:           vm.VirtualMachineDiskArray{a.SCSIController.disk(systemDrive, a.DiskStorage, templateDiskGiB)},
 		Cdrom:           cdrom(iso),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
@@ -80,8 +76,8 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 		Bios:            pulumi.String(firmware),
 		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(m.Cores), Sockets: pulumi.Int(m.Sockets), Type: pulumi.String(m.CPUType)},
 		Memory:          memory(m.MemoryMiB),
-		ScsiHardware:    pulumi.String(scsiController),
-		Disks:           disks(m),
+		ScsiHardware:    pulumi.String(string(template.scsi)),
+		Disks:           disks(m, template.scsi),
 		Cdrom:           cdrom(template.ISO),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  networkDevices(m, n),
@@ -108,40 +104,6 @@ const hostsOwnDelay = -1
 
 // cloneRetries: clones that allocate on one storage wait for its lock in turn, and fail after 10 s (F18).
 const cloneRetries = 3
-
-func disks(m Machine) vm.VirtualMachineDiskArray {
-	array := vm.VirtualMachineDiskArray{disk(systemInterface, m.DiskStorage, m.DiskGiB)}
-	for i, data := range m.DataDisks {
-		further := disk(fmt.Sprintf("scsi%d", i+1), data.Storage, data.SizeGiB)
-		further.Serial = pulumi.String(data.serial())
-		array = append(array, further)
-	}
-	return array
-}
-
-// longestSerial is what QEMU takes (qemu-server, Drive.pm).
-const longestSerial = 20
-
-// serial is how Talos tells the disk from others: the volume's name, or what stands for one that is too long.
-func (d DataDisk) serial() string {
-	if len(d.Mount) <= longestSerial {
-		return d.Mount
-	}
-	sum := sha256.Sum256([]byte(d.Mount))
-	return d.Mount[:longestSerial-9] + "-" + hex.EncodeToString(sum[:4])
-}
-
-func disk(device, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
-	return vm.VirtualMachineDiskArgs{
-		Interface:   pulumi.String(device),
-		DatastoreId: pulumi.String(storage),
-		FileFormat:  pulumi.String("raw"),
-		Size:        pulumi.Int(sizeGiB),
-		Discard:     pulumi.String("on"),
-		Iothread:    pulumi.Bool(true),
-		Ssd:         pulumi.Bool(true),
-	}
-}
 
 func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
 	return vm.VirtualMachineEfiDiskArgs{

@@ -13,18 +13,19 @@ import (
 func templateArgs(inv *inventory.Inventory, s settings, host string) *components.TalosTemplateArgs {
 	c := inv.Cluster
 	return &components.TalosTemplateArgs{
-		Host:         host,
-		Shared:       c.Proxmox.Template.Shared,
-		VMID:         c.TemplateVMID(host),
-		Name:         c.TemplateName(),
-		TalosVersion: c.Talos.Version.String(),
-		Schematic:    components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs},
-		ImageFactory: s.imageFactory,
-		ISOStorage:   c.Proxmox.ISOStorage,
-		DiskStorage:  c.Proxmox.DiskStorage,
-		Bridge:       c.Network.Bridge,
-		TPM:          c.Proxmox.Template.TPM,
-		Tags:         tags(c.Proxmox.Tags),
+		Host:           host,
+		Shared:         c.Proxmox.Template.Shared,
+		SCSIController: components.SCSIController(c.Proxmox.SCSIController),
+		VMID:           c.TemplateVMID(host),
+		Name:           c.TemplateName(),
+		TalosVersion:   c.Talos.Version.String(),
+		Schematic:      components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs},
+		ImageFactory:   s.imageFactory,
+		ISOStorage:     c.Proxmox.ISOStorage,
+		DiskStorage:    c.Proxmox.DiskStorage,
+		Bridge:         c.Network.Bridge,
+		TPM:            c.Proxmox.Template.TPM,
+		Tags:           tags(c.Proxmox.Tags),
 	}
 }
 

@@ -48,6 +48,25 @@ func (CNI) Choices() []string {
 // UnmarshalText reads one of the network plugins.
 func (c *CNI) UnmarshalText(text []byte) error { return choose(c, text) }
 
+// SCSIController is what the disks of the machines hang on.
+type SCSIController string
+
+// The controllers.
+const (
+	// SCSIVirtIOSingle is one virtio-scsi controller for each disk.
+	SCSIVirtIOSingle SCSIController = "virtio-scsi-single"
+	// SCSIVirtIO is one virtio-scsi controller for all disks of a machine.
+	SCSIVirtIO SCSIController = "virtio-scsi-pci"
+)
+
+// Choices are all controllers.
+func (SCSIController) Choices() []string {
+	return []string{string(SCSIVirtIOSingle), string(SCSIVirtIO)}
+}
+
+// UnmarshalText reads one of the controllers.
+func (s *SCSIController) UnmarshalText(text []byte) error { return choose(s, text) }
+
 // Addressing is how a node gets its address at its first boot.
 type Addressing string
 

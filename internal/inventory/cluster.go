@@ -115,6 +115,11 @@ type Proxmox struct {
 	Pool string `yaml:"pool"`
 	// Tags of every machine. Default: none.
 	Tags []string `yaml:"tags" max:"50"`
+	// SCSIController that the disks hang on: virtio-scsi-single gives each disk a controller and a thread of its own,
+	// virtio-scsi-pci one controller to all, for hosts on which Talos hangs at its first boot or does not find its disks with
+	// the other. Default: virtio-scsi-single. A change is made to the templates in place, and reboots the nodes one after the
+	// other.
+	SCSIController SCSIController `yaml:"scsiController" default:"virtio-scsi-single"`
 	// Template that the nodes are cloned from.
 	Template Template `yaml:"template"`
 }
@@ -156,6 +161,7 @@ type Size struct {
 	Cores int `yaml:"cores" min:"1" max:"2304"`
 	// MemoryMiB is the memory in MiB. A change reboots the node. Default: that of the role.
 	MemoryMiB int `yaml:"memoryMiB" min:"1" max:"268435456"`
-	// DiskGiB is the size of the system disk in GiB. It can only grow. Default: that of the role.
+	// DiskGiB is the size of the system disk in GiB. It can only grow; Talos uses the room from the node's next boot
+	// on. Default: that of the role.
 	DiskGiB int `yaml:"diskGiB" min:"1"`
 }

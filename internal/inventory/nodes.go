@@ -64,7 +64,7 @@ type Node struct {
 
 // DataDisk is a further disk of a node.
 type DataDisk struct {
-	// SizeGiB is the size in GiB. It can only grow. Required.
+	// SizeGiB is the size in GiB. It can only grow; Talos uses the room from the node's next boot on. Required.
 	SizeGiB int `yaml:"sizeGiB" required:"true" min:"1"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`

@@ -27,8 +27,6 @@ type Node struct {
 	Cards []Card
 	// Volumes are data disks, mounted at /var/mnt/<name>. They need contract v1.10.
 	Volumes []Volume
-	// InstallDisk is the device that Talos is installed on, e.g. /dev/sda.
-	InstallDisk string
 }
 
 // Card is a further network card of a node.
@@ -76,7 +74,7 @@ func InstallImage(image string) (string, error) {
 
 func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 	return &v1alpha1.MachineConfig{
-		MachineInstall: &v1alpha1.InstallConfig{InstallDisk: n.InstallDisk},
+		MachineInstall: &v1alpha1.InstallConfig{InstallDiskSelector: &v1alpha1.InstallDiskSelector{BusPath: scsiPath(systemDrive)}},
 		MachineNetwork: &v1alpha1.NetworkConfig{
 			NetworkInterfaces: devices(c, n),
 			NameServers:       addrStrings(c.Nameservers),

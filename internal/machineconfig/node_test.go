@@ -54,7 +54,6 @@ func node(name string, controlPlane bool) machineconfig.Node {
 		Addresses:    []netip.Prefix{netip.MustParsePrefix("192.168.20.11/24")},
 		Gateways:     []netip.Addr{netip.MustParseAddr("192.168.20.1")},
 		MTU:          1500,
-		InstallDisk:  "/dev/sda",
 	}
 }
 
@@ -71,7 +70,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 2}, Address: netip.MustParsePrefix("10.0.40.21/24"), MTU: 9000},
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 3}, MTU: 1500},
 	}
-	storage.Volumes = []machineconfig.Volume{{Name: "models", Serial: "models"}, {Name: "scratch", Serial: "scratch"}}
+	storage.Volumes = []machineconfig.Volume{{Name: "models", Drive: 1}, {Name: "scratch", Drive: 2}}
 
 	addons := cluster("v1.12", vip)
 	addons.CNI, addons.KubeProxyReplacement, addons.KubeletServingCertificates = machineconfig.CNICilium, true, true
@@ -132,7 +131,8 @@ func merge(t *testing.T, contract string, controlPlane bool, patches []string) c
 	versionContract, err := config.ParseContractFromVersion(contract)
 	require.NoError(t, err)
 	input, err := generate.NewInput("k3s-dev", "https://192.168.20.10:6443", "1.35.4",
-		generate.WithVersionContract(versionContract), generate.WithSecretsBundle(bundles.of(t, versionContract)))
+		generate.WithVersionContract(versionContract), generate.WithSecretsBundle(bundles.of(t, versionContract)),
+		generate.WithInstallDisk("/dev/sda")) // the provider's own (terraform-provider-talos v0.10.1, pkg/talos/util.go)
 	require.NoError(t, err)
 	kind := machine.TypeWorker
 	if controlPlane {

@@ -14,9 +14,18 @@ import (
 type Volume struct {
 	// Name of the volume; it is mounted at /var/mnt/<name>.
 	Name string
-	// Serial of the disk, as the hypervisor shows it. Names such as sdb change with the hardware, this does not.
-	Serial string
+	// Drive is the number of its disk on the SCSI controller: 1 for scsi1.
+	Drive int
 }
+
+// systemDrive is the number of the disk that Talos is installed on.
+const systemDrive = 0
+
+// scsiPath is a pattern for the bus path of a virtio-scsi disk, whichever of the two controllers of Proxmox VE it hangs on:
+// the LUN is the number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Neither names nor serials do:
+// controllers are probed side by side, so that /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi
+// (decision 12).
+func scsiPath(drive int) string { return fmt.Sprintf("*/virtio*:0:0:%d", drive) }
 
 // leastVolume makes Talos wait for the whole disk: the volume grows from it to what the disk has.
 const leastVolume = "1GiB"
@@ -34,7 +43,7 @@ func volumeDocuments(volumes []Volume) ([]string, error) {
 }
 
 func (v Volume) document() (string, error) {
-	match, err := cel.ParseBooleanExpression(fmt.Sprintf("disk.serial == %q", v.Serial), celenv.DiskLocator())
+	match, err := cel.ParseBooleanExpression(fmt.Sprintf(`disk.transport == "virtio" && glob(%q, disk.bus_path)`, scsiPath(v.Drive)), celenv.DiskLocator())
 	if err != nil {
 		return "", err
 	}

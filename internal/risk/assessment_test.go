@@ -30,7 +30,7 @@ func rows() []row {
 		},
 		{
 			"a node's machine is changed", "in place", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 80.0}}}, "disks[0].size", "tags[1]"),
-			" CHANGE   w-1  disk 64 → 80 GiB; tags\n", "",
+			" CHANGE   w-1  disk 64 → 80 GiB; tags\n          Talos uses the room from the node's next boot on: `em-infra reboot w-1` brings it about\n", "",
 		},
 		{
 			"a node's machine is changed", "worker reboots", node("w-1", "worker", 111, apitype.OpUpdate, memory, "memory.dedicated", "ipv4Addresses"),
@@ -60,6 +60,14 @@ func rows() []row {
 				return events
 			}(),
 			" CANNOT   w-1  host vmhost → other cannot change: Proxmox VE moves no machine with a GPU\n", "refused: set host back to vmhost for w-1",
+		},
+		{
+			"a node's machine is changed", "serials that nobody sees", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}}, "disks[1].serial"),
+			" CHANGE   w-1  serial of a disk\n", "",
+		},
+		{
+			"a node's machine is changed", "another controller, and a disk that grows", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"scsiHardware": "virtio-scsi-pci", "disks": []any{map[string]any{"size": 80.0}}}, "disks[0].iothread", "disks[0].size", "scsiHardware"),
+			" REBOOT   w-1  thread of a disk; disk 64 → 80 GiB; SCSI controller\n          its pods move, about 1 min\n", "",
 		},
 		{
 			"a node's machine is changed", "disk that would shrink", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 32.0}}}, "disks[0].size"),

@@ -13,7 +13,7 @@ type property struct {
 	// key is the property's name in the inventory; empty for one that is derived.
 	key    string
 	effect Kind
-	// shrinks says that a smaller value is refused.
+	// shrinks says that a smaller value is refused, and that a larger one is used by the guest from its next boot on.
 	shrinks bool
 	// moves says that the machine goes to another host.
 	moves bool
@@ -35,8 +35,11 @@ var properties = []property{
 	{path: regexp.MustCompile(`^disks\[0\]\.size$`), label: "disk", unit: "GiB", key: "diskGiB", effect: Change, shrinks: true},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.size$`), label: "data disk", unit: "GiB", key: "sizeGiB", effect: Change, shrinks: true},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`), label: "storage", key: "diskStorage", effect: Reboot},
+	{path: regexp.MustCompile(`^disks\[\d+\]\.serial$`), label: "serial of a disk", effect: Change},
+	{path: regexp.MustCompile(`^disks\[\d+\]\.iothread$`), label: "thread of a disk", effect: Change},
 	{path: regexp.MustCompile(`^disks\[\d+\]$`), label: "data disk", effect: Change, stays: true},
 	{path: regexp.MustCompile(`^disks`), label: "disks", effect: Reboot},
+	{path: regexp.MustCompile(`^scsiHardware$`), label: "SCSI controller", key: "scsiController", effect: Reboot},
 	{path: regexp.MustCompile(`^networkDevices`), label: "network cards", effect: Reboot},
 	{path: regexp.MustCompile(`^hostpcis`), label: "GPUs", effect: Reboot},
 	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},

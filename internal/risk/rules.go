@@ -79,6 +79,7 @@ func nodeCreated(s Step, t topology) *Finding {
 func nodeChanged(s Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Change, Subject: n.name, rank: rankOf(n)}
+	grows := false
 	for _, path := range s.Changed {
 		if computed.MatchString(path) {
 			continue
@@ -88,6 +89,7 @@ func nodeChanged(s Step, t topology) *Finding {
 		if p.moves {
 			f.Means = append(f.Means, "it moves there as it runs")
 		}
+		grows = grows || p.shrinks
 		if why := p.impossible(path, s); why != "" {
 			f.Kind, f.Means = Impossible, nil
 			words += " " + why
@@ -97,6 +99,9 @@ func nodeChanged(s Step, t topology) *Finding {
 		if !slices.Contains(f.What, words) {
 			f.What = append(f.What, words)
 		}
+	}
+	if f.Kind == Change && grows {
+		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
 	}
 	if f.Kind == Reboot {
 		f.Means = append(f.Means, rebootMeans(n, t))

@@ -34,7 +34,7 @@ type Machine struct {
 	Disks []Disk
 	// SCSI is the controller of the SCSI disks, such as "virtio-scsi-pci".
 	SCSI string
-	NICs  []NIC
+	NICs []NIC
 	// CloudInit is nil without a cloud-init drive.
 	CloudInit *CloudInit
 	// ISO is the volume in the CD-ROM drive, or "".

@@ -19,9 +19,9 @@ const (
 	StageUnbootable  Stage = "unbootable"
 	StageMaintenance Stage = "maintenance"
 	// StageHalted is a machine that booted the ISO although Talos is installed on one of its disks.
-	StageHalted Stage = "halted"
-	StageInstalling  Stage = "installing"
-	StageRebooting   Stage = "rebooting"
+	StageHalted     Stage = "halted"
+	StageInstalling Stage = "installing"
+	StageRebooting  Stage = "rebooting"
 	// StageRunning is a machine whose secure API answers.
 	StageRunning Stage = "running"
 )

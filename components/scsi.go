@@ -1,0 +1,58 @@
+package components
+
+import (
+	"fmt"
+
+	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// SCSIController is what the disks of a machine hang on.
+type SCSIController string
+
+const (
+	// SCSIVirtIOSingle is one virtio-scsi controller for each disk, with a thread of its own for its input and output.
+	SCSIVirtIOSingle SCSIController = "virtio-scsi-single"
+	// SCSIVirtIO is one virtio-scsi controller for all disks, which Talos' guide to Proxmox VE asks for: some hosts were seen
+	// to hang with the other one (siderolabs/talos#11173).
+	SCSIVirtIO SCSIController = "virtio-scsi-pci"
+)
+
+// Numbers of the disks on their controller. Talos finds them by these (decision 12).
+const (
+	systemDrive    = 0
+	firstDataDrive = 1
+)
+
+// scsiInterface is what Proxmox VE calls the drive.
+func scsiInterface(drive int) string { return fmt.Sprintf("scsi%d", drive) }
+
+// dataDrive is the number of a machine's data disk.
+func dataDrive(index int) int { return firstDataDrive + index }
+
+// disks have no serial: Talos cannot see one, and with it the links below /dev/disk/by-id would change with the release of
+// Proxmox VE (decision 12).
+func disks(m Machine, controller SCSIController) vm.VirtualMachineDiskArray {
+	array := vm.VirtualMachineDiskArray{controller.disk(systemDrive, m.DiskStorage, m.DiskGiB)}
+	for i, data := range m.DataDisks {
+		array = append(array, controller.disk(dataDrive(i), data.Storage, data.SizeGiB))
+	}
+	return array
+}
+
+// disk has a thread of its own where the controller can give it one; elsewhere Proxmox VE would warn at each start.
+func (c SCSIController) disk(drive int, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
+	return vm.VirtualMachineDiskArgs{
+		Interface:   pulumi.String(scsiInterface(drive)),
+		DatastoreId: pulumi.String(storage),
+		FileFormat:  pulumi.String("raw"),
+		Size:        pulumi.Int(sizeGiB),
+		Discard:     pulumi.String("on"),
+		Iothread:    pulumi.Bool(c == SCSIVirtIOSingle),
+		Ssd:         pulumi.Bool(true),
+	}
+}
+
+func (c SCSIController) validate() error {
+	return require(c == SCSIVirtIOSingle || c == SCSIVirtIO, "SCSIController", fmt.Sprintf("%q is unknown: use SCSIVirtIOSingle or SCSIVirtIO", string(c)))
+}

@@ -1,0 +1,142 @@
+package machineconfig_test
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/siderolabs/talos/pkg/machinery/resources/block"
+	talosrole "github.com/siderolabs/talos/pkg/machinery/role"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/machineconfig"
+)
+
+// The clients of these tests talk to loopback; a proxy of the environment is none of theirs.
+func TestMain(m *testing.M) {
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		if err := os.Unsetenv(name); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// TestTalosFindsItsDisks: whatever the kernel calls the disks, and whether a controller is each disk's own or one for all,
+// Talos is installed on scsi0, which the firmware boots, and each volume lies on its disk.
+func TestTalosFindsItsDisks(t *testing.T) {
+	t.Parallel()
+
+	shuffled := 0
+	for seed := range 4 {
+		for _, controller := range []talos.SCSIController{talos.SCSIVirtIOSingle, talos.SCSIVirtIO} {
+			t.Run(fmt.Sprintf("%s %d", controller, seed), func(t *testing.T) {
+				api := installed(t, controller, seed)
+
+				system, err := safe.StateGetByID[*block.SystemDisk](t.Context(), api.COSI, block.SystemDiskID)
+				require.NoError(t, err)
+				require.True(t, strings.HasSuffix(busPath(t, api, system.TypedSpec().DevPath), ":0:0:0"))
+				if system.TypedSpec().DevPath != "/dev/sda" {
+					shuffled++
+				}
+				for name, path := range map[string]string{"u-models": ":0:0:1", "u-scratch": ":0:0:2"} {
+					volume, err := safe.StateGetByID[*block.VolumeStatus](t.Context(), api.COSI, name)
+					require.NoError(t, err)
+					require.Equal(t, block.VolumePhaseReady, volume.TypedSpec().Phase, volume.TypedSpec().ErrorMessage)
+					require.True(t, strings.HasSuffix(busPath(t, api, volume.TypedSpec().ParentLocation), path))
+				}
+			})
+		}
+	}
+	require.Positive(t, shuffled, "the seeds leave /dev/sda to scsi0 each time: take others")
+}
+
+func busPath(t *testing.T, api *client.Client, device string) string {
+	t.Helper()
+	disk, err := safe.StateGetByID[*block.Disk](t.Context(), api.COSI, strings.TrimPrefix(device, "/dev/"))
+	require.NoError(t, err)
+	return disk.TypedSpec().BusPath
+}
+
+// installed is a control plane with two data disks, brought up with the configuration that the program makes.
+func installed(t *testing.T, controller talos.SCSIController, seed int) *client.Client {
+	t.Helper()
+	fleet, err := talos.NewFleet(talos.Config{StateDir: t.TempDir(), Seed: sha256.Sum256([]byte{byte(seed)})})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
+
+	address := freeAddress(t)
+	guest := talos.Hardware{
+		VMID: 101, CPUs: 4, MemoryMiB: 4096, SCSI: controller,
+		ISO: "local:iso/talos-v1.12.4-nocloud-amd64.iso", ISODrive: "ide0", BootOrder: []string{"scsi0", "ide0"},
+		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 1}}},
+		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(address, 24)}, Hostname: "control-1"},
+	}
+	for slot := range 3 {
+		guest.Disks = append(guest.Disks, talos.Disk{ID: fmt.Sprintf("tank:vm-101-disk-%d", slot), Slot: slot, Bytes: 64 << 30})
+	}
+	require.NoError(t, fleet.PowerOn(t.Context(), guest))
+	waitFor(t, fleet, talos.StageMaintenance)
+
+	one := node("control-1", true)
+	one.Addresses = []netip.Prefix{netip.PrefixFrom(address, 24)}
+	one.Volumes = []machineconfig.Volume{{Name: "models", Drive: 1}, {Name: "scratch", Drive: 2}}
+	patches, err := machineconfig.Patches(cluster("v1.12", netip.Addr{}), one)
+	require.NoError(t, err)
+	text, err := merge(t, "v1.12", true, patches).Bytes()
+	require.NoError(t, err)
+
+	insecure, err := client.New(t.Context(), client.WithEndpoints(address.String()), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
+	require.NoError(t, err)
+	_, err = insecure.ApplyConfiguration(t.Context(), &machineapi.ApplyConfigurationRequest{Data: text})
+	require.NoError(t, err)
+	require.NoError(t, insecure.Close())
+	waitFor(t, fleet, talos.StageRunning)
+	return adminOf(t, address)
+}
+
+func waitFor(t *testing.T, fleet *talos.Fleet, stage talos.Stage) {
+	t.Helper()
+	require.Eventually(t, func() bool { return fleet.Nodes()[0].Stage == stage }, 20*time.Second, 5*time.Millisecond, "stage %s", stage)
+}
+
+func adminOf(t *testing.T, address netip.Addr) *client.Client {
+	t.Helper()
+	bundle := bundles.of(t, config.TalosVersion1_12)
+	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(talosrole.MakeSet(talosrole.Admin), time.Hour)
+	require.NoError(t, err)
+	api, err := client.New(t.Context(), client.WithConfig(clientconfig.NewConfig("k3s-dev", []string{address.String()}, bundle.Certs.OS.Crt, certificate)))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, api.Close()) })
+	return api
+}
+
+// freeAddress is a loopback address on whose Talos port nobody listens.
+func freeAddress(t *testing.T) netip.Addr {
+	t.Helper()
+	for range 100 {
+		address := netip.AddrFrom4([4]byte{127, byte(150 + rand.IntN(50)), byte(rand.IntN(256)), 11})
+		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
+		if err == nil {
+			require.NoError(t, listener.Close())
+			return address
+		}
+	}
+	t.Fatal("no free loopback address")
+	return netip.Addr{}
+}
