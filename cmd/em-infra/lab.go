@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -78,8 +80,8 @@ func newLabEnvCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	command := &cobra.Command{
 		Use:     "env --stack STACK",
-		Short:   "Print what an ordinary pulumi needs to work on the rehearsal",
-		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi stack --stack k3s-dev`,
+		Short:   "Print what a shell needs to run pulumi itself on the rehearsal",
+		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi preview --stack k3s-dev`,
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, err := flags.workspace()
@@ -89,18 +91,29 @@ func newLabEnvCommand() *cobra.Command {
 			if _, _, err := labOf(w); err != nil {
 				return err
 			}
-			// The CLI prefers this one to the file, and a shell may know it for another stack.
-			fmt.Fprintln(command.OutOrStdout(), "unset PULUMI_CONFIG_PASSPHRASE")
-			environment := w.Environment()
-			for _, name := range []string{"PULUMI_HOME", "PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE_FILE"} {
-				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name, shellQuote(environment[name]))
+			tools, err := toolchain.Install(command.Context(), toolchain.Options{Progress: command.ErrOrStderr(), LanguageHost: true})
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(command.OutOrStdout(), "cd %s\n", shellQuote(w.Dir))
-			return nil
+			if err := tools.Populate(w.Home); err != nil {
+				return err
+			}
+			return printLabEnv(command.OutOrStdout(), tools, w)
 		},
 	}
 	flags.bindPlace(command)
 	return command
+}
+
+// printLabEnv leads a shell into the folder of the rehearsal.
+func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace) error {
+	// The CLI prefers this one to the file, and a shell may know it for another stack.
+	fmt.Fprintln(out, "unset PULUMI_CONFIG_PASSPHRASE")
+	if err := printToolsEnv(out, tools, w); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "cd %s\n", shellWord(w.Dir))
+	return nil
 }
 
 // plainWord needs no quotes in a shell.

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 func TestLabEnvSurvivesAShell(t *testing.T) {
@@ -21,14 +23,17 @@ func TestLabEnvSurvivesAShell(t *testing.T) {
 	stoppedLab(t, root)
 	dir := filepath.Join(root, ".lab/k3s-dev")
 	require.NoError(t, os.MkdirAll(dir, 0o700))
-	result := em(t.Context(), "lab", "env", "--stack", "k3s-dev")
-	require.Equal(t, exitOK, result.code, result.err)
+	w, err := workspace.Rehearsal(root, "k3s-dev", "")
+	require.NoError(t, err)
+	var script bytes.Buffer
+	tools := &toolchain.Installed{Tools: []toolchain.Tool{{Name: "pulumi", Kind: toolchain.CLI, Path: root + "/cache/bin/pulumi"}}}
+	require.NoError(t, printLabEnv(&script, tools, w))
 
-	shell := exec.Command("sh", "-c", `eval "$SCRIPT"; printf '%s\n' "$PULUMI_HOME" "$PULUMI_BACKEND_URL" "$PULUMI_CONFIG_PASSPHRASE_FILE" "$PWD" "${PULUMI_CONFIG_PASSPHRASE-unset}"`)
-	shell.Env = append(os.Environ(), "SCRIPT="+result.out, "PULUMI_CONFIG_PASSPHRASE=of the real stack")
+	shell := exec.Command("sh", "-c", `eval "$SCRIPT"; printf '%s\n' "${PATH%%:*}" "$PULUMI_HOME" "$PULUMI_BACKEND_URL" "$PULUMI_CONFIG_PASSPHRASE_FILE" "$PWD" "${PULUMI_CONFIG_PASSPHRASE-unset}"`)
+	shell.Env = append(os.Environ(), "SCRIPT="+script.String(), "PULUMI_CONFIG_PASSPHRASE=of the real stack")
 	printed, err := shell.Output()
 	require.NoError(t, err)
-	require.Equal(t, []string{dir + "/pulumi-home", "file://" + dir + "/state", dir + "/passphrase", dir, "unset", ""},
+	require.Equal(t, []string{root + "/cache/bin", dir + "/pulumi-home", "file://" + dir + "/state", dir + "/passphrase", dir, "unset", ""},
 		strings.Split(string(printed), "\n"))
 }
 

@@ -45,7 +45,7 @@ control plane besides, which takes about four minutes more.`,
 				return err
 			}
 			installed, err := toolchain.Install(command.Context(), toolchain.Options{
-				Progress: command.ErrOrStderr(), Retry: flags.official, Rehearsal: flags.lab,
+				Progress: command.ErrOrStderr(), Retry: flags.official, Rehearsal: flags.lab, LanguageHost: flags.lab,
 			})
 			if err != nil {
 				return err
@@ -70,7 +70,7 @@ func newToolsListCommand() *cobra.Command {
 			if err := checkOutput(flags.output); err != nil {
 				return err
 			}
-			tools, err := toolchain.List(command.Context(), toolchain.Options{Rehearsal: true})
+			tools, err := toolchain.List(command.Context(), toolchain.Options{Rehearsal: true, LanguageHost: true})
 			if err != nil {
 				return err
 			}

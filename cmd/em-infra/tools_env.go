@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -36,11 +37,29 @@ func newToolsEnvCommand() *cobra.Command {
 			if err := tools.Populate(w.Home); err != nil {
 				return err
 			}
+			if err := takeLanguageHost(command.Context(), w, command.ErrOrStderr()); err != nil {
+				return err
+			}
 			return printToolsEnv(command.OutOrStdout(), tools, w)
 		},
 	}
 	flags.bindPlace(command)
 	return command
+}
+
+// takeLanguageHost puts the language host of an ordinary Pulumi installation where the engine looks for it, or says what fails
+// without. The stand-in is for rehearsals.
+func takeLanguageHost(ctx context.Context, w *workspace.Workspace, out io.Writer) error {
+	hosts, err := toolchain.List(ctx, toolchain.Options{Names: []string{"language-go"}})
+	if err != nil {
+		return err
+	}
+	if hosts[0].Origin == toolchain.Official {
+		return (&toolchain.Installed{Tools: hosts}).Populate(w.Home)
+	}
+	fmt.Fprintln(out, "there is no pulumi-language-go on PATH, so a plain `pulumi up`, `preview` or `destroy` cannot run the program: "+
+		"install Pulumi (https://www.pulumi.com/docs/install), or use em-infra, which needs none")
+	return nil
 }
 
 // printToolsEnv leaves the passphrase to whoever knows it.

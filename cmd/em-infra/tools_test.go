@@ -42,7 +42,7 @@ func TestToolsListAsJSON(t *testing.T) {
 		require.Regexp(t, `^v\d+\.\d+\.\d+$`, tool.Version)
 		names = append(names, tool.Name)
 	}
-	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "controlplane", "kwok"}, names)
+	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "language-go", "controlplane", "kwok"}, names)
 	require.Equal(t, toolchain.StandIn, tools[3].Origin)
 }
 

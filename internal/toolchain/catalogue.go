@@ -84,6 +84,13 @@ func catalogue() []spec {
 			cold:       90 * time.Second, moduleCache: 350 * mebibyte, buildCache: 740 * mebibyte, bin: 63 * mebibyte,
 		},
 		{
+			name: "language-go", kind: LanguageHost, sdk: pulumiSDK,
+			module: "tools/standin/language", main: "./plugin",
+			sources:    []string{"go.mod", "go.sum", "host", "plugin"},
+			versionVar: "main.version", versionPrefix: "v",
+			cold: 5 * time.Second, moduleCache: 5 * mebibyte, buildCache: 20 * mebibyte, bin: 20 * mebibyte,
+		},
+		{
 			name: "controlplane", kind: Lab,
 			module: "tools/controlplane", main: ".",
 			sources:    []string{"go.mod", "go.sum", "main.go"},

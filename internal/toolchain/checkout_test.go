@@ -50,6 +50,9 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 	}
 	require.Equal(t, required(t, "tools/controlplane/go.mod", "k8s.io/component-base"),
 		required(t, standIn, "k8s.io/client-go"), "the stand-in and the API server that it is tested against")
+	const pulumiSDK = "github.com/pulumi/pulumi/sdk/v3"
+	require.Equal(t, required(t, "go.mod", pulumiSDK), required(t, "tools/standin/language/go.mod", pulumiSDK),
+		"the language host and the program's SDK")
 	for _, tool := range toolchain.Catalogue() {
 		if tool.Kind != toolchain.Lab {
 			require.NotEmpty(t, required(t, "go.mod", tool.SDK))
@@ -81,7 +84,7 @@ func TestPartsOfKubernetesMoveTogether(t *testing.T) {
 func TestSourcesAreAllThatABuildReads(t *testing.T) {
 	t.Parallel()
 	for _, tool := range toolchain.Catalogue() {
-		if tool.Kind != toolchain.Plugin {
+		if tool.Kind != toolchain.Plugin && tool.Kind != toolchain.LanguageHost {
 			continue
 		}
 		t.Run(tool.Name, func(t *testing.T) {

@@ -42,17 +42,25 @@ func (in *installer) entryDir(name, key string) string {
 
 // present returns a tool as it is: the official form if it is there, else the built one.
 func (in *installer) present(ctx context.Context, w *wanted) Tool {
-	if w.kind == CLI {
-		if tool, ok := in.cliOnPath(ctx, w); ok {
-			return tool
-		}
-	} else if tool, ok := in.entry(w, w.officialKey()); ok {
+	official := in.installed
+	switch w.kind {
+	case CLI:
+		official = in.cliOnPath
+	case LanguageHost:
+		official = in.languageHostOnPath
+	}
+	if tool, ok := official(ctx, w); ok {
 		return tool
 	}
 	if tool, ok := in.entry(w, w.key); ok {
 		return tool
 	}
 	return Tool{Name: w.name, Kind: w.kind, Version: w.version, Origin: w.origin(), From: w.from}
+}
+
+// installed returns the official form that pulumi installed.
+func (in *installer) installed(_ context.Context, w *wanted) (Tool, bool) {
+	return in.entry(w, w.officialKey())
 }
 
 // entry returns the tool of a cache entry that is whole.

@@ -76,6 +76,10 @@ replace (
 	"tools/standin/kubernetes/properties/x.go": "package properties\n",
 	"tools/standin/kubernetes/provider/x.go":   "package provider\n",
 	"tools/standin/kubernetes/release/x.go":    "package release\n",
+	"tools/standin/language/go.mod":            "module github.com/em-infra/em-infra/tools/standin/language\n\ngo 1.26\n",
+	"tools/standin/language/go.sum":            "",
+	"tools/standin/language/plugin/main.go":    sayVersion,
+	"tools/standin/language/host/x.go":         "package host\n",
 	"tools/controlplane/go.mod": `module github.com/em-infra/em-infra/tools/controlplane
 
 go 1.26

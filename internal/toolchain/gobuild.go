@@ -83,8 +83,11 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 
 // executable is the name of a tool's file.
 func (s spec) executable() string {
-	if s.kind == Plugin {
+	switch s.kind {
+	case Plugin:
 		return "pulumi-resource-" + s.name
+	case LanguageHost:
+		return "pulumi-" + s.name
 	}
 	return s.name
 }

@@ -10,16 +10,26 @@ import (
 	"strings"
 )
 
-// Populate puts the plugins into a PULUMI_HOME, in the layout that `pulumi plugin install` makes and the engine
-// reads: plugins/resource-NAME-vX.Y.Z/pulumi-resource-NAME (workspace/plugins.go of the SDK). The files are hard
+// Populate puts the plugins and the language host into a PULUMI_HOME, in the layout that `pulumi plugin install` makes and
+// the engine reads: plugins/resource-NAME-vX.Y.Z/pulumi-resource-NAME (workspace/plugins.go of the SDK). The files are hard
 // links into the cache, so that they outlive its entry; on another file system they are symbolic links. What is there
 // already is left as it is.
 func (i *Installed) Populate(home string) error {
 	for _, tool := range i.Tools {
-		if tool.Kind != Plugin {
+		var dir string
+		switch tool.Kind {
+		case Plugin:
+			dir = filepath.Join(home, "plugins", "resource-"+tool.Name+"-"+tool.Version)
+		case LanguageHost:
+			dir = filepath.Join(home, "plugins", tool.Name+"-"+tool.Version)
+		default:
 			continue
 		}
-		dir := filepath.Join(home, "plugins", "resource-"+tool.Name+"-"+tool.Version)
+		if len(tool.files) == 0 { // the publisher's, on PATH, which Environment keeps the engine from looking at
+			if err := linkSymbolically(tool.Path, filepath.Join(dir, filepath.Base(tool.Path))); err != nil {
+				return fmt.Errorf("put %s into %s: %w", tool.Name, home, err)
+			}
+		}
 		for _, f := range tool.files {
 			within := strings.TrimPrefix(f.Path, "bin/")
 			if err := link(filepath.Join(tool.dir, f.Path), filepath.Join(dir, within)); err != nil {
@@ -45,9 +55,24 @@ func (i *Installed) Environment(home string) map[string]string {
 	}
 }
 
-// link makes target the file at source. It is made beside its place and moved there, because another run may be
-// starting the one that is being replaced.
+// link makes target the file at source.
 func link(source, target string) error {
+	return replace(source, target, func(beside string) error {
+		if err := os.Link(source, beside); err != nil {
+			return os.Symlink(source, beside)
+		}
+		return nil
+	})
+}
+
+// linkSymbolically makes target lead to source, so that an executable finds what lies beside it.
+func linkSymbolically(source, target string) error {
+	return replace(source, target, func(beside string) error { return os.Symlink(source, beside) })
+}
+
+// replace makes target by a link to source unless it is that file already. The link is made beside its place and moved
+// there, because another run may be starting the one that is being replaced.
+func replace(source, target string, link func(beside string) error) error {
 	at, err := os.Stat(source)
 	if err != nil {
 		return err
@@ -62,10 +87,8 @@ func link(source, target string) error {
 	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Link(source, beside); err != nil {
-		if err := os.Symlink(source, beside); err != nil {
-			return err
-		}
+	if err := link(beside); err != nil {
+		return err
 	}
 	if err := os.Rename(beside, target); err != nil {
 		return err

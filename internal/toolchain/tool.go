@@ -12,6 +12,9 @@ type Kind string
 const (
 	CLI    Kind = "cli"
 	Plugin Kind = "plugin"
+	// LanguageHost is what a plain pulumi runs the program with. em-infra runs its program itself and needs none, so it is got
+	// where it is asked for only.
+	LanguageHost Kind = "language"
 	// Lab is a program that the lab runs, and nothing else: it is got for rehearsals only.
 	Lab Kind = "lab"
 )
@@ -21,7 +24,7 @@ type Origin string
 
 // Where tools come from.
 const (
-	// Official is what its publisher built: the pulumi on PATH, or a plugin that pulumi installed.
+	// Official is what its publisher built: the pulumi or the language host on PATH, or a plugin that pulumi installed.
 	Official Origin = "official"
 	// Built is the publisher's code, built here from a Go module.
 	Built Origin = "built"
@@ -31,8 +34,8 @@ const (
 
 // Tool is the CLI, a plugin, or a program of the lab.
 type Tool struct {
-	Name    string `json:"name"`    // pulumi, NAME of pulumi-resource-NAME, or the name of the program
-	Kind    Kind   `json:"kind"`    // cli, plugin or lab
+	Name    string `json:"name"`    // pulumi, NAME of pulumi-resource-NAME, NAME of pulumi-NAME, or the name of the program
+	Kind    Kind   `json:"kind"`    // cli, plugin, language or lab
 	Version string `json:"version"` // with the v, as Pulumi names folders
 	// Origin is what stands in the cache or on PATH; when nothing does, what a build would make.
 	Origin Origin `json:"origin"`

@@ -3,7 +3,7 @@
 //
 // The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached.
 // What cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and
-// command and kubernetes as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
+// command, kubernetes and the language host as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
 // version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
 package toolchain
 
@@ -26,10 +26,13 @@ type Options struct {
 	Progress io.Writer
 	// Retry asks for the official plugins again where the cache holds ones that were built.
 	Retry bool
-	// Names are the tools to get, as in Tool.Name. Default: all, those of kind Lab only with Rehearsal.
+	// Names are the tools to get, as in Tool.Name. Default: all, those of kind Lab only with Rehearsal and those of kind
+	// LanguageHost only with LanguageHost.
 	Names []string
 	// Rehearsal asks for what the lab runs, too.
 	Rehearsal bool
+	// LanguageHost asks for what a plain pulumi runs the program with, too.
+	LanguageHost bool
 
 	seams seams
 }
@@ -110,7 +113,7 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	if in.sdk, err = versions.sdk(pulumiSDK); err != nil {
 		return nil, err
 	}
-	specs, err := choose(opts.Names, opts.Rehearsal)
+	specs, err := choose(opts)
 	if err != nil {
 		return nil, err
 	}
@@ -124,19 +127,19 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	return in, nil
 }
 
-// choose returns the tools of those names in the order of the catalogue; without names, all that are asked for.
-func choose(names []string, rehearsal bool) ([]spec, error) {
+// choose returns the tools that are asked for in the order of the catalogue.
+func choose(opts Options) ([]spec, error) {
 	all := catalogue()
-	for _, name := range names {
+	for _, name := range opts.Names {
 		if !slices.ContainsFunc(all, func(s spec) bool { return s.name == name }) {
 			return nil, fmt.Errorf("there is no tool %q: choose from those of `em-infra tools list`", name)
 		}
 	}
 	return slices.DeleteFunc(all, func(s spec) bool {
-		if len(names) > 0 {
-			return !slices.Contains(names, s.name)
+		if len(opts.Names) > 0 {
+			return !slices.Contains(opts.Names, s.name)
 		}
-		return s.kind == Lab && !rehearsal
+		return s.kind == Lab && !opts.Rehearsal || s.kind == LanguageHost && !opts.LanguageHost
 	}), nil
 }
 

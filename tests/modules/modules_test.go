@@ -26,6 +26,15 @@ func TestTools(t *testing.T) {
 	testModule(t, "tools")
 }
 
+// TestStandInForTheLanguageHost runs programs with it as the engine does.
+func TestStandInForTheLanguageHost(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("compiles the stand-in")
+	}
+	testModule(t, "tools/standin/language")
+}
+
 // TestProvidersClient drives the lab with the provider's own client.
 func TestProvidersClient(t *testing.T) {
 	t.Parallel()
