@@ -47,7 +47,7 @@ func TestTheErrorOfTheSample(t *testing.T) {
 		Name: "config-lock", Subject: "k3s-dev-worker-1", Speaker: "Proxmox", Failure: "F18",
 		Said:    "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout",
 		Meaning: "another task holds VM 102, or held it when the host went down",
-		Do:      "qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `em-infra up` again",
+		Do:      "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra up` again",
 		Safe:    "yes: nothing was left half done; up goes on from here",
 		Source:  "qemu-server, pve-guest-common AbstractConfig.pm, lock_config",
 	}}, explain.Text(`Diagnostics:

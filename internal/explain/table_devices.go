@@ -5,7 +5,7 @@ var devices = []row{
 		name: "device-in-use", speaker: proxmox, failure: "F14", source: "qemu-server QemuServer/PCI.pm, reserve_pci_usage",
 		pattern: saying(`PCI device '(?P<device>[^']+)' already in use by VMID '(?P<vmid>\d+)'`),
 		meaning: "VM {vmid} runs and has {device}",
-		do:      "qm stop {vmid} on the host and remove its hostpci, or give the node another device; then " + upAgain,
+		do:      "`qm stop {vmid}` on the host and remove its hostpci, or give the node another device; then " + upAgain,
 		safe:    goesOn,
 	},
 	{

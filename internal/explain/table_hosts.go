@@ -5,8 +5,8 @@ var hosts = []row{
 		name: "no-quorum", speaker: proxmox, source: "pve-cluster Cluster.pm, check_cfs_quorum",
 		pattern: saying(`cluster not ready - no quorum\?`),
 		meaning: "too few hosts of the Proxmox VE cluster see each other, so that none may change anything",
-		do:      "start the other hosts, or see pvecm status; then " + upAgain,
-		safe:    "yes; do not force it with pvecm expected while the other half may be alive",
+		do:      "start the other hosts, or see `pvecm status`; then " + upAgain,
+		safe:    "yes; do not force it with `pvecm expected` while the other half may be alive",
 	},
 	{
 		name: "host-away", speaker: proxmox, source: "pve-http-server AnyEvent.pm, proxy_request: 595 and 596 of AnyEvent::HTTP",
@@ -61,7 +61,7 @@ var hosts = []row{
 		name: "pool-absent", speaker: proxmox, source: "pve-access-control RPCEnvironment.pm, check_pool_exist",
 		pattern: saying(`pool '(?P<pool>[^']+)' does not exist`),
 		meaning: "Proxmox VE has no pool {pool}",
-		do:      "pveum pool add {pool} as root on the host, or remove proxmox.pool; then " + upAgain,
+		do:      "`pveum pool add {pool}` as root on the host, or remove proxmox.pool; then " + upAgain,
 		safe:    notTouched,
 	},
 }

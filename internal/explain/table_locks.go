@@ -5,7 +5,7 @@ var locks = []row{
 		name: "config-lock", speaker: proxmox, failure: "F18", source: "qemu-server, pve-guest-common AbstractConfig.pm, lock_config",
 		pattern: saying(`can't lock file '/var/lock/qemu-server/lock-(?P<vmid>\d+)\.conf' - got timeout`),
 		meaning: "another task holds VM {vmid}, or held it when the host went down",
-		do:      "qm unlock {vmid} on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then " + upAgain,
+		do:      "`qm unlock {vmid}` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then " + upAgain,
 		safe:    goesOn,
 	},
 	{
@@ -26,21 +26,21 @@ var locks = []row{
 		name: "vm-locked", speaker: proxmox, failure: "F18", source: "pve-guest-common AbstractConfig.pm, check_lock",
 		pattern: saying(`VM is locked \((?P<lock>[^)]+)\)`),
 		meaning: "a task ({lock}) works on the VM, or was cut off before it could take its lock away",
-		do:      "look for the task (pvesh get /nodes/HOST/tasks --source active); if there is none, qm unlock VMID on its host, then " + upAgain,
+		do:      "look for the task (`pvesh get /nodes/HOST/tasks --source active`); if there is none, `qm unlock VMID` on its host, then " + upAgain,
 		safe:    "yes, once no task works on it: a VM that is half made is found and made again",
 	},
 	{
 		name: "unlock-timeout", speaker: provider, failure: "F18", source: "bpg proxmox/nodes/vms/vms.go",
 		pattern: saying(`timeout while waiting for VM "?(?P<vmid>\d+)"? configuration to become unlocked`),
 		meaning: "a clone or a backup of VM {vmid} did not end in time",
-		do:      "see its task in Proxmox VE; when none runs, qm unlock {vmid} on its host, then " + upAgain,
+		do:      "see its task in Proxmox VE; when none runs, `qm unlock {vmid}` on its host, then " + upAgain,
 		safe:    goesOn,
 	},
 	{
 		name: "stop-timeout", speaker: proxmox, failure: "F24", source: "qemu-server QemuServer.pm, _do_vm_stop",
 		pattern: saying(`VM quit/powerdown failed - got timeout`),
 		meaning: "the machine did not react to its power button: nothing in it listens, or it hangs",
-		do:      "qm stop VMID on its host, then " + upAgain,
+		do:      "`qm stop VMID` on its host, then " + upAgain,
 		safe:    "yes for a worker; for a control plane see first that the others are well (`em-infra status`)",
 	},
 	{
@@ -54,7 +54,7 @@ var locks = []row{
 		name: "task-timeout", speaker: provider, source: "bpg proxmox/nodes/tasks/tasks.go",
 		pattern: saying(`timeout while waiting for task "(?P<upid>UPID:(?P<host>[^:]+):[^"]*)" to complete`),
 		meaning: "a task on {host} takes longer than the provider waits",
-		do:      "look at it with pvenode task status {upid} on {host}; when it has ended, " + upAgain,
+		do:      "look at it with `pvenode task status {upid}` on {host}; when it has ended, " + upAgain,
 		safe:    "yes, when the task has ended: what it made is found again",
 	},
 }

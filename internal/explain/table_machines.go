@@ -44,7 +44,7 @@ var machines = []row{
 		name: "iso-pins", speaker: proxmox, failure: "F23", source: "qemu-server QemuMigrate.pm, scan_local_volumes",
 		pattern: saying(`Problem found while scanning volumes - can't migrate VM`),
 		meaning: "a machine does not move to another host with what is in its drives: most often the ISO, on a storage that the hosts do not share",
-		do:      "as root on its host: qm set VMID --ide0 none,media=cdrom takes the ISO out; then " + upAgain,
+		do:      "as root on its host: `qm set VMID --ide0 none,media=cdrom` takes the ISO out; then " + upAgain,
 		safe:    "yes: the machine is where it was, and runs",
 	},
 	{
@@ -58,21 +58,21 @@ var machines = []row{
 		name: "ha-resource", speaker: proxmox, failure: "F24", source: "qemu-server API2/Qemu.pm, destroy_vm",
 		pattern: saying(`unable to remove VM (?P<vmid>\d+) - used in HA resources and purge parameter not set`),
 		meaning: "VM {vmid} is kept by the HA manager, which starts it again",
-		do:      "ha-manager remove vm:{vmid} on any host of the cluster, then run the same command again",
+		do:      "`ha-manager remove vm:{vmid}` on any host of the cluster, then run the same command again",
 		safe:    goesOn,
 	},
 	{
 		name: "protection", speaker: proxmox, source: "pve-guest-common AbstractConfig.pm, check_protection",
 		pattern: saying(`can't remove VM (?P<vmid>\d+) - protection mode enabled`),
 		meaning: "somebody has protected VM {vmid} in Proxmox VE",
-		do:      "if it may go: qm set {vmid} --protection 0 on its host, then run the same command again",
+		do:      "if it may go: `qm set {vmid} --protection 0` on its host, then run the same command again",
 		safe:    "no, unless you know why it was protected",
 	},
 	{
 		name: "still-running", speaker: proxmox, failure: "F24", source: "qemu-server API2/Qemu.pm, destroy_vm",
 		pattern: saying(`VM (?P<vmid>\d+) is running - destroy failed`),
 		meaning: "VM {vmid} was started again while it was being deleted",
-		do:      "see who starts it (HA, a backup job, a person), qm stop {vmid} on its host, then run the same command again",
+		do:      "see who starts it (HA, a backup job, a person), `qm stop {vmid}` on its host, then run the same command again",
 		safe:    goesOn,
 	},
 	{
@@ -107,7 +107,7 @@ var machines = []row{
 		name: "agent-timeout", speaker: provider, failure: "F10", source: "bpg proxmox/nodes/vms/vms.go",
 		pattern: saying(`timeout while waiting for the QEMU agent on VM "?(?P<vmid>\d+)"? to publish the network interfaces`),
 		meaning: "an agent was turned on for VM {vmid} by hand, and does not answer; nothing here needs one",
-		do:      "qm set {vmid} --agent 0 on its host, then " + upAgain,
+		do:      "`qm set {vmid} --agent 0` on its host, then " + upAgain,
 		safe:    goesOn,
 	},
 	{

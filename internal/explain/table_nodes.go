@@ -34,7 +34,7 @@ var nodes = []row{
 		name: "foreign-node", speaker: "the connection to Talos", failure: "F7", source: "crypto/x509, for a certificate of another authority named talos",
 		pattern: saying(`x509: certificate signed by unknown authority[^\n]*candidate authority certificate "talos"|code = Unavailable desc = [^\n]*x509: certificate signed by unknown authority`),
 		meaning: "the node belongs to another cluster: its disk was used before, or another machine has its address",
-		do:      "see which machine answers there; when it is ours, delete its VM (qm destroy VMID --purge) and let up make it anew",
+		do:      "see which machine answers there; when it is ours, delete its VM (`qm stop VMID && qm destroy VMID --purge`) and let up make it anew",
 		safe:    "no: the disk may hold another cluster's data; look first",
 	},
 	{

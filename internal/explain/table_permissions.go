@@ -5,7 +5,7 @@ var permissions = []row{
 		name: "no-bridge-use", speaker: proxmox, failure: "F13", source: "pve-guest-common GuestHelpers.pm, check_vnet_access",
 		pattern: saying(`Permission check failed \((?P<path>/sdn/zones/[^,)]+), (?P<privilege>SDN\.Use)\)`),
 		meaning: "the token may not plug VMs into that bridge, which Proxmox VE asks for since 8.0",
-		do:      "`em-infra role` prints the role that has {privilege}; or as root: pveum acl modify {path} --users USER@REALM --roles PVESDNUser",
+		do:      "`em-infra role` prints the role that has {privilege}; or as root: `pveum acl modify {path} --users USER@REALM --roles PVESDNUser`",
 		safe:    goesOn,
 	},
 	{
@@ -47,7 +47,7 @@ var permissions = []row{
 		name: "root-only", speaker: proxmox, failure: "F14", source: "qemu-server API2/Qemu.pm, check_vm_modify_config_perm",
 		pattern: saying(`only root can set '(?P<key>[\w-]+)' config`),
 		meaning: "Proxmox VE lets only root@pam with a password set {key}",
-		do:      "set it by hand on the host (qm set), where it stays; it is no setting of nodes.yaml",
+		do:      "set it by hand on the host with `qm set`, where it stays; it is no setting of nodes.yaml",
 		safe:    notTouched,
 	},
 }

@@ -19,7 +19,7 @@ var storages = []row{
 		name: "storage-absent", speaker: proxmox, source: "pve-storage Storage.pm, storage_config",
 		pattern: saying(`storage '(?P<storage>[^']+)' does not exist`),
 		meaning: "Proxmox VE has no storage {storage}",
-		do:      "correct isoStorage or diskStorage in the inventory (pvesm status lists what there is), then " + upAgain,
+		do:      "correct isoStorage or diskStorage in the inventory (`pvesm status` lists what there is), then " + upAgain,
 		safe:    goesOn,
 	},
 	{
@@ -33,7 +33,7 @@ var storages = []row{
 		name: "storage-off", speaker: proxmox, source: "pve-storage Storage.pm, storage_check_enabled and activate_storage",
 		pattern: saying(`storage '(?P<storage>[^']+)' is (?:disabled|not online)`),
 		meaning: "storage {storage} is switched off or cannot be reached",
-		do:      "see pvesm status on the host, enable or mount it, then " + upAgain,
+		do:      "see `pvesm status` on the host, enable or mount it, then " + upAgain,
 		safe:    goesOn,
 	},
 	{
@@ -68,7 +68,7 @@ var storages = []row{
 		name: "iso-gone", speaker: proxmox, failure: "F16", source: "pve-storage Storage.pm, qemu-server QemuServer/Drive.pm",
 		pattern: saying(`volume '(?P<volume>[^']+)' does not exist`),
 		meaning: "a machine names {volume}, which is deleted: it does not start without",
-		do:      "download the file again under its name, or qm set VMID --ide3 none,media=cdrom on its host; then " + upAgain,
+		do:      "download the file again under its name, or `qm set VMID --ide0 none,media=cdrom` on its host; then " + upAgain,
 		safe:    "yes: an installed node boots from its disk",
 	},
 	{

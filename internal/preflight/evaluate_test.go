@@ -42,9 +42,9 @@ func TestWhatStandsAlreadyIsOurs(t *testing.T) {
 	t.Parallel()
 	inv, found := sound(t)
 	add(&found, pve.Guest{VMID: 9000, Name: "talos-v1.12.4-base", Node: "pve1", Type: "qemu", Template: true},
-		pve.GuestConfig{"ide3": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom,size=300M"})
+		pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom,size=300M"})
 	add(&found, pve.Guest{VMID: 9001, Name: "talos-v1.12.3-base", Node: "pve2", Type: "qemu", Template: true},
-		pve.GuestConfig{"ide3": "local:iso/talos-v1.12.3-nocloud-0123456789abcdef-amd64.iso,media=cdrom,size=300M"})
+		pve.GuestConfig{"ide0": "local:iso/talos-v1.12.3-nocloud-0123456789abcdef-amd64.iso,media=cdrom,size=300M"})
 	add(&found, pve.Guest{VMID: 102, Name: "w1", Node: "pve2", Type: "qemu", Status: "running", MemoryBytes: 8 * gib}, pve.GuestConfig{
 		"net0": "virtio=BC:24:11:00:00:02,bridge=vmbr0,tag=20", "ipconfig0": "ip=192.168.20.21/24",
 		"scsi0": "tank:vm-102-disk-0,discard=on,size=128G", "scsi1": "tank:vm-102-disk-1,size=10G",
@@ -83,7 +83,7 @@ func TestAFactoryThatIsNotNeeded(t *testing.T) {
 	inv, found := sound(t)
 	for vmid, node := range map[int]string{9000: "pve1", 9001: "pve2"} {
 		add(&found, pve.Guest{VMID: vmid, Name: "talos-v1.12.4-base", Node: node, Type: "qemu", Template: true},
-			pve.GuestConfig{"ide3": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
+			pve.GuestConfig{"ide0": "local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso,media=cdrom"})
 	}
 	found.Factory.Versions.Err = errDown
 	report := preflight.Evaluate(inv, found)

@@ -49,14 +49,14 @@ var findings = []struct {
 		},
 		[]preflight.Check{{
 			Name: "privileges", Result: preflight.Fail, Sentence: "token ops@pve!k8s lacks SDN.Use on /sdn/zones/localnetwork/vmbr0/20",
-			Remedy: "as root on the host: pveum acl modify /sdn/zones/localnetwork/vmbr0/20 --users ops@pve --roles EmInfraOperator; what the role itself lacks, `em-infra role` tells",
+			Remedy: "as root on the host: `pveum acl modify /sdn/zones/localnetwork/vmbr0/20 --users ops@pve --roles EmInfraOperator`; what the role itself lacks, `em-infra role` tells",
 		}},
 	},
 	{
 		"role of release 8 on release 9 (F12)", func(s *preflight.Snapshot) { s.Privileges["/vms/101"] = allowed(8) },
 		[]preflight.Check{{
 			Name: "privileges", Result: preflight.Fail, Sentence: "token ops@pve!k8s lacks VM.GuestAgent.Audit on /vms/101",
-			Remedy: "as root on the host: pveum acl modify /vms/101 --users ops@pve --roles EmInfraOperator; what the role itself lacks, `em-infra role` tells",
+			Remedy: "as root on the host: `pveum acl modify /vms/101 --users ops@pve --roles EmInfraOperator`; what the role itself lacks, `em-infra role` tells",
 		}},
 	},
 	{
@@ -98,7 +98,7 @@ var findings = []struct {
 	},
 	{
 		"storage that takes no ISO", func(s *preflight.Snapshot) { storage(s, func(st *pve.Storage) { st.Content = "vztmpl,backup" }, 0) },
-		[]preflight.Check{{Name: "storage", Result: preflight.Fail, Sentence: "storage local on pve1 does not take iso, only vztmpl,backup", Remedy: "as root on the host: pvesm set local --content vztmpl,backup,iso"}},
+		[]preflight.Check{{Name: "storage", Result: preflight.Fail, Sentence: "storage local on pve1 does not take iso, only vztmpl,backup", Remedy: "as root on the host: `pvesm set local --content vztmpl,backup,iso`"}},
 	},
 	{
 		"storage away", func(s *preflight.Snapshot) { storage(s, func(st *pve.Storage) { st.Active = false }, 1) },
@@ -205,7 +205,7 @@ var findings = []struct {
 		[]preflight.Check{{
 			Name: "vmid", Result: preflight.Fail,
 			Sentence: "VM 101 (cp1) stands on pve2, not on pve1, and cannot be moved: the ISO in its drive is on storage local, which is not shared",
-			Remedy:   "set host: pve2 for it in nodes.yaml, or take the ISO out of its drive, as root on pve2: qm set 101 --ide0 none,media=cdrom",
+			Remedy:   "set host: pve2 for it in nodes.yaml, or take the ISO out of its drive, as root on pve2: `qm set 101 --ide0 none,media=cdrom`",
 		}},
 	},
 	{

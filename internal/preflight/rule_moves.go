@@ -23,7 +23,7 @@ func checkMove(s *sheet, node inventory.Node, guest pve.Guest, found Snapshot) {
 			s.fail("vmid", back+", or take it out, run up, and put it in again", "%s, and cannot be moved: it has a device of its host (%s)", stands, key)
 			return
 		case isISO(drive) && found.isLocal(storage):
-			s.fail("vmid", fmt.Sprintf("%s, or take the ISO out of its drive, as root on %s: qm set %d --%s none,media=cdrom", back, guest.Node, guest.VMID, key),
+			s.fail("vmid", fmt.Sprintf("%s, or take the ISO out of its drive, as root on %s: `qm set %d --%s none,media=cdrom`", back, guest.Node, guest.VMID, key),
 				"%s, and cannot be moved: the ISO in its drive is on storage %s, which is not shared", stands, storage)
 			return
 		}

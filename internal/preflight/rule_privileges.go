@@ -51,7 +51,7 @@ func grantLine(privileges string, paths []string, token string) string {
 	if len(paths) > 1 {
 		return fmt.Sprintf("as root on the host, what `em-infra role` prints; it gives %s to %s", privileges, user)
 	}
-	return fmt.Sprintf("as root on the host: pveum acl modify %s --users %s --roles %s; what the role itself lacks, `em-infra role` tells", paths[0], user, role.Name)
+	return fmt.Sprintf("as root on the host: `pveum acl modify %s --users %s --roles %s`; what the role itself lacks, `em-infra role` tells", paths[0], user, role.Name)
 }
 
 // without are the words that are not among others, in their order.

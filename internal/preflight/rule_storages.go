@@ -65,7 +65,7 @@ func checkStorage(s *sheet, host string, asked ask, storage pve.Storage, there b
 	case !bool(storage.Active):
 		s.fail("storage", "see `pvesm status` on "+host, "storage %s is not active on %s", asked.storage, host)
 	case !slices.Contains(strings.Split(storage.Content, ","), asked.content):
-		s.fail("storage", fmt.Sprintf("as root on the host: pvesm set %s --content %s,%s", asked.storage, storage.Content, asked.content),
+		s.fail("storage", fmt.Sprintf("as root on the host: `pvesm set %s --content %s,%s`", asked.storage, storage.Content, asked.content),
 			"storage %s on %s does not take %s, only %s", asked.storage, host, asked.content, storage.Content)
 	case asked.shared && !bool(storage.Shared):
 		s.fail("storage", "name a storage that the hosts share, or replace template.shared by template.perHost",
