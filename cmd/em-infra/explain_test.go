@@ -16,7 +16,7 @@ const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got t
 
 const lockExplained = `  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
   meaning        another task holds VM 102, or held it when the host went down
-  do             qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run ` + "`em-infra up` again" + `
+  do             ` + "`qm unlock 102`" + ` on its host if no task is running there (` + "`pvesh get /nodes/HOST/tasks --source active`" + `), then run ` + "`em-infra up` again" + `
   safe           yes: nothing was left half done; up goes on from here
 `
 
@@ -56,7 +56,7 @@ func TestExplainJSON(t *testing.T) {
 	require.Equal(t, exitOK, result.code)
 	require.JSONEq(t, `[{
 		"name": "storage-absent", "speaker": "Proxmox", "said": "storage 'tnak' does not exist", "meaning": "Proxmox VE has no storage tnak",
-		"do": "correct isoStorage or diskStorage in the inventory (pvesm status lists what there is), then run `+"`em-infra up`"+` again",
+		"do": "correct isoStorage or diskStorage in the inventory (`+"`pvesm status`"+` lists what there is), then run `+"`em-infra up`"+` again",
 		"safe": "yes: nothing was left half done; up goes on from here", "source": "pve-storage Storage.pm, storage_config"
 	}]`, result.out)
 }
@@ -87,7 +87,7 @@ func TestFailedExplains(t *testing.T) {
 failed in provision: k3s-dev-worker-1-vm
   Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
   meaning        another task holds VM 102, or held it when the host went down
-  do             qm unlock 102 on its host if no task is running there (pvesh get /nodes/HOST/tasks --source active), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
+  do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
   safe           yes: nothing was left half done; destroy goes on from here
 
 failed in bootstrap: k3s-dev-bootstrap

@@ -23,7 +23,7 @@ func TestPoolOperationsNeedAWayToTheHost(t *testing.T) {
 		},
 		{
 			name: "no URL", endpoint: "vmhost", token: "em-infra@pve!test=made-up", code: exitFailed,
-			err: "the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set em-infra:proxmoxEndpoint URL`",
+			err: "the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`",
 		},
 	} {
 		for _, operation := range []string{"ensure", "release"} {

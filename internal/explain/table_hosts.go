@@ -19,7 +19,7 @@ var hosts = []row{
 		name: "api-certificate", speaker: "the connection to Proxmox", source: "crypto/x509",
 		pattern: saying(`"https://(?P<host>[^"/]+)/api2/json[^"]*": (?:tls: failed to verify certificate: )?x509: (?P<why>[^\n]+)`),
 		meaning: "the certificate of {host} is not trusted ({why})",
-		do:      "give the host a certificate that is, or run `pulumi config set em-infra:proxmoxInsecure true`",
+		do:      "give the host a certificate that is, or run `pulumi config set --stack STACK em-infra:proxmoxInsecure true`",
 		safe:    notTouched,
 	},
 	{

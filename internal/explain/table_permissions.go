@@ -19,14 +19,14 @@ var permissions = []row{
 		name: "token-unknown", speaker: proxmox, source: "pve-access-control AccessControl.pm, check_token_exist and verify_token",
 		pattern: saying(`(?:no such token '[^']+'(?: for user '[^']+')?|invalid token value!|token '[^']+' access expired|no such user \('[^']+'\))`),
 		meaning: "the token was deleted, has expired, or its secret is another one",
-		do:      "make one with `em-infra role`, then `pulumi config set --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`",
+		do:      "make one with `em-infra role`, then `pulumi config set --stack STACK --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`",
 		safe:    notTouched,
 	},
 	{
 		name: "unauthorized", speaker: proxmox, source: "the provider's words for a 401 (bpg proxmox/api/errors.go)",
 		pattern: saying(`received an HTTP 401 response - Reason: (?P<reason>[^\n"]*)`),
 		meaning: "Proxmox VE does not know the token, or its secret is another one",
-		do:      "make one with `em-infra role`, then `pulumi config set --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`",
+		do:      "make one with `em-infra role`, then `pulumi config set --stack STACK --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`",
 		safe:    notTouched,
 	},
 	{

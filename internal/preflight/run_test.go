@@ -215,6 +215,6 @@ func TestAHostThatDoesNotAnswer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, preflight.Report{{
 		Name: "version", Result: preflight.Fail, Sentence: "proxmox VE at " + subject.Host.Endpoint + " refuses the token ops@pve!k8s",
-		Remedy: "make it with `pveum user token add`, or set its secret again with `pulumi config set --secret em-infra:proxmoxToken`",
+		Remedy: "make it with `pveum user token add`, or set its secret again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`",
 	}}, report)
 }

@@ -33,10 +33,10 @@ const requestTimeout = 15 * time.Second
 var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
 
 // ErrToken says that the token has not the form of one. It never carries the token.
-var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --secret em-infra:proxmoxToken`")
+var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`")
 
 // ErrEndpoint says that the endpoint is no URL of a Proxmox VE API.
-var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set em-infra:proxmoxEndpoint URL`")
+var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
 
 // Client is a client for the connection. The error is [ErrToken] or [ErrEndpoint].
 func (c Connection) Client() (*proxmox.Client, error) {
@@ -84,13 +84,13 @@ func (c Connection) explain(err error) error {
 	id, _, _ := strings.Cut(c.Token, "=")
 	switch {
 	case proxmox.IsNotAuthorized(err):
-		return fmt.Errorf("proxmox VE at %s refuses the token %s: make it with `pveum user token add`, or set its secret again with `pulumi config set --secret em-infra:proxmoxToken`", c.Endpoint, id)
+		return fmt.Errorf("proxmox VE at %s refuses the token %s: make it with `pveum user token add`, or set its secret again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`", c.Endpoint, id)
 	case errors.As(err, &certificate):
-		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or run `pulumi config set em-infra:proxmoxInsecure true`", c.Endpoint, certificate.Err)
+		return fmt.Errorf("the certificate of Proxmox VE at %s is not trusted (%w): give the host a certificate that is, or run `pulumi config set --stack STACK em-infra:proxmoxInsecure true`", c.Endpoint, certificate.Err)
 	case errors.As(err, &lookup):
-		return fmt.Errorf("the name in %s is unknown (%w): correct it with `pulumi config set em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
+		return fmt.Errorf("the name in %s is unknown (%w): correct it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
 	default:
-		return fmt.Errorf("proxmox VE does not answer at %s (%w): start the host, or correct the endpoint with `pulumi config set em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
+		return fmt.Errorf("proxmox VE does not answer at %s (%w): start the host, or correct the endpoint with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`", c.Endpoint, err)
 	}
 }
 

@@ -47,17 +47,17 @@ func TestReachSaysWhatIsInTheWay(t *testing.T) {
 		{
 			"no answer", func(c *pve.Connection) { c.Endpoint = "https://" + free },
 			"proxmox VE does not answer at https://" + free + " (dial tcp " + free + ": connect: connection refused): " +
-				"start the host, or correct the endpoint with `pulumi config set em-infra:proxmoxEndpoint URL`",
+				"start the host, or correct the endpoint with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`",
 		},
 		{
 			"untrusted certificate", func(c *pve.Connection) { c.Insecure = false },
 			"the certificate of Proxmox VE at " + good.Endpoint + " is not trusted (x509: certificate signed by unknown authority): " +
-				"give the host a certificate that is, or run `pulumi config set em-infra:proxmoxInsecure true`",
+				"give the host a certificate that is, or run `pulumi config set --stack STACK em-infra:proxmoxInsecure true`",
 		},
 		{
 			"wrong secret", func(c *pve.Connection) { c.Token = tokenID + "=" + secret },
 			"proxmox VE at " + good.Endpoint + " refuses the token " + tokenID + ": make it with `pveum user token add`, " +
-				"or set its secret again with `pulumi config set --secret em-infra:proxmoxToken`",
+				"or set its secret again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`",
 		},
 		{"token without a name", func(c *pve.Connection) { c.Token = "root@pam=" + secret }, pve.ErrToken.Error()},
 		{"secret alone", func(c *pve.Connection) { c.Token = secret }, pve.ErrToken.Error()},
@@ -84,7 +84,7 @@ func TestReachDoesNotKnowTheName(t *testing.T) {
 	t.Parallel()
 	connection := pve.Connection{Endpoint: "https://vmhost.invalid:8006", Token: tokenID + "=" + rand.Text()}
 	_, err := connection.Reach(t.Context())
-	require.Regexp(t, "^the name in https://vmhost.invalid:8006 is unknown \\(.*\\): correct it with `pulumi config set em-infra:proxmoxEndpoint URL`$", err)
+	require.Regexp(t, "^the name in https://vmhost.invalid:8006 is unknown \\(.*\\): correct it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`$", err)
 }
 
 func TestReachIsInterrupted(t *testing.T) {
@@ -98,8 +98,8 @@ func TestReachIsInterrupted(t *testing.T) {
 
 func TestTheErrorsOfAConnection(t *testing.T) {
 	t.Parallel()
-	require.EqualError(t, pve.ErrToken, "the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --secret em-infra:proxmoxToken`")
-	require.EqualError(t, pve.ErrEndpoint, "the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set em-infra:proxmoxEndpoint URL`")
+	require.EqualError(t, pve.ErrToken, "the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`")
+	require.EqualError(t, pve.ErrEndpoint, "the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
 	_, err := pve.NewHost(pve.Connection{Token: "x"})
 	require.ErrorIs(t, err, pve.ErrToken)
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCommandsThatTheToolNamesAreUnderstood: what an error, a finding or an explanation tells people to run exists, with its
+// flags. Commands of a host are run on the lab (TestEveryRemedyThatTheLabCanRunWorks).
+func TestCommandsThatTheToolNamesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	ours, pulumi := 0, 0
+	for place, literals := range literalsOfSources(t) {
+		for _, literal := range literals {
+			for _, span := range regexp.MustCompile("`((?:em-infra|pulumi) [^`]+)`").FindAllStringSubmatch(literal, -1) {
+				command := filled(span[1])
+				if strings.ContainsAny(command, "|(…") || command == "em-infra x" {
+					continue // it stands for several
+				}
+				if rest, isOurs := strings.CutPrefix(command, "em-infra "); isOurs {
+					ours++
+					requireUnderstood(t, place, strings.Fields(rest))
+				} else {
+					pulumi++
+					require.Regexp(t, knownToPulumi, command, "%s: %q is not among the commands that a test runs", place, command)
+				}
+			}
+		}
+	}
+	require.Greater(t, ours, 40, "the sources are read")
+	require.Greater(t, pulumi, 8, "the sources are read")
+}
+
+// knownToPulumi are commands that TestE2EPlainPulumi and the tests of the state run, in the forms that they run them in.
+var knownToPulumi = regexp.MustCompile(`^pulumi (?:` +
+	`up|preview|refresh|destroy|cancel|stack rm|plugin install|` +
+	`config set (?:--secret |--stack \S+ )+(?:x|(?:x|em-infra):\w+)(?: \S+)?` +
+	`)$`)
+
+func requireUnderstood(t *testing.T, place string, args []string) {
+	t.Helper()
+	command, rest, err := newRootCommand().Find(args)
+	require.NoError(t, err, "%s: %v", place, args)
+	require.True(t, command.HasParent(), "%s: %v: no such command", place, args)
+	require.NoError(t, command.ParseFlags(rest), "%s: %v", place, args)
+}
+
+// verb is what the program fills in.
+var verb = regexp.MustCompile(`%(?:\[\d\])?[a-z]`)
+
+func filled(text string) string { return verb.ReplaceAllString(text, "x") }
+
+// literalsOfSources are the strings of what talks to people, by file, each with what is added to it by + as one, where a value that
+// is not written there is x. The format of a typed command is one with the tool's name before it.
+func literalsOfSources(t *testing.T) map[string][]string {
+	t.Helper()
+	found := map[string][]string{}
+	for _, folder := range []string{"cmd", "components", "internal", "stacks"} {
+		err := filepath.WalkDir(filepath.Join("../..", folder), func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() && filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
+				found[path] = literalsOf(t, path)
+			}
+			return err
+		})
+		require.NoError(t, err)
+	}
+	return found
+}
+
+func literalsOf(t *testing.T, path string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	require.NoError(t, err)
+	var literals []string
+	ast.Inspect(file, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.BinaryExpr:
+			if node.Op == token.ADD {
+				literals = append(literals, textOf(node))
+				return false
+			}
+		case *ast.CallExpr:
+			if name, isIdent := node.Fun.(*ast.Ident); isIdent && name.Name == "typed" && !strings.HasPrefix(textOf(node.Args[0]), "%") {
+				literals = append(literals, "`em-infra "+textOf(node.Args[0])+"`")
+			}
+		case *ast.BasicLit:
+			literals = append(literals, textOf(node))
+		}
+		return true
+	})
+	return literals
+}
+
+// textOf is a string expression with x for what only the running program knows.
+func textOf(expression ast.Expr) string {
+	switch e := expression.(type) {
+	case *ast.BinaryExpr:
+		return textOf(e.X) + textOf(e.Y)
+	case *ast.BasicLit:
+		if text, err := strconv.Unquote(e.Value); err == nil && e.Kind == token.STRING {
+			return text
+		}
+	}
+	return "x"
+}

@@ -1,0 +1,169 @@
+package e2e_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+// TestE2EPlainPulumi follows the quickstart in a fresh clone, as somebody with an ordinary Pulumi installation: the program runs
+// under a language host, and what brings the cluster up is `pulumi` alone. Then em-infra works on the same state.
+func TestE2EPlainPulumi(t *testing.T) {
+	c := newClone(t)
+	c.shell("go install ./cmd/em-infra")
+	c.shell("em-infra validate --stack k3s-dev")
+	c.startLab()
+	c.quickstart()
+
+	c.shell("pulumi up --stack k3s-dev --yes")
+	c.requireNoChanges()
+	c.shell("pulumi refresh --stack k3s-dev --yes --expect-no-changes")
+
+	c.shareStateWithRehearsal()
+	before := len(writes(c.calls()))
+	c.shell("em-infra preview --stack k3s-dev --lab")
+	c.shell("em-infra up --stack k3s-dev --lab --yes")
+	require.Empty(t, writes(c.calls())[before:], "em-infra has nothing to add")
+	c.requireNoChanges()
+
+	c.shell("pulumi destroy --stack k3s-dev --yes")
+	require.Empty(t, c.hostFiles().VMs)
+}
+
+// clone is a fresh clone of this checkout, and a person with an empty home who works in it.
+type clone struct {
+	*rehearsal // that of its lab
+	home       string
+	env        []string
+}
+
+// newClone clones what is in version control, as it is in the working tree. Of the machine it has Go's caches, the tool
+// chain's, and a language host on PATH.
+func newClone(t *testing.T) *clone {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("end to end: builds the tool chain and takes minutes")
+	}
+	checkout, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	if exec.Command("git", "-C", checkout, "rev-parse", "HEAD").Run() != nil {
+		t.Skip("this is no git checkout")
+	}
+	folder := t.TempDir()
+	c := &clone{rehearsal: &rehearsal{t: t, stack: "k3s-dev", root: filepath.Join(folder, "em-infra")}, home: filepath.Join(folder, "home")}
+	require.NoError(t, os.Mkdir(c.home, 0o700))
+	c.env = personsEnvironment(t, checkout, c.home)
+	output, err := exec.Command("git", "clone", "--quiet", checkout, c.root).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	changes, err := exec.Command("git", "-C", checkout, "diff", "--binary", "HEAD").Output()
+	require.NoError(t, err)
+	if len(changes) > 0 {
+		apply := exec.Command("git", "-C", c.root, "apply")
+		apply.Stdin = bytes.NewReader(changes)
+		output, err := apply.CombinedOutput()
+		require.NoError(t, err, "%s", output)
+	}
+	return c
+}
+
+// personsEnvironment is what a shell of that person has; nothing of the test's own Pulumi.
+func personsEnvironment(t *testing.T, checkout, home string) []string {
+	t.Helper()
+	host, err := toolchain.Install(t.Context(), toolchain.Options{Source: checkout, Names: []string{"language-go"}})
+	require.NoError(t, err)
+	output, err := exec.Command("go", "env", "-json", "GOENV", "GOPATH", "GOCACHE", "GOMODCACHE").Output()
+	require.NoError(t, err)
+	var caches map[string]string
+	require.NoError(t, json.Unmarshal(output, &caches))
+	var env []string
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if name != "EM_INFRA" && !strings.HasPrefix(name, "PULUMI_") && !strings.HasPrefix(name, "XDG_") {
+			env = append(env, entry)
+		}
+	}
+	for name, value := range caches {
+		env = append(env, name+"="+value)
+	}
+	bin := filepath.Join(home, "bin")
+	path := strings.Join([]string{bin, filepath.Dir(host.Tools[0].Path), os.Getenv("PATH")}, string(filepath.ListSeparator))
+	return append(env, "HOME="+home, "GOBIN="+bin, "PATH="+path, "EM_INFRA_CACHE="+toolchain.DefaultCacheDir(checkout))
+}
+
+// shell runs a command line in the clone and returns what it printed.
+func (c *clone) shell(line string) string {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 20*time.Minute)
+	defer cancel()
+	command := exec.CommandContext(ctx, "sh", "-euc", line)
+	command.Dir, command.Env = c.root, c.env
+	var printed, complaints bytes.Buffer
+	command.Stdout, command.Stderr = &printed, &complaints
+	started := time.Now()
+	err := command.Run()
+	require.NoError(c.t, err, "%s\n%s\n%s", line, printed.String(), complaints.String())
+	c.t.Logf("%s: %s", strings.SplitN(line, "\n", 2)[0], time.Since(started).Round(100*time.Millisecond))
+	return printed.String()
+}
+
+func (c *clone) startLab() {
+	c.t.Helper()
+	c.shell("em-infra lab start --stack k3s-dev")
+	c.t.Cleanup(func() {
+		stop := exec.Command("sh", "-euc", "em-infra lab stop --stack k3s-dev")
+		stop.Dir, stop.Env = c.root, c.env
+		if output, err := stop.CombinedOutput(); err != nil {
+			c.t.Errorf("lab stop: %v\n%s", err, output)
+		}
+	})
+}
+
+// quickstart runs the block of docs/quickstart.md that says where the host is, with the lab in the place of the host, and keeps
+// what it leaves in the environment.
+func (c *clone) quickstart() {
+	c.t.Helper()
+	d, err := lab.ReadDescription(c.dir())
+	require.NoError(c.t, err)
+	_, section, found := strings.Cut(c.read(filepath.Join(c.root, "docs", "quickstart.md")), "\n## 5. Where the host is\n")
+	require.True(c.t, found)
+	_, block, found := strings.Cut(section, "```sh\n")
+	require.True(c.t, found)
+	block, _, found = strings.Cut(block, "```")
+	require.True(c.t, found)
+	for written, here := range map[string]string{"https://vmhost:8006": d.ProxmoxEndpoint(), "em-infra@pve!operator=SECRET": d.Token} {
+		require.Contains(c.t, block, written)
+		block = strings.ReplaceAll(block, written, here)
+	}
+	const set = "pulumi config set --stack k3s-dev em-infra:"
+	printed := c.shell(block + set + "proxmoxInsecure true\n" + set + "imageFactoryUrl " + d.FactoryURL() + "\n" +
+		set + "labNetwork " + d.Network.String() + "\n" + "printf '\\0'; env -0")
+	_, environment, found := strings.Cut(printed, "\x00")
+	require.True(c.t, found)
+	c.env = strings.Split(strings.TrimSuffix(environment, "\x00"), "\x00")
+}
+
+// shareStateWithRehearsal has `em-infra --lab` work on the state, the configuration and the passphrase of the clone's own
+// stack, since em-infra refuses a real stack that labNetwork moves.
+func (c *clone) shareStateWithRehearsal() {
+	c.t.Helper()
+	c.shell(`cp ~/.config/em-infra/passphrase .lab/k3s-dev/passphrase
+cp Pulumi.k3s-dev.yaml .lab/k3s-dev/
+printf 'backend:\n  url: file://../../.state\n' >> .lab/k3s-dev/Pulumi.yaml`)
+}
+
+// requireNoChanges holds that a plain preview finds all as the program says.
+func (c *clone) requireNoChanges() {
+	c.t.Helper()
+	c.shell("pulumi preview --stack k3s-dev --expect-no-changes")
+}
