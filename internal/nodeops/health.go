@@ -37,7 +37,7 @@ type Health struct {
 var _ rolling.Cluster = Health{}
 
 // Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
-// and know a leader, and when no other Node is not Ready. A cluster whose etcd nowhere runs has nothing to lose: it was
+// and know a leader, when the static pods of the other control planes run, and when no other Node is not Ready. A cluster whose etcd nowhere runs has nothing to lose: it was
 // not bootstrapped yet, or all of it is off. A node that is off is down already, so changing it takes nothing away.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
@@ -52,6 +52,9 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 		return rolling.Terms{}, err
 	}
 	if err := h.quorumWithout(ctx, members, change.Node); err != nil && !off {
+		return rolling.Terms{}, err
+	}
+	if err := h.othersServe(ctx, members, change.Node); err != nil && !off {
 		return rolling.Terms{}, err
 	}
 	networked, err := h.othersReady(ctx, change.Node, busy)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/siderolabs/crypto/x509"
-	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
@@ -198,87 +196,6 @@ func TestTheOnlyControlPlaneIsSparedAndHasToComeBack(t *testing.T) {
 
 	_, err = m.health().Spare(t.Context(), rolling.Change{Node: worker("worker-1")}, nil)
 	require.NoError(t, err, "all of it is off")
-}
-
-// TestSilenceIsNotTakenForAMachineThatIsOff: whoever has no route to the nodes would else reboot them all at once.
-func TestSilenceIsNotTakenForAMachineThatIsOff(t *testing.T) {
-	t.Parallel()
-	m := powerOn(t)
-	m.bringUp()
-	health := m.health()
-	require.NoError(t, m.fleet.PowerOff(vmid)) // as silent as one behind a wall
-	for _, test := range []struct {
-		name    string
-		runs    func(context.Context, rolling.Node) (bool, error)
-		problem string
-	}{
-		{"it runs", func(context.Context, rolling.Node) (bool, error) { return true, nil }, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
-		{"nobody knows", nil, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
-		{"its host is silent", func(context.Context, rolling.Node) (bool, error) { return false, errors.New("vmhost does not answer") }, "it is silent, and whether its machine runs is not known: vmhost does not answer"},
-		{"it is off", func(context.Context, rolling.Node) (bool, error) { return false, nil }, ""},
-	} {
-		health.Runs = test.runs
-		terms, err := health.Spare(t.Context(), rolling.Change{Node: m.member(), Reboots: true}, nil)
-		require.Equal(t, rolling.Terms{}, terms)
-		if test.problem == "" {
-			require.NoError(t, err, test.name)
-		} else {
-			require.EqualError(t, err, "k3s-dev-control-1: "+test.problem, test.name)
-		}
-	}
-}
-
-func TestAControlPlaneIsBackWhenItRunsTheNewConfiguration(t *testing.T) {
-	t.Parallel()
-	m := powerOn(t)
-	m.bringUp()
-	list, boot := m.serveKubernetes(), m.boot()
-	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
-	terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member()}, nil)
-	require.NoError(t, err)
-	require.False(t, terms.Drain, "it goes on")
-	require.NoError(t, terms.Back(t.Context()), "nothing was changed")
-
-	seen, err := m.health().Observe(t.Context(), m.address.String())
-	require.NoError(t, err)
-	apply := func(text string) {
-		t.Helper()
-		api, err := client.New(t.Context(), client.WithConfig(adminOf(t, secretsOf(t, ours), m.address)))
-		require.NoError(t, err)
-		defer api.Close()
-		_, err = api.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: []byte(text), Mode: machine.ApplyConfigurationRequest_AUTO})
-		require.NoError(t, err)
-	}
-	sysctl := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    sysctls: {vm.max_map_count: \"262144\"}\n", 1)
-	apply(sysctl)
-	require.NoError(t, terms.Back(t.Context()), "it concerns no static pod, so none is waited for")
-
-	apply(strings.Replace(sysctl, "    apiServer:\n", "    apiServer:\n        extraArgs: {no-such-argument: \"true\"}\n", 1))
-	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver runs by the former configuration")
-	list.setPods("2", "CrashLoopBackOff")
-	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver does not run (CrashLoopBackOff)")
-	list.setPods("2", "")
-	require.NoError(t, terms.Back(t.Context()))
-	list.pods.Store(`{"items":[]}`)
-	require.EqualError(t, terms.Back(t.Context()), "its kube-apiserver is not there")
-}
-
-func TestPodsMoveWhereThereIsANetworkAndTheNodeAnswers(t *testing.T) {
-	t.Parallel()
-	m := powerOn(t)
-	m.bringUp()
-	list, boot := m.serveKubernetes(), m.boot()
-	drains := func(change rolling.Change) bool {
-		t.Helper()
-		terms, err := m.health().Spare(t.Context(), change, nil)
-		require.NoError(t, err)
-		return terms.Drain
-	}
-	require.False(t, drains(rolling.Change{Node: m.member(), Reboots: true}), "no Node is Ready")
-	list.set(nodeObject(t, "k3s-dev-control-1", true, boot))
-	require.True(t, drains(rolling.Change{Node: m.member(), Reboots: true}))
-	require.False(t, drains(rolling.Change{Node: m.member()}), "it does not reboot")
-	require.False(t, drains(rolling.Change{Node: worker("worker-1"), Reboots: true}), "a node that does not answer lets no pod end")
 }
 
 func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {

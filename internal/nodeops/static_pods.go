@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/cosi-project/runtime/pkg/resource"
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 
@@ -51,6 +54,38 @@ func readStaticPodVersions(ctx context.Context, resources state.State) (staticPo
 		add(k8s.SchedulerID, scheduler)
 	}
 	return versions, nil
+}
+
+// othersServe says which other control plane has static pods that do not run, or not by its configuration. Without it a run
+// that is begun again would give the next control plane what the one before has not survived.
+func (h Health) othersServe(ctx context.Context, members []*machineapi.EtcdMember, changed rolling.Node) error {
+	var problems []error
+	for _, node := range h.controlPlanes(changed) {
+		isMember := slices.ContainsFunc(members, func(m *machineapi.EtcdMember) bool {
+			address, err := memberAddress(m)
+			return err == nil && address == node.Address.String()
+		})
+		if node.Name == changed.Name || !isMember { // one that is no member yet is not missed
+			continue
+		}
+		if err := h.serves(ctx, node); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// serves says what the static pods of a control plane lack.
+func (h Health) serves(ctx context.Context, node rolling.Node) error {
+	var versions staticPodVersions
+	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
+		versions, err = readStaticPodVersions(ctx, api.COSI)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return h.staticPodsRun(ctx, node, versions)
 }
 
 // staticPodsRun says what the static pods of a control plane lack: each carries the present versions and is Ready, as its

@@ -81,8 +81,8 @@ func (k *kubelet) mirrorAnew(ctx context.Context, wanted *corev1.Pod, former boo
 	return pods.Create(ctx, wanted, metav1.CreateOptions{})
 }
 
-// showCrashing says of a pod that its container ends again and again. A real one is Running; for KWOK that is one that
-// becomes ready by itself, and one that has an address is none that it starts.
+// showCrashing says of a pod that its container ends again and again. A real one is not Ready; to say so would have KWOK make
+// it Ready (tools/kwok, stages.yaml), so that nothing is said of that.
 func (k *kubelet) showCrashing(ctx context.Context, pod *corev1.Pod, node talos.KubernetesNode) error {
 	crashing := "CrashLoopBackOff"
 	pod = pod.DeepCopy()
@@ -92,11 +92,7 @@ func (k *kubelet) showCrashing(ctx context.Context, pod *corev1.Pod, node talos.
 		}
 	}
 	pod.Status = corev1.PodStatus{
-		Phase: corev1.PodPending,
-		Conditions: []corev1.PodCondition{
-			{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
-			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
-		},
+		Phase: corev1.PodRunning,
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: pod.Spec.Containers[0].Name, Image: pod.Spec.Containers[0].Image, RestartCount: 1,
 			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: crashing}},
