@@ -189,6 +189,8 @@ func (s *session) mend(ctx context.Context, exported *engine.Exported, used []re
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case err != nil && !remnant.Idle:
+			return err
 		case err != nil: // it may be the very change that lets it start again
 			s.report([]string{fmt.Sprintf("VM %d (%s) is off since a change of it failed, and does not start: %v", remnant.VMID, remnant.Name, err)})
 		default:

@@ -2,6 +2,7 @@ package pve
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,6 +153,26 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 		return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)
 	}
 	return nil
+}
+
+// Pending implements [recovery.Host].
+func (h Host) Pending(ctx context.Context, node string, vmid int) ([]string, error) {
+	var settings []struct {
+		Key     string          `json:"key"`
+		Pending json.RawMessage `json:"pending"`
+		Delete  json.RawMessage `json:"delete"`
+	}
+	if err := (Reader{h.client}).get(ctx, &settings, nodePath(node, fmt.Sprintf("qemu/%d/pending", vmid))); err != nil {
+		return nil, fmt.Errorf("the pending settings of VM %d on %s cannot be read (%w): see that the host answers, then run up again", vmid, node, err)
+	}
+	var waiting []string
+	for _, setting := range settings {
+		if setting.Pending != nil || setting.Delete != nil {
+			waiting = append(waiting, setting.Key)
+		}
+	}
+	slices.Sort(waiting)
+	return waiting, nil
 }
 
 // Delete implements [recovery.Host].

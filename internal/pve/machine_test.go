@@ -158,6 +158,28 @@ func TestStart(t *testing.T) {
 	require.True(t, machine.Running)
 }
 
+// What a running machine is given waits for a cold start, and the configuration tells of it as if it were there.
+func TestPending(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	host := e.host(patience)
+	e.clone()
+	e.start()
+	pending, err := host.Pending(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Empty(t, pending)
+
+	e.must(http.MethodPost, vmPath("/config"), url.Values{"sockets": {"2"}, "memory": {"2048"}})
+	pending, err = host.Pending(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Equal(t, []string{"memory", "sockets"}, pending)
+	e.stop()
+	e.start()
+	pending, err = host.Pending(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Empty(t, pending)
+}
+
 // slowClones is a pace at which a clone takes about a second.
 func slowClones(t *testing.T) func(*proxmox.Config) {
 	t.Helper()

@@ -17,6 +17,7 @@ type host struct {
 	looked  []int
 
 	deleteErr, startErr error
+	pending             []string
 	// settled are the nodes that were asked; deleted and started are the machines, with the nodes that they stood on.
 	settled          []string
 	deleted, started []deed
@@ -50,6 +51,8 @@ func (h *host) Start(_ context.Context, node string, vmid int) error {
 	}
 	return h.startErr
 }
+
+func (h *host) Pending(context.Context, string, int) ([]string, error) { return h.pending, h.err }
 
 func (h *host) Delete(_ context.Context, node string, vmid int) error {
 	if h.deleteErr == nil {

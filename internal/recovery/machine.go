@@ -18,6 +18,8 @@ type Host interface {
 	Look(ctx context.Context, vmid int) (*Machine, error)
 	// Start starts a machine that is off, and returns when it is on.
 	Start(ctx context.Context, node string, vmid int) error
+	// Pending are the settings of a machine that wait for its next cold start, sorted.
+	Pending(ctx context.Context, node string, vmid int) ([]string, error)
 	// Delete deletes a machine that is off.
 	Delete(ctx context.Context, node string, vmid int) error
 }

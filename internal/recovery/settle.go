@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -72,10 +73,16 @@ func changedSince(remnant Remnant, found *Machine) string {
 }
 
 // Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what
-// was done.
+// was done, and what is left to do: a reboot that failed leaves settings which the host tells of as if they were there.
 func Start(ctx context.Context, remnant Remnant, host Host) (done string, err error) {
 	if !remnant.Idle {
-		return fmt.Sprintf("the last change of VM %d (%s) failed half way: it is tried again", remnant.VMID, remnant.Name), nil
+		done = fmt.Sprintf("the last change of VM %d (%s) failed half way: it is tried again", remnant.VMID, remnant.Name)
+		pending, err := host.Pending(ctx, remnant.Node, remnant.VMID)
+		if err != nil || len(pending) == 0 {
+			return done, err
+		}
+		return fmt.Sprintf("%s; %s of it is set and waits for a cold start: run `qm reboot %d` on %s when the node may be away for a minute",
+			done, strings.Join(pending, ", "), remnant.VMID, remnant.Node), nil
 	}
 	if err := host.Start(ctx, remnant.Node, remnant.VMID); err != nil {
 		return "", err

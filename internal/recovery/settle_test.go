@@ -65,6 +65,10 @@ func TestAMachineThatIsOffIsStarted(t *testing.T) {
 	}{
 		{"off", &host{machine: ours()}, []deed{{102, "vmhost"}}, "VM 102 (k3s-dev-worker-1) is off since a change of it failed: it is started, and the change is tried again"},
 		{"on", &host{machine: running}, nil, "the last change of VM 102 (k3s-dev-worker-1) failed half way: it is tried again"},
+		{
+			"on, after a reboot that failed", &host{machine: running, pending: []string{"cores", "memory"}}, nil,
+			"the last change of VM 102 (k3s-dev-worker-1) failed half way: it is tried again; cores, memory of it is set and waits for a cold start: run `qm reboot 102` on vmhost when the node may be away for a minute",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
