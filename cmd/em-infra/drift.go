@@ -20,8 +20,7 @@ func newDriftCommand() *cobra.Command {
 		Short: "Compare what runs with the inventory, on the host and on the nodes; only reads",
 		Long: `Compare what runs with the inventory: the resources of Proxmox VE as they are now, and on each node the release of
 Talos, the schematic, and the machine configuration that is active. A change of the inventory that was not applied yet is
-a difference, too. Drift of the host is mended by up; a configuration that was changed by hand is applied anew
-when the inventory's changes.
+a difference, too. The next up mends what was changed by hand.
 
 Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that tells you",
@@ -62,17 +61,13 @@ Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 // the nodes are asked nevertheless.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
-	if _, err := s.host.Reach(ctx); err != nil {
-		report.Unread = append(report.Unread, err.Error())
-	} else {
-		_, seen, err := s.preview(ctx)
-		if err != nil {
-			return report, err
-		}
-		report.Host = append(report.Host, drift.Resources(risk.Steps(seen))...)
-	}
 	sources, err := s.sources(ctx)
 	if err != nil {
+		return report, err
+	}
+	if _, err := s.host.Reach(ctx); err != nil {
+		report.Unread = append(report.Unread, err.Error())
+	} else if err := s.hostDrift(ctx, sources, &report); err != nil {
 		return report, err
 	}
 	applied, err := drift.Applied(sources.Deployment)
@@ -80,11 +75,11 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 		return report, err
 	}
 	for _, node := range s.inventory.Nodes {
-		configuration, isApplied := applied[node.Address.String()]
+		configured, isApplied := applied[node.Address.String()]
 		if !isApplied {
 			continue // its machine is not there yet, which the host's side tells
 		}
-		want := drift.Wanted{Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Configuration: configuration}
+		want := drift.Wanted{Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Configuration: configured.Text}
 		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
 		if err != nil {
 			report.Unread = append(report.Unread, err.Error())
@@ -92,6 +87,21 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 		report.Nodes = append(report.Nodes, differences...)
 	}
 	return report, nil
+}
+
+// hostDrift adds what the engine would change once it has read what is there, and what it does not read.
+func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
+	_, events, err := s.preview(ctx)
+	if err != nil {
+		return err
+	}
+	var seen look
+	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
+	steps := risk.Steps(events)
+	seen.mark(steps)
+	report.Host = append(report.Host, drift.Resources(steps)...)
+	report.Unread = append(report.Unread, seen.unread...)
+	return nil
 }
 
 // nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.

@@ -51,17 +51,33 @@ func (a *allowances) permissions() ([]risk.Permission, error) {
 type judgement struct {
 	risk.Assessment
 	changes map[apitype.OpType]int
+	byHand  bool // something was changed that the engine does not see
 }
 
-// judge runs the engine's preview and judges it.
-func (s *session) judge(ctx context.Context, options ...optpreview.Option) (judgement, error) {
-	changes, seen, err := s.preview(ctx, options...)
-	return judgement{Assessment: s.assess(seen), changes: changes}, err
+// hasChanges says whether up would do anything.
+func (j judgement) hasChanges() bool { return j.byHand || hasChanges(j.changes) }
+
+// judge runs the engine's preview, adds what was seen besides, and judges both.
+func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Option) (judgement, error) {
+	if seen.silent != "" {
+		options = append(options, optpreview.Exclude([]string{inCluster}))
+	}
+	changes, events, err := s.preview(ctx, options...)
+	if err != nil {
+		return judgement{}, err
+	}
+	steps := risk.Steps(events)
+	seen.mark(steps)
+	judged := judgement{Assessment: s.assessSteps(steps), changes: changes, byHand: len(seen.byHand) > 0}
+	judged.Unasked = seen.unasked()
+	return judged, nil
 }
 
 // assess judges what the engine would do, and says what is done before.
-func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
-	assessment := risk.Assess(risk.Steps(seen))
+func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment { return s.assessSteps(risk.Steps(seen)) }
+
+func (s *session) assessSteps(steps []risk.Step) risk.Assessment {
+	assessment := risk.Assess(steps)
 	assessment.Notes = append(assessment.Notes, s.promises()...)
 	return assessment
 }
@@ -77,11 +93,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 }
 
 // weigh shows what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.
-func (s *session) weigh(ctx context.Context, given []risk.Permission, options ...optpreview.Option) error {
-	judged, err := s.judge(ctx, options...)
-	if err != nil {
-		return err
-	}
+func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Permission) error {
 	if err := judged.WriteText(s.out); err != nil {
 		return err
 	}

@@ -73,7 +73,11 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err := s.foresee(ctx); err != nil {
 		return err
 	}
-	judged, err := s.judge(ctx, f.options()...)
+	seen, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	judged, err := s.judge(ctx, seen, f.options()...)
 	if err != nil {
 		return err
 	}
@@ -84,7 +88,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	switch {
 	case refusal != "":
 		return refused(errors.New(refusal))
-	case hasChanges(judged.changes):
+	case judged.hasChanges():
 		return changesFound()
 	default:
 		return nil

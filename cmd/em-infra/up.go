@@ -111,17 +111,65 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 	if err != nil {
 		return err
 	}
-	weighing, doing := []optpreview.Option{optpreview.Target(targets)}, []optup.Option{optup.Target(targets), optup.SuppressOutputs()}
-	if before != nil || s.consent != "" { // a first run can neither delete nor replace
-		if err := s.weigh(ctx, permissions, weighing...); err != nil {
+	work := work{name: span.command(), targets: targets, weighed: before != nil || s.consent != "", permissions: permissions}
+	seen, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.do(ctx, work, seen); err != nil {
+		return err
+	}
+	if seen.silent == "" || len(targets) > 0 {
+		return nil
+	}
+	return s.reachIntoCluster(ctx, work)
+}
+
+// reachIntoCluster does for what is in the cluster what could not be done while its API did not answer.
+func (s *session) reachIntoCluster(ctx context.Context, w work) error {
+	if err := s.awaitKubernetes(ctx); err != nil {
+		return err
+	}
+	seen, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	seen.silent, w.again = "", true // what fails now says so itself
+	return s.do(ctx, w, seen)
+}
+
+// work is what the engine is to do.
+type work struct {
+	name        string   // among artifacts
+	targets     []string // nil for everything
+	weighed     bool     // a first run can neither delete nor replace, and is not weighed where nobody is asked
+	permissions []risk.Permission
+	again       bool // nobody is asked where nothing is left to do
+}
+
+// do weighs the work, and lets the engine do it.
+func (s *session) do(ctx context.Context, w work, seen look) error {
+	if w.weighed {
+		judged, err := s.judge(ctx, seen, optpreview.Target(w.targets))
+		if err != nil || w.again && !judged.hasChanges() {
+			return err
+		}
+		if err := s.weigh(ctx, judged, w.permissions); err != nil {
 			return err
 		}
 	}
 	if err := s.deleteNeverRan(ctx); err != nil {
 		return err
 	}
-	err = s.told(ctx, span.command(), func(run engineRun) error {
-		_, err := s.stack.Up(ctx, append(doing, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
+	if err := s.noteByHand(ctx, seen); err != nil {
+		return err
+	}
+	options := []optup.Option{optup.Target(w.targets), optup.SuppressOutputs()}
+	if seen.silent != "" {
+		options = append(options, optup.Exclude([]string{inCluster}))
+	}
+	err := s.told(ctx, w.name, func(run engineRun) error {
+		_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 		return err
 	})
 	if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {

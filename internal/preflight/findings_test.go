@@ -185,6 +185,15 @@ var findings = []struct {
 		[]preflight.Check{{Name: "vmid", Result: preflight.Fail, Sentence: "VMID 101 of cp1 is taken by VM 101 (VM 101 on pve1)", Remedy: "give cp1 another vmid in nodes.yaml"}},
 	},
 	{
+		"node renamed by hand", func(s *preflight.Snapshot) {
+			add(s, pve.Guest{VMID: 101, Name: "mine", Node: "pve1", Type: "qemu", Status: "running"}, pve.GuestConfig{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,tag=20"})
+		},
+		[]preflight.Check{{
+			Name: "vmid", Result: preflight.Warn, Sentence: "VM 101 on pve1 was renamed to mine by hand: it has the MAC address of cp1, and a run names it so again",
+			Remedy: "nothing, or rename it back yourself",
+		}},
+	},
+	{
 		"VMID taken (F20)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "dns", Node: "pve2", Type: "lxc", Status: "running"}, nil)
 		},

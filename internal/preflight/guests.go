@@ -21,9 +21,14 @@ func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	return found.Guests.Value[at], true
 }
 
-// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name.
-func isOurs(guest pve.Guest, node inventory.Node) bool {
-	return guest.Type == qemu && guest.Name == node.Name && !bool(guest.Template)
+// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name, or one that somebody has renamed,
+// whose card has the node's MAC address, which is made from the cluster's name and the VMID unless it is given.
+func isOurs(guest pve.Guest, node inventory.Node, config pve.GuestConfig) bool {
+	if guest.Type != qemu || bool(guest.Template) {
+		return false
+	}
+	macs, _ := networkOf(config)
+	return guest.Name == node.Name || slices.Contains(macs, node.MAC.String())
 }
 
 // isBeingMade says whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and

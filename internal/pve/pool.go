@@ -35,6 +35,16 @@ func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err
 	}
 }
 
+// HasPool says whether there is a resource pool of that name that the token sees.
+func (c Connection) HasPool(ctx context.Context, name string) (bool, error) {
+	client, err := c.Client()
+	if err != nil {
+		return false, err
+	}
+	pool, err := c.pool(ctx, client, name)
+	return pool != nil, err
+}
+
 // PoolRelease says what became of a pool that is no longer needed.
 type PoolRelease string
 

@@ -14,6 +14,9 @@ type Guest struct {
 	// Type is qemu or lxc.
 	Type   string `json:"type"`
 	Status string `json:"status"`
+	// Pool that it belongs to; empty for none, and where the token may not see it (pve-manager, PVE/API2/Cluster.pm,
+	// resources: Pool.Audit).
+	Pool string `json:"pool"`
 	// Lock is what a task does with it: clone, create, backup and so on; empty when none does.
 	Lock        string `json:"lock"`
 	Template    Flag   `json:"template"`

@@ -31,6 +31,8 @@ type Assessment struct {
 	Findings []Finding `json:"findings"`
 	// Notes are about the whole.
 	Notes []string `json:"notes,omitempty"`
+	// Unasked is what could not be looked at, and so may differ, too.
+	Unasked []string `json:"unasked,omitempty"`
 }
 
 // Assess judges the steps of a preview.
@@ -40,7 +42,7 @@ func Assess(steps []Step) Assessment {
 	var subjects []string
 	unsaid := 0
 	for _, s := range steps {
-		if s.Op == apitype.OpSame {
+		if s.Op == apitype.OpSame && len(s.ByHand) == 0 {
 			continue
 		}
 		found := judge(s, cluster)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/risk"
@@ -140,6 +141,19 @@ func rows() []row {
 			"a template is replaced or deleted", "new version",
 			[]event{with(inTemplate, apitype.OpReplace, "name")},
 			" REPLACE  lab-template-vmhost-vm  template\n          nodes that were cloned from it do not notice\n", "",
+		},
+		{
+			"a machine configuration was changed by hand", "on a node", slices.Concat(same("w-1", "worker", 111), []event{{
+				op: apitype.OpSame, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"),
+				byHand: []string{"machine.sysctls.a", "machine.sysctls.b", "machine.sysctls.c", "machine.sysctls.d"},
+			}}),
+			" CHANGE   w-1  its machine configuration was changed by hand (machine.sysctls.a, machine.sysctls.b, machine.sysctls.c and 1 more) and is put back; Talos reboots where it must\n", "",
+		},
+		{
+			"a machine configuration was changed by hand", "on a node whose machine is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
+				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), byHand: []string{"machine.sysctls.a"}},
+			}),
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          its pods move\n", "",
 		},
 		{
 			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
@@ -280,4 +294,20 @@ func TestJSON(t *testing.T) {
 		"kind": "REPLACE", "subject": "cp-1", "what": ["vmid 101 → 112", "the VM is deleted and made anew"],
 		"means": ["its etcd data is deleted", "this is the only control plane: the cluster is lost"],
 		"needs": [{"flag": "allow-replace", "subject": "cp-1"}], "undo": ["set vmid back to 101"]}]}`, string(text))
+}
+
+// TestWhatTheProviderDoesNotRead holds that a step of which the engine sees nothing is judged by what was found besides.
+func TestWhatTheProviderDoesNotRead(t *testing.T) {
+	t.Parallel()
+	machine := risk.Step{
+		Op: apitype.OpSame, URN: resource.URN(urn(typeVM, "lab-w-1-vm")), Parent: resource.URN(urn(typeNode, "lab-w-1")),
+		Old: map[string]any{"name": "w-1", "onBoot": true}, New: map[string]any{"name": "w-1", "onBoot": true},
+	}
+	node := risk.Step{Op: apitype.OpSame, URN: resource.URN(urn(typeNode, "lab-w-1")), New: map[string]any{"role": "worker"}}
+	machine.Differ(map[string]any{"onBoot": false})
+	require.Equal(t, " CHANGE   w-1  start at boot false → true\n", written(t, risk.Assess([]risk.Step{node, machine})))
+
+	gone := risk.Step{Op: apitype.OpDelete, Old: map[string]any{"onBoot": true}}
+	gone.Differ(map[string]any{"onBoot": false})
+	require.Empty(t, gone.Changed, "what goes is not mended first")
 }

@@ -32,6 +32,7 @@ type event struct {
 	parent   string
 	old, new map[string]any
 	changed  []string
+	byHand   []string
 }
 
 func urn(kind tokens.Type, name string) string {
@@ -53,7 +54,15 @@ func assess(events ...event) risk.Assessment {
 		}
 		stream = append(stream, apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: metadata, Planning: true}})
 	}
-	return risk.Assess(risk.Steps(stream))
+	steps := risk.Steps(stream)
+	for _, e := range events {
+		for i := range steps {
+			if string(steps[i].URN) == urn(e.kind, e.name) {
+				steps[i].ByHand = e.byHand
+			}
+		}
+	}
+	return risk.Assess(steps)
 }
 
 // machine are the inputs of a node's virtual machine, with changes.

@@ -45,6 +45,8 @@ var properties = []property{
 	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},
 	{path: regexp.MustCompile(`^description$`), label: "description", effect: Change},
 	{path: regexp.MustCompile(`^name$`), label: "name", effect: Change},
+	{path: regexp.MustCompile(`^started$`), label: "switched on", effect: Change},
+	{path: regexp.MustCompile(`^bootOrders`), label: "boot order", effect: Reboot},
 	{path: regexp.MustCompile(`^onBoot$`), label: "start at boot", effect: Change},
 	{path: regexp.MustCompile(`^startup`), label: "startup order", effect: Change},
 	{path: regexp.MustCompile(`^poolId$`), label: "pool", effect: Change},
@@ -67,7 +69,7 @@ func propertyAt(path string) property {
 // difference is a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s Step) string {
 	before, after := At(s.Old, path), At(s.New, path)
-	if !isPlain(before) || !isPlain(after) {
+	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state tells no more than that it differs
 		return p.label
 	}
 	words := fmt.Sprintf("%s %v → %v", p.label, before, after)

@@ -32,6 +32,7 @@ var rules = []rule{
 	{"a node's machine is replaced", machineOfNode(apitype.OpReplace), nodeReplaced},
 	{"a node's machine is deleted", machineOfNode(apitype.OpDelete), nodeDeleted},
 	{"a template is replaced or deleted", of(typeVM, apitype.OpReplace, apitype.OpDelete), templateGoes},
+	{"a machine configuration was changed by hand", byHand, configurationPutBack},
 	{"a machine configuration is changed", of(typeConfiguration, apitype.OpUpdate), configurationChanged},
 	{"machine secrets are changed", of(typeSecrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
 	{"etcd is bootstrapped anew", of(typeBootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -38,6 +39,24 @@ func configurationChanged(s Step, t topology) *Finding {
 	if n := t.nodes[s.Parent]; n != nil {
 		f.Subject, f.rank = n.name, rankOf(n)
 	}
+	return f
+}
+
+func byHand(s Step, _ topology) bool {
+	return len(s.ByHand) > 0 && (s.Op == apitype.OpSame || s.Op == apitype.OpUpdate)
+}
+
+// mostPaths is how many paths of a configuration a line names.
+const mostPaths = 3
+
+func configurationPutBack(s Step, t topology) *Finding {
+	f := configurationChanged(s, t)
+	named := s.ByHand[:min(len(s.ByHand), mostPaths)]
+	where := strings.Join(named, ", ")
+	if more := len(s.ByHand) - len(named); more > 0 {
+		where += fmt.Sprintf(" and %d more", more)
+	}
+	f.What = []string{"its machine configuration was changed by hand (" + where + ") and is put back; Talos reboots where it must"}
 	return f
 }
 

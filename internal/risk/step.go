@@ -29,6 +29,8 @@ type Step struct {
 	Old, New map[string]any
 	// Changed are the paths of the properties that differ, sorted. Values of secrets are not seen.
 	Changed []string
+	// ByHand are the paths of what somebody has changed in a machine configuration on its node, which the engine cannot see.
+	ByHand []string
 }
 
 // steps are the operations that count; a replacement is told once as such, and its halves besides.
@@ -74,6 +76,21 @@ func stepOf(m apitype.StepEventMetadata) Step {
 		s.New = nil
 	}
 	return s
+}
+
+// Differ has a step change properties that the engine takes for right, since its provider does not read them: have is what
+// they really are, nil for one that is absent.
+func (s *Step) Differ(have map[string]any) {
+	if s.Op != apitype.OpSame && s.Op != apitype.OpUpdate {
+		return
+	}
+	s.Op, s.Old = apitype.OpUpdate, maps.Clone(s.Old)
+	for path, value := range have {
+		s.Old[path] = value
+		s.Changed = append(s.Changed, path)
+	}
+	slices.Sort(s.Changed)
+	s.Changed = slices.Compact(s.Changed)
 }
 
 // present are the inputs as they will be, or as they were for what goes.

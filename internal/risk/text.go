@@ -30,8 +30,14 @@ func (a Assessment) WriteText(out io.Writer) error {
 		}
 	}
 	if len(a.Findings)+len(a.Notes) == 0 {
-		_, err := fmt.Fprintln(out, "nothing would change")
-		return err
+		if _, err := fmt.Fprintln(out, "nothing would change"); err != nil {
+			return err
+		}
+	}
+	for _, unasked := range a.Unasked {
+		if _, err := fmt.Fprintf(out, "not asked: %s\n", unasked); err != nil {
+			return err
+		}
 	}
 	return nil
 }

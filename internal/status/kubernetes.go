@@ -36,6 +36,23 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	return nil
 }
 
+// KubernetesAnswers asks the Kubernetes API whether it is ready, by the way that the administrator's kubeconfig leads. The
+// error is why not.
+func KubernetesAnswers(ctx context.Context, kubeconfig []byte) error {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return unreadable("kubeconfig")
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return unreadable("kubeconfig")
+	}
+	if err := api.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("the Kubernetes API at %s does not answer: %w", config.Host, err)
+	}
+	return nil
+}
+
 func kubernetesNode(node corev1.Node) *KubernetesNode {
 	gpus := node.Status.Allocatable[nodeops.GPUResource]
 	seen := &KubernetesNode{Cordoned: node.Spec.Unschedulable, Kubelet: node.Status.NodeInfo.KubeletVersion, GPUs: gpus.Value()}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+// inCluster names everything that the Kubernetes provider keeps, and not the provider itself.
+const inCluster = "urn:pulumi:**$kubernetes:**"
+
+func isInCluster(one apitype.ResourceV3) bool { return one.Type.Package() == "kubernetes" }
+
+// apiPatience is how long the Kubernetes API may take for an answer.
+const apiPatience = 10 * time.Second
+
+// silence is why the Kubernetes API does not answer; empty when it does.
+func silence(ctx context.Context, kubeconfig []byte) string {
+	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	err := status.KubernetesAnswers(ctx, kubeconfig)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("the Kubernetes API does not answer within %s", apiPatience)
+	default:
+		return err.Error()
+	}
+}
+
+const (
+	// returnPatience is how long the Kubernetes API may take to come back after its machines were mended.
+	returnPatience = 3 * time.Minute
+	returnInterval = 2 * time.Second
+)
+
+// awaitKubernetes waits until the Kubernetes API answers again.
+func (s *session) awaitKubernetes(ctx context.Context) error {
+	exported, err := s.state.Export(ctx)
+	if err != nil {
+		return err
+	}
+	kubeconfig, _, err := credentialsIn(exported.Deployment)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	progress.Line(s.out, phase.Addons.String(), "waits for the Kubernetes API", 0)
+	for {
+		why := silence(ctx, []byte(kubeconfig))
+		if why == "" {
+			return nil
+		}
+		if time.Since(began) > returnPatience {
+			return fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `%s`, then run up again",
+				returnPatience, why, typed("status %s", s.place))
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(returnInterval):
+		}
+	}
+}

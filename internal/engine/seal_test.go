@@ -1,0 +1,20 @@
+package engine_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine"
+)
+
+func TestSealIsUndoneByUnseal(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text() + "\n\"quoted\""
+	sealed, err := engine.Seal(secret)
+	require.NoError(t, err)
+	plain, err := engine.Unseal(sealed)
+	require.NoError(t, err)
+	require.Equal(t, secret, plain)
+}
