@@ -45,6 +45,18 @@ func (m machines) ChangeDisks(vmid int, disks []proxmox.Disk) {
 	m.report(vmid, m.fleet.ChangeDisks(vmid, guestDisks(disks)))
 }
 
+func (m machines) SnapshotDisks(vmid int, disks []string, name string) {
+	m.report(vmid, m.fleet.SnapshotDisks(disks, name))
+}
+
+func (m machines) RollbackDisks(vmid int, disks []string, name string) {
+	m.report(vmid, m.fleet.RollbackDisks(disks, name))
+}
+
+func (m machines) DropDiskSnapshots(vmid int, disks []string, name string) {
+	m.report(vmid, m.fleet.DropDiskSnapshots(disks, name))
+}
+
 func (m machines) report(vmid int, err error) {
 	if err != nil {
 		m.log.Error("emulated node", "vmid", vmid, "error", err)

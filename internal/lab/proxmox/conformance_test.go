@@ -83,6 +83,7 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 name=a cores=2 memory=2048 tags=a pool=k3s scsi0=tank:1 "+
 		"net0=virtio,bridge=vmbr0 serial0=socket ide2=tank:cloudinit start=1"), &upid)
 	require.Equal(t, "OK", l.wait(upid).ExitStatus)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/snapshot", values("snapname=before"))
 	l.must(http.MethodPost, "/nodes/vmhost/storage/local/download-url",
 		url.Values{"content": {"iso"}, "filename": {"a.iso"}, "url": {images(t) + "/nocloud-amd64.iso"}})
 	l.ok(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("memory=4096"), nil)
@@ -101,7 +102,7 @@ func fill(path, upid string) string {
 	for name, value := range map[string]string{
 		"node": "vmhost", "vmid": "101", "storage": "local", "volume": "iso%2Fa.iso", "upid": url.PathEscape(upid),
 		"iface": "vmbr0", "id": "gpu", "poolid": "k3s", "userid": "ci@pve", "tokenid": "deploy", "groupid": "ops",
-		"roleid": "PVEAdmin", "sid": "vm:101",
+		"roleid": "PVEAdmin", "sid": "vm:101", "snapname": "before",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", value)
 	}

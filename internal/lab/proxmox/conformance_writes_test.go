@@ -30,6 +30,10 @@ var writes = []write{
 	{"DELETE", "/nodes/{node}/storage/{storage}/content/{volume}", "/nodes/vmhost/storage/local/content/local:iso%2Fb.iso", ""},
 
 	{"POST", "/nodes/{node}/qemu", "/nodes/vmhost/qemu", "vmid=201 scsi0=nas:1 net0=virtio,bridge=vmbr0"},
+	{"POST", "/nodes/{node}/qemu/{vmid}/snapshot", "/nodes/vmhost/qemu/101/snapshot", "snapname=later vmstate=1"},
+	{"PUT", "/nodes/{node}/qemu/{vmid}/snapshot/{snapname}/config", "/nodes/vmhost/qemu/101/snapshot/later/config", "description=x"},
+	{"POST", "/nodes/{node}/qemu/{vmid}/snapshot/{snapname}/rollback", "/nodes/vmhost/qemu/101/snapshot/later/rollback", "start=1"},
+	{"DELETE", "/nodes/{node}/qemu/{vmid}/snapshot/{snapname}", "/nodes/vmhost/qemu/101/snapshot/later", ""},
 	{"POST", "/nodes/{node}/qemu/{vmid}/clone", "/nodes/vmhost/qemu/201/clone", "newid=202 full=1"},
 	{"PUT", "/nodes/{node}/qemu/{vmid}/config", "/nodes/vmhost/qemu/201/config", "cores=2"},
 	{"POST", "/nodes/{node}/qemu/{vmid}/config", "/nodes/vmhost/qemu/201/config", "cores=4"},

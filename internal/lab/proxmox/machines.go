@@ -20,6 +20,12 @@ type Machines interface {
 	Destroy(vmid int)
 	// ChangeDisks tells a machine that runs which disks it has from now on.
 	ChangeDisks(vmid int, disks []Disk)
+	// SnapshotDisks keeps what is on disks of a machine under a name. Disks are known by their identities.
+	SnapshotDisks(vmid int, disks []string, name string)
+	// RollbackDisks puts back what was kept. The machine is off.
+	RollbackDisks(vmid int, disks []string, name string)
+	// DropDiskSnapshots forgets what was kept.
+	DropDiskSnapshots(vmid int, disks []string, name string)
 }
 
 // Machine is the hardware that a VM shows its guest, and what the cloud-init drive says.
@@ -100,6 +106,9 @@ func (noMachines) PowerOff(int)                           {}
 func (noMachines) Shutdown(context.Context, int) error    { return nil }
 func (noMachines) Destroy(int)                            {}
 
-func (noMachines) ChangeDisks(int, []Disk) {}
+func (noMachines) ChangeDisks(int, []Disk)                 {}
+func (noMachines) SnapshotDisks(int, []string, string)     {}
+func (noMachines) RollbackDisks(int, []string, string)     {}
+func (noMachines) DropDiskSnapshots(int, []string, string) {}
 
 var _ Machines = noMachines{}

@@ -28,6 +28,7 @@ func routes() []row {
 		networkRows(),
 		vmRows(),
 		rrdRows(),
+		snapshotRows(),
 		mappingHandlers{kind: "pci"}.rows(),
 		mappingHandlers{kind: "usb"}.rows(),
 		poolRows(),

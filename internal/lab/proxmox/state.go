@@ -50,6 +50,8 @@ type vm struct {
 	LockUntil time.Time `json:"-"`
 	Memory    int       `json:"memory,omitempty"`
 	PCI       []string  `json:"pci,omitempty"`
+	// Snapshots are what the machine was, by name.
+	Snapshots map[string]*snapshot `json:"snapshots,omitempty"`
 	// Reboot is set while a reboot waits for the machine to be off.
 	Reboot bool `json:"-"`
 }

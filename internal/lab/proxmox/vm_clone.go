@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,8 +34,14 @@ type clonePlan struct {
 
 // cloneVM answers POST /nodes/{node}/qemu/{vmid}/clone (API2/Qemu.pm, clone_vm).
 func (s *Server) cloneVM(c *call) (any, error) {
-	if c.params.Has("snapname") {
-		return nil, fmt.Errorf("snapshot '%s' does not exist", c.params.Get("snapname"))
+	if name := c.params.Get("snapname"); name != "" {
+		return nil, s.onVM(c, func(m *vm) error {
+			if _, err := m.snapshot(name); err != nil {
+				return err
+			}
+
+			return errors.New("cloning a snapshot is not emulated")
+		})
 	}
 
 	r := &cloning{

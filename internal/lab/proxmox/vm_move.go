@@ -41,6 +41,10 @@ func (s *Server) checkMove(c *call) error {
 		return err
 	}
 
+	if m, err := s.state.find(c.node, c.vmid); err == nil && c.params.Bool("delete", false) && s.isKept(m, drive.Volume()) {
+		return errors.New("you can't move a disk with snapshots and delete the source")
+	}
+
 	_, extension, _ := strings.Cut(drive.Volume(), ".")
 
 	if format := c.params.Get("format"); drive.Storage() == target && (format == "" || extension == "" || format == extension) {

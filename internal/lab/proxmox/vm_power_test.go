@@ -82,6 +82,18 @@ func (m *machines) Shutdown(ctx context.Context, vmid int) error {
 	return ctx.Err()
 }
 
+func (m *machines) SnapshotDisks(vmid int, disks []string, name string) {
+	m.note("snapshot %d %d disks %s", vmid, len(disks), name)
+}
+
+func (m *machines) RollbackDisks(vmid int, disks []string, name string) {
+	m.note("rollback %d %d disks %s", vmid, len(disks), name)
+}
+
+func (m *machines) DropDiskSnapshots(vmid int, disks []string, name string) {
+	m.note("drop %d %d disks %s", vmid, len(disks), name)
+}
+
 func (m *machines) Destroy(vmid int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

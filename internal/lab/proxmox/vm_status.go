@@ -3,7 +3,6 @@ package proxmox
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -154,8 +153,8 @@ func (s *Server) mayAudit(identity string, m *vm) bool {
 
 // getConfig answers GET …/config: the configuration with pending changes applied, or the current one alone.
 func (s *Server) getConfig(c *call) (any, error) {
-	if c.params.Has("snapshot") {
-		return nil, fmt.Errorf("snapshot '%s' does not exist", c.params.Get("snapshot"))
+	if name := c.params.Get("snapshot"); name != "" {
+		return s.getConfigOf(c, name)
 	}
 
 	s.mu.Lock()
@@ -164,11 +163,6 @@ func (s *Server) getConfig(c *call) (any, error) {
 	m, err := s.state.find(c.node, c.vmid)
 	if err != nil {
 		return nil, err
-	}
-
-	method, ok := s.schema.Method(http.MethodGet, "/nodes/{node}/qemu/{vmid}/config")
-	if !ok {
-		return nil, errors.New("the description of the configuration is missing")
 	}
 
 	config := m.Config
@@ -183,7 +177,34 @@ func (s *Server) getConfig(c *call) (any, error) {
 		shown["lock"] = lock
 	}
 
-	return schema.Typed{Values: shown, Declared: method.Returns.Properties}, nil
+	return s.typedConfig(shown), nil
+}
+
+// getConfigOf shows the configuration of a snapshot.
+func (s *Server) getConfigOf(c *call, name string) (any, error) {
+	if c.params.Bool("current", false) {
+		const both = "cannot use 'snapshot' parameter with 'current'"
+		return nil, &schema.ParamError{Errors: map[string]string{"snapshot": both, "current": both}}
+	}
+
+	var shown map[string]string
+
+	err := s.onVM(c, func(m *vm) error {
+		taken, err := m.snapshot(name)
+		if err != nil {
+			return err
+		}
+
+		shown = taken.shown()
+		shown["digest"] = m.Config.Digest()
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return s.typedConfig(shown), nil
 }
 
 // pendingSetting is one line of the list of pending changes.

@@ -36,6 +36,8 @@ func (s *Server) checkTemplate(c *call) error {
 	}
 
 	switch disk := c.params.Get("disk"); {
+	case len(m.Snapshots) > 0:
+		return errors.New("unable to create template, because VM contains snapshots")
 	case m.Config.Template() && disk == "":
 		return errors.New("you can't convert a template to a template")
 	case m.Running:

@@ -34,6 +34,7 @@ type record struct {
 const (
 	machineFolder = "machines"
 	diskFolder    = "disks"
+	keptFolder    = "snapshots"
 	etcdFile      = "etcd.json"
 	suffix        = ".json"
 )
@@ -45,7 +46,7 @@ func openStore(dir string) (*store, error) {
 
 	s := &store{dir: dir}
 
-	for _, folder := range []string{machineFolder, diskFolder} {
+	for _, folder := range []string{machineFolder, diskFolder, keptFolder} {
 		if err := os.MkdirAll(s.path(folder), 0o700); err != nil {
 			return nil, fmt.Errorf("create the state directory: %w", err)
 		}
@@ -63,6 +64,20 @@ func (s *store) machineFile(vmid int) string {
 }
 
 func (s *store) diskFile(id string) string { return s.path(diskFolder, url.QueryEscape(id)+suffix) }
+
+func (s *store) snapshotFile(id, name string) string {
+	return s.path(keptFolder, url.QueryEscape(id)+"@"+url.QueryEscape(name)+suffix)
+}
+
+func (s *store) saveSnapshot(id, name string, kept diskSnapshot) error {
+	return write(s.snapshotFile(id, name), kept)
+}
+
+func (s *store) snapshot(id, name string) (diskSnapshot, error) {
+	return read[diskSnapshot](s.snapshotFile(id, name))
+}
+
+func (s *store) removeSnapshot(id, name string) error { return remove(s.snapshotFile(id, name)) }
 
 func (s *store) saveMachine(r record) error { return write(s.machineFile(r.Hardware.VMID), r) }
 

@@ -3,7 +3,6 @@
 package schema
 
 import (
-	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -21,6 +20,11 @@ import (
 //
 //go:embed pve-8.4.json pve-9.1.json
 var files embed.FS
+
+// The descriptions at hand have no snapshots; theirs is the same in both releases (qemu-server API2/Qemu.pm).
+//
+//go:embed snapshots.json
+var snapshots []byte
 
 // Release is a Proxmox VE release that can be emulated.
 type Release string
@@ -77,8 +81,14 @@ func load(release Release) (*Schema, error) {
 	}
 
 	var methods []*Method
-	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&methods); err != nil {
-		return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
+
+	for _, description := range [][]byte{raw, snapshots} {
+		var some []*Method
+		if err := json.Unmarshal(description, &some); err != nil {
+			return nil, fmt.Errorf("read the description of proxmox ve %s: %w", release, err)
+		}
+
+		methods = append(methods, some...)
 	}
 
 	s := &Schema{release: release, methods: make(map[string]*Method, len(methods))}

@@ -97,6 +97,8 @@ type Volume struct {
 	Identity string `json:"identity"`
 	// Created is in seconds since 1970.
 	Created int64 `json:"created"`
+	// Snapshots of the volume, oldest first.
+	Snapshots []string `json:"snapshots,omitempty"`
 }
 
 // Base tells whether the volume belongs to a template and is read-only.

@@ -1,0 +1,256 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// snapshot is a machine as it was at a time.
+type snapshot struct {
+	Config      *vmconfig.Config `json:"config"`
+	Description string           `json:"description,omitempty"`
+	// Taken is in seconds since 1970.
+	Taken int64 `json:"taken"`
+	// State is the volume with the memory of a machine that ran, or "".
+	State string `json:"state,omitempty"`
+}
+
+// notInSnapshots are the settings that a snapshot does not keep (pve-guest-common AbstractConfig.pm,
+// __snapshot_copy_config).
+func notInSnapshots(key string) bool {
+	return key == "lock" || key == "description" || unusedKey.MatchString(key)
+}
+
+// snapshot returns one of a machine's snapshots.
+func (m *vm) snapshot(name string) (*snapshot, error) {
+	taken, ok := m.Snapshots[name]
+	if !ok {
+		return nil, fmt.Errorf("snapshot '%s' does not exist", name)
+	}
+
+	return taken, nil
+}
+
+// takeSnapshot answers POST …/snapshot (API2/Qemu.pm, snapshot; AbstractConfig.pm, snapshot_create).
+func (s *Server) takeSnapshot(c *call) (any, error) {
+	name := c.params.Get("snapname")
+	if name == "current" || strings.EqualFold(name, "pending") {
+		return nil, fmt.Errorf("unable to use snapshot name '%s' (reserved name)", strings.ToLower(name))
+	}
+
+	return s.forkOn(c, "qmsnapshot", func(w *worker) error {
+		if err := s.onVM(c, func(m *vm) error { return s.prepareSnapshot(c, m, name) }); err != nil {
+			return err
+		}
+
+		if err := s.wait(w.ctx, pace.VMResize); err != nil {
+			return err
+		}
+
+		return s.onVM(c, func(m *vm) error { return s.commitSnapshot(m, name) })
+	})
+}
+
+// prepareSnapshot checks whether the machine can be kept, and locks its configuration.
+func (s *Server) prepareSnapshot(c *call, m *vm, name string) error {
+	if m.Config.Template() {
+		return errors.New("you can't take a snapshot if it's a template")
+	}
+
+	if err := s.checkLock(m); err != nil {
+		return err
+	}
+
+	if _, taken := m.Snapshots[name]; taken {
+		return fmt.Errorf("snapshot name '%s' already used", name)
+	}
+
+	able := true
+
+	err := s.eachVolume(m.Node, m.Config, func(st *storage.Storage, v *storage.Volume) error {
+		able = able && st.CanSnapshot(v)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+
+	if !able {
+		return errors.New("snapshot feature is not available")
+	}
+
+	kept := &snapshot{Config: vmconfig.New(), Description: c.params.Get("description"), Taken: s.config.Now().Unix()}
+
+	for _, key := range m.Config.Keys() {
+		if !notInSnapshots(key) {
+			kept.Config.Set(key, m.Config.Get(key))
+		}
+	}
+
+	if c.params.Bool("vmstate", false) && m.Running {
+		if kept.State, err = s.saveMemory(m, name); err != nil {
+			return err
+		}
+	}
+
+	if m.Snapshots == nil {
+		m.Snapshots = map[string]*snapshot{}
+	}
+
+	m.Snapshots[name] = kept
+	m.Config.Set("lock", "snapshot")
+	s.changed()
+
+	return nil
+}
+
+// driverStateMiB is what Proxmox VE allows for the state of devices (QemuConfig.pm, __snapshot_save_vmstate).
+const driverStateMiB = 500
+
+// saveMemory allocates what a machine's memory is saved to, beside its first disk.
+func (s *Server) saveMemory(m *vm, name string) (string, error) {
+	drives, err := s.drives(m.Config)
+	if err != nil {
+		return "", err
+	}
+
+	at := slices.IndexFunc(drives, func(d *vmconfig.Drive) bool { return !d.CDROM() && d.Storage() != "" })
+	if at < 0 {
+		return "", errors.New("no storage for the state of the machine")
+	}
+
+	st, err := s.state.storage(drives[at].Storage(), m.Node)
+	if err != nil {
+		return "", err
+	}
+
+	v, err := st.Allocate(storage.Request{
+		Node: m.Node, VMID: m.ID, Name: fmt.Sprintf("vm-%d-state-%s", m.ID, name), Format: "raw",
+		Bytes: uint64(2*m.Memory+driverStateMiB) << 20, Created: s.config.Now().Unix(),
+	})
+	if err != nil {
+		return "", err
+	}
+
+	return v.ID, nil
+}
+
+// commitSnapshot marks the disks and makes the snapshot the parent of what comes.
+func (s *Server) commitSnapshot(m *vm, name string) error {
+	disks, err := s.disksOf(m.Node, m.Snapshots[name].Config)
+	if err != nil {
+		return err
+	}
+
+	err = s.eachVolume(m.Node, m.Config, func(st *storage.Storage, v *storage.Volume) error {
+		return st.Snapshot(m.Node, v.ID, name)
+	})
+	if err != nil {
+		return err
+	}
+
+	s.config.Machines.SnapshotDisks(m.ID, disks, name)
+	m.Config.Delete("lock")
+	m.Config.Set("parent", name)
+	s.changed()
+
+	return nil
+}
+
+// isKept reports whether a snapshot needs a volume.
+func (s *Server) isKept(m *vm, volume string) bool {
+	for _, taken := range m.Snapshots {
+		for _, key := range taken.Config.DriveKeys() {
+			if volumeOf(taken.Config.Get(key)) == volume {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// forkOn begins a task on the machine of a call, under the lock of its configuration.
+func (s *Server) forkOn(c *call, kind string, work func(*worker) error) (any, error) {
+	if err := s.onVM(c, func(*vm) error { return nil }); err != nil {
+		return nil, err
+	}
+
+	return s.fork(c.node, kind, strconv.Itoa(c.vmid), c.identity, c.vmid, work)
+}
+
+// onVM does something with the machine of a call.
+func (s *Server) onVM(c *call, do func(*vm) error) error {
+	return s.locked(func() error {
+		m, err := s.state.find(c.node, c.vmid)
+		if err != nil {
+			return err
+		}
+
+		return do(m)
+	})
+}
+
+// eachVolume goes through the disks of a configuration that are there.
+func (s *Server) eachVolume(node string, conf *vmconfig.Config, do func(*storage.Storage, *storage.Volume) error) error {
+	drives, err := s.drives(conf)
+	if err != nil {
+		return err
+	}
+
+	for _, drive := range drives {
+		if drive.CDROM() || drive.Storage() == "" {
+			continue
+		}
+
+		st, err := s.state.storage(drive.Storage(), node)
+		if err != nil {
+			return err
+		}
+
+		v, ok := st.Find(node, drive.Volume())
+		if !ok {
+			return missingVolume(drive.Volume())
+		}
+
+		if err := do(st, v); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// disksOf are the identities of a configuration's disks.
+func (s *Server) disksOf(node string, conf *vmconfig.Config) ([]string, error) {
+	var identities []string
+
+	err := s.eachVolume(node, conf, func(_ *storage.Storage, v *storage.Volume) error {
+		identities = append(identities, v.Identity)
+		return nil
+	})
+
+	return identities, err
+}
+
+func snapshotRows() []row {
+	const all = "/nodes/{node}/qemu/{vmid}/snapshot"
+
+	return []row{
+		{Verb: http.MethodGet, Path: all, serve: (*Server).listSnapshots},
+		{Verb: http.MethodPost, Path: all, serve: (*Server).takeSnapshot},
+		{Verb: http.MethodGet, Path: all + "/{snapname}", serve: (*Server).snapshotIndex},
+		{Verb: http.MethodDelete, Path: all + "/{snapname}", serve: (*Server).dropSnapshot},
+		{Verb: http.MethodGet, Path: all + "/{snapname}/config", serve: (*Server).getSnapshot},
+		{Verb: http.MethodPut, Path: all + "/{snapname}/config", serve: (*Server).describeSnapshot},
+		{Verb: http.MethodPost, Path: all + "/{snapname}/rollback", serve: (*Server).rollBack},
+	}
+}
