@@ -7,13 +7,14 @@ import (
 	"github.com/cosi-project/runtime/pkg/resource/meta"
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
 // publishVolumes publishes how the volumes are, what lies on the disks, and what is mounted where.
 func (s *system) publishVolumes(wanted []wantedVolume) error {
 	var errs []error
 
-	statuses, mounts := map[resource.ID]bool{}, map[resource.ID]bool{}
+	statuses, mounts, former := map[resource.ID]bool{}, map[resource.ID]bool{}, map[resource.ID]bool{}
 
 	for _, volume := range wanted {
 		spec := s.volumes[volume.id]
@@ -35,11 +36,25 @@ func (s *system) publishVolumes(wanted []wantedVolume) error {
 				Spec: block.MountRequestSpec{VolumeID: volume.id}, Source: spec.MountLocation, Target: volume.target, Filesystem: volume.filesystem,
 			}
 		}))
+
+		// the older resource shows what has a partition or a disk of its own (controllers/runtime/mount_status.go)
+		if spec.Type != block.VolumeTypePartition && spec.Type != block.VolumeTypeDisk {
+			continue
+		}
+
+		former[volume.id] = true
+
+		errs = append(errs, put(s, runtime.NewMountStatus(runtime.NamespaceName, volume.id), func(r *runtime.MountStatus) {
+			*r.TypedSpec() = runtime.MountStatusSpec{
+				Source: spec.MountLocation, Target: volume.target, FilesystemType: volume.filesystem.String(),
+			}
+		}))
 	}
 
 	return errors.Join(append(errs,
 		withdrawOthers[*block.VolumeStatus](s, statuses),
 		withdrawOthers[*block.MountStatus](s, mounts),
+		withdrawOthers[*runtime.MountStatus](s, former),
 		s.publishDiscovered(),
 	)...)
 }
