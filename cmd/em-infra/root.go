@@ -22,6 +22,7 @@ func newRootCommand() *cobra.Command {
 		newDestroyCommand(),
 		newStatusCommand(),
 		newDriftCommand(),
+		newRebootCommand(),
 		newRehearseCommand(),
 		newExplainCommand(),
 		newGraphCommand(),

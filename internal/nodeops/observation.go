@@ -23,6 +23,11 @@ type Observation struct {
 	// Unmet conditions keep the node from being ready at its stage, as in `services: kubelet not healthy`. None for a node
 	// that is ready.
 	Unmet []string `json:"unmet,omitempty"`
+	// InstalledOn is the drive that Talos is installed on, as Proxmox VE calls it, e.g. scsi0; the path of a device that is no
+	// drive of its, and empty where none is known.
+	InstalledOn string `json:"installedOn,omitempty"`
+	// Volumes that the configuration asks for.
+	Volumes []Volume `json:"volumes,omitempty"`
 	// Configuration is the machine configuration that the node runs with. Secret.
 	Configuration []byte `json:"-"`
 }
@@ -42,6 +47,9 @@ func (h Health) Observe(ctx context.Context, address string) (Observation, error
 			return err
 		}
 		if err := seen.readSchematic(ctx, api.COSI); err != nil {
+			return err
+		}
+		if err := seen.readDisks(ctx, api.COSI); err != nil {
 			return err
 		}
 		return seen.readConfiguration(ctx, api.COSI)

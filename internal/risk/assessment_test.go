@@ -68,7 +68,7 @@ func rows() []row {
 		},
 		{
 			"a node's machine is changed", "another controller, and a disk that grows", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"scsiHardware": "virtio-scsi-pci", "disks": []any{map[string]any{"size": 80.0}}}, "disks[0].iothread", "disks[0].size", "scsiHardware"),
-			" REBOOT   w-1  thread of a disk; disk 64 → 80 GiB; SCSI controller\n          its pods move, about 1 min\n", "",
+			" REBOOT   w-1  thread of a disk; disk 64 → 80 GiB; SCSI controller\n          drained, reboots, about 1 min\n", "",
 		},
 		{
 			"a node's machine is changed", "disk that would shrink", node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 32.0}}}, "disks[0].size"),

@@ -48,6 +48,8 @@ type Machine struct {
 	Known bool `json:"known"`
 	// GPUs that its Node should offer, as often as each is shared; 0 where the inventory has no device plugin.
 	GPUs int64 `json:"gpus,omitempty"`
+	// DataDisks are the volumes that lie on its data disks, in their order.
+	DataDisks []string `json:"dataDisks,omitempty"`
 	// Node is what its Talos says; nil when it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Kubernetes is its Node; nil when there is none, or the API does not answer.
@@ -118,6 +120,8 @@ func (m Machine) lacks(networked bool) string {
 		return "its Talos was not asked, for want of a talosconfig"
 	case len(m.unmet(networked)) > 0:
 		return strings.Join(m.unmet(networked), ", ")
+	case len(m.diskProblems()) > 0:
+		return strings.Join(m.diskProblems(), ", ")
 	case m.Kubernetes == nil:
 		return "Kubernetes has no Node of its name"
 	case networked && !m.Kubernetes.Ready:

@@ -68,9 +68,19 @@ func (s Sources) machines() []Machine {
 		machines = append(machines, Machine{
 			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
 			Known: slices.Contains(known, node.VMID), GPUs: offered(s.Inventory.Cluster.Addons.GPU, node),
+			DataDisks: mounts(node.DataDisks),
 		})
 	}
 	return machines
+}
+
+// mounts are the names of the volumes on data disks.
+func mounts(disks []inventory.DataDisk) []string {
+	var names []string
+	for _, disk := range disks {
+		names = append(names, disk.Mount)
+	}
+	return names
 }
 
 // offered is what the device plugin makes of a node's GPUs.

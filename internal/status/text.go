@@ -114,6 +114,12 @@ func (r Report) printFindings(out io.Writer) {
 	for _, operation := range r.State.Pending {
 		fmt.Fprintf(out, "unfinished    %s: `em-infra up` settles it\n", operation)
 	}
+	for _, machine := range r.Machines {
+		for _, problem := range machine.diskProblems() {
+			fmt.Fprintf(out, "disks         %s: %s\n", machine.Name, problem)
+		}
+		machine.printGrowth(out)
+	}
 	for _, lock := range r.State.Locks {
 		if lock.Stale {
 			fmt.Fprintf(out, "lock          of process %d on %s, which is dead: `em-infra up` or `em-infra state unlock` removes it\n", lock.PID, lock.Hostname)

@@ -89,6 +89,32 @@ not read      Kubernetes API at https://192.168.20.10:6443: context deadline exc
 	}, r.Lacks())
 }
 
+// withDataDisk is a machine with one data disk, whose Talos shows these volumes.
+func withDataDisk(m status.Machine, volumes ...nodeops.Volume) status.Machine {
+	m.DataDisks = []string{"models"}
+	m.Node = &nodeops.Observation{Talos: "v1.12.4", Stage: "running", InstalledOn: "scsi0", Volumes: volumes}
+	return m
+}
+
+// TestPrintDisks tells of what is wrong with disks, and of room that waits for a boot, which takes nothing from a cluster.
+func TestPrintDisks(t *testing.T) {
+	t.Parallel()
+	r := wellReport()
+	r.Machines[1] = withDataDisk(r.Machines[1],
+		nodeops.Volume{Name: "EPHEMERAL", Phase: "ready", Drive: "scsi0", UnusedBytes: 64 << 30},
+		nodeops.Volume{Name: "models", Phase: "ready", Drive: "scsi1", UnusedBytes: 10 << 30})
+	require.Empty(t, r.Lacks())
+	var text strings.Builder
+	require.NoError(t, r.Print(&text))
+	require.Contains(t, text.String(), "grown disk    scsi0 of k3s-dev-gpu-1: /var has 64 GiB more from the node's next boot on: `em-infra reboot k3s-dev-gpu-1`\n"+
+		"grown disk    scsi1 of k3s-dev-gpu-1: /var/mnt/models has 10 GiB more from the node's next boot on: `em-infra reboot k3s-dev-gpu-1`\n")
+
+	r.Machines[1].Node.Volumes[1] = nodeops.Volume{Name: "models", Phase: "failed", Reason: "no disks matched selector for volume"}
+	text.Reset()
+	require.NoError(t, r.Print(&text))
+	require.Contains(t, text.String(), "disks         k3s-dev-gpu-1: volume models is failed (no disks matched selector for volume): see in Proxmox VE ")
+}
+
 func TestLacks(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -107,6 +133,22 @@ func TestLacks(t *testing.T) {
 		{"a machine that the state lost", func(r *status.Report) { r.Machines[0].Known = false }, []string{"k3s-dev-control-1: the state does not know its VM"}},
 		{"GPUs that are offered", func(r *status.Report) { r.Machines[1].GPUs = 2 }, nil},
 		{"a GPU that is not offered", func(r *status.Report) { r.Machines[1].GPUs = 3 }, []string{"k3s-dev-gpu-1: its Node offers 2 of 3 nvidia.com/gpu"}},
+		{"disks as they should be", func(r *status.Report) {
+			r.Machines[1] = withDataDisk(r.Machines[1], nodeops.Volume{Name: "models", Phase: "ready", Drive: "scsi1"})
+		}, nil},
+		{"Talos on a data disk", func(r *status.Report) {
+			r.Machines[0].Node = &nodeops.Observation{Talos: "v1.12.4", Stage: "running", InstalledOn: "scsi1"}
+		}, []string{"k3s-dev-control-1: Talos is installed on scsi1, and the firmware boots scsi0: make the machine anew before it is switched off, since its ISO would start and halt"}},
+		{"a volume that no disk matches", func(r *status.Report) {
+			r.Machines[1] = withDataDisk(r.Machines[1], nodeops.Volume{Name: "models", Phase: "failed", Reason: "no disks matched selector for volume"})
+		}, []string{"k3s-dev-gpu-1: volume models is failed (no disks matched selector for volume): see in Proxmox VE that the machine has scsi1 and that nothing else is on it, and in `talosctl get disks` what Talos finds"}},
+		{"a volume that waits", func(r *status.Report) {
+			r.Machines[1] = withDataDisk(r.Machines[1], nodeops.Volume{Name: "models", Phase: "ready", Drive: "scsi1"}, nodeops.Volume{Name: "EPHEMERAL", Phase: "waiting"})
+		}, []string{"k3s-dev-gpu-1: volume EPHEMERAL is waiting: look at `talosctl get volumestatuses`"}},
+		{"a volume that nobody asked for", func(r *status.Report) { r.Machines[1] = withDataDisk(r.Machines[1]) }, []string{"k3s-dev-gpu-1: Talos knows no volume models: run up, which applies the configuration that asks for it"}},
+		{"a volume on another disk", func(r *status.Report) {
+			r.Machines[1] = withDataDisk(r.Machines[1], nodeops.Volume{Name: "models", Phase: "ready", Drive: "scsi2"})
+		}, []string{"k3s-dev-gpu-1: volume models lies on scsi2, its data disk is scsi1: put dataDisks in the order in which they were made"}},
 		{"a host that was not asked", func(r *status.Report) { r.Machines[0].VM = "" }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

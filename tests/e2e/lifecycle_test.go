@@ -26,7 +26,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-life")
 
-	r.mustRun(0, "lab", "start")
+	r.mustRun(0, "lab", "start", "--seed", dataDiskFirst)
 	before := r.hostFiles()
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(t, output, "k3s-dev is up")
@@ -53,6 +53,8 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	}
 	r.secureAPIAnswers(r.nodes())
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-worker-2")
+	r.disksAreFound(r.nodes()[2])
+	r.roomComesWithTheNextBoot()
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
 	r.mustRun(0, "destroy", "--lab", "--yes")

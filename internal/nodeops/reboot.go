@@ -1,0 +1,51 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/client"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// Reboot has a node boot anew by its Talos API, and returns when the next boot answers. Whether the node works then is for
+// the lane to wait for. The error is a sentence that ends with what to do.
+func (h Health) Reboot(ctx context.Context, node rolling.Node) error {
+	address := node.Address.String()
+	var former string
+	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
+		if former, err = bootID(ctx, api); err != nil {
+			return err
+		}
+		return api.Reboot(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s does not take the order to reboot (%w): see that it runs and that its Talos API is reached, then reboot it again", node.Name, err)
+	}
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	last := errors.New("it has not gone down yet")
+	for {
+		err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+			now, err := bootID(ctx, api)
+			if err == nil && now == former {
+				return errors.New("it has not gone down yet")
+			}
+			return err
+		})
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s has not come back from its reboot (%w): look at the console of its VM in Proxmox VE", node.Name, last)
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package status
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// systemDrive is the drive that the firmware boots.
+const systemDrive = "scsi0"
+
+// diskProblems are what is wrong with a node's disks, each with what to do: Talos on another drive than the firmware boots,
+// and volumes that are not ready. A node that did not say where it is installed was not asked.
+func (m Machine) diskProblems() []string {
+	if m.Node == nil || m.Node.InstalledOn == "" {
+		return nil
+	}
+	var problems []string
+	if m.Node.InstalledOn != systemDrive {
+		problems = append(problems, fmt.Sprintf("Talos is installed on %s, and the firmware boots %s: make the machine anew before it is switched off, since its ISO would start and halt", m.Node.InstalledOn, systemDrive))
+	}
+	for _, volume := range m.Node.Volumes {
+		if !volume.Ready() && !slices.Contains(m.DataDisks, volume.Name) {
+			problems = append(problems, unready(volume, "look at `talosctl get volumestatuses`"))
+		}
+	}
+	for i, name := range m.DataDisks {
+		problems = append(problems, m.dataDiskProblems(name, fmt.Sprintf("scsi%d", i+1))...)
+	}
+	return problems
+}
+
+// dataDiskProblems compares the volume of a data disk with the drive that it should lie on.
+func (m Machine) dataDiskProblems(name, drive string) []string {
+	i := slices.IndexFunc(m.Node.Volumes, func(v nodeops.Volume) bool { return v.Name == name })
+	switch {
+	case i < 0:
+		return []string{fmt.Sprintf("Talos knows no volume %s: run up, which applies the configuration that asks for it", name)}
+	case !m.Node.Volumes[i].Ready():
+		return []string{unready(m.Node.Volumes[i], fmt.Sprintf("see in Proxmox VE that the machine has %s and that nothing else is on it, and in `talosctl get disks` what Talos finds", drive))}
+	case m.Node.Volumes[i].Drive != drive:
+		return []string{fmt.Sprintf("volume %s lies on %s, its data disk is %s: put dataDisks in the order in which they were made", name, m.Node.Volumes[i].Drive, drive)}
+	default:
+		return nil
+	}
+}
+
+func unready(v nodeops.Volume, remedy string) string {
+	if v.Reason == "" {
+		return fmt.Sprintf("volume %s is %s: %s", v.Name, v.Phase, remedy)
+	}
+	return fmt.Sprintf("volume %s is %s (%s): %s", v.Name, v.Phase, v.Reason, remedy)
+}
+
+// printGrowth tells of room that only a boot brings into use.
+func (m Machine) printGrowth(out io.Writer) {
+	if m.Node == nil {
+		return
+	}
+	for _, volume := range m.Node.Volumes {
+		if volume.UnusedBytes > 0 {
+			fmt.Fprintf(out, "grown disk    %s of %s: %s has %d GiB more from the node's next boot on: `em-infra reboot %s`\n",
+				volume.Drive, m.Name, place(volume.Name), volume.UnusedBytes>>30, m.Name)
+		}
+	}
+}
+
+// place is where a volume is mounted.
+func place(volume string) string {
+	if volume == constants.EphemeralPartitionLabel {
+		return constants.EphemeralMountPoint
+	}
+	return constants.UserVolumeMountPoint + "/" + volume
+}
