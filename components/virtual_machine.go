@@ -13,11 +13,11 @@ import (
 // The hardware that template and clones share. q35 is needed for PCIe passthrough and, with this provider, comes from the
 // template alone: the machine type is not applied to a clone. q35 has ide0 and ide2 only.
 const (
-	machineType     = "q35"
-	firmware        = "ovmf"
-	isoInterface    = "ide0"
-	seedInterface   = "ide2"
-	osType          = "l26"
+	machineType   = "q35"
+	firmware      = "ovmf"
+	isoInterface  = "ide0"
+	seedInterface = "ide2"
+	osType        = "l26"
 	// templateMemoryMiB is never used: a template does not start.
 	templateMemoryMiB = 2048
 )

@@ -74,7 +74,9 @@ func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Op
 }
 
 // assess judges what the engine would do, and says what is done before.
-func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment { return s.assessSteps(risk.Steps(seen)) }
+func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
+	return s.assessSteps(risk.Steps(seen))
+}
 
 func (s *session) assessSteps(steps []risk.Step) risk.Assessment {
 	assessment := risk.Assess(steps)

@@ -3,6 +3,7 @@ package toolchain_test
 import (
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -62,8 +63,10 @@ func TestSourceIsFoundFromAFolderInIt(t *testing.T) {
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	out := &log{}
-	toolchain.Step(out, true, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
-		"compiling", "talos v0.7.1: built (3 of 4)")
+	synctest.Test(t, func(*testing.T) {
+		toolchain.Step(out, true, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
+			"compiling", "talos v0.7.1: built (3 of 4)")
+	})
 	const over = "\r\x1b[K tools      "
 	require.Equal(t, over+"building talos v0.7.1 (3 of 4)"+
 		over+"building talos v0.7.1 (3 of 4)  0 s"+
