@@ -43,8 +43,10 @@ func TestWords(t *testing.T) {
 func TestProgressWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	out := &log{}
-	toolchain.Step(out, false, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
-		"go: downloading example.org/a v1.0.0", "talos v0.7.1: built (3 of 4)")
+	synctest.Test(t, func(*testing.T) {
+		toolchain.Step(out, false, 40*time.Millisecond, 60*time.Millisecond, "building talos v0.7.1 (3 of 4)",
+			"go: downloading example.org/a v1.0.0", "talos v0.7.1: built (3 of 4)")
+	})
 	require.Equal(t, ` tools      building talos v0.7.1 (3 of 4)
  tools      building talos v0.7.1 (3 of 4)  0 s  downloading example.org/a v1.0.0
  tools      talos v0.7.1: built (3 of 4)  0 s

@@ -25,6 +25,7 @@ type hostCommand struct {
 var hostCommands = []hostCommand{
 	{"qm set", []string{"vmid"}, http.MethodPut, "/nodes/{node}/qemu/{vmid}/config"},
 	{"qm stop", []string{"vmid"}, http.MethodPost, "/nodes/{node}/qemu/{vmid}/status/stop"},
+	{"qm reboot", []string{"vmid"}, http.MethodPost, "/nodes/{node}/qemu/{vmid}/status/reboot"},
 	{"qm destroy", []string{"vmid"}, http.MethodDelete, "/nodes/{node}/qemu/{vmid}"},
 	{"qm disk unlink", []string{"vmid"}, http.MethodPut, "/nodes/{node}/qemu/{vmid}/unlink"},
 	{"pvesm status", nil, http.MethodGet, "/nodes/{node}/storage"},

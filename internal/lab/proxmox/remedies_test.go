@@ -40,6 +40,7 @@ var remedies = []remedy{
 		"qm unlock {vmid}", "qm unlock VMID", "qm unlock %[1]d", "qm unlock",
 	}, works: unlockAVM},
 	{texts: []string{"qm stop {vmid}", "qm stop VMID"}, works: stopAVM},
+	{texts: []string{"qm reboot %d"}, works: rebootAVM},
 	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom"}, works: takeTheISOOut},
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
@@ -274,6 +275,29 @@ func stopAVM(t *testing.T) {
 	require.Equal(t, "500 VM 101 is running - destroy failed", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 	require.Empty(t, l.asRoot(node, "qm stop 101"))
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
+}
+
+// rebootAVM: what waits for a cold start holds afterwards.
+func rebootAVM(t *testing.T) {
+	l := newLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 cores=1 scsi0=tank:1 start=1"))
+	require.Equal(t, "200 OK", l.consequence(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("cores=2")))
+	waits := func() bool {
+		var pending []struct {
+			Key     string
+			Pending any
+		}
+		l.ok(http.MethodGet, "/nodes/vmhost/qemu/101/pending", nil, &pending)
+		for _, p := range pending {
+			if p.Pending != nil {
+				return true
+			}
+		}
+		return false
+	}
+	require.True(t, waits())
+	require.Empty(t, l.asRoot(node, "qm reboot 101"))
+	require.Eventually(t, func() bool { return l.statusOf("101") == "running" && !waits() }, eventually, time.Millisecond)
 }
 
 // takeTheISOOut: the ISO is in ide0 (components/virtual_machine.go), and a machine whose ISO was deleted does not start.
