@@ -153,7 +153,7 @@ func rows() []row {
 			"a machine configuration was changed by hand", "on a node whose machine is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), byHand: []string{"machine.sysctls.a"}},
 			}),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          its pods move\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
