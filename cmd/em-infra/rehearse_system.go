@@ -64,6 +64,9 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err := session.recover(ctx, true); err != nil {
 		return nil, err
 	}
+	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal asks nobody
+		return nil, err
+	}
 	var result auto.UpResult
 	changes, err := watched(func(stream chan<- events.EngineEvent) (err error) {
 		result, err = session.stack.Up(ctx, optup.ProgressStreams(s.log), optup.ErrorProgressStreams(s.log), optup.SuppressOutputs(), optup.EventStreams(stream))
@@ -103,6 +106,9 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	if err := session.recover(ctx, false); err != nil {
+		return nil, err
+	}
+	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal asks nobody
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {
