@@ -11,6 +11,10 @@ import (
 
 const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
+// rawStateDelta is what a bridged provider keeps beside the outputs, to make of them what it had itself. It does not fit outputs
+// that were edited; without it they are taken as they are (pulumi-terraform-bridge v3.116.0, pkg/tfbridge/rawstate.go, Recover).
+const rawStateDelta = "__pulumi_raw_state_delta"
+
 // AppliedConfiguration is the machine configuration that a node was given last, as the state has it.
 type AppliedConfiguration struct {
 	// URN of the resource.
@@ -60,5 +64,6 @@ func Note(deployment *apitype.DeploymentV3, configuration resource.URN, running 
 		properties["machineConfigurationInput"] = sealed
 	}
 	one.Outputs["machineConfiguration"] = sealed
+	delete(one.Outputs, rawStateDelta)
 	return nil
 }

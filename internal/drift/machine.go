@@ -112,5 +112,6 @@ func NoteMachine(deployment *apitype.DeploymentV3, of resource.URN, have map[str
 				properties[name] = value
 			}
 		}
+		delete(deployment.Resources[at].Outputs, rawStateDelta)
 	}
 }

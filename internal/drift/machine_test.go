@@ -13,7 +13,7 @@ import (
 // worker is a machine in the state, whose inputs a test may change.
 func worker() apitype.DeploymentV3 {
 	properties := func() map[string]any {
-		return map[string]any{"vmId": 102.0, "onBoot": true, "bootOrders": []any{"scsi0", "ide0"}, "poolId": "k3s-dev", "name": "w-1"}
+		return map[string]any{"vmId": 102.0, "onBoot": true, "bootOrders": []any{"scsi0", "ide0"}, "poolId": "k3s-dev", "name": "w-1", "__pulumi_raw_state_delta": "of before"}
 	}
 	return apitype.DeploymentV3{Resources: []apitype.ResourceV3{
 		{URN: "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosNode::w-1", Type: "em-infra:index:TalosNode", Inputs: map[string]any{"vmId": 102.0}},
@@ -64,6 +64,9 @@ func TestOverlooked(t *testing.T) {
 
 			drift.NoteMachine(&state, machines[0].URN, have)
 			require.Empty(t, drift.Machines(state)[0].Overlooked(test.guest, test.config), "the state says now what the host has")
+			if len(have) > 0 {
+				require.NotContains(t, state.Resources[1].Outputs, "__pulumi_raw_state_delta", "it would not fit any more")
+			}
 			require.Equal(t, state.Resources[1].Inputs["poolId"], state.Resources[1].Outputs["poolId"])
 			require.Equal(t, "w-1", state.Resources[1].Inputs["name"])
 		})

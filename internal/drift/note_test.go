@@ -18,7 +18,7 @@ func TestNoteIsTheReadThatTheProviderLacks(t *testing.T) {
 	sealed, err := engine.Seal(string(given))
 	require.NoError(t, err)
 	properties := func() map[string]any {
-		return map[string]any{"node": "192.168.20.21", "machineConfigurationInput": sealed, "configPatches": []any{"machine: {}"}}
+		return map[string]any{"node": "192.168.20.21", "machineConfigurationInput": sealed, "configPatches": []any{"machine: {}"}, "__pulumi_raw_state_delta": map[string]any{"obj": map[string]any{}}}
 	}
 	other := apitype.ResourceV3{
 		URN: "urn:pulumi:k3s-dev::em-infra::talos:machine/configurationApply:ConfigurationApply::other", Type: "talos:machine/configurationApply:ConfigurationApply",
@@ -34,6 +34,7 @@ func TestNoteIsTheReadThatTheProviderLacks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, drift.AppliedConfiguration{URN: one.URN, Text: running}, applied["192.168.20.21"])
 	now := deployment.Resources[1]
+	require.NotContains(t, now.Outputs, "__pulumi_raw_state_delta", "it would not fit any more")
 	for _, found := range []map[string]any{now.Inputs, now.Outputs} {
 		require.NotContains(t, found, "configPatches")
 		require.NotEqual(t, found["machineConfigurationInput"], string(running), "it stays a secret")
