@@ -21,21 +21,24 @@ const (
 
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
-	// Name of the machine in Proxmox VE and its hostname. Required. A change makes another machine, which needs another VMID:
-	// the name is part of what Pulumi knows it by.
+	// Name of the machine in Proxmox VE and its hostname. Required. A change replaces a worker where
+	// [TalosClusterArgs.FormerNames] says what it was called, since the name is part of what Pulumi knows it by; a control plane
+	// keeps its name.
 	Name string
-	// Role in the cluster. Required. A node cannot change it: make another machine, with a name and a VMID of its own.
+	// Role in the cluster. Required. A change replaces a worker; a control plane keeps its role.
 	Role Role
 	// Host is the Proxmox VE node it stands on. Required. A change moves the machine there as it runs, without a reboot; the
 	// other host needs its storages under the same names. Proxmox VE refuses to move a machine with a GPU, and one whose ISO
 	// is on a storage that the hosts do not share; it then stays where it is (F23, qemu-server, QemuMigrate.pm).
 	Host string
-	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces the machine.
+	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces a worker; a control plane keeps its
+	// VMID.
 	VMID int
 	// MAC of its network card. Required. A change reboots the machine.
 	MAC net.HardwareAddr
 	// Addresses with the length of their subnets, at most one for each IP family. The Talos API is reached at the first.
-	// Required. A change takes a new machine: the one that is there would have to be asked at an address that it has not.
+	// Required. A change replaces a worker, which would keep the former address beside the new one; a control plane keeps its
+	// addresses. A longer or shorter subnet reboots the machine.
 	Addresses []netip.Prefix
 	// Sockets of the machine. Default: 1. A change reboots it.
 	Sockets int
@@ -129,13 +132,14 @@ type NodeNetwork struct {
 	// Subnets hold the machines' addresses, one for each IP family. Required. A change is applied in place; it decides which
 	// addresses etcd and the kubelets use (F27).
 	Subnets []netip.Prefix
-	// Gateways are the default routes, one for each IP family. Required. A change is applied without a reboot.
+	// Gateways are the default routes, one for each IP family. Required. A change takes effect at once, and reboots the
+	// machines one after the other for their cloud-init drives.
 	Gateways []netip.Addr
 	// Nameservers answer DNS queries. Default: those of Talos. A change is applied without a reboot.
 	Nameservers []netip.Addr
 	// TimeServers give the time. Default: those of Talos. A change is applied without a reboot.
 	TimeServers []string
-	// Addressing at first boot. Default: AddressingNoCloud. A change concerns machines that are made after it.
+	// Addressing at first boot. Default: AddressingNoCloud. A change reboots the machines one after the other.
 	Addressing Addressing
 	// Bridge of Proxmox VE. Required. A change reboots the machines.
 	Bridge string

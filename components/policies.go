@@ -1,19 +1,25 @@
 package components
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
 )
 
 // Policies are resource options with a reason. They are values so that a test can name them.
 
-// clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from, first booted from
-// and first addressed with are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is
-// deleted first.
+// clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from and first booted from
+// are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted first.
+//
+// The cloud-init drive follows, since Talos reads it at every boot, and what is ignored stays as it was even for a machine
+// that is replaced. What does not: its storage and its place, for which the provider would shut the machine down and make
+// another drive, and the name servers, for which it would reboot it, although those of the configuration replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization"}, neverSet(disks)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns"}, neverSet(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
@@ -49,6 +55,16 @@ func keptISO() pulumi.ResourceOption {
 // and with them the cluster's whole PKI (F2).
 func bornWith() pulumi.ResourceOption {
 	return pulumi.IgnoreChanges([]string{"talosVersion"})
+}
+
+// signedBy: a kubeconfig opens nothing once Kubernetes has another authority. None is replaced whose authority is not in the
+// state yet, since nothing is known to differ.
+func signedBy(secrets *machine.Secrets) pulumi.ResourceOption {
+	authority := secrets.MachineSecrets.Certs().K8s().Cert().ApplyT(func(certificate string) string {
+		sum := sha256.Sum256([]byte(certificate))
+		return hex.EncodeToString(sum[:])
+	})
+	return pulumi.ReplacementTrigger(pulumi.Unsecret(authority))
 }
 
 // livesWith: what is done to a machine is done again when the machine is another one, since that one is back in

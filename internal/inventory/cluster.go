@@ -70,7 +70,8 @@ type Kubernetes struct {
 
 // Endpoint is the address of the Kubernetes API: a virtual address that the control planes share, or a DNS name.
 type Endpoint struct {
-	// VIP is a free address in network.cidr that the control planes share. Exactly one of vip and host is given.
+	// VIP is a free address in network.cidr that the control planes share. Exactly one of vip and host is given. A change is
+	// applied without a reboot; kubeconfig and addons follow.
 	VIP netip.Addr `yaml:"vip"`
 	// Host is a DNS name that resolves to the control planes, or the address of a control plane or of a load balancer.
 	// Exactly one of vip and host is given.
@@ -85,7 +86,8 @@ type Network struct {
 	CIDR netip.Prefix `yaml:"cidr" required:"true"`
 	// CIDR6 holds every node's second, IPv6 address in a dual-stack cluster, e.g. fd00:20::/64. Default: none.
 	CIDR6 netip.Prefix `yaml:"cidr6"`
-	// Gateway is the default route: an address in cidr, or a link-local IPv6 one. Required.
+	// Gateway is the default route: an address in cidr, or a link-local IPv6 one. Required. A change takes effect at once, and
+	// reboots the nodes one after the other for their cloud-init drives.
 	Gateway netip.Addr `yaml:"gateway" required:"true"`
 	// Gateway6 is the default route of IPv6: an address in cidr6, or a link-local one. Default: none.
 	Gateway6 netip.Addr `yaml:"gateway6"`
@@ -93,7 +95,8 @@ type Network struct {
 	Nameservers []netip.Addr `yaml:"nameservers" min:"1" max:"3"`
 	// TimeServers give the nodes the time. Default: time.cloudflare.com.
 	TimeServers []string `yaml:"timeServers" default:"[time.cloudflare.com]" min:"1" max:"10"`
-	// Addressing is how a node gets its address at first boot: nocloud or dhcp. Default: nocloud.
+	// Addressing is how a node gets its address at first boot: nocloud or dhcp. Default: nocloud. A change reboots the nodes
+	// one after the other.
 	Addressing Addressing `yaml:"addressing" default:"nocloud"`
 	// Bridge of Proxmox VE that the nodes are attached to. Default: vmbr0.
 	Bridge string `yaml:"bridge" default:"vmbr0"`

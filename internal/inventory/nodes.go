@@ -16,13 +16,14 @@ type Nodes []Node
 // Node is one machine.
 type Node struct {
 	// Name of the machine in Proxmox VE, its hostname and the name of the Kubernetes node: a DNS-1123 label, unique.
-	// Required. A change makes another node.
+	// Required. A worker under another name is replaced by em-infra up; a control plane keeps its name.
 	Name string `yaml:"name" required:"true"`
-	// Role of the node in the cluster. Required.
+	// Role of the node in the cluster. Required. A change between worker and control plane replaces a worker; a control plane
+	// keeps its role.
 	Role Role `yaml:"role" required:"true"`
-	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change makes another machine.
+	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change replaces a worker; a control plane keeps it.
 	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
-	// Address in network.cidr. Required.
+	// Address in network.cidr. Required. A change replaces a worker; a control plane keeps it.
 	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
 	Address6 netip.Addr `yaml:"address6"`

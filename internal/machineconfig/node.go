@@ -72,6 +72,12 @@ func InstallImage(image string) (string, error) {
 	}})
 }
 
+// gatewayMetric puts our IPv4 default route before that of the cloud-init drive, which Talos wants as well and gives 1024, as
+// it would ours: the kernel takes one route for each destination and metric, and the second is refused (`file exists`), so
+// another gateway would have no effect while the drive names the former one. For IPv6 the drive's has 2048 (talos v1.12.4,
+// internal/app/machined/pkg/runtime/v1alpha1/platform/nocloud, pkg/machinery/resources/network/route_merge.go).
+const gatewayMetric = 512
+
 func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 	return &v1alpha1.MachineConfig{
 		MachineInstall: &v1alpha1.InstallConfig{InstallDiskSelector: &v1alpha1.InstallDiskSelector{BusPath: scsiPath(systemDrive)}},
@@ -118,10 +124,11 @@ func device(c Cluster, n Node) *v1alpha1.Device {
 		DeviceDHCP:      &dhcp,
 	}
 	for _, gateway := range n.Gateways {
-		d.DeviceRoutes = append(d.DeviceRoutes, &v1alpha1.Route{
-			RouteNetwork: defaultRoute(gateway).String(),
-			RouteGateway: gateway.String(),
-		})
+		route := &v1alpha1.Route{RouteNetwork: defaultRoute(gateway).String(), RouteGateway: gateway.String()}
+		if gateway.Is4() {
+			route.RouteMetric = gatewayMetric
+		}
+		d.DeviceRoutes = append(d.DeviceRoutes, route)
 	}
 	if n.ControlPlane && c.VIP.IsValid() {
 		d.DeviceVIPConfig = &v1alpha1.DeviceVIPConfig{SharedIP: c.VIP.String()}

@@ -2,12 +2,15 @@ package nodeops
 
 import (
 	"context"
+	"net/netip"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
@@ -28,6 +31,8 @@ type Observation struct {
 	InstalledOn string `json:"installedOn,omitempty"`
 	// Volumes that the configuration asks for.
 	Volumes []Volume `json:"volumes,omitempty"`
+	// Gateways are those of the default routes that the kernel uses, IPv4 before IPv6.
+	Gateways []netip.Addr `json:"gateways,omitempty"`
 	// Configuration is the machine configuration that the node runs with. Secret.
 	Configuration []byte `json:"-"`
 }
@@ -50,6 +55,9 @@ func (h Health) Observe(ctx context.Context, address string) (Observation, error
 			return err
 		}
 		if err := seen.readDisks(ctx, api.COSI); err != nil {
+			return err
+		}
+		if err := seen.readGateways(ctx, api.COSI); err != nil {
 			return err
 		}
 		return seen.readConfiguration(ctx, api.COSI)
@@ -79,6 +87,31 @@ func (o *Observation) readSchematic(ctx context.Context, resources state.State) 
 	for extension := range extensions.All() {
 		if metadata := extension.TypedSpec().Metadata; metadata.Name == constants.SchematicIDExtensionName {
 			o.Schematic = metadata.Version
+		}
+	}
+	return nil
+}
+
+// readGateways finds the default routes that the kernel has, of each family the one with the lowest metric. What Talos was
+// asked for may be refused (real routes are told from wanted ones by RouteStatus and RouteSpec).
+func (o *Observation) readGateways(ctx context.Context, resources state.State) error {
+	routes, err := safe.StateListAll[*network.RouteStatus](ctx, resources)
+	if err != nil {
+		return err
+	}
+	best := map[nethelpers.Family]*network.RouteStatusSpec{}
+	for route := range routes.All() {
+		spec := route.TypedSpec()
+		if spec.Table != nethelpers.TableMain || !spec.Gateway.IsValid() || spec.Destination.Bits() > 0 {
+			continue
+		}
+		if former := best[spec.Family]; former == nil || spec.Priority < former.Priority {
+			best[spec.Family] = spec
+		}
+	}
+	for _, family := range []nethelpers.Family{nethelpers.FamilyInet4, nethelpers.FamilyInet6} {
+		if spec := best[family]; spec != nil {
+			o.Gateways = append(o.Gateways, spec.Gateway)
 		}
 	}
 	return nil

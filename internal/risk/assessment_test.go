@@ -46,6 +46,18 @@ func rows() []row {
 			" REBOOT   cp-3  memory 8192 → 16384 MiB\n          drained, reboots; etcd and the Kubernetes API go on with the other 2, about 1 min\n", "",
 		},
 		{
+			"a node's machine is changed", "another gateway",
+			func() []event {
+				seed := func(gateway string) map[string]any {
+					return map[string]any{"ipConfigs": []any{map[string]any{"ipv4": map[string]any{"address": "192.168.20.21/24", "gateway": gateway}}}}
+				}
+				events := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"initialization": seed("192.168.20.254")}, "initialization.ipConfigs[0].ipv4.gateway")
+				events[1].old["initialization"] = seed("192.168.20.1")
+				return events
+			}(),
+			" REBOOT   w-1  gateway 192.168.20.1 → 192.168.20.254\n          drained, reboots, about 1 min\n", "",
+		},
+		{
 			"a node's machine is changed", "property that no row names", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"bios": "seabios"}, "bios"),
 			" REBOOT   w-1  bios\n          drained, reboots, about 1 min\n", "",
 		},

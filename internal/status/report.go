@@ -52,6 +52,8 @@ type Machine struct {
 	DataDisks []string `json:"dataDisks,omitempty"`
 	// Node is what its Talos says; nil when it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
+	// Gateways that the inventory wants, IPv4 before IPv6.
+	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
 	// Kubernetes is its Node; nil when there is none, or the API does not answer.
 	Kubernetes *KubernetesNode `json:"kubernetes,omitempty"`
 }
@@ -122,6 +124,8 @@ func (m Machine) lacks(networked bool) string {
 		return strings.Join(m.unmet(networked), ", ")
 	case len(m.diskProblems()) > 0:
 		return strings.Join(m.diskProblems(), ", ")
+	case m.misrouted() != "":
+		return m.misrouted()
 	case m.Kubernetes == nil:
 		return "Kubernetes has no Node of its name"
 	case networked && !m.Kubernetes.Ready:
@@ -131,6 +135,19 @@ func (m Machine) lacks(networked bool) string {
 	default:
 		return ""
 	}
+}
+
+// misrouted is what a default route lacks of the inventory's; empty for none that is known. A node that has none of a family
+// is not blamed, as the emulated nodes have no IPv6.
+func (m Machine) misrouted() string {
+	for _, wanted := range m.Gateways {
+		for _, used := range m.Node.Gateways {
+			if used.Is4() == wanted.Is4() && used != wanted {
+				return fmt.Sprintf("its default route leads to %s, the inventory says %s", used, wanted)
+			}
+		}
+	}
+	return ""
 }
 
 // unmet are the conditions that Talos waits for, but for that of Kubernetes where no network was installed (talos v1.12.0,

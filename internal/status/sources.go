@@ -68,7 +68,7 @@ func (s Sources) machines() []Machine {
 		machines = append(machines, Machine{
 			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
 			Known: slices.Contains(known, node.VMID), GPUs: offered(s.Inventory.Cluster.Addons.GPU, node),
-			DataDisks: mounts(node.DataDisks),
+			DataDisks: mounts(node.DataDisks), Gateways: s.Inventory.Cluster.Network.Gateways(),
 		})
 	}
 	return machines

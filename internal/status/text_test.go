@@ -149,6 +149,14 @@ func TestLacks(t *testing.T) {
 		{"a volume on another disk", func(r *status.Report) {
 			r.Machines[1] = withDataDisk(r.Machines[1], nodeops.Volume{Name: "models", Phase: "ready", Drive: "scsi2"})
 		}, []string{"k3s-dev-gpu-1: volume models lies on scsi2, its data disk is scsi1: put dataDisks in the order in which they were made"}},
+		{"a gateway that has no effect", func(r *status.Report) {
+			r.Machines[0].Gateways = []netip.Addr{netip.MustParseAddr("192.168.20.254"), netip.MustParseAddr("fe80::1")}
+			r.Machines[0].Node.Gateways = []netip.Addr{netip.MustParseAddr("192.168.20.1")}
+		}, []string{"k3s-dev-control-1: its default route leads to 192.168.20.1, the inventory says 192.168.20.254"}},
+		{"the gateway of the inventory", func(r *status.Report) {
+			r.Machines[0].Gateways = []netip.Addr{netip.MustParseAddr("192.168.20.1")}
+			r.Machines[0].Node.Gateways = r.Machines[0].Gateways
+		}, nil},
 		{"a host that was not asked", func(r *status.Report) { r.Machines[0].VM = "" }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

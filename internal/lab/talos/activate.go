@@ -64,6 +64,7 @@ func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
 		}),
 		s.publishNetwork(n),
 		s.publishStaticPodConfigs(cfg, n),
+		s.publishRoutes(cfg),
 		s.publishModules(cfg),
 		s.progressVolumes(),
 	)

@@ -57,6 +57,7 @@ func (s *system) publishMachine() error {
 		s.publishDisks(),
 		s.progressVolumes(),
 		s.publishNetwork(n),
+		s.publishRoutes(nil),
 		put(s, timeres.NewStatus(), func(r *timeres.Status) { r.TypedSpec().Synced = true }),
 		s.setMachineStage(runtime.MachineStageBooting, false),
 	)

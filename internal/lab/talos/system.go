@@ -51,6 +51,7 @@ type system struct {
 	rollback  context.CancelFunc // of a configuration that is only tried
 	pending   *command
 	pods      podServices
+	routes    []route
 	interrupt context.CancelFunc
 }
 

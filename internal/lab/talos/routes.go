@@ -1,0 +1,177 @@
+package talos
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	configtypes "github.com/siderolabs/talos/pkg/machinery/config/config"
+	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
+)
+
+// route is an IPv4 route of the main table. The destination of a default route is the zero prefix, as Talos shows it.
+type route struct {
+	destination netip.Prefix
+	gateway     netip.Addr
+	metric      uint32
+}
+
+// wantedRoutes are those of the configuration drive, which Talos reads at every boot, and those of the configuration, in
+// this order. Only equal ones are one; the rest adds up (pkg/machinery/resources/network/route_merge.go, configlayer.go).
+func wantedRoutes(hardware Hardware, cfg config.Config) ([]route, error) {
+	var wanted []route
+
+	if gateway := hardware.CloudInit.Gateway; gateway.Is4() {
+		wanted = append(wanted, route{gateway: gateway, metric: network.DefaultRouteMetric})
+	}
+
+	configured, err := configuredRoutes(cfg)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, r := range configured {
+		if r.gateway.Is4() && !slices.Contains(wanted, r) {
+			wanted = append(wanted, r)
+		}
+	}
+
+	return wanted, nil
+}
+
+// configuredRoutes are those that a machine configuration sets, in its old form and in its documents.
+func configuredRoutes(cfg config.Config) ([]route, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+
+	var routes []route
+
+	if cfg.Machine() != nil {
+		for _, device := range cfg.Machine().Network().Devices() {
+			for _, configured := range device.Routes() {
+				r, err := routeOf(configured)
+				if err != nil {
+					return nil, err
+				}
+
+				routes = append(routes, r)
+			}
+		}
+	}
+
+	for _, link := range cfg.NetworkCommonLinkConfigs() {
+		for _, configured := range link.Routes() {
+			routes = append(routes, route{
+				destination: defaultAsZero(configured.Destination().ValueOrZero()), gateway: configured.Gateway().ValueOrZero(),
+				metric: configured.Metric().ValueOr(network.DefaultRouteMetric),
+			})
+		}
+	}
+
+	return routes, nil
+}
+
+func routeOf(configured configtypes.Route) (route, error) {
+	r := route{metric: configured.Metric()}
+	if r.metric == 0 {
+		r.metric = network.DefaultRouteMetric
+	}
+
+	var err error
+
+	if text := configured.Gateway(); text != "" {
+		if r.gateway, err = netip.ParseAddr(text); err != nil {
+			return r, fmt.Errorf("gateway %q of the machine configuration: %w", text, err)
+		}
+	}
+
+	if text := configured.Network(); text != "" {
+		if r.destination, err = netip.ParsePrefix(text); err != nil {
+			return r, fmt.Errorf("route %q of the machine configuration: %w", text, err)
+		}
+	}
+
+	r.destination = defaultAsZero(r.destination)
+
+	return r, nil
+}
+
+func defaultAsZero(destination netip.Prefix) netip.Prefix {
+	if destination.IsValid() && destination.Bits() == 0 {
+		return netip.Prefix{}
+	}
+
+	return destination
+}
+
+// errFileExists is what the kernel answers to a second route of one destination and metric: Talos adds with NLM_F_EXCL
+// (rtnetlink, Route.Add), and tries again and again.
+var errFileExists = errors.New("netlink receive: file exists")
+
+// kernelRoutes are those that are there once Talos has taken away what is not wanted and added what is: one for each
+// destination and metric, the first that came. The rest is refused.
+func kernelRoutes(present, wanted []route) (there []route, refused error) {
+	for _, r := range present {
+		if slices.Contains(wanted, r) {
+			there = append(there, r)
+		}
+	}
+
+	for _, r := range wanted {
+		switch {
+		case slices.Contains(there, r):
+		case slices.ContainsFunc(there, func(other route) bool { return other.destination == r.destination && other.metric == r.metric }):
+			refused = errors.Join(refused, fmt.Errorf("error adding route: %w, gateway %s, metric %d", errFileExists, r.gateway, r.metric))
+		default:
+			there = append(there, r)
+		}
+	}
+
+	return there, refused
+}
+
+// publishRoutes brings the routes of the kernel to what is wanted, as far as it takes them, and shows those that are there.
+func (s *system) publishRoutes(cfg config.Config) error {
+	wanted, err := wantedRoutes(s.hardware, cfg)
+	if err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	former := s.routes
+	there, refused := kernelRoutes(former, wanted)
+	s.routes = there
+	s.mu.Unlock()
+
+	if refused != nil {
+		s.vm.note(StepFailure, refused, s.fleet.config.Now())
+	}
+
+	var errs []error
+
+	for _, r := range former {
+		if !slices.Contains(there, r) {
+			errs = append(errs, withdraw(s, network.NewRouteStatus(network.NamespaceName, r.id())))
+		}
+	}
+
+	for _, r := range there {
+		errs = append(errs, put(s, network.NewRouteStatus(network.NamespaceName, r.id()), func(status *network.RouteStatus) {
+			*status.TypedSpec() = network.RouteStatusSpec{
+				Family: nethelpers.FamilyInet4, Destination: r.destination, Gateway: r.gateway, OutLinkName: "eth0",
+				Table: nethelpers.TableMain, Priority: r.metric, Scope: nethelpers.ScopeGlobal,
+				Type: nethelpers.TypeUnicast, Protocol: nethelpers.ProtocolStatic,
+			}
+		}))
+	}
+
+	return errors.Join(errs...)
+}
+
+func (r route) id() string {
+	return network.RouteID(nethelpers.TableMain, nethelpers.FamilyInet4, r.destination, r.gateway, r.metric, "eth0")
+}
