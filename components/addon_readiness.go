@@ -15,10 +15,11 @@ const (
 	nodesTimeout = "15m"
 )
 
-// waitForAPI is a gate that opens when the Kubernetes API answers: the kubeconfig is there before, and a provider that does
-// not reach its cluster at the beginning takes it for unreachable all through the run.
+// waitForAPI is a gate that opens when the Kubernetes API answers where the kubeconfig leads: the kubeconfig is there
+// before, and a provider that does not reach its cluster at the beginning takes it for unreachable all through the run. It
+// looks again when the endpoint is another one, as a virtual address is there only some seconds after its change.
 func (c *ClusterAddons) waitForAPI(ctx *pulumi.Context) error {
-	gate, err := c.addCommand(ctx, "api", "node ready --timeout "+apiTimeout)
+	gate, err := c.addCommand(ctx, "api", "node ready --server "+c.args.Cluster.args.Endpoint.String()+" --timeout "+apiTimeout)
 	if err != nil {
 		return err
 	}

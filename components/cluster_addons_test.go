@@ -164,7 +164,7 @@ func TestTheProviderOfAddonsIsThatOfTheCluster(t *testing.T) {
 	require.NoError(t, err)
 	provider := r.Named(t, tokenKubernetes, "k3s-dev-addons-kubernetes").Inputs
 	require.True(t, provider["kubeconfig"].IsSecret())
-	require.Equal(t, "made-up kubeconfigRaw", provider["kubeconfig"].SecretValue().Element.StringValue())
+	require.Contains(t, provider["kubeconfig"].SecretValue().Element.StringValue(), "made-up: kubeconfigRaw")
 	require.Equal(t, "k3s-dev", provider["clusterIdentifier"].StringValue())
 	for _, name := range []resource.PropertyKey{"enableSecretMutable", "upsertExistingObjects", "enablePatchForce", "skipUpdateUnreachable"} {
 		require.True(t, provider[name].BoolValue(), name)
@@ -234,7 +234,7 @@ func TestOperationsOnTheCluster(t *testing.T) {
 	require.NoError(t, err)
 	const tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} "
 	for name, want := range map[string]string{
-		"api":               "node ready --timeout 15m",
+		"api":               "node ready --server https://192.168.20.10:6443 --timeout 15m",
 		"nodes":             "node ready --node k3s-dev-control-1 --node k3s-dev-gpu-1 --timeout 15m",
 		"gpu-k3s-dev-gpu-1": "node gpu --name k3s-dev-gpu-1 --address 192.168.20.31 --devices 1 --offered 4 --smoke-test registry.example/cuda:12 --timeout 15m",
 	} {

@@ -6,6 +6,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/cluster"
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
+
+	"github.com/em-infra/em-infra/internal/clusteraccess"
 )
 
 // TalosCluster is a Kubernetes cluster of Talos nodes.
@@ -81,7 +83,7 @@ func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosCluster
 	if err := c.bootstrapOn(ctx, name, a.Machines[first], firstMember); err != nil {
 		return err
 	}
-	if err := c.addKubeconfig(ctx, name, a.Machines[first]); err != nil {
+	if err := c.addKubeconfig(ctx, name, a, a.Machines[first]); err != nil {
 		return err
 	}
 	for i := range a.Machines {
@@ -147,7 +149,10 @@ func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, 
 	return err
 }
 
-func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, m Machine) error {
+// addKubeconfig gets the kubeconfig from a control plane, and leads it to the endpoint: the provider gets another one only
+// shortly before the certificate in it ends (siderolabs/terraform-provider-talos v0.10.1,
+// pkg/talos/talos_cluster_kubeconfig_resource.go, Update), so it keeps the endpoint of the first time.
+func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, a TalosClusterArgs, m Machine) error {
 	credentials := c.secrets.ClientConfiguration
 	kubeconfig, err := cluster.NewKubeconfig(ctx, name+"-kubeconfig", &cluster.KubeconfigArgs{
 		Node:     pulumi.String(m.endpoint()),
@@ -157,11 +162,17 @@ func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, m Machine
 			ClientCertificate: credentials.ClientCertificate(),
 			ClientKey:         credentials.ClientKey(),
 		},
-	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{c.bootstrap}))
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{c.bootstrap}), signedBy(c.secrets))
 	if err != nil {
 		return err
 	}
 	c.steps = append(c.steps, kubeconfig)
-	c.Kubeconfig = pulumi.ToSecret(kubeconfig.KubeconfigRaw).(pulumi.StringOutput)
+	leading := kubeconfig.KubeconfigRaw.ApplyT(func(text string) (string, error) {
+		if text == "" {
+			return "", nil // what needs one says so
+		}
+		return clusteraccess.KubeconfigAt(text, a.Endpoint.String())
+	})
+	c.Kubeconfig = pulumi.ToSecret(leading).(pulumi.StringOutput)
 	return nil
 }

@@ -13,14 +13,14 @@ import (
 
 func newNodeReadyCommand() *cobra.Command {
 	var (
-		names   []string
+		awaited nodeops.Awaited
 		timeout time.Duration
 	)
 	command := &cobra.Command{
-		Use:   "ready [--node NAME]...",
+		Use:   "ready [--server URL] [--node NAME]...",
 		Short: "Wait until the Kubernetes API answers and Nodes are Ready",
-		Long: `Wait until the Kubernetes API of a control plane answers and the named Nodes are Ready; without a name, for the API
-alone. The talosconfig is read from ` + talosconfigVariable + `.`,
+		Long: `Wait until the Kubernetes API of a control plane answers, and where clients look for it, and the named Nodes are Ready;
+without a name, for the API alone. The talosconfig is read from ` + talosconfigVariable + `.`,
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node ready --node k3s-dev-worker-1`,
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -30,10 +30,11 @@ alone. The talosconfig is read from ` + talosconfigVariable + `.`,
 			}
 			ctx, cancel := context.WithTimeout(command.Context(), timeout)
 			defer cancel()
-			return nodeops.WaitUntilReady(ctx, talosconfig, names)
+			return nodeops.WaitUntilReady(ctx, talosconfig, awaited)
 		},
 	}
-	command.Flags().StringSliceVar(&names, "node", nil, "name of a Node; may be given more than once")
+	command.Flags().StringVar(&awaited.Server, "server", "", "URL at which the API has to answer, too, e.g. https://192.168.20.10:6443")
+	command.Flags().StringSliceVar(&awaited.Nodes, "node", nil, "name of a Node; may be given more than once")
 	command.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "give up after this time")
 	return command
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
@@ -57,6 +58,11 @@ func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*Kub
 		return nil, fmt.Errorf("its Kubernetes API: %w", err)
 	}
 	return api, nil
+}
+
+// at is the same API under another URL. Its client is shared.
+func (k *Kubernetes) at(server string) *Kubernetes {
+	return &Kubernetes{location: strings.TrimSuffix(server, "/"), client: k.client}
 }
 
 // Close gives the connections back.

@@ -12,15 +12,23 @@ import (
 	"time"
 )
 
-// WaitUntilReady returns when the Kubernetes API answers and the Nodes of these names are Ready; without names it waits for
-// the API only. When ctx ends, the error is one sentence that says what was missing and what to do; it wraps the context's.
+// Awaited is what has to be ready.
+type Awaited struct {
+	// Server is where clients reach the Kubernetes API, e.g. https://192.168.20.10:6443; empty for any control plane's own
+	// address. The virtual address of a cluster is there a while after etcd, and after a change of it.
+	Server string
+	// Nodes are the names of Nodes; none for the API alone.
+	Nodes []string
+}
+
+// WaitUntilReady returns when the Kubernetes API answers and the Nodes are Ready. When ctx ends, the error is one sentence that says what was missing and what to do; it wraps the context's.
 // It is [ErrTalosconfig] when there is nothing to wait with.
-func WaitUntilReady(ctx context.Context, talosconfig []byte, names []string) error {
+func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	last := errors.New("no answer yet")
 	for {
-		err := nodesReady(ctx, talosconfig, names)
+		err := nodesReady(ctx, talosconfig, awaited)
 		if err == nil || errors.Is(err, ErrTalosconfig) {
 			return err
 		}
@@ -46,17 +54,25 @@ func isUnready(err error) bool {
 	return errors.As(err, &nodes)
 }
 
-func nodesReady(ctx context.Context, talosconfig []byte, names []string) error {
+func nodesReady(ctx context.Context, talosconfig []byte, awaited Awaited) error {
 	api, err := ReachKubernetes(ctx, talosconfig)
-	if err != nil || len(names) == 0 {
+	if err != nil {
 		return err
 	}
 	defer api.Close()
+	if awaited.Server != "" {
+		if err := api.at(awaited.Server).call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
+			return fmt.Errorf("%s: %w", awaited.Server, err)
+		}
+	}
+	if len(awaited.Nodes) == 0 {
+		return nil
+	}
 	var list json.RawMessage
 	if err := api.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {
 		return fmt.Errorf("list of Nodes: %w", err)
 	}
-	return unready(list, names)
+	return unready(list, awaited.Nodes)
 }
 
 // unready says which of the Nodes of a NodeList are not there or not Ready, and why in the kubelet's own words.

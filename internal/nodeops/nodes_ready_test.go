@@ -14,7 +14,7 @@ import (
 func (m *machineUnderTest) waitBriefly(names ...string) error {
 	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
 	defer cancel()
-	return nodeops.WaitUntilReady(ctx, talosconfigOf(m.t, secretsOf(m.t, ours), m.address), names)
+	return nodeops.WaitUntilReady(ctx, talosconfigOf(m.t, secretsOf(m.t, ours), m.address), nodeops.Awaited{Nodes: names})
 }
 
 func TestWaitUntilReady(t *testing.T) {
@@ -28,6 +28,11 @@ func TestWaitUntilReady(t *testing.T) {
 
 	nodes := m.serveKubernetes()
 	require.NoError(t, m.waitBriefly(), "the API alone")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	require.EqualError(t, nodeops.WaitUntilReady(ctx, talosconfigOf(t, secretsOf(t, ours), m.address), nodeops.Awaited{Server: "https://127.193.20.10:6443"}),
+		"the Kubernetes API does not answer (https://127.193.20.10:6443: it does not answer): look at the control planes with `talosctl health`, then run up again; it goes on from here",
+		"a control plane answers, but not where clients look for it")
 
 	nodes.set(nodeObject(t, "k3s-dev-control-1", true, ""), nodeObject(t, "worker-1", false, ""), nodeObject(t, "stranger", false, ""))
 	require.NoError(t, m.waitBriefly("k3s-dev-control-1"))
@@ -44,5 +49,5 @@ func TestWaitUntilReady(t *testing.T) {
 
 func TestWaitUntilReadyQuotesNoTalosconfig(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, nodeops.ErrTalosconfig, nodeops.WaitUntilReady(t.Context(), []byte("made-up: [secret"), nil))
+	require.Equal(t, nodeops.ErrTalosconfig, nodeops.WaitUntilReady(t.Context(), []byte("made-up: [secret"), nodeops.Awaited{}))
 }

@@ -128,6 +128,9 @@ func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) 
 	}, nil
 }
 
+// madeUpKubeconfig is as much of one as programs read.
+const madeUpKubeconfig = "made-up: kubeconfigRaw\nclusters: [{name: made-up, cluster: {server: \"https://192.168.20.10:6443\"}}]\n"
+
 // madeUpOutputs are what the providers add to the inputs.
 func madeUpOutputs(token string) resource.PropertyMap {
 	text := func(names ...string) map[string]any {
@@ -153,7 +156,7 @@ func madeUpOutputs(token string) resource.PropertyMap {
 			},
 		})
 	case "talos:cluster/kubeconfig:Kubeconfig":
-		return resource.NewPropertyMapFromMap(text("kubeconfigRaw"))
+		return resource.NewPropertyMapFromMap(map[string]any{"kubeconfigRaw": madeUpKubeconfig})
 	default:
 		return nil
 	}

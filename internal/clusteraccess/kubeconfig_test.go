@@ -1,0 +1,54 @@
+package clusteraccess_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/clusteraccess"
+)
+
+const made = `apiVersion: v1
+kind: Config
+clusters:
+    - name: k3s-dev
+      cluster:
+        server: https://192.168.20.10:6443
+        certificate-authority-data: bWFkZS11cA==
+users:
+    - name: admin@k3s-dev
+      user:
+        client-key-data: bWFkZS11cA==
+`
+
+func TestAnotherEndpoint(t *testing.T) {
+	t.Parallel()
+
+	same, err := clusteraccess.KubeconfigAt(made, "https://192.168.20.10:6443")
+	require.NoError(t, err)
+	require.Equal(t, made, same, "not a byte changes without need")
+
+	moved, err := clusteraccess.KubeconfigAt(made, "https://192.168.20.9:6443")
+	require.NoError(t, err)
+	require.Equal(t, `apiVersion: v1
+kind: Config
+clusters:
+    - name: k3s-dev
+      cluster:
+        server: https://192.168.20.9:6443
+        certificate-authority-data: bWFkZS11cA==
+users:
+    - name: admin@k3s-dev
+      user:
+        client-key-data: bWFkZS11cA==
+`, moved)
+}
+
+func TestWhatIsNoKubeconfigIsNotQuoted(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{"", "secret", "clusters: secret", "clusters: [secret]", "clusters: [{cluster: {server: [secret]}}]", "a: b: secret"} {
+		_, err := clusteraccess.KubeconfigAt(text, "https://192.168.20.9:6443")
+		require.EqualError(t, err, "the kubeconfig that Talos made cannot be read: run up again", text)
+	}
+}
