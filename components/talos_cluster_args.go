@@ -85,9 +85,10 @@ type TalosClusterArgs struct {
 	// Templates that the machines are cloned from: one for each host, or one that the hosts share; a host's own comes first.
 	// Required. A change does nothing to a node that is there (F3).
 	Templates []*TalosTemplate
-	// FormerNames maps the name of a machine to the one that it had before: it is replaced under its new name, and everything
-	// of it follows. Default: nil, nobody has looked at the state for such machines; one that has the VMID or an address of a
-	// machine of another name is then refused. A change of it alone touches nothing.
+	// FormerNames maps the name of a machine to the one that the state knows it by, so that a preview tells its replacement;
+	// an update needs its new name in the state first, as em-infra up sees to. Default: nil, nobody has looked at the state for
+	// such machines; one that has the VMID or an address of a machine of another name is then refused. A change of it alone
+	// touches nothing.
 	FormerNames map[string]string
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.

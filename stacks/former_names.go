@@ -29,3 +29,12 @@ func FormerNames(deployment apitype.DeploymentV3, inv *inventory.Inventory) (map
 	}
 	return former, err
 }
+
+// Rename gives nodes their names in a state, whose former ones [FormerNames] has found.
+func Rename(deployment *apitype.DeploymentV3, inv *inventory.Inventory, former map[string]string) {
+	for _, node := range inv.Nodes {
+		if was, renamed := former[node.Name]; renamed {
+			birth.Rename(deployment, was, components.NodeName(inv.Cluster.Name, node.Name))
+		}
+	}
+}

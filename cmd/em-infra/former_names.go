@@ -21,3 +21,17 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	s.setProgram(s.program.Until)
 	return nil
 }
+
+// rename gives nodes their names in the state, when somebody has agreed to what that means: their machines are replaced by
+// the run that follows.
+func (s *session) rename(ctx context.Context) error {
+	if len(s.program.FormerNames) == 0 {
+		return nil
+	}
+	exported, err := s.state.Export(ctx)
+	if err != nil {
+		return err
+	}
+	stacks.Rename(&exported.Deployment, s.inventory, s.program.FormerNames)
+	return s.state.Import(ctx, exported)
+}

@@ -73,8 +73,11 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	if err != nil {
 		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
 	}
+	if err := s.findFormerNames(ctx); err != nil {
+		return nil, err
+	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, Host: s.host, Factory: factory, GPUExtensions: components.NVIDIAOpen.Extensions(),
+		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, GPUExtensions: components.NVIDIAOpen.Extensions(),
 	})
 }
 

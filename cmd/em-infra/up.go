@@ -104,9 +104,6 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 	if err := s.recover(ctx, true); err != nil {
 		return err
 	}
-	if err := s.findFormerNames(ctx); err != nil {
-		return err
-	}
 	targets, err := s.narrow(ctx, span)
 	if err != nil {
 		return err
@@ -159,6 +156,9 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 		}
 	}
 	if err := s.deleteNeverRan(ctx); err != nil {
+		return err
+	}
+	if err := s.rename(ctx); err != nil {
 		return err
 	}
 	if err := s.noteByHand(ctx, seen); err != nil {

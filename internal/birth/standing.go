@@ -15,6 +15,9 @@ type Standing struct {
 	Machine
 	// Member says that it was taken into the cluster.
 	Member bool
+	// Untold says that the state does not tell what it was born with: an earlier version wrote it, and the engine would give
+	// it another name in place.
+	Untold bool
 }
 
 const (
@@ -43,14 +46,15 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 			continue
 		}
 		m := ReadMachine(r.ReplacementTrigger)
-		if m.Name == "" { // written before machines had one
+		untold := m.Name == ""
+		if untold {
 			m.ControlPlane = parent.Inputs["role"] == "control-plane"
 			m.Addresses = seeded(r.Inputs)
 		}
 		m.Name = strings.TrimSuffix(r.URN.Name(), suffixVM)
 		vmid, _ := r.Inputs["vmId"].(float64)
 		m.VMID = int(vmid)
-		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership]})
+		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership], Untold: untold})
 	}
 	return standing
 }
@@ -106,6 +110,9 @@ func renamed(m Machine, other Standing, has string, stays bool) string {
 			m.Name, has, other.Name, other.Name, m.Name)
 	case other.ControlPlane && other.Member:
 		return fmt.Sprintf("%s has the %s of %s: a control plane cannot be renamed, since etcd would go on counting its member: give it the name %s again",
+			m.Name, has, other.Name, other.Name)
+	case other.Untold:
+		return fmt.Sprintf("%s has the %s of %s, of which the state does not tell yet what it was born with: give it the name %s again, run up, then rename it",
 			m.Name, has, other.Name, other.Name)
 	default:
 		return ""

@@ -15,6 +15,7 @@ const (
 	talos    = "Talos"
 	cluster  = "Kubernetes"
 	pulumi   = "the engine"
+	program  = "em-infra"
 	helm     = "Helm"
 )
 

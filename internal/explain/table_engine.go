@@ -51,6 +51,20 @@ var engine = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "birth-fact", speaker: program, failure: "F1", source: "internal/birth/check.go",
+		pattern: saying(`(?P<fact>contract|podSubnets|serviceSubnets|cni) \S.* cannot change, since the cluster was born with it`),
+		meaning: "{fact} in cluster.yaml is another than the one that the cluster was bootstrapped with",
+		do:      "set {fact} back; for a cluster with another one, `em-infra destroy`, then `em-infra up`",
+		safe:    notTouched,
+	},
+	{
+		name: "renamed-worker", speaker: program, failure: "F20", source: "internal/birth/check.go",
+		pattern: saying(`(?P<node>\S+) has the (?:VMID|address) \S+ of (?P<former>\S+), and would be made while that one still stands`),
+		meaning: "{node} is {former} under another name; a plain pulumi finds machines by their names only",
+		do:      "`em-infra up`, which drains {former}, removes it and makes {node} in its place",
+		safe:    notTouched,
+	},
+	{
 		name: "inconsistent-plan", speaker: provider, failure: "F34", source: "terraform-provider-talos#352",
 		pattern: saying(`Provider produced inconsistent final plan`),
 		meaning: "the provider saw another value while it worked than in its plan",

@@ -194,6 +194,17 @@ var findings = []struct {
 		}},
 	},
 	{
+		"a node under another name", func(s *preflight.Snapshot) {
+			s.FormerNames = map[string]string{"w1": "home-old"}
+			for i := range s.Guests.Value {
+				if s.Guests.Value[i].Name == "w1" {
+					s.Guests.Value[i].Name = "old"
+				}
+			}
+		},
+		[]preflight.Check{},
+	},
+	{
 		"VMID taken (F20)", func(s *preflight.Snapshot) {
 			add(s, pve.Guest{VMID: 101, Name: "dns", Node: "pve2", Type: "lxc", Status: "running"}, nil)
 		},

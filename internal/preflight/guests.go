@@ -21,14 +21,22 @@ func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	return found.Guests.Value[at], true
 }
 
-// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name, or one that somebody has renamed,
-// whose card has the node's MAC address, which is made from the cluster's name and the VMID unless it is given.
-func isOurs(guest pve.Guest, node inventory.Node, config pve.GuestConfig) bool {
+// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name or of the one that the node had, or
+// one that somebody has renamed, whose card has the node's MAC address, which is made from the cluster's name and the VMID
+// unless it is given.
+func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
 	if guest.Type != qemu || bool(guest.Template) {
 		return false
 	}
-	macs, _ := networkOf(config)
-	return guest.Name == node.Name || slices.Contains(macs, node.MAC.String())
+	macs, _ := networkOf(found.Configs[node.VMID].Value)
+	return found.isNamed(guest, node.Name) || slices.Contains(macs, node.MAC.String())
+}
+
+// isNamed says whether a guest has the name of a node, now or before. The state puts the cluster's name before it where it
+// does not begin so.
+func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
+	former, renamed := found.FormerNames[node]
+	return guest.Name == node || renamed && (guest.Name == former || strings.HasSuffix(former, "-"+guest.Name))
 }
 
 // isBeingMade says whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and

@@ -57,7 +57,7 @@ func nodeAsks(inv *inventory.Inventory, found Snapshot, node inventory.Node) []a
 
 // ownConfig is that of the VM that a node is already, else nothing.
 func (found Snapshot) ownConfig(node inventory.Node) pve.GuestConfig {
-	if guest, there := found.guest(node.VMID); !there || !isOurs(guest, node, found.Configs[node.VMID].Value) {
+	if guest, there := found.guest(node.VMID); !there || !found.isOurs(guest, node) {
 		return nil
 	}
 	return found.Configs[node.VMID].Value

@@ -26,14 +26,14 @@ func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		}
 		theirMACs, theirAddresses := networkOf(config.Value)
 		for _, own := range macs {
-			if slices.Contains(theirMACs, own.mac) && !isFormer(guest, own.owner) {
+			if slices.Contains(theirMACs, own.mac) && !found.isFormer(guest, own.owner) {
 				s.fail("mac", "set another mac in nodes.yaml, or remove it to have one derived", "MAC %s of %s is that of %s too", own.mac, own.owner, described(guest))
 			}
 		}
 		for _, own := range addresses {
 			switch {
 			case !slices.Contains(theirAddresses, own.address):
-			case isFormer(guest, own.owner):
+			case found.isFormer(guest, own.owner):
 				s.warn("address", fmt.Sprintf("if no run made it, delete VM %d first", guest.VMID),
 					"%s has another vmid than %s of its name, which is replaced if a run made it", own.owner, described(guest))
 			default:
@@ -50,7 +50,9 @@ func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
 }
 
 // isFormer says whether a guest is a node's machine under another VMID: a run that changes the VMID replaces it.
-func isFormer(guest pve.Guest, owner string) bool { return guest.Type == qemu && guest.Name == owner }
+func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
+	return guest.Type == qemu && found.isNamed(guest, owner)
+}
 
 // address is a finding about an address that two have: as long as the other one is off, they do not meet.
 func (s *sheet) address(own ownedAddress, guest pve.Guest) {

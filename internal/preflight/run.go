@@ -13,6 +13,8 @@ import (
 type Subject struct {
 	// Inventory that the host is to bear.
 	Inventory *inventory.Inventory
+	// FormerNames are those of nodes that the state knows by another name; a run replaces their machines.
+	FormerNames map[string]string
 	// Host is how to reach Proxmox VE.
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.

@@ -32,6 +32,8 @@ type Snapshot struct {
 	Configs map[int]Reading[pve.GuestConfig]
 	// Factory is the Image Factory, as this machine sees it.
 	Factory Factory
+	// FormerNames are those that nodes had, by the state.
+	FormerNames map[string]string
 }
 
 // Host is one host of the inventory.

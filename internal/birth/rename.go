@@ -1,0 +1,63 @@
+package birth
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+)
+
+const (
+	typeGPUWorker tokens.Type = "em-infra:index:GpuWorker"
+	typeCommand   tokens.Type = "command:local:Command"
+)
+
+// Rename gives a node another name in a state, with everything that is its own; what its membership was made with stays, so
+// that its deletion removes the node under its former name. An alias would not do for a replacement: the engine looks by
+// the new name for what is replaced with a machine, finds nothing under the former one, and deletes the membership last, when
+// the new machine has its address (pulumi pkg/v3 v3.254.0, step_generator.go, findResourcesReplacedWith).
+func Rename(deployment *apitype.DeploymentV3, former, name string) {
+	renamed := map[resource.URN]resource.URN{}
+	for _, r := range deployment.Resources {
+		_, below := renamed[r.Parent]
+		own := (r.Type == typeNode || r.Type == typeGPUWorker) && r.URN.Name() == former
+		membership := r.Type == typeCommand && r.URN.Name() == former+suffixMembership
+		if below || own || membership {
+			renamed[r.URN] = r.URN.Rename(name + strings.TrimPrefix(r.URN.Name(), former))
+		}
+	}
+	to := func(urn resource.URN) resource.URN {
+		if other, is := renamed[urn]; is {
+			return other
+		}
+		return urn
+	}
+	for i := range deployment.Resources {
+		renameIn(&deployment.Resources[i], to)
+	}
+	for i := range deployment.PendingOperations {
+		renameIn(&deployment.PendingOperations[i].Resource, to)
+	}
+}
+
+// renameIn puts other URNs into a resource, for itself and for all that it refers to.
+func renameIn(r *apitype.ResourceV3, to func(resource.URN) resource.URN) {
+	all := func(urns []resource.URN) []resource.URN {
+		urns = slices.Clone(urns)
+		for i, urn := range urns {
+			urns[i] = to(urn)
+		}
+		return urns
+	}
+	r.URN, r.Parent, r.DeletedWith = to(r.URN), to(r.Parent), to(r.DeletedWith)
+	r.Dependencies, r.ReplaceWith = all(r.Dependencies), all(r.ReplaceWith)
+	dependencies := make(map[resource.PropertyKey][]resource.URN, len(r.PropertyDependencies))
+	for property, urns := range r.PropertyDependencies {
+		dependencies[property] = all(urns)
+	}
+	if r.PropertyDependencies != nil {
+		r.PropertyDependencies = dependencies
+	}
+}
