@@ -40,6 +40,7 @@ func exampleProgram(ctx *pulumi.Context) error {
 		return err
 	}
 	template, err := components.NewTalosTemplate(ctx, "template", &components.TalosTemplateArgs{
+		API:  components.ProxmoxAPI{Endpoint: "https://vmhost:8006", Token: pulumi.String("em-infra@pve!iac=SECRET")},
 		Host: "vmhost", VMID: 9000, TalosVersion: "v1.12.4",
 		ISOStorage: "local", DiskStorage: "tank", Bridge: "vmbr0",
 	}, providers)

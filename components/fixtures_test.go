@@ -16,8 +16,12 @@ import (
 
 func templateFixture(host string) *components.TalosTemplateArgs {
 	return &components.TalosTemplateArgs{
-		Host: host, VMID: 9000, TalosVersion: "v1.12.4", ISOStorage: "local", DiskStorage: "tank", Bridge: "vmbr0",
+		API: apiFixture(), Host: host, VMID: 9000, TalosVersion: "v1.12.4", ISOStorage: "local", DiskStorage: "tank", Bridge: "vmbr0",
 	}
+}
+
+func apiFixture() components.ProxmoxAPI {
+	return components.ProxmoxAPI{Endpoint: "https://vmhost:8006", Token: pulumi.String("em-infra@pve!test=made-up")}
 }
 
 func networkFixture() components.NodeNetwork {

@@ -3,7 +3,6 @@ package components
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // GPU is a PCI device of a host that is passed through to a machine. It is always taken from a resource mapping: a device
@@ -61,18 +60,6 @@ func (d NVIDIADriver) Extensions() []string {
 	default:
 		return nil
 	}
-}
-
-// with adds extensions that are not there yet.
-func (s Schematic) with(extensions []string) Schematic {
-	all := slices.Clone(s.Extensions)
-	for _, extension := range extensions {
-		if !slices.Contains(all, extension) {
-			all = append(all, extension)
-		}
-	}
-	s.Extensions = all
-	return s
 }
 
 // mostGPUs is the number of PCI devices that a machine can have (hostpci0 to hostpci15, qemu-server).

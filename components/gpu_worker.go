@@ -9,7 +9,6 @@ import (
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
 
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
@@ -73,7 +72,8 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
 		return err
 	}
-	if err := g.addImage(ctx, name, a); err != nil {
+	known, err := g.addImage(ctx, name, a)
+	if err != nil {
 		return err
 	}
 	nvidia, err := machineconfig.NVIDIA()
@@ -82,8 +82,9 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	}
 	install := g.InstallerImage.ApplyT(machineconfig.InstallImage).(pulumi.StringOutput)
 	a.Node.ConfigPatches = append(slices.Clone(a.Node.ConfigPatches), install, pulumi.String(nvidia))
+	a.Node.after = append(a.Node.after, known)
 	for _, made := range g.Mappings {
-		a.Node.mappings = append(a.Node.mappings, made)
+		a.Node.after = append(a.Node.after, pulumi.DependsOn([]pulumi.Resource{made}))
 	}
 	options := []pulumi.ResourceOption{pulumi.Parent(g)}
 	if former := a.Node.formerParent; former != nil {
@@ -117,21 +118,16 @@ func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) err
 	return nil
 }
 
-// addImage has the driver built into the image of the template's version.
-func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) error {
+// addImage has the driver built into the image of the template's version. The machine waits for it, so that none is made
+// whose installer there is not.
+func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) (known pulumi.ResourceOption, err error) {
 	template := a.Node.Template
-	document, err := template.schematic.with(a.Driver.Extensions()).document()
+	schematicID, known, err := template.schematic.WithDriver(a.Driver).register(ctx, name, g)
 	if err != nil {
-		return fmt.Errorf("schematic: %w", err)
+		return nil, err
 	}
-	made, err := imagefactory.NewSchematic(ctx, name+"-schematic", &imagefactory.SchematicArgs{
-		Schematic: pulumi.String(document),
-	}, pulumi.Parent(g))
-	if err != nil {
-		return err
-	}
-	g.InstallerImage = template.image.of(made.ID().ToStringOutput(), template.image.installer)
-	return nil
+	g.InstallerImage = pulumi.String(template.image.installer(schematicID)).ToStringOutput()
+	return known, nil
 }
 
 // complete returns a copy with defaults, or all that is wrong with it.

@@ -64,7 +64,7 @@ func TestInputsOfGPUWorkersAreGolden(t *testing.T) {
 	for _, resource := range []struct{ token, name string }{
 		{"em-infra:index:GpuWorker", "k3s-dev-gpu-1"},
 		{tokenMapping, "k3s-dev-gpu-1-gpu1"},
-		{tokenSchematic, "k3s-dev-gpu-1-schematic"},
+		{tokenSchematic, "k3s-dev-gpu-1-image-schematic"},
 		{tokenVM, "k3s-dev-gpu-1-vm"},
 	} {
 		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
@@ -108,7 +108,7 @@ func TestF38DriverAndToolkitAreAPair(t *testing.T) {
 
 			r, err := run(t, false, oneGPUWorker(components.Schematic{}, test.driver))
 			require.NoError(t, err)
-			document := r.Named(t, tokenSchematic, "gpu-1-schematic").Inputs["schematic"].StringValue()
+			document := r.Named(t, tokenSchematic, "gpu-1-image-schematic").Inputs["schematic"].StringValue()
 			require.Equal(t, "customization:\n    systemExtensions:\n        officialExtensions:\n"+test.want, document)
 		})
 	}
@@ -135,7 +135,7 @@ func TestGPUWorkersAreInstalledWithTheDriverAndLoadIt(t *testing.T) {
 	r, err := run(t, false, discard(gpuCluster))
 	require.NoError(t, err)
 	require.Equal(t, []string{
-		"machine:\n  install:\n    image: factory.talos.dev/nocloud-installer/k3s-dev-gpu-2-schematic-id:v1.12.4\n",
+		"machine:\n  install:\n    image: factory.talos.dev/nocloud-installer/" + schematicID(t, components.Schematic{Extensions: []string{"siderolabs/qemu-guest-agent"}}.WithDriver(components.NVIDIAOpen)) + ":v1.12.4\n",
 		"machine:\n  sysctls:\n    net.core.bpf_jit_harden: \"1\"\n  kernel:\n    modules:\n      - name: nvidia\n      - name: nvidia_uvm\n      - name: nvidia_drm\n      - name: nvidia_modeset\n",
 		"machine:\n  kubelet:\n    extraConfig:\n      registerWithTaints:\n        - effect: NoSchedule\n          key: example.org/alone\n        - effect: NoExecute\n          key: nvidia.com/gpu\n  nodeLabels:\n    nvidia.com/gpu.present: \"true\"\n",
 		"machine: {sysctls: {vm.nr_hugepages: \"1\"}}",

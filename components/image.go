@@ -4,34 +4,12 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	"github.com/siderolabs/image-factory/pkg/schematic"
 )
 
 // ImageFactory is where Talos images come from unless another factory is named.
 const ImageFactory = "https://factory.talos.dev"
 
-// Schematic is the customization of a Talos image. A change makes another image, which replaces the template; a node gets it
-// by an upgrade.
-type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
-	Extensions []string
-	// KernelArgs are further arguments of the kernel. Default: none.
-	KernelArgs []string
-}
-
-// document is the schematic as the Image Factory takes it, in the form from which it computes the schematic's ID.
-func (s Schematic) document() (string, error) {
-	document := schematic.Schematic{Customization: schematic.Customization{
-		ExtraKernelArgs:  s.KernelArgs,
-		SystemExtensions: schematic.SystemExtensions{OfficialExtensions: s.Extensions},
-	}}
-	text, err := document.Marshal()
-	return string(text), err
-}
-
-// image names the artifacts of one schematic in one Talos version, all for the platform nocloud: only its installer keeps
+// image names the artifacts of schematics in one Talos version, all for the platform nocloud: only its installer keeps
 // the address of the first boot (F8), and only its ISO reads the cloud-init drive of Proxmox VE.
 type image struct {
 	factory *url.URL
@@ -56,10 +34,10 @@ func (i image) isoFile(schematicID string) string {
 
 // installer is the image that Talos installs itself from.
 func (i image) installer(schematicID string) string {
-	return fmt.Sprintf("%s/%s-installer/%s:%s", i.factory.Host, imagePlatform, schematicID, i.version)
+	return Installer(i.factory, i.version, schematicID)
 }
 
-// of names an artifact once the schematic's ID is known.
-func (i image) of(schematicID pulumi.StringOutput, artifact func(string) string) pulumi.StringOutput {
-	return schematicID.ApplyT(artifact).(pulumi.StringOutput)
+// Installer is the reference of the image that Talos installs itself from, by the ID of its schematic.
+func Installer(factory *url.URL, talosVersion, schematicID string) string {
+	return fmt.Sprintf("%s/%s-installer/%s:%s", factory.Host, imagePlatform, schematicID, talosVersion)
 }

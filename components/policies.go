@@ -46,6 +46,12 @@ func neverSet(disks int) []string {
 	return paths
 }
 
+// anotherSchematic: the provider would change a schematic in place, and the resource would keep the ID of the first one for
+// ever. Nothing is deleted in the Image Factory.
+func anotherSchematic() pulumi.ResourceOption {
+	return pulumi.ReplaceOnChanges([]string{"schematic"})
+}
+
 // keptISO: a machine whose CD-ROM names a deleted ISO does not start again, so the file outlives the template (F16).
 func keptISO() pulumi.ResourceOption {
 	return pulumi.RetainOnDelete(true)

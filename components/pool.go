@@ -21,16 +21,12 @@ type Pool struct {
 	Resource pulumi.Resource
 }
 
-// PoolArgs describe one pool that is made unless it is there. A change of the way to the API looks for the pool again.
+// PoolArgs describe one pool that is made unless it is there.
 type PoolArgs struct {
 	// Name of the pool. Required. A change makes another pool.
 	Name string
-	// ProxmoxEndpoint is the URL of the API, e.g. https://vmhost:8006. Required.
-	ProxmoxEndpoint string
-	// ProxmoxToken is USER@REALM!NAME=SECRET. Required, secret.
-	ProxmoxToken pulumi.StringInput
-	// ProxmoxInsecure accepts any certificate of the API. Default: false.
-	ProxmoxInsecure bool
+	// API of Proxmox VE. Required. A change looks for the pool again.
+	API ProxmoxAPI
 }
 
 // NewPool makes a pool unless there is one of that name. When it is deleted, only a pool that was made here is, and only
@@ -41,14 +37,10 @@ func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.Re
 		return nil, fmt.Errorf("pool %q: %w", name, err)
 	}
 	made, err := local.NewCommand(ctx, name, &local.CommandArgs{
-		Create: pulumi.String(Tool + " pool ensure " + args.Name),
-		Delete: pulumi.String(Tool + " pool release " + args.Name),
-		Environment: pulumi.StringMap{
-			"EM_INFRA_PROXMOX_ENDPOINT": pulumi.String(args.ProxmoxEndpoint),
-			"EM_INFRA_PROXMOX_TOKEN":    pulumi.ToSecret(args.ProxmoxToken).(pulumi.StringOutput),
-			"EM_INFRA_PROXMOX_INSECURE": pulumi.Sprintf("%t", args.ProxmoxInsecure),
-		},
-		Triggers: pulumi.ToArray([]any{args.Name}),
+		Create:      pulumi.String(Tool + " pool ensure " + args.Name),
+		Delete:      pulumi.String(Tool + " pool release " + args.Name),
+		Environment: args.API.environment(),
+		Triggers:    pulumi.ToArray([]any{args.Name}),
 	}, opts...)
 	if err != nil {
 		return nil, err
@@ -62,8 +54,7 @@ func (args *PoolArgs) validate() error {
 	}
 	return errors.Join(
 		require(poolName.MatchString(args.Name), "Name", fmt.Sprintf("%q is no name of a pool: use letters, digits, . _ - and / between nested ones", args.Name)),
-		require(args.ProxmoxEndpoint != "", "ProxmoxEndpoint", "give the URL of the API, e.g. https://vmhost:8006"),
-		require(args.ProxmoxToken != nil, "ProxmoxToken", "give the API token"),
+		args.API.validate(),
 	)
 }
 

@@ -12,7 +12,7 @@ import (
 
 func pooled(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 	pool, err := components.NewPool(ctx, "pool", &components.PoolArgs{
-		Name: "k3s-dev", ProxmoxEndpoint: "https://vmhost:8006", ProxmoxToken: pulumi.String("em-infra@pve!test=made-up"),
+		Name: "k3s-dev", API: apiFixture(),
 	}, providers)
 	if err != nil {
 		return err
@@ -58,8 +58,8 @@ func TestAPoolIsRefusedAllAtOnce(t *testing.T) {
 	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewPool(ctx, "pool", &components.PoolArgs{Name: "a b"}, providers)
 		require.EqualError(t, err, `pool "pool": Name: "a b" is no name of a pool: use letters, digits, . _ - and / between nested ones
-ProxmoxEndpoint: give the URL of the API, e.g. https://vmhost:8006
-ProxmoxToken: give the API token`)
+API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
+API.Token: give the API token`)
 		_, err = components.NewPool(ctx, "pool", nil, providers)
 		require.EqualError(t, err, `pool "pool": args: give PoolArgs`)
 		return nil

@@ -15,9 +15,8 @@ import (
 type program func(ctx *pulumi.Context, providers pulumi.ResourceOption) error
 
 // run runs a program against the recorder, as an update or as a preview.
-func run(t testing.TB, preview bool, program program) (*recorder.Recorder, error) {
+func run(t testing.TB, preview bool, program program, options ...pulumi.RunOption) (*recorder.Recorder, error) {
 	t.Helper()
-	var options []pulumi.RunOption
 	if preview {
 		options = append(options, recorder.Preview)
 	}

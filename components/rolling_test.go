@@ -25,6 +25,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
 )
 
 // talosconfig of a cluster that does not exist, with a key made for these tests.
@@ -65,9 +66,10 @@ func (e *hookEngine) RegisterResource(_ context.Context, in *pulumirpc.RegisterR
 	if in.GetHooks() != nil {
 		e.bound[in.GetName()] = in.GetHooks()
 	}
+	id, err := recorder.ID(in.GetType(), in.GetName(), in.GetObject().AsMap())
 	return &pulumirpc.RegisterResourceResponse{
-		Urn: "urn:pulumi:test::em-infra::" + in.GetType() + "::" + in.GetName(), Id: in.GetName() + "-id", Object: in.GetObject(),
-	}, nil
+		Urn: "urn:pulumi:test::em-infra::" + in.GetType() + "::" + in.GetName(), Id: id, Object: in.GetObject(),
+	}, err
 }
 
 func (e *hookEngine) RegisterResourceOutputs(context.Context, *pulumirpc.RegisterResourceOutputsRequest) (*emptypb.Empty, error) {

@@ -23,7 +23,6 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const (
 	tokenVM      = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	tokenFile    = "proxmoxve:Download/file:File"
 	tokenApply   = "talos:machine/configurationApply:ConfigurationApply"
 	tokenSecrets = "talos:machine/secrets:Secrets"
 	tokenCommand = "command:local:Command"
@@ -138,17 +137,21 @@ func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
 	require.Contains(t, recorder.ShortURNs(node.GetDependencies()), "k3s-dev-template-vm")
 }
 
-func TestF16TheISOIsNeverOverwrittenAndOutlivesTheTemplate(t *testing.T) {
+func TestF16TheISOIsAdoptedAndNeverDeleted(t *testing.T) {
 	t.Parallel()
 
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
-	file := r.Named(t, tokenFile, "k3s-dev-template-iso")
-	require.False(t, file.Inputs["overwrite"].BoolValue())
-	require.True(t, file.Inputs["overwriteUnmanaged"].BoolValue())
-	require.True(t, file.RegisterRPC.GetRetainOnDelete())
-	require.Equal(t, "talos-v1.12.4-nocloud-k3s-dev-template-amd64.iso", file.Inputs["fileName"].StringValue())
-	require.Equal(t, "https://factory.talos.dev/image/k3s-dev-template-schematic-id/v1.12.4/nocloud-amd64.iso", file.Inputs["url"].StringValue())
+	volume := "local:iso/talos-v1.12.4-nocloud-" + schematicID(t, components.Schematic{})[:16] + "-amd64.iso"
+	iso := r.Named(t, tokenCommand, "k3s-dev-template-iso").Inputs
+	require.Equal(t, components.Tool+" iso ensure vmhost "+volume, iso["create"].StringValue())
+	require.NotContains(t, iso, "delete", "machines whose drives name it would not start again")
+	require.Equal(t, "https://factory.talos.dev/image/"+schematicID(t, components.Schematic{})+"/v1.12.4/nocloud-amd64.iso",
+		iso["environment"].ObjectValue()["EM_INFRA_ISO_URL"].StringValue())
+	require.True(t, iso["environment"].ObjectValue()["EM_INFRA_PROXMOX_TOKEN"].IsSecret())
+	template := r.Named(t, tokenVM, "k3s-dev-template-vm")
+	require.Equal(t, volume, template.Inputs["cdrom"].ObjectValue()["fileId"].StringValue(), "it is known, so that a token that changes replaces no template")
+	require.Contains(t, recorder.ShortURNs(template.RegisterRPC.GetDependencies()), "k3s-dev-template-iso")
 }
 
 func TestNoTimeoutsAreGivenToTalosResources(t *testing.T) {

@@ -52,8 +52,8 @@ type TalosNodeArgs struct {
 	// earlier phase deletes what belongs to later ones.
 	Until Phase
 
-	// mappings are made before the machine that takes devices from them.
-	mappings []pulumi.Resource
+	// after is what must be there before the machine: mappings that it takes devices from, an image of its own.
+	after []pulumi.ResourceOption
 	// formerParent is whose child the node was before it had GPUs.
 	formerParent pulumi.Resource
 	// formerName is the node's logical name before; empty when it is what it was.
@@ -77,9 +77,9 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 }
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
-	before := slices.Concat([]pulumi.Resource{a.Template.VM}, a.mappings, a.Pool.makers())
+	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
-		pulumi.Parent(n), pulumi.DependsOn(before), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
+		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
 	}

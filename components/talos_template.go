@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/url"
 
-	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/download"
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
 )
 
 // templateDiskGiB is the size of the template's blank disk. A clone's disk grows from it and cannot be smaller (F21).
@@ -22,7 +20,8 @@ type TalosTemplate struct {
 
 	// InstallerImage is what Talos installs itself from on a machine of this template.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
-	// ISO is the volume that machines of this template boot from first. Not there until PhaseProvision.
+	// ISO is the volume that machines of this template boot from first, e.g. local:iso/talos-….iso. Not there until
+	// PhaseProvision.
 	ISO pulumi.StringOutput `pulumi:"iso"`
 	// VM is the template itself, for settings that this component does not cover.
 	VM *vm.VirtualMachine
@@ -37,6 +36,8 @@ type TalosTemplate struct {
 
 // TalosTemplateArgs describe one template.
 type TalosTemplateArgs struct {
+	// API of Proxmox VE, by which the ISO is looked for. Required. A change looks for it again.
+	API ProxmoxAPI
 	// Host is the Proxmox VE node that it stands on. Required. A change replaces the template.
 	Host string
 	// Shared lets machines on other hosts be cloned from it too. ISOStorage, DiskStorage and the DiskStorage of those machines
@@ -52,9 +53,10 @@ type TalosTemplateArgs struct {
 	TalosVersion string
 	// Schematic of the image. Default: plain Talos. A change replaces the template.
 	Schematic Schematic
-	// ImageFactory that serves the image. Default: https://factory.talos.dev. A change replaces the ISO and the template.
+	// ImageFactory that serves the image. Default: https://factory.talos.dev. A change touches no ISO that is there, since the
+	// schematic says what is in it, and is applied to the nodes without a reboot.
 	ImageFactory *url.URL
-	// ISOStorage holds the ISO; it must allow the content type iso. Required. A change replaces the ISO and the template.
+	// ISOStorage holds the ISO; it must allow the content type iso. Required. A change replaces the template; the old ISO stays.
 	ISOStorage string
 	// DiskStorage holds the template's disk and its firmware's. Required. A change replaces the template.
 	DiskStorage string
@@ -100,42 +102,27 @@ func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs,
 }
 
 func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateArgs) error {
-	document, err := a.Schematic.document()
-	if err != nil {
-		return fmt.Errorf("schematic: %w", err)
-	}
-	schematic, err := imagefactory.NewSchematic(ctx, name+"-schematic", &imagefactory.SchematicArgs{
-		Schematic: pulumi.String(document),
-	}, pulumi.Parent(t))
+	schematicID, known, err := a.Schematic.register(ctx, name, t)
 	if err != nil {
 		return err
 	}
-
-	schematicID := schematic.ID().ToStringOutput()
-	t.InstallerImage = t.image.of(schematicID, t.image.installer)
+	t.InstallerImage = pulumi.String(t.image.installer(schematicID)).ToStringOutput()
 	if !a.Until.Reaches(PhaseProvision) {
 		return nil
 	}
-	return t.addVM(ctx, name, a, schematicID)
+	return t.addVM(ctx, name, a, schematicID, known)
 }
 
-// addVM downloads the ISO and makes the template that boots it.
-func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateArgs, schematicID pulumi.StringOutput) error {
-	iso, err := download.NewFile(ctx, name+"-iso", &download.FileArgs{
-		NodeName:           pulumi.String(a.Host),
-		DatastoreId:        pulumi.String(a.ISOStorage),
-		ContentType:        pulumi.String("iso"),
-		FileName:           t.image.of(schematicID, t.image.isoFile),
-		Url:                t.image.of(schematicID, t.image.isoURL),
-		Overwrite:          pulumi.Bool(false),
-		OverwriteUnmanaged: pulumi.Bool(true),
-	}, pulumi.Parent(t), keptISO())
+// addVM makes the template, once the ISO that it boots is there.
+func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateArgs, schematicID string, known pulumi.ResourceOption) error {
+	iso := isoVolume{storage: a.ISOStorage, file: t.image.isoFile(schematicID)}
+	there, err := iso.ensure(ctx, name, a, t.image.isoURL(schematicID), pulumi.Parent(t), known)
 	if err != nil {
 		return err
 	}
-
-	t.ISO = iso.ID().ToStringOutput()
-	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(a.Pool.makers()), templateMachine())
+	t.ISO = pulumi.String(iso.id()).ToStringOutput()
+	before := append([]pulumi.Resource{there}, a.Pool.makers()...)
+	t.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", templateVM(a, t.ISO), pulumi.Parent(t), pulumi.DependsOn(before), templateMachine())
 	return err
 }
 
@@ -157,9 +144,13 @@ func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {
 	a.SCSIController = cmp.Or(a.SCSIController, SCSIVirtIOSingle)
 	return a, errors.Join(
 		a.SCSIController.validate(),
+		a.API.validate(),
 		require(a.Host != "", "Host", "name the Proxmox VE node"),
+		requireWord(a.Host, "Host"),
 		requireVMID(a.VMID),
 		require(a.TalosVersion != "", "TalosVersion", "give the version of Talos, e.g. v1.12.4"),
+		requireWord(a.TalosVersion, "TalosVersion"),
+		requireWord(a.ISOStorage, "ISOStorage"),
 		require(a.ISOStorage != "", "ISOStorage", "name a storage with content type iso"),
 		require(a.DiskStorage != "", "DiskStorage", "name the storage of the template's disk"),
 		require(a.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),

@@ -34,7 +34,7 @@ func TestInputsOfTemplatesAreGolden(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	for _, resource := range []struct{ token, name string }{
-		{tokenSchematic, "template-schematic"}, {tokenFile, "template-iso"}, {tokenVM, "template-vm"},
+		{tokenSchematic, "template-image-schematic"}, {tokenCommand, "template-iso"}, {tokenVM, "template-vm"},
 	} {
 		inputs, err := recorder.Inputs(r.Named(t, resource.token, resource.name))
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestTheInstallerIsForNoCloud(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		require.Equal(t, "factory.talos.dev/nocloud-installer/template-schematic-id:v1.12.4", image.Value, "another one loses the address of the first boot (F8)")
+		require.Equal(t, "factory.talos.dev/nocloud-installer/"+schematicID(t, components.Schematic{})+":v1.12.4", image.Value, "another one loses the address of the first boot (F8)")
 		return nil
 	})
 	require.NoError(t, err)
@@ -92,7 +92,9 @@ func TestTemplateArgumentsAreRefusedAllAtOnce(t *testing.T) {
 
 	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewTalosTemplate(ctx, "template", &components.TalosTemplateArgs{VMID: 99}, providers)
-		require.EqualError(t, err, `talos template "template": Host: name the Proxmox VE node
+		require.EqualError(t, err, `talos template "template": API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
+API.Token: give the API token
+Host: name the Proxmox VE node
 VMID: 99 is not between 100 and 999999999: choose a free number in that range
 TalosVersion: give the version of Talos, e.g. v1.12.4
 ISOStorage: name a storage with content type iso

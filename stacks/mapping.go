@@ -13,13 +13,14 @@ import (
 func templateArgs(inv *inventory.Inventory, s settings, host string) *components.TalosTemplateArgs {
 	c := inv.Cluster
 	return &components.TalosTemplateArgs{
+		API:            s.api(),
 		Host:           host,
 		Shared:         c.Proxmox.Template.Shared,
 		SCSIController: components.SCSIController(c.Proxmox.SCSIController),
 		VMID:           c.TemplateVMID(host),
 		Name:           c.TemplateName(),
 		TalosVersion:   c.Talos.Version.String(),
-		Schematic:      components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs},
+		Schematic:      schematic(c),
 		ImageFactory:   s.imageFactory,
 		ISOStorage:     c.Proxmox.ISOStorage,
 		DiskStorage:    c.Proxmox.DiskStorage,
@@ -27,6 +28,10 @@ func templateArgs(inv *inventory.Inventory, s settings, host string) *components
 		TPM:            c.Proxmox.Template.TPM,
 		Tags:           tags(c.Proxmox.Tags),
 	}
+}
+
+func (s settings) api() components.ProxmoxAPI {
+	return components.ProxmoxAPI{Endpoint: s.proxmoxEndpoint, Token: s.proxmoxToken, Insecure: s.proxmoxInsecure}
 }
 
 func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {

@@ -108,10 +108,8 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until co
 		return nil, nil
 	}
 	return components.NewPool(ctx, inv.Cluster.Name+"-pool", &components.PoolArgs{
-		Name:            inv.Cluster.Proxmox.Pool,
-		ProxmoxEndpoint: s.proxmoxEndpoint,
-		ProxmoxToken:    s.proxmoxToken,
-		ProxmoxInsecure: s.proxmoxInsecure,
+		Name: inv.Cluster.Proxmox.Pool,
+		API:  s.api(),
 	}, options)
 }
 

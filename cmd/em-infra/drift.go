@@ -79,7 +79,9 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 		if !isApplied {
 			continue // its machine is not there yet, which the host's side tells
 		}
-		want := drift.Wanted{Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Configuration: configured.Text}
+		want := drift.Wanted{
+			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
+		}
 		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
 		if err != nil {
 			report.Unread = append(report.Unread, err.Error())
@@ -101,7 +103,11 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	seen.mark(steps)
 	report.Host = append(report.Host, drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unread...)
-	return nil
+	lost, err := status.LostISOs(ctx, sources.Host, sources.Deployment)
+	for _, template := range lost {
+		report.Host = append(report.Host, drift.Difference{Subject: template.ISO.Volume, Property: "existence", Want: "there", Have: "absent"})
+	}
+	return err
 }
 
 // nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.

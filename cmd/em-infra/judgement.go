@@ -86,6 +86,11 @@ func (s *session) assessSteps(steps []risk.Step) risk.Assessment {
 
 // preview runs the engine's preview: what it counts, and all its events.
 func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
+	lost, err := s.lostISOs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, optpreview.Replace(lost))
 	var result auto.PreviewResult
 	seen, err = s.previewed(ctx, func(run engineRun) (err error) {
 		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)

@@ -69,9 +69,9 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 
 // preflight asks the host of the session.
 func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
-	factory, err := url.Parse(s.factory)
+	factory, err := s.factoryURL()
 	if err != nil {
-		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
+		return nil, err
 	}
 	if err := s.findFormerNames(ctx); err != nil {
 		return nil, err
@@ -79,6 +79,14 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, GPUExtensions: components.NVIDIAOpen.Extensions(),
 	})
+}
+
+func (s *session) factoryURL() (*url.URL, error) {
+	factory, err := url.Parse(s.factory)
+	if err != nil {
+		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
+	}
+	return factory, nil
 }
 
 // mayGoUp runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way,

@@ -31,6 +31,9 @@ nothing would change, 2 when something would, and 3 when up would refuse it: the
 plane, the loss of quorum or other machine secrets are only done when a flag names them, and what a cluster is born with
 never changes.
 
+Nodes that run an image of another schematic than the inventory's are named, too; that takes an upgrade, and does not count
+as a change.
+
 A preview compares the inventory with what is there: the host is read first, so that what was changed by hand is found.
 --refresh=false compares with the state alone.`,
 		Example: `  em-infra preview --stack k3s-dev --lab
@@ -81,8 +84,12 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
+	others, err := s.otherImages(ctx)
+	if err != nil {
+		return err
+	}
 	refusal := judged.Refusal(given)
-	if err := f.write(result, judged, refusal); err != nil {
+	if err := f.write(result, judged, others, refusal); err != nil {
 		return err
 	}
 	switch {
@@ -113,13 +120,15 @@ type previewJSON struct {
 	Changes map[apitype.OpType]int `json:"changes"`
 	// Refusal is why up would stop; empty when it would not.
 	Refusal string `json:"refusal,omitempty"`
+	// Images are the nodes that run another image than the inventory's, which no run changes.
+	Images otherImages `json:"images"`
 }
 
-func (f *previewFlags) write(out io.Writer, judged judgement, refusal string) error {
+func (f *previewFlags) write(out io.Writer, judged judgement, others otherImages, refusal string) error {
 	if f.output != outputJSON {
-		return judged.WriteText(out)
+		return errors.Join(judged.WriteText(out), others.print(out))
 	}
-	result := previewJSON{Assessment: judged.Assessment, Changes: judged.changes, Refusal: refusal}
+	result := previewJSON{Assessment: judged.Assessment, Changes: judged.changes, Refusal: refusal, Images: others}
 	if result.Findings == nil {
 		result.Findings = []risk.Finding{}
 	}

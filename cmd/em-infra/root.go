@@ -31,6 +31,7 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 		newPoolCommand(),
+		newISOCommand(),
 		newSecretsCommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {

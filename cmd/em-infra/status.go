@@ -77,8 +77,12 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 		return status.Sources{}, err
 	}
 	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	images, err := s.images()
 	return status.Sources{
-		Inventory: s.inventory, Host: host, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
+		Inventory: s.inventory, Images: images, Host: host, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
 		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
 	}, err
 }

@@ -164,11 +164,15 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	if err := s.noteByHand(ctx, seen); err != nil {
 		return err
 	}
-	options := []optup.Option{optup.Target(w.targets), optup.SuppressOutputs()}
+	lost, err := s.lostISOs(ctx)
+	if err != nil {
+		return err
+	}
+	options := []optup.Option{optup.Target(w.targets), optup.Replace(lost), optup.SuppressOutputs()}
 	if seen.silent != "" {
 		options = append(options, optup.Exclude([]string{inCluster}))
 	}
-	err := s.told(ctx, w.name, func(run engineRun) error {
+	err = s.told(ctx, w.name, func(run engineRun) error {
 		_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 		return err
 	})

@@ -1,12 +1,6 @@
 package drift
 
-import (
-	"strings"
-
-	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
-
-	"github.com/em-infra/em-infra/internal/nodeops"
-)
+import "github.com/em-infra/em-infra/internal/nodeops"
 
 // Wanted is what the inventory and the state say of one node.
 type Wanted struct {
@@ -14,6 +8,8 @@ type Wanted struct {
 	Name string
 	// Talos is the release, e.g. v1.12.4.
 	Talos string
+	// Schematic is the ID of what the image is built from; empty for an image from elsewhere.
+	Schematic string
 	// Configuration is the machine configuration that was applied last. Secret.
 	Configuration []byte
 }
@@ -24,23 +20,9 @@ func Node(want Wanted, have nodeops.Observation) ([]Difference, error) {
 	if want.Talos != have.Talos {
 		differences = append(differences, Difference{want.Name, "Talos", want.Talos, have.Talos})
 	}
-	if schematic := want.schematic(); schematic != have.Schematic {
-		differences = append(differences, Difference{want.Name, "schematic", schematic, have.Schematic})
+	if want.Schematic != have.Schematic {
+		differences = append(differences, Difference{want.Name, "schematic", want.Schematic, have.Schematic})
 	}
 	configuration, err := Configurations(want.Name, want.Configuration, have.Configuration)
 	return append(differences, configuration...), err
-}
-
-// schematic is that of the installer image, FACTORY/nocloud-installer/SCHEMATIC:VERSION; empty for an image from elsewhere.
-func (w Wanted) schematic() string {
-	config, err := configloader.NewFromBytes(w.Configuration)
-	if err != nil || config.Machine() == nil {
-		return "" // Configurations says so
-	}
-	_, path, isFactorys := strings.Cut(config.Machine().Install().Image(), "-installer/")
-	if !isFactorys {
-		return ""
-	}
-	schematic, _, _ := strings.Cut(path, ":")
-	return schematic
 }

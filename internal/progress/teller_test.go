@@ -130,15 +130,15 @@ func TestTellerOfAFailureOfNoResource(t *testing.T) {
 // A file that others may need is left where it is: saying that it was deleted would be a lie.
 func TestTellerOfWhatStays(t *testing.T) {
 	t.Parallel()
-	const iso = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosTemplate$proxmoxve:Download/file:File::k3s-dev-template-iso"
+	const release = "urn:pulumi:k3s-dev::em-infra::em-infra:index:ClusterAddons$kubernetes:helm.sh/v3:Release::k3s-dev-flux"
 	for op, want := range map[apitype.OpType]string{
-		apitype.OpDelete:         " provision  k3s-dev-template-iso forgotten; it stays on the host            0.0 s\n",
-		apitype.OpDeleteReplaced: " provision  k3s-dev-template-iso forgotten; it stays on the host            0.0 s\n",
-		apitype.OpUpdate:         " provision  k3s-dev-template-iso changed                                    0.0 s\n",
+		apitype.OpDelete:         " addons     k3s-dev-flux forgotten; it stays on the host                    0.0 s\n",
+		apitype.OpDeleteReplaced: " addons     k3s-dev-flux forgotten; it stays on the host                    0.0 s\n",
+		apitype.OpUpdate:         " addons     k3s-dev-flux changed                                            0.0 s\n",
 	} {
 		r := newRun()
 		kept := apitype.StepEventMetadata{
-			URN: iso, Type: "proxmoxve:Download/file:File", Op: op,
+			URN: release, Type: "kubernetes:helm.sh/v3:Release", Op: op,
 			Old: &apitype.StepEventStateMetadata{Custom: true, RetainOnDelete: true},
 		}
 		r.Add(apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: kept}})

@@ -46,7 +46,6 @@ var usual = []struct {
 	operation apitype.OpType
 	takes     time.Duration
 }{
-	{"proxmoxve:Download/file:File", apitype.OpCreate, 15 * time.Second},
 	{"proxmoxve:VM/virtualMachine:VirtualMachine", apitype.OpCreate, 15 * time.Second},
 	{"proxmoxve:VM/virtualMachine:VirtualMachine", apitype.OpUpdate, 2 * time.Minute},
 	{"talos:machine/configurationApply:ConfigurationApply", apitype.OpCreate, 30 * time.Second},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/siderolabs/image-factory/pkg/schematic"
 	"github.com/stretchr/testify/require"
 )
 
@@ -114,7 +115,42 @@ func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	if !args.Custom {
 		return "", outputs, nil
 	}
-	return args.Name + "-id", outputs, nil
+	id, err := ID(args.TypeToken, args.Name, args.Inputs.Mappable())
+	return id, outputs, err
+}
+
+// ID is what the provider calls a resource: the Image Factory computes that of a schematic, and others are made up.
+func ID(token, name string, inputs map[string]any) (string, error) {
+	if token != typeSchematic {
+		return name + "-id", nil
+	}
+	text, _ := inputs["schematic"].(string)
+	document, err := schematic.Unmarshal([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	return document.ID()
+}
+
+const typeSchematic = "talos:imageFactory/schematic:Schematic"
+
+// FactoryAnswers has the Image Factory answer every schematic with that ID.
+func FactoryAnswers(id string) pulumi.RunOption {
+	return func(info *pulumi.RunInfo) { info.Mocks = otherFactory{info.Mocks, id} }
+}
+
+type otherFactory struct {
+	pulumi.MockResourceMonitor
+	id string
+}
+
+// NewResource implements [pulumi.MockResourceMonitor].
+func (f otherFactory) NewResource(args pulumi.MockResourceArgs) (string, resource.PropertyMap, error) {
+	id, outputs, err := f.MockResourceMonitor.NewResource(args)
+	if args.TypeToken == typeSchematic {
+		id = f.id
+	}
+	return id, outputs, err
 }
 
 // Call implements [pulumi.MockResourceMonitor].

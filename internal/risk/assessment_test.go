@@ -186,6 +186,14 @@ func rows() []row {
 			"refused: say --allow-change secrets to go on",
 		},
 		{
+			"an ISO is made sure of", "of another schematic",
+			[]event{{
+				op: apitype.OpReplace, kind: typeCommand, name: "lab-template-vmhost-iso", parent: urn(typeTemplate, "lab-template-vmhost"),
+				old: map[string]any{"triggers": []any{"vmhost", "local:iso/old.iso"}}, new: map[string]any{"triggers": []any{"vmhost", "local:iso/new.iso"}}, changed: []string{"triggers[1]"},
+			}},
+			" CREATE   lab-template-vmhost-iso  local:iso/new.iso, unless the host has it\n", "",
+		},
+		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1")},
 			}),

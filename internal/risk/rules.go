@@ -36,6 +36,7 @@ var rules = []rule{
 	{"a machine configuration is changed", of(typeConfiguration, apitype.OpUpdate), configurationChanged},
 	{"machine secrets are changed", of(typeSecrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
 	{"etcd is bootstrapped anew", of(typeBootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
+	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
 	{"anything else", func(Step, topology) bool { return true }, otherChanged},

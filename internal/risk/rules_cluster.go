@@ -15,7 +15,6 @@ var labels = map[tokens.Type]string{
 	typeBootstrap:                            "etcd bootstrap",
 	"talos:cluster/kubeconfig:Kubeconfig":    "kubeconfig",
 	"talos:imageFactory/schematic:Schematic": "image schematic",
-	"proxmoxve:Download/file:File":           "Talos ISO",
 	"proxmoxve:Hardware/mapping/pci:Pci":     "PCI mapping",
 	"proxmoxve:Permission/pool:Pool":         "resource pool",
 }
@@ -32,6 +31,19 @@ func templateGoes(s Step, _ topology) *Finding {
 	f := otherChanged(s, topology{})
 	f.Means = []string{"nodes that were cloned from it do not notice"}
 	return f
+}
+
+// isoOfTemplate is a Command that sees that a template's ISO is there; another one's name is another ISO.
+func isoOfTemplate(s Step, _ topology) bool {
+	return s.URN.Type() == typeCommand && s.Parent.IsValid() && s.Parent.Type() == typeTemplate && (s.Op == apitype.OpCreate || s.Op == apitype.OpReplace)
+}
+
+func isoEnsured(s Step, _ topology) *Finding {
+	volume := "Talos ISO"
+	if triggers := list(s.New, "triggers"); len(triggers) > 0 {
+		volume = fmt.Sprint(triggers[len(triggers)-1])
+	}
+	return &Finding{Kind: Create, Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
 }
 
 func configurationChanged(s Step, t topology) *Finding {

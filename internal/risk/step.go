@@ -11,6 +11,7 @@ import (
 
 // Types that rules are about.
 const (
+	typeTemplate      tokens.Type = "em-infra:index:TalosTemplate"
 	typeNode          tokens.Type = "em-infra:index:TalosNode"
 	typeVM            tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	typeConfiguration tokens.Type = "talos:machine/configurationApply:ConfigurationApply"

@@ -30,7 +30,11 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 		return err
 	}
 	r.Orphans = ours.Orphans(found)
-	return nil
+	lost, err := LostISOs(ctx, s.Host, s.Deployment)
+	for _, template := range lost {
+		r.LostISOs = append(r.LostISOs, template.ISO)
+	}
+	return err
 }
 
 func statusOf(guests []pve.Guest, vmid int) string {

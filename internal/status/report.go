@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
 )
 
@@ -28,6 +29,8 @@ type Report struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	// State is what the engine's state says of itself.
 	State State `json:"state"`
+	// LostISOs are those that templates boot and that are not there.
+	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
 	// Orphans lie on the host, and nothing uses them.
 	Orphans []Orphan `json:"orphans,omitempty"`
 	// Unread is what could not be asked, a sentence each.
@@ -50,6 +53,8 @@ type Machine struct {
 	GPUs int64 `json:"gpus,omitempty"`
 	// DataDisks are the volumes that lie on its data disks, in their order.
 	DataDisks []string `json:"dataDisks,omitempty"`
+	// Image is what the inventory wants its Talos to be installed from.
+	Image Image `json:"image"`
 	// Node is what its Talos says; nil when it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.
@@ -108,6 +113,9 @@ func (r Report) Lacks() []string {
 	}
 	for _, operation := range r.State.Pending {
 		lacks = append(lacks, operation+": it was begun and never ended")
+	}
+	for _, iso := range r.LostISOs {
+		lacks = append(lacks, iso.Volume+" is not on "+iso.Host+": machines that are made there do not start")
 	}
 	return append(lacks, r.Unread...)
 }

@@ -21,6 +21,8 @@ import (
 type Sources struct {
 	// Inventory of the cluster.
 	Inventory *inventory.Inventory
+	// Images that the inventory wants, by the name of the node.
+	Images map[string]Image
 	// Host is Proxmox VE.
 	Host pve.Reader
 	// Deployment is the state.
@@ -69,6 +71,7 @@ func (s Sources) machines() []Machine {
 			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
 			Known: slices.Contains(known, node.VMID), GPUs: offered(s.Inventory.Cluster.Addons.GPU, node),
 			DataDisks: mounts(node.DataDisks), Gateways: s.Inventory.Cluster.Network.Gateways(),
+			Image: s.Images[node.Name],
 		})
 	}
 	return machines

@@ -6,10 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-const (
-	machineToken = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	isoToken     = "proxmoxve:Download/file:File"
-)
+const machineToken = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
 // vmids are the virtual machines that a state knows.
 func vmids(deployment apitype.DeploymentV3) []int {
@@ -20,17 +17,6 @@ func vmids(deployment apitype.DeploymentV3) []int {
 		}
 	}
 	return known
-}
-
-// isos are the files that a state has downloaded, by the host's names for them.
-func isos(deployment apitype.DeploymentV3) []string {
-	var files []string
-	for _, resource := range deployment.Resources {
-		if resource.Type == isoToken && !resource.Delete {
-			files = append(files, string(resource.ID))
-		}
-	}
-	return files
 }
 
 // pending are the operations of which only the beginning is noted.

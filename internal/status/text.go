@@ -132,6 +132,14 @@ func (r Report) printFindings(out io.Writer) {
 			fmt.Fprintf(out, "certificate   of the %s ends in %d days (F33): `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
 		}
 	}
+	for _, iso := range r.LostISOs {
+		fmt.Fprintf(out, "ISO           %s is not on %s, and machines that are made there do not start: `em-infra up` downloads it\n", iso.Volume, iso.Host)
+	}
+	for _, machine := range r.Machines {
+		if other := machine.otherImage(); other != nil {
+			fmt.Fprintf(out, "image         %s\n", other)
+		}
+	}
 	for _, orphan := range r.Orphans {
 		fmt.Fprintf(out, "orphan        %s\n              → on %s, if nobody needs it: %s\n", orphan.What, orphan.Host, orphan.Remove)
 	}

@@ -46,6 +46,8 @@ nodes:
 	require.Len(t, moved.ISOs, len(born.ISOs)+1, "the ISO that the nodes' drives name stays (F16)")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
+	r.changedSchematicReaches("k3s-dev-control-1", "k3s-dev-gpu-1")
+
 	// The worker loses its GPU and stays the machine that it is.
 	r.edit("nodes.yaml", "role: gpu-worker", "role: worker")
 	r.edit("nodes.yaml", `    gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]`+"\n", "")
@@ -62,9 +64,40 @@ nodes:
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-gpu-1")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
+	r.lostISOComesBack()
 	r.mustRun(0, "destroy", "--lab", "--yes")
 	require.Empty(t, r.hostFiles().VMs)
 	require.Empty(t, r.pools(), "the pool was made here")
+	r.isosAreAdopted()
+}
+
+// lostISOComesBack deletes the ISO that the template boots, as somebody in the web interface would.
+func (r *rehearsal) lostISOComesBack() {
+	r.t.Helper()
+	template, err := r.host().VirtualMachine(r.t.Context(), 9000)
+	require.NoError(r.t, err)
+	volume, _, _ := strings.Cut(template.VirtualMachineConfig.IDEs["ide0"], ",")
+	local, err := r.host().Storage(r.t.Context(), "local")
+	require.NoError(r.t, err)
+	_, err = local.DeleteContent(r.t.Context(), volume)
+	require.NoError(r.t, err)
+	r.eventually(volume+" is gone", func() bool { return !slices.Contains(r.hostFiles().ISOs, volume) })
+	require.Contains(r.t, r.mustRun(2, "preview", "--lab"), volume+", unless the host has it")
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(r.t, r.hostFiles().ISOs, volume)
+	r.mustRun(0, "preview", "--lab")
+}
+
+// isosAreAdopted makes the machines anew on a host that has the ISO: it is neither deleted nor downloaded again.
+func (r *rehearsal) isosAreAdopted() {
+	r.t.Helper()
+	kept, seen := r.hostFiles().ISOs, len(r.calls())
+	r.mustRun(0, "up", "--lab", "--yes", "--until", "provision")
+	touched := strings.Join(writes(r.calls()[seen:]), "\n")
+	require.NotContains(r.t, touched, "/download-url")
+	require.NotContains(r.t, touched, "/content/")
+	require.ElementsMatch(r.t, kept, r.hostFiles().ISOs)
+	r.mustRun(0, "destroy", "--lab", "--yes")
 }
 
 // edit replaces a text in one of the inventory's files.

@@ -1,0 +1,28 @@
+package components
+
+import (
+	"github.com/pulumi/pulumi-command/sdk/go/command/local"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// isoVolume is an ISO on a storage of Proxmox VE. Its name says schematic, version and architecture, so that a file of that
+// name is the image, whoever has downloaded it.
+type isoVolume struct{ storage, file string }
+
+// id is what Proxmox VE calls the volume.
+func (v isoVolume) id() string { return v.storage + ":iso/" + v.file }
+
+// ensure has the ISO downloaded by the host unless it is there. The provider's own resource adopts nothing: where the file
+// is there it fails, or deletes it and downloads it again, and a machine whose drive names it does not start meanwhile
+// (bpg/terraform-provider-proxmox, fwprovider/resource_download_file.go, Create). Nothing ever deletes the file: a machine
+// whose CD-ROM names a deleted ISO does not start again, so it outlives the template (F16).
+func (v isoVolume) ensure(ctx *pulumi.Context, name string, a TalosTemplateArgs, url string, opts ...pulumi.ResourceOption) (*local.Command, error) {
+	environment := a.API.environment()
+	environment["EM_INFRA_ISO_URL"] = pulumi.String(url) // a URL can hold what means something to a shell
+	opts = append(opts, keptISO())
+	return local.NewCommand(ctx, name+"-iso", &local.CommandArgs{
+		Create:      pulumi.String(Tool + " iso ensure " + a.Host + " " + v.id()),
+		Environment: environment,
+		Triggers:    pulumi.ToArray([]any{a.Host, v.id()}),
+	}, opts...)
+}

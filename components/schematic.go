@@ -1,0 +1,82 @@
+package components
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
+	"github.com/siderolabs/image-factory/pkg/schematic"
+)
+
+// Schematic is the customization of a Talos image. A change makes another image, which replaces the template; a node gets it
+// by an upgrade.
+type Schematic struct {
+	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
+	Extensions []string
+	// KernelArgs are further arguments of the kernel. Default: none.
+	KernelArgs []string
+}
+
+// WithDriver is the schematic of a machine with GPUs: what is missing of the driver's pair is added.
+func (s Schematic) WithDriver(d NVIDIADriver) Schematic {
+	all := slices.Clone(s.Extensions)
+	for _, extension := range d.Extensions() {
+		if !slices.Contains(all, extension) {
+			all = append(all, extension)
+		}
+	}
+	s.Extensions = all
+	return s
+}
+
+// ID is what the Image Factory calls the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed
+// here, so that it is known before the factory was asked.
+func (s Schematic) ID() (string, error) {
+	document := s.customization()
+	return document.ID()
+}
+
+// document is the schematic as the Image Factory takes it, in the form from which it computes the schematic's ID.
+func (s Schematic) document() (string, error) {
+	document := s.customization()
+	text, err := document.Marshal()
+	return string(text), err
+}
+
+func (s Schematic) customization() schematic.Schematic {
+	return schematic.Schematic{Customization: schematic.Customization{
+		ExtraKernelArgs:  s.KernelArgs,
+		SystemExtensions: schematic.SystemExtensions{OfficialExtensions: s.Extensions},
+	}}
+}
+
+// register tells the Image Factory of the schematic, and returns its ID and an option for all that is made from its images.
+//
+// The resource's own ID is not used: the provider changes it in place, and the engine keeps the first ID of a resource that
+// was updated for ever (pulumi, pkg/resource/deploy/step.go, UpdateStep), so that a changed schematic would change no image.
+// It is compared with the computed one: a factory that computes another ID would build another image than the one asked for.
+func (s Schematic) register(ctx *pulumi.Context, name string, parent pulumi.Resource) (id string, known pulumi.ResourceOption, err error) {
+	document, err := s.document()
+	if err != nil {
+		return "", nil, fmt.Errorf("schematic: %w", err)
+	}
+	if id, err = s.ID(); err != nil {
+		return "", nil, fmt.Errorf("schematic: %w", err)
+	}
+	made, err := imagefactory.NewSchematic(ctx, name+"-image-schematic", &imagefactory.SchematicArgs{
+		Schematic: pulumi.String(document),
+	}, pulumi.Parent(parent), anotherSchematic())
+	if err != nil {
+		return "", nil, err
+	}
+	compared := made.ID().ApplyT(func(answered pulumi.ID) ([]pulumi.Resource, error) {
+		if string(answered) != id {
+			return nil, fmt.Errorf("schematic %q: the Image Factory answered the ID %s, and it was computed as %s: "+
+				"its images would be others than those asked for; name another factory in em-infra:imageFactoryUrl, or take a release of em-infra that knows its schematics",
+				name, answered, id)
+		}
+		return []pulumi.Resource{made}, nil
+	}).(pulumi.ResourceArrayOutput)
+	return id, pulumi.Composite(pulumi.DependsOn([]pulumi.Resource{made}), pulumi.DependsOnInputs(compared)), nil
+}

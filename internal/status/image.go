@@ -1,0 +1,93 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+)
+
+// Image is what a node's Talos should be installed from.
+type Image struct {
+	// Schematic is the ID of what the Image Factory builds it from; empty for an image from elsewhere.
+	Schematic string `json:"schematic,omitempty"`
+	// Installer is its reference.
+	Installer string `json:"installer"`
+}
+
+// OtherImage is a node that runs an image of another schematic than the inventory's. No run changes that: it takes an upgrade.
+type OtherImage struct {
+	// Node is its name.
+	Node string `json:"node"`
+	// Address of its Talos API.
+	Address netip.Addr `json:"address"`
+	// Runs is the ID of the schematic that its Talos names; empty for an image that no Image Factory has made.
+	Runs string `json:"runs,omitempty"`
+	// Wanted is the image of the inventory.
+	Wanted Image `json:"wanted"`
+}
+
+// String is a sentence that ends with what to do.
+func (o OtherImage) String() string {
+	return fmt.Sprintf("%s runs %s, the inventory's is %s: no run changes that; `talosctl -n %s upgrade --image %s` does",
+		o.Node, schematicText(o.Runs), brief(o.Wanted.Schematic), o.Address, o.Wanted.Installer)
+}
+
+func schematicText(id string) string {
+	if id == "" {
+		return "an image without a schematic"
+	}
+	return "schematic " + brief(id)
+}
+
+// brief is enough of an ID to tell it from others.
+func brief(id string) string {
+	const enough = 12
+	if id == "" {
+		return "without one"
+	}
+	return id[:min(enough, len(id))]
+}
+
+// otherImage compares what the node says of itself with what the inventory wants; nil where they are the same, and for a
+// node that did not answer.
+func (m Machine) otherImage() *OtherImage {
+	if m.Node == nil || m.Node.Talos == "" || m.Node.Schematic == m.Image.Schematic {
+		return nil
+	}
+	return &OtherImage{Node: m.Name, Address: m.Address, Runs: m.Node.Schematic, Wanted: m.Image}
+}
+
+// imagePatience is how long a node may take to say what it runs, since a person waits for it.
+const imagePatience = 5 * time.Second
+
+// OtherImages asks nodes of the inventory what they run, by their names. Unread are those that do not answer, a sentence each.
+func (s Sources) OtherImages(ctx context.Context, standing []string) (others []OtherImage, unread []string) {
+	ctx, cancel := context.WithTimeout(ctx, imagePatience)
+	defer cancel()
+	var (
+		machines []Machine
+		indices  []int
+	)
+	for _, node := range s.Inventory.Nodes {
+		if slices.Contains(standing, node.Name) {
+			indices = append(indices, len(machines))
+			machines = append(machines, Machine{Name: node.Name, Address: node.Address, Image: s.Images[node.Name]})
+		}
+	}
+	unread = inParallel(indices, func(i int) error {
+		seen, err := s.Health().Observe(ctx, machines[i].Address.String())
+		if err != nil {
+			return fmt.Errorf("%s: %w", machines[i].Name, err)
+		}
+		machines[i].Node = &seen
+		return nil
+	})
+	for _, machine := range machines {
+		if other := machine.otherImage(); other != nil {
+			others = append(others, *other)
+		}
+	}
+	return others, unread
+}

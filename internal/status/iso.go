@@ -1,0 +1,67 @@
+package status
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+const (
+	templateToken = "em-infra:index:TalosTemplate"
+	commandToken  = "command:local:Command"
+)
+
+// Template is one that a state knows, with the ISO that it boots.
+type Template struct {
+	// ISO is its volume on a storage of the host.
+	ISO pve.ISO
+	// Ensures is the Command that sees that the ISO is there.
+	Ensures resource.URN
+}
+
+// Templates are those that a state knows.
+func Templates(deployment apitype.DeploymentV3) []Template {
+	var templates []Template
+	for _, component := range deployment.Resources {
+		if component.Type != templateToken {
+			continue
+		}
+		host, _ := component.Inputs["host"].(string)
+		volume, _ := component.Outputs["iso"].(string)
+		at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
+			return r.Type == commandToken && r.Parent == component.URN && !r.Delete
+		})
+		if host != "" && volume != "" && at >= 0 { // else it was never made
+			templates = append(templates, Template{ISO: pve.ISO{Host: host, Volume: volume}, Ensures: deployment.Resources[at].URN})
+		}
+	}
+	return templates
+}
+
+// isos are what the templates of a state boot, by the host's names for them.
+func isos(deployment apitype.DeploymentV3) []string {
+	var files []string
+	for _, template := range Templates(deployment) {
+		files = append(files, template.ISO.Volume)
+	}
+	return files
+}
+
+// LostISOs are the templates whose ISO is no longer where it was: machines are cloned from them, and do not start. A refresh
+// does not see that, since the file is no resource of the provider's.
+func LostISOs(ctx context.Context, host pve.Reader, deployment apitype.DeploymentV3) (lost []Template, err error) {
+	for _, template := range Templates(deployment) {
+		there, err := host.HasISO(ctx, template.ISO)
+		if err != nil {
+			return nil, err
+		}
+		if !there {
+			lost = append(lost, template)
+		}
+	}
+	return lost, nil
+}
