@@ -99,7 +99,7 @@ func (r *rehearsal) workerIsRenamed() {
 	require.Contains(r.t, r.mustRun(2, "preview", "--lab"), " REPLACE  k3s-dev-blue-1  name k3s-dev-worker-1 → k3s-dev-blue-1; the VM is deleted and made anew\n")
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"k3s-dev-blue-1", "k3s-dev-control-1", "talos-v1.12.4-base"}, r.placement()["vmhost"])
-	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-blue-1")
+	r.nodesAreReady("k3s-dev-blue-1", "k3s-dev-control-1")
 	_, err = r.kubernetes().CoreV1().Nodes().Get(r.t.Context(), "k3s-dev-worker-1", metav1.GetOptions{})
 	require.True(r.t, errors.IsNotFound(err), "the former name is no Node any more")
 	r.mustRun(0, "preview", "--lab")
