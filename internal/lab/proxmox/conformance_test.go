@@ -49,8 +49,11 @@ func TestReturnsAreAsDeclared(t *testing.T) {
 
 				if strings.HasSuffix(e.Path, "/rrddata") {
 					r = l.do(e.Verb, fill(e.Path, upid), url.Values{"timeframe": {"hour"}})
-					require.Contains(t, r.Status, "500 RRD error: opening ", "it is younger than ten seconds")
-					return
+
+					if r.Status != "200 OK" { // the machine is younger than ten seconds, on a host that is fast
+						require.Contains(t, r.Status, "500 RRD error: opening ")
+						return
+					}
 				}
 
 				require.Equal(t, "200 OK", r.Status, r.Raw)
