@@ -10,7 +10,7 @@ require (
 	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
 	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
 	github.com/google/go-cmp v0.7.0 // tests
-	github.com/google/uuid v1.6.0 // lab: identities of nodes
+	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
 	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
 	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1 // given; label of the plugin built in tools/

@@ -12,14 +12,14 @@ import (
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from and first booted from
-// are facts of its birth. A VMID, an address and a disk cannot exist twice, so a replacement is deleted first.
+// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so a replacement is deleted first.
 //
 // The cloud-init drive follows, since Talos reads it at every boot, and what is ignored stays as it was even for a machine
 // that is replaced. What does not: its storage and its place, for which the provider would shut the machine down and make
 // another drive, and the name servers, for which it would reboot it, although those of the configuration replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns"}, neverSet(disks)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, neverSet(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }

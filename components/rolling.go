@@ -23,22 +23,30 @@ var errInterrupted = errors.New("the run was interrupted: run up again to go on"
 type rollout struct {
 	ctx         *pulumi.Context
 	interrupted <-chan struct{}
+	health      func() (nodeops.Health, error)
 	lane        func() (*rolling.Lane, error)
+	returning   returning
 }
 
 // newRollout has no lane before the first update, when the credentials for its looks at the cluster are there.
 func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.StringOutput) *rollout {
-	return &rollout{ctx: ctx, interrupted: a.Interrupted, lane: sync.OnceValues(func() (*rolling.Lane, error) {
+	health := sync.OnceValues(func() (nodeops.Health, error) {
 		result, err := internals.UnsafeAwaitOutput(ctx.Context(), talosconfig)
 		if err != nil {
-			return nil, fmt.Errorf("the cluster's credentials are not there (%w): mend what failed before, then run up again", err)
+			return nodeops.Health{}, fmt.Errorf("the cluster's credentials are not there (%w): mend what failed before, then run up again", err)
 		}
 		text, _ := result.Value.(string) // known in an update
-		if _, err := nodeops.Endpoints([]byte(text)); err != nil {
+		_, err = nodeops.Endpoints([]byte(text))
+		return healthOf(ctx, a, []byte(text)), err
+	})
+	lane := sync.OnceValues(func() (*rolling.Lane, error) {
+		cluster, err := health()
+		if err != nil {
 			return nil, err
 		}
-		return rolling.NewLane(healthOf(ctx, a, []byte(text)), rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
-	})}
+		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
+	})
+	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, returning: newReturning(a)}
 }
 
 // healthOf looks at the nodes of the cluster, and moves their pods.
@@ -67,6 +75,10 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 		return &pulumi.ResourceHookBinding{}, nil
 	}
 	node := m.rollingNode()
+	before, err := r.lossHook(name, node)
+	if err != nil {
+		return nil, err
+	}
 	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node), nil)
 	if err != nil {
 		return nil, err
@@ -80,7 +92,7 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 		return nil, err
 	}
 	return &pulumi.ResourceHookBinding{
-		BeforeUpdate: []*pulumi.ResourceHook{enter},
+		BeforeUpdate: append(before, enter),
 		AfterUpdate:  []*pulumi.ResourceHook{leave},
 		OnError:      []*pulumi.ErrorHook{abandon},
 	}, nil
@@ -95,6 +107,11 @@ func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
 		}
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
+		if isMadeAnew(args) {
+			if err := r.takeBack(ctx, node); err != nil {
+				return err
+			}
+		}
 		return lane.Enter(ctx, rolling.Change{
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),

@@ -128,6 +128,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		ClientConfiguration:  c.secrets.ClientConfiguration,
 		MachineConfiguration: configuration,
 		Hooks:                hooks,
+		Birth:                a.newBirth(),
 		Until:                a.Until,
 		formerName:           a.formerName(name, m),
 	}, m.childOf(c))
@@ -140,12 +141,16 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 
 // bootstrapOn gives no timeouts, although two minutes would do now that the node answers and AlreadyExists would be told
 // sooner (F6): this provider fails to record a resource that has any (pulumiverse/pulumi-talos#208).
-func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) (err error) {
+func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) error {
+	revival, err := c.rollout.revival(name)
+	if err != nil {
+		return err
+	}
 	c.bootstrap, err = machine.NewBootstrap(ctx, BootstrapName(name), &machine.BootstrapArgs{
 		Node:                pulumi.String(m.endpoint()),
 		Endpoint:            pulumi.String(m.endpoint()),
 		ClientConfiguration: c.secrets.ClientConfiguration,
-	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}))
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}), revival)
 	return err
 }
 

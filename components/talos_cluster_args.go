@@ -90,6 +90,14 @@ type TalosClusterArgs struct {
 	// such machines; one that has the VMID or an address of a machine of another name is then refused. A change of it alone
 	// touches nothing.
 	FormerNames map[string]string
+	// NewBirth gives each machine that is made a mark, a UUID that no machine ever had: by it, a machine that was deleted
+	// behind our back is configured again when it is made anew. Default: nil, there are no marks, and such a machine stays
+	// without a configuration. A change does nothing to machines that are there.
+	NewBirth func() string
+	// AllowReplace are control planes that may be made anew although no other one has the data of the cluster's etcd, which is
+	// lost then, with everything in the cluster. Its bootstrap, and what was installed in it, must have been taken out of the
+	// state. Default: none. A change concerns this run only.
+	AllowReplace []string
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
@@ -194,6 +202,14 @@ func (args TalosClusterArgs) templateFor(host string) *TalosTemplate {
 		}
 	}
 	return shared
+}
+
+// newBirth is the mark of the next machine, if machines get any.
+func (args TalosClusterArgs) newBirth() string {
+	if args.NewBirth == nil {
+		return ""
+	}
+	return args.NewBirth()
 }
 
 func (args TalosClusterArgs) endpoints() []string {

@@ -45,6 +45,10 @@ type TalosNodeArgs struct {
 	MachineConfiguration pulumi.StringInput
 	// Hooks surround what is done to the machine and to its configuration. Default: none. A change touches nothing.
 	Hooks *pulumi.ResourceHookBinding
+	// Birth is the mark of the machine if it is made in this run: a UUID that no machine ever had, so another one in each
+	// run. Default: empty, none; a machine that was deleted behind our back is then made anew and stays without a
+	// configuration. A change does nothing to a machine that is there.
+	Birth string
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
 	ConfigPatches pulumi.StringArray
@@ -78,7 +82,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
 	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
-	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template),
+	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Birth),
 		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
@@ -91,7 +95,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		Node:                      pulumi.String(a.Machine.endpoint()),
 		Endpoint:                  pulumi.String(a.Machine.endpoint()),
 		ClientConfiguration:       pulumi.ToSecret(a.ClientConfiguration).(machine.ClientConfigurationOutput),
-		MachineConfigurationInput: a.MachineConfiguration,
+		MachineConfigurationInput: madeFor(a.MachineConfiguration, birthOf(n.VM)),
 		ConfigPatches:             patches,
 		ApplyMode:                 pulumi.String("auto"),
 	}, pulumi.Parent(n), livesWith(n.VM), pulumi.ResourceHooks(a.Hooks))
@@ -113,6 +117,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it (F19)"),
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
+		require(a.Birth == "" || uuidForm.MatchString(a.Birth), "Birth", fmt.Sprintf("%q is no UUID: give a random one", a.Birth)),
 	)
 }
 

@@ -55,7 +55,7 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 	return args
 }
 
-func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.VirtualMachineArgs {
+func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, birth string) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
 		NodeName:    pulumi.String(m.Host),
 		VmId:        pulumi.Int(m.VMID),
@@ -85,6 +85,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate) *vm.V
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
+		Smbios:          smbios(birth),
 		PoolId:          optional(pool.name()),
 		Tags:            pulumi.ToStringArray(m.Tags),
 	}

@@ -27,7 +27,10 @@ var inventories = []string{
 }
 
 func fixture(name string) stacks.Options {
-	return stacks.Options{Root: "..", Inventory: filepath.Join("internal", "inventory", "testdata", "valid-"+name)}
+	return stacks.Options{
+		Root: "..", Inventory: filepath.Join("internal", "inventory", "testdata", "valid-"+name),
+		NewBirth: func() string { return "00000000-0000-4000-8000-000000000000" },
+	}
 }
 
 func TestPlansAreGolden(t *testing.T) {

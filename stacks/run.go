@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/components"
@@ -30,6 +31,11 @@ type Options struct {
 	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
 	// on. Default: nil, never.
 	Interrupted <-chan struct{}
+	// NewBirth gives each machine that is made a UUID that no machine ever had. Default: nil, random ones.
+	NewBirth func() string
+	// AllowReplace are control planes that may be made anew although the cluster's etcd is lost with them, for an embedding
+	// that has taken the bootstrap, and what was installed in the cluster, out of the state. Default: none.
+	AllowReplace []string
 	// Secrets reads secrets.sops.yaml. Default: nil, em-infra does in a process of its own.
 	Secrets SecretsReader
 	// FormerNames are those of nodes that the state knows by another name, as [FormerNames] finds them. Default: nil, nobody
@@ -78,6 +84,10 @@ func program(ctx *pulumi.Context, options Options) error {
 	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
 	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
 	args.Runs, args.DeleteHeldBack = runsOn(settings.host()), os.Getenv(nodeops.OverrideVariable) == "yes"
+	args.AllowReplace, args.NewBirth = options.AllowReplace, options.NewBirth
+	if args.NewBirth == nil {
+		args.NewBirth = uuid.NewString
+	}
 	args.Pool, args.Templates = pool, templates
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
@@ -50,17 +51,24 @@ func (a *allowances) permissions() ([]risk.Permission, error) {
 // judgement is what a preview found.
 type judgement struct {
 	risk.Assessment
-	changes map[apitype.OpType]int
-	byHand  bool // something was changed that the engine does not see
+	changes      map[apitype.OpType]int
+	byHand       bool                  // something was changed that the engine does not see
+	unconfigured []recovery.Configured // machines that wait for the configuration that the state says they have
 }
 
 // hasChanges says whether up would do anything.
-func (j judgement) hasChanges() bool { return j.byHand || hasChanges(j.changes) }
+func (j judgement) hasChanges() bool {
+	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.changes)
+}
 
 // judge runs the engine's preview, adds what was seen besides, and judges both.
 func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Option) (judgement, error) {
 	if seen.silent != "" {
 		options = append(options, optpreview.Exclude([]string{inCluster}))
+	}
+	unconfigured, err := s.unconfigured(ctx)
+	if err != nil {
+		return judgement{}, err
 	}
 	changes, events, err := s.preview(ctx, options...)
 	if err != nil {
@@ -68,7 +76,7 @@ func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Op
 	}
 	steps := risk.Steps(events)
 	seen.mark(steps)
-	judged := judgement{Assessment: s.assessSteps(steps), changes: changes, byHand: len(seen.byHand) > 0}
+	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), changes: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	return judged, nil
 }
@@ -78,8 +86,8 @@ func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
 	return s.assessSteps(risk.Steps(seen))
 }
 
-func (s *session) assessSteps(steps []risk.Step) risk.Assessment {
-	assessment := risk.Assess(steps)
+func (s *session) assessSteps(steps []risk.Step, unconfigured ...recovery.Configured) risk.Assessment {
+	assessment := risk.Assess(steps, namesOf(unconfigured)...)
 	assessment.Notes = append(assessment.Notes, s.promises()...)
 	return assessment
 }

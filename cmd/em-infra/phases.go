@@ -142,9 +142,8 @@ func latestPhase(resources []apitype.ResourceV3) phase.Phase {
 
 // setProgram makes the program end with a phase.
 func (s *session) setProgram(until phase.Phase) {
-	options := s.program
-	options.Until = until
-	s.stack.Workspace().SetProgram(stacks.Program(options))
+	s.program.Until = until
+	s.stack.Workspace().SetProgram(stacks.Program(s.program))
 }
 
 // targetsOf are the resources of a preview that are part of the span, with all that they are children of, sorted.

@@ -171,7 +171,10 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if err := s.attach(tools); err != nil {
 		return err
 	}
-	s.program = stacks.Options{Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: readSecrets, Interrupted: ctx.Done()}
+	s.program = stacks.Options{
+		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: readSecrets, Interrupted: ctx.Done(),
+		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
+	}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,

@@ -146,8 +146,10 @@ type work struct {
 
 // do weighs the work, and lets the engine do it.
 func (s *session) do(ctx context.Context, w work, seen look) error {
+	var judged judgement
 	if w.weighed {
-		judged, err := s.judge(ctx, seen, optpreview.Target(w.targets))
+		var err error
+		judged, err = s.judge(ctx, seen, optpreview.Target(w.targets))
 		if err != nil || w.again && !judged.hasChanges() {
 			return err
 		}
@@ -163,6 +165,12 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	}
 	if err := s.noteByHand(ctx, seen); err != nil {
 		return err
+	}
+	if err := s.takeBack(ctx, judged); err != nil {
+		return err
+	}
+	if len(judged.Lost) > 0 {
+		seen.silent = "" // nothing that is in the cluster is left in the state
 	}
 	lost, err := s.lostISOs(ctx)
 	if err != nil {

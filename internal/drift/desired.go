@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
 const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
@@ -48,10 +49,6 @@ func Applied(deployment apitype.DeploymentV3) (map[string]AppliedConfiguration, 
 // update like any other. The configuration takes the place of the one that was given and of its patches, which would else
 // hide what was changed in the same places.
 func Note(deployment *apitype.DeploymentV3, configuration resource.URN, running []byte) error {
-	sealed, err := engine.Seal(string(running))
-	if err != nil {
-		return err
-	}
 	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool {
 		return one.URN == configuration && !one.Delete
 	})
@@ -59,6 +56,16 @@ func Note(deployment *apitype.DeploymentV3, configuration resource.URN, running 
 		return nil // it has left the state meanwhile, and is made anew
 	}
 	one := &deployment.Resources[at]
+	given, err := engine.Unseal(one.Inputs["machineConfigurationInput"])
+	if err != nil {
+		return err
+	}
+	text, _ := given.(string)
+	// It is the same machine as before, so its mark stays.
+	sealed, err := engine.Seal(machineconfig.WithBirth(string(running), machineconfig.BirthIn(text)))
+	if err != nil {
+		return err
+	}
 	for _, properties := range []map[string]any{one.Inputs, one.Outputs} {
 		delete(properties, "configPatches")
 		properties["machineConfigurationInput"] = sealed

@@ -32,6 +32,9 @@ type Health struct {
 	DeleteHeldBack bool
 	// Say is told what is done to pods. Default: nil, nobody.
 	Say func(format string, args ...any)
+	// Patience is how long the others may take to say who the members of etcd are, when a machine comes back. Default: 3
+	// minutes.
+	Patience time.Duration
 }
 
 var _ rolling.Cluster = Health{}

@@ -29,34 +29,48 @@ type Finding struct {
 // Assessment is a preview in words.
 type Assessment struct {
 	Findings []Finding `json:"findings"`
+	// Lost are the control planes that are made anew in a cluster of which nobody has the etcd data any more.
+	Lost []string `json:"lost,omitempty"`
 	// Notes are about the whole.
 	Notes []string `json:"notes,omitempty"`
 	// Unasked is what could not be looked at, and so may differ, too.
 	Unasked []string `json:"unasked,omitempty"`
 }
 
-// Assess judges the steps of a preview.
-func Assess(steps []Step) Assessment {
-	cluster := topologyOf(steps)
+// Assess judges the steps of a preview. The state believes of unconfigured nodes that they have their configuration, while
+// their machines are in maintenance mode.
+func Assess(steps []Step, unconfigured ...string) Assessment {
+	cluster := topologyOf(steps, unconfigured)
 	bySubject := make(map[string]*Finding)
 	var subjects []string
 	unsaid := 0
-	for _, s := range steps {
-		if s.Op == apitype.OpSame && len(s.ByHand) == 0 {
-			continue
-		}
-		found := judge(s, cluster)
-		if found == nil {
-			unsaid++
-			continue
-		}
+	add := func(found *Finding) {
 		if bySubject[found.Subject] == nil {
 			bySubject[found.Subject] = &Finding{Subject: found.Subject, rank: found.rank}
 			subjects = append(subjects, found.Subject)
 		}
 		bySubject[found.Subject].merge(*found)
 	}
+	for _, s := range steps {
+		if s.Op == apitype.OpSame && len(s.ByHand) == 0 {
+			continue
+		}
+		if found := judge(s, cluster); found != nil {
+			add(found)
+		} else {
+			unsaid++
+		}
+	}
 	var a Assessment
+	for _, urn := range cluster.order {
+		n := cluster.nodes[urn]
+		if n.returns() && !n.isDeleted() {
+			add(nodeWasReset(n, cluster))
+		}
+		if n.controlPlane && n.returns() && cluster.isLost() {
+			a.Lost = append(a.Lost, n.name)
+		}
+	}
 	for _, subject := range subjects {
 		a.Findings = append(a.Findings, *bySubject[subject])
 	}

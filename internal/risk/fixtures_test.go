@@ -39,7 +39,10 @@ func urn(kind tokens.Type, name string) string {
 	return string(resource.NewURN("k3s-dev", "em-infra", "", kind, name))
 }
 
-func assess(events ...event) risk.Assessment {
+func assess(events ...event) risk.Assessment { return assessWith(nil, events...) }
+
+// assessWith is assess with nodes that wait for a configuration.
+func assessWith(unconfigured []string, events ...event) risk.Assessment {
 	var stream []apitype.EngineEvent
 	for _, e := range events {
 		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
@@ -62,7 +65,7 @@ func assess(events ...event) risk.Assessment {
 			}
 		}
 	}
-	return risk.Assess(steps)
+	return risk.Assess(steps, unconfigured...)
 }
 
 // machine are the inputs of a node's virtual machine, with changes.

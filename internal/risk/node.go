@@ -17,6 +17,8 @@ type node struct {
 	member        bool // it was taken into the cluster
 	before, after bool
 	component     Step
+	configured    bool  // before the run
+	reset         bool  // it waits for a configuration all the same
 	machine       *Step // what happens to its virtual machine
 }
 
@@ -58,14 +60,15 @@ func (n node) leaves() bool {
 
 // topology is the cluster as the steps tell it.
 type topology struct {
-	nodes map[resource.URN]*node
-	order []resource.URN
+	nodes        map[resource.URN]*node
+	order        []resource.URN
+	bootstrapped bool // before the run
 }
 
 // controlPlane is how a TalosNode's inputs name that role.
 const controlPlane = "control-plane"
 
-func topologyOf(all []Step) topology {
+func topologyOf(all []Step, unconfigured []string) topology {
 	t := topology{nodes: make(map[resource.URN]*node)}
 	for _, s := range all {
 		if s.URN.Type() == typeNode {
@@ -83,6 +86,15 @@ func topologyOf(all []Step) topology {
 				n.name = name
 			}
 		}
+		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == typeConfiguration {
+			n.configured = s.Op != apitype.OpCreate
+		}
+		if s.URN.Type() == typeBootstrap {
+			t.bootstrapped = s.Op != apitype.OpCreate
+		}
+	}
+	for _, n := range t.nodes {
+		n.reset = slices.Contains(unconfigured, n.name)
 	}
 	return t
 }

@@ -27,6 +27,8 @@ type rule struct {
 
 // rules is the table: the first that fits a step judges it.
 var rules = []rule{
+	{"a node comes back", comesBack, nodeComesBack},
+	{"part of a node that comes back", partOfReturn, nothing},
 	{"a node's machine is made", machineOfNode(apitype.OpCreate), nodeCreated},
 	{"a node's machine is changed", machineOfNode(apitype.OpUpdate), nodeChanged},
 	{"a node's machine is replaced", machineOfNode(apitype.OpReplace), nodeReplaced},
@@ -52,6 +54,12 @@ func machineOfNode(op apitype.OpType) func(Step, topology) bool {
 
 // partOfNode is what is made, made anew or deleted with its machine.
 func partOfNode(s Step, t topology) bool { return t.nodes[s.Parent] != nil && s.Op != apitype.OpUpdate }
+
+// partOfReturn is the configuration that is applied to a machine that was made anew.
+func partOfReturn(s Step, t topology) bool {
+	n := t.nodes[s.Parent]
+	return n != nil && n.returns() && s.URN.Type() == typeConfiguration
+}
 
 // internal is what means nothing outside of the state.
 func internal(s Step, _ topology) bool {

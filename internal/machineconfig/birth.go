@@ -1,0 +1,28 @@
+package machineconfig
+
+import "strings"
+
+// birthNote precedes the mark of a machine in a configuration, where it is a comment.
+const birthNote = "# Made for the machine with the UUID "
+
+// NoBirth is the mark of a configuration whose machine has lost it.
+const NoBirth = "none"
+
+// WithBirth is a configuration with the mark of the machine that it is made for behind its last line; without a mark it is as
+// it was.
+func WithBirth(configuration, mark string) string {
+	if mark == "" {
+		return configuration
+	}
+	return strings.TrimRight(configuration, "\n") + "\n" + birthNote + mark + "\n"
+}
+
+// BirthIn is the mark in a configuration, the last one where there are several; "" where there is none.
+func BirthIn(configuration string) string {
+	i := strings.LastIndex(configuration, birthNote)
+	if i < 0 {
+		return ""
+	}
+	mark, _, _ := strings.Cut(configuration[i+len(birthNote):], "\n")
+	return mark
+}

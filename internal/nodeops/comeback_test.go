@@ -1,0 +1,175 @@
+package nodeops_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+func TestTheOnlyControlPlaneThatWasMadeAnewHasLostEtcd(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	require.True(t, nodeops.InMaintenance(t.Context(), m.address.String()))
+	require.ErrorIs(t, m.health().ForgetFormer(t.Context(), m.member()), nodeops.ErrEtcdLost)
+
+	m.bringUp()
+	require.False(t, nodeops.InMaintenance(t.Context(), m.address.String()))
+	require.NoError(t, m.health().ForgetFormer(t.Context(), m.member()), "a member is left as it is")
+	members, err := m.health().Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, 1)
+}
+
+func TestAWorkerThatWasMadeAnewIsKnownToNobodyWhereThereIsNoCluster(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	health := nodeops.Health{Talosconfig: talosconfigOf(t, secretsOf(t, ours), m.address), Nodes: []rolling.Node{
+		{Name: "k3s-dev-control-1", Address: freeAddress(t), ControlPlane: true}, {Name: "worker-1", Address: m.address},
+	}}
+	health.Patience = time.Second
+	require.ErrorContains(t, health.ForgetFormer(t.Context(), health.Nodes[1]), "worker-1 is not joined again, because etcd does not say who its members are (", "its silence may be the network's")
+	health.Runs = func(context.Context, rolling.Node) (bool, error) { return false, nil }
+	require.NoError(t, health.ForgetFormer(t.Context(), health.Nodes[1]))
+	require.Equal(t, talos.StageMaintenance, m.fleet.Nodes()[0].Stage)
+}
+
+func TestKubeletsOfNodesThatAnswerAreRestarted(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	require.NoError(t, m.health().RestartKubelets(t.Context(), nil), "nobody answers")
+	m.bringUp()
+	starts := m.kubeletStarts()
+	require.NoError(t, m.health().RestartKubelets(t.Context(), []string{"k3s-dev-control-1"}))
+	require.Equal(t, starts, m.kubeletStarts())
+	require.NoError(t, m.health().RestartKubelets(t.Context(), nil))
+	require.Greater(t, m.kubeletStarts(), starts)
+}
+
+// further starts another machine of the fleet, in maintenance mode, at an address.
+func (m *machineUnderTest) further(number int, address netip.Addr) rolling.Node {
+	m.t.Helper()
+	name := fmt.Sprintf("k3s-dev-control-%d", number)
+	require.NoError(m.t, m.fleet.PowerOn(m.t.Context(), talos.Hardware{
+		VMID: 100 + number, Name: name, CPUs: 4, MemoryMiB: 4096, ISO: iso,
+		Disks:     []talos.Disk{{ID: fmt.Sprintf("tank:vm-%d-disk-0", 100+number), Bytes: 64 << 30}},
+		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, byte(number)}}},
+		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(address, 24)}, Hostname: name},
+	}))
+	m.eventually(func() error {
+		if !nodeops.InMaintenance(m.t.Context(), address.String()) {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	return rolling.Node{Name: name, Address: address, ControlPlane: true}
+}
+
+// join makes a machine in maintenance mode a control plane of the first one's cluster, and returns when that has so many members.
+func (m *machineUnderTest) join(node rolling.Node, members int) {
+	m.t.Helper()
+	input, err := generate.NewInput("k3s-dev", "https://"+m.address.String()+":6443", constants.DefaultKubernetesVersion,
+		generate.WithSecretsBundle(secretsOf(m.t, ours)), generate.WithVersionContract(config.TalosVersion1_12),
+		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installer))
+	require.NoError(m.t, err)
+	generated, err := input.Config(machinetype.TypeControlPlane)
+	require.NoError(m.t, err)
+	data, err := generated.Bytes()
+	require.NoError(m.t, err)
+	api, err := client.New(m.t.Context(), client.WithEndpoints(node.Address.String()),
+		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
+	require.NoError(m.t, err)
+	_, err = api.ApplyConfiguration(m.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
+	require.NoError(m.t, err)
+	require.NoError(m.t, api.Close())
+	m.eventually(func() error { return m.hasMembers(members) })
+}
+
+// hasMembers says what keeps the cluster from having so many members of etcd that vote.
+func (m *machineUnderTest) hasMembers(count int) error {
+	members, err := m.health().Members(m.t.Context())
+	if err != nil {
+		return err
+	}
+	if len(members) != count {
+		return fmt.Errorf("%d members: %v", len(members), members)
+	}
+	for _, member := range members {
+		if member.Problem != "" {
+			return fmt.Errorf("%s: %s", member.Name, member.Problem)
+		}
+	}
+	return nil
+}
+
+func TestAControlPlaneThatIsGoneIsForgottenBeforeAnotherTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	var mu sync.Mutex
+	var deleted []string
+	m.serveAPI(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			mu.Lock()
+			defer mu.Unlock()
+			deleted = append(deleted, r.URL.Path)
+			w.WriteHeader(http.StatusNotFound) // somebody was faster
+		}
+	}))
+	second, third := m.further(2, freeAddress(t)), m.further(3, freeAddress(t))
+	health := m.health()
+	health.Nodes, health.Patience = []rolling.Node{m.member(), second, third}, time.Second
+	m.join(second, 2)
+	m.join(third, 3)
+
+	require.NoError(t, m.fleet.Destroy(103))
+	members, err := health.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, 3, "etcd counts its dead member")
+	m.further(3, third.Address)
+	require.NoError(t, health.ForgetFormer(t.Context(), third))
+	require.NoError(t, m.hasMembers(2))
+	require.NoError(t, health.ForgetFormer(t.Context(), third), "it has no member any more")
+	require.Equal(t, []string{"/api/v1/nodes/k3s-dev-control-3", "/api/v1/nodes/k3s-dev-control-3"}, deleted)
+
+	require.NoError(t, m.fleet.Destroy(102))
+	m.further(2, second.Address)
+	began := time.Now()
+	require.ErrorContains(t, health.ForgetFormer(t.Context(), second), "k3s-dev-control-2 is not joined again, because ", "one of two is no quorum")
+	require.Less(t, time.Since(began), time.Minute)
+	require.Len(t, deleted, 2, "nothing was touched")
+}
+
+// kubeletStarts is how often the kubelet of the machine began to run.
+func (m *machineUnderTest) kubeletStarts() int {
+	m.t.Helper()
+	api, err := client.New(m.t.Context(), client.WithConfig(adminOf(m.t, secretsOf(m.t, ours), m.address)))
+	require.NoError(m.t, err)
+	defer api.Close()
+	services, err := api.ServiceInfo(m.t.Context(), "kubelet")
+	require.NoError(m.t, err)
+	starts := 0
+	for _, event := range services[0].Service.GetEvents().GetEvents() {
+		if event.GetState() == "Running" {
+			starts++
+		}
+	}
+	return starts
+}
