@@ -61,8 +61,8 @@ func (j judgement) hasChanges() bool {
 	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.changes)
 }
 
-// judge runs the engine's preview, adds what was seen besides, and judges both.
-func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Option) (judgement, error) {
+// judge runs the engine's preview, adds what was seen besides, and judges both; of the targets alone, if there are any.
+func (s *session) judge(ctx context.Context, seen look, targets []string, options ...optpreview.Option) (judgement, error) {
 	if seen.silent != "" {
 		options = append(options, optpreview.Exclude([]string{inCluster}))
 	}
@@ -74,6 +74,7 @@ func (s *session) judge(ctx context.Context, seen look, options ...optpreview.Op
 	if err != nil {
 		return judgement{}, err
 	}
+	events, changes = among(targets, events, changes)
 	steps := risk.Steps(events)
 	seen.mark(steps)
 	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), changes: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}

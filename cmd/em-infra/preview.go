@@ -80,7 +80,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	judged, err := s.judge(ctx, seen, f.options()...)
+	judged, err := s.judge(ctx, seen, nil, f.options()...)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/spf13/cobra"
 
@@ -149,7 +148,7 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	var judged judgement
 	if w.weighed {
 		var err error
-		judged, err = s.judge(ctx, seen, optpreview.Target(w.targets))
+		judged, err = s.judge(ctx, seen, w.targets)
 		if err != nil || w.again && !judged.hasChanges() {
 			return err
 		}
@@ -180,9 +179,11 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	if seen.silent != "" {
 		options = append(options, optup.Exclude([]string{inCluster}))
 	}
-	err = s.told(ctx, w.name, func(run engineRun) error {
-		_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
-		return err
+	err = s.onTargets(ctx, w.targets, seen.silent != "", func() error {
+		return s.told(ctx, w.name, func(run engineRun) error {
+			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
+			return err
+		})
 	})
 	if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
 		return errors.Join(err, lost)
