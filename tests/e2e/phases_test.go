@@ -100,9 +100,26 @@ func (r *rehearsal) reached() phase.Phase {
 	return furthest
 }
 
+// dropEmptyDefaults takes the note that no property has a default out of inputs (pulumi-terraform-bridge, __defaults).
+func dropEmptyDefaults(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			dropEmptyDefaults(item)
+		}
+	case map[string]any:
+		if names, noted := value["__defaults"].([]any); noted && len(names) == 0 {
+			delete(value, "__defaults")
+		}
+		for _, item := range value {
+			dropEmptyDefaults(item)
+		}
+	}
+}
+
 // digests are those of all that the state says of each resource, secrets in clear and outputs too, but for the times of
-// its changes and the order of its dependencies. The engine seals secrets anew with each run; nobody may read them in a
-// test's output.
+// its changes, the order of its dependencies, and what a refresh writes in two ways: lists of dependencies and of defaults
+// that are empty are there or are not. The engine seals secrets anew with each run; nobody may read them in a test's output.
 func (r *rehearsal) digests() map[resource.URN]string {
 	r.t.Helper()
 	engine := r.plainEngine()
@@ -114,9 +131,13 @@ func (r *rehearsal) digests() map[resource.URN]string {
 	for _, one := range deployment.Resources {
 		one.Created, one.Modified = nil, nil
 		slices.Sort(one.Dependencies)
-		for _, dependencies := range one.PropertyDependencies {
+		for property, dependencies := range one.PropertyDependencies {
 			slices.Sort(dependencies)
+			if len(dependencies) == 0 {
+				delete(one.PropertyDependencies, property)
+			}
 		}
+		dropEmptyDefaults(one.Inputs)
 		text, err := json.Marshal(one)
 		require.NoError(r.t, err)
 		digests[one.URN] = fmt.Sprintf("%x", sha256.Sum256(text))
