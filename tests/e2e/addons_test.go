@@ -170,7 +170,7 @@ func (a *addonsUnderTest) outlastAnAPIThatDoesNotAnswer() {
 	require.NoError(a.t, up.Start())
 	require.Eventually(a.t, func() bool { return strings.Contains(said.text(), "waits for the Kubernetes API") },
 		5*time.Minute, 100*time.Millisecond, "a client gives up after half a minute, and there are some")
-	require.Contains(a.t, said.text(), "not asked: what is in the cluster: the Kubernetes API does not answer")
+	require.Contains(a.t, said.text(), "not asked: what is in the cluster: the Kubernetes API at https://")
 	signal(syscall.SIGCONT)
 	require.NoError(a.t, up.Wait(), "%s", said.text())
 	require.Equal(a.t, a.key.String()+"\n", string(a.secret("flux-system", "sops-age").Data["age.agekey"]))
