@@ -36,7 +36,7 @@ type otherImages struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// otherImages asks the nodes of a cluster that stands; before that there is nobody to be asked.
+// otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.
 func (s *session) otherImages(ctx context.Context) (otherImages, error) {
 	found := otherImages{Other: []status.OtherImage{}}
 	outputs, err := s.stack.Outputs(ctx)

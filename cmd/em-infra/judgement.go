@@ -56,7 +56,7 @@ type judgement struct {
 	unconfigured []recovery.Configured // machines that wait for the configuration that the state says they have
 }
 
-// hasChanges says whether up would do anything.
+// hasChanges reports whether up would do anything.
 func (j judgement) hasChanges() bool {
 	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.changes)
 }

@@ -64,7 +64,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err := session.recover(ctx, true); err != nil {
 		return nil, err
 	}
-	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal asks nobody
+	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
 		return nil, err
 	}
 	var result auto.UpResult
@@ -108,7 +108,7 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 	if err := session.recover(ctx, false); err != nil {
 		return nil, err
 	}
-	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal asks nobody
+	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {

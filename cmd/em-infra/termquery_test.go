@@ -72,7 +72,7 @@ func onMuteTerminal(t *testing.T, variables ...string) string {
 	require.NoError(t, process.Start())
 	require.NoError(t, terminal.Close())
 	var written bytes.Buffer
-	if _, err := written.ReadFrom(host); !errors.Is(err, unix.EIO) { // what Linux says when nobody has the terminal open
+	if _, err := written.ReadFrom(host); !errors.Is(err, unix.EIO) { // what Linux answers when no process has the terminal open
 		require.NoError(t, err)
 	}
 	require.NoError(t, process.Wait(), written.String())

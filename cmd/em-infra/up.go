@@ -138,9 +138,9 @@ func (s *session) reachIntoCluster(ctx context.Context, w work) error {
 type work struct {
 	name        string   // among artifacts
 	targets     []string // nil for everything
-	weighed     bool     // a first run can neither delete nor replace, and is not weighed where nobody is asked
+	weighed     bool     // a first run can neither delete nor replace: it is weighed only where consent is needed
 	permissions []risk.Permission
-	again       bool // nobody is asked where nothing is left to do
+	again       bool // a second pass: it asks for no consent where nothing is left to do
 }
 
 // do weighs the work, and lets the engine do it.
