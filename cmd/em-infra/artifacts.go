@@ -45,9 +45,9 @@ func (s *session) recorded(ctx context.Context, command string, operate func(str
 }
 
 func (s *session) beginArtifacts(ctx context.Context, command string) (*artifacts.Run, error) {
-	before, err := s.state.Export(ctx)
+	before, err := s.readState(ctx)
 	if err != nil {
-		return nil, s.unreadable(err)
+		return nil, err
 	}
 	secrets, err := artifacts.SecretsOf(&before.Deployment)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.unreadable(err)
 	}
 	machines := recovery.ConfiguredMachines(&exported.Deployment)
 	waits := make([]bool, len(machines))
@@ -58,7 +58,7 @@ func (s *session) takeBack(ctx context.Context, judged judgement) error {
 	if len(judged.unconfigured)+len(judged.Lost) == 0 {
 		return nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,11 @@ func (s *session) allowReplace(names []string) {
 	s.stack.Workspace().SetProgram(stacks.Program(s.program))
 }
 
+// controlPlaneNames are those of the inventory; none where a command is about the state alone and has read no inventory.
 func controlPlaneNames(inv *inventory.Inventory) []string {
+	if inv == nil {
+		return nil
+	}
 	var names []string
 	for _, node := range inv.Nodes.ControlPlanes() {
 		names = append(names, node.Name)

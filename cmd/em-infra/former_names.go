@@ -9,7 +9,7 @@ import (
 // findFormerNames tells the program which nodes the state knows by another name, so that the engine replaces them instead
 // of making one beside the other.
 func (s *session) findFormerNames(ctx context.Context) error {
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func (s *session) rename(ctx context.Context) error {
 	if len(s.program.FormerNames) == 0 {
 		return nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

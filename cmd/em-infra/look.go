@@ -34,7 +34,7 @@ func (s *session) look(ctx context.Context) (look, error) {
 	if !s.refresh {
 		return look{}, nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return look{}, err
 	}
@@ -91,7 +91,7 @@ func (s *session) noteByHand(ctx context.Context, seen look) error {
 	if len(seen.byHand) == 0 {
 		return nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

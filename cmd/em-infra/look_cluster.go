@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -23,17 +22,10 @@ const apiPatience = 10 * time.Second
 
 // silence is why the Kubernetes API does not answer; empty when it does.
 func silence(ctx context.Context, kubeconfig []byte) string {
-	ctx, cancel := context.WithTimeout(ctx, apiPatience)
-	defer cancel()
-	err := status.KubernetesAnswers(ctx, kubeconfig)
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("the Kubernetes API does not answer within %s", apiPatience)
-	default:
+	if err := status.KubernetesAnswers(ctx, kubeconfig, apiPatience); err != nil {
 		return err.Error()
 	}
+	return ""
 }
 
 const (
@@ -44,7 +36,7 @@ const (
 
 // awaitKubernetes waits until the Kubernetes API answers again.
 func (s *session) awaitKubernetes(ctx context.Context) error {
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

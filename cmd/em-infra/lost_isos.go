@@ -13,7 +13,7 @@ func (s *session) lostISOs(ctx context.Context) (urns []string, err error) {
 	if !s.refresh {
 		return nil, nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 	if p.last == phase.Verify {
 		return nil, nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return nil, err
 	}

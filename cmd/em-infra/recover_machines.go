@@ -96,7 +96,7 @@ func (s *session) foresee(ctx context.Context) error {
 	if err != nil || slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
 		return err
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (s *session) deleteNeverRan(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

@@ -61,6 +61,18 @@ func (s *session) backUp(ctx context.Context, reason string) (*backup.Backup, er
 	return &saved, nil
 }
 
+// readState is the stack's state with its secrets, or what to do about one that cannot be read.
+func (s *session) readState(ctx context.Context) (*engine.Exported, error) {
+	exported, err := s.state.Export(ctx)
+	if err == nil {
+		return exported, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return nil, s.unreadable(err)
+}
+
 // unreadable says what to do about a state that cannot be read.
 func (s *session) unreadable(err error) error {
 	remedy := "put a backup back with `em-infra state restore " + s.place + "`"

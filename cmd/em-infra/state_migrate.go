@@ -119,9 +119,9 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
 		return err
 	}
-	have, err := s.state.Export(ctx)
+	have, err := s.readState(ctx)
 	if err != nil {
-		return s.unreadable(err)
+		return err
 	}
 	if len(have.Deployment.PendingOperations) > 0 {
 		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place))

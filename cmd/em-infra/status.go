@@ -64,7 +64,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, refused(err)
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return status.Sources{}, err
 	}

@@ -47,7 +47,7 @@ func (s *session) keepCredentials(outputs stacks.Outputs) error {
 // salvageCredentials keeps those of a cluster that stands although its run failed, in an addon for instance: the stack has no
 // outputs then, the component has. It says so, and nothing where there is no cluster yet.
 func (s *session) salvageCredentials(ctx context.Context) error {
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

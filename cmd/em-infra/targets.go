@@ -37,7 +37,7 @@ func (s *session) onTargets(ctx context.Context, targets []string, silent bool, 
 	if len(targets) == 0 || !s.refresh {
 		return work()
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,9 +38,9 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// KubernetesAnswers asks the Kubernetes API whether it is ready, by the way that the administrator's kubeconfig leads. The
-// error is why not.
-func KubernetesAnswers(ctx context.Context, kubeconfig []byte) error {
+// KubernetesAnswers asks the Kubernetes API whether it is ready, by the way that the administrator's kubeconfig leads. It may
+// take that long for an answer. The error is why it is not ready.
+func KubernetesAnswers(ctx context.Context, kubeconfig []byte, patience time.Duration) error {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return unreadable("kubeconfig")
@@ -47,10 +49,17 @@ func KubernetesAnswers(ctx context.Context, kubeconfig []byte) error {
 	if err != nil {
 		return unreadable("kubeconfig")
 	}
-	if err := api.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err = api.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the Kubernetes API at %s does not answer within %s", config.Host, patience)
+	default:
 		return fmt.Errorf("the Kubernetes API at %s does not answer: %w", config.Host, err)
 	}
-	return nil
 }
 
 func kubernetesNode(node corev1.Node) *KubernetesNode {
