@@ -38,6 +38,22 @@ func (m machines) PowerOff(vmid int) { m.report(vmid, m.fleet.PowerOff(vmid)) }
 
 func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet.Shutdown(ctx, vmid) }
 
+// AskAgent has what Talos' extension shows: the interfaces of the host's network namespace.
+func (m machines) AskAgent(vmid int) (proxmox.Guest, bool) {
+	told, answers := m.fleet.AskAgent(vmid)
+	guest := proxmox.Guest{
+		Hostname: told.Hostname, KernelRelease: told.KernelRelease, KernelVersion: told.KernelVersion, Machine: told.Machine,
+	}
+	for _, link := range told.Links {
+		guest.Interfaces = append(guest.Interfaces, proxmox.GuestInterface(link))
+	}
+	return guest, answers
+}
+
+func (m machines) ShutdownByAgent(ctx context.Context, vmid int) error {
+	return m.fleet.ShutdownByAgent(ctx, vmid)
+}
+
 func (m machines) Destroy(vmid int) { m.report(vmid, m.fleet.Destroy(vmid)) }
 
 // ChangeDisks tells the guest that it has other disks, or larger ones.
@@ -75,6 +91,7 @@ func hardware(m proxmox.Machine) talos.Hardware {
 		BootOrder: m.BootsFrom,
 		ISO:       m.ISO,
 		ISODrive:  m.ISODrive,
+		AgentPort: m.Agent,
 	}
 	for _, device := range m.PCI {
 		h.PCI = append(h.PCI, talos.PCIDevice{Address: device.Address, Class: device.Class, Vendor: device.Vendor, Device: device.Device})

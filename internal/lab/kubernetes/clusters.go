@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,26 @@ func (c *Clusters) NodeChanged(node talos.KubernetesNode) {
 	for _, cluster := range c.clusters {
 		cluster.wake()
 	}
+}
+
+// Answers implements [talos.Kubernetes]. A node asks the control planes that it trusts.
+func (c *Clusters) Answers(ctx context.Context, node talos.KubernetesNode) bool {
+	c.mu.Lock()
+	var trusted []talos.KubernetesNode
+	for _, other := range c.nodes {
+		if other.EtcdCluster != "" && trusts(node.Config, other.Config) {
+			trusted = append(trusted, other)
+		}
+	}
+	c.mu.Unlock()
+	var dialer net.Dialer
+	for _, endpoint := range endpoints(trusted) {
+		if connection, err := dialer.DialContext(ctx, "tcp", endpoint.String()); err == nil {
+			_ = connection.Close() // nothing was written
+			return true
+		}
+	}
+	return false
 }
 
 // ClusterGone implements [talos.Kubernetes]: the cluster ends and its folder is removed.

@@ -57,6 +57,9 @@ const (
 	StorageLockTimeout = 10 * time.Second
 	// ShutdownTimeout is how long a shutdown without a limit of its own waits (qemu-server QemuServer.pm, _do_vm_stop).
 	ShutdownTimeout = 60 * time.Second
+	// AgentPing is how long a guest agent may take to answer before it counts as one that is not there (qemu-server
+	// QemuServer/Agent.pm, qga_check_running).
+	AgentPing = 3 * time.Second
 	// HAStopTimeout is how long the HA manager lets a VM shut down before it stops it (pve-ha-manager
 	// HA/Resources/PVEVM.pm, shutdown).
 	HAStopTimeout = 60 * time.Second

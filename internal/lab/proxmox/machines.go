@@ -16,6 +16,10 @@ type Machines interface {
 	// Shutdown presses the power button and returns when the machine is off. A machine that does not react keeps it
 	// waiting until the context ends; its error is then returned.
 	Shutdown(ctx context.Context, vmid int) error
+	// AskAgent asks the guest agent of a machine what it knows; false when nobody answers.
+	AskAgent(vmid int) (Guest, bool)
+	// ShutdownByAgent has the agent switch the machine off, and waits as Shutdown does.
+	ShutdownByAgent(ctx context.Context, vmid int) error
 	// Destroy forgets a machine and everything on its disks.
 	Destroy(vmid int)
 	// ChangeDisks tells a machine that runs which disks it has from now on.
@@ -51,6 +55,8 @@ type Machine struct {
 	PCI []PCIDevice
 	// BootsFrom are the devices of the boot order, such as "scsi0" and "ide3".
 	BootsFrom []string
+	// Agent says that QEMU has a port for a guest agent.
+	Agent bool
 }
 
 // addresses are those of the devices that are passed through.
@@ -105,6 +111,9 @@ func (noMachines) PowerOn(context.Context, Machine) error { return nil }
 func (noMachines) PowerOff(int)                           {}
 func (noMachines) Shutdown(context.Context, int) error    { return nil }
 func (noMachines) Destroy(int)                            {}
+
+func (noMachines) AskAgent(int) (Guest, bool)                 { return Guest{}, false }
+func (noMachines) ShutdownByAgent(context.Context, int) error { return nil }
 
 func (noMachines) ChangeDisks(int, []Disk)                 {}
 func (noMachines) SnapshotDisks(int, []string, string)     {}

@@ -85,8 +85,9 @@ func vmRows() []row {
 		{Verb: http.MethodPost, Path: one + "/migrate", serve: (*Server).migrateVM},
 		{Verb: http.MethodPut, Path: one + "/unlink", serve: (*Server).unlinkDisks},
 		{Verb: http.MethodPost, Path: one + "/template", serve: (*Server).makeTemplate},
-		{Verb: http.MethodPost, Path: one + "/agent/ping", serve: (*Server).agentCommand},
-		{Verb: http.MethodGet, Path: one + "/agent/get-osinfo", serve: (*Server).agentCommand},
-		{Verb: http.MethodGet, Path: one + "/agent/network-get-interfaces", serve: (*Server).agentCommand},
+		{Verb: http.MethodPost, Path: one + "/agent/ping", serve: agentCommand("ping")},
+		{Verb: http.MethodGet, Path: one + "/agent/get-host-name", serve: agentCommand("get-host-name")},
+		{Verb: http.MethodGet, Path: one + "/agent/get-osinfo", serve: agentCommand("get-osinfo")},
+		{Verb: http.MethodGet, Path: one + "/agent/network-get-interfaces", serve: agentCommand("network-get-interfaces")},
 	}
 }

@@ -35,7 +35,7 @@ func (s *Server) halt(w *worker, c *call, kind haltKind) error {
 
 	limit := time.Duration(c.params.Int("timeout", int(pace.ShutdownTimeout.Seconds()))) * time.Second
 
-	err = s.pressButton(w, c.vmid, limit)
+	err = s.askToHalt(w, c, limit)
 
 	switch {
 	case err == nil:
@@ -64,7 +64,15 @@ func (s *Server) checkHalt(c *call) (bool, error) {
 	return true, s.checkLock(m)
 }
 
-func (s *Server) pressButton(w *worker, vmid int, limit time.Duration) error {
+// askToHalt has the guest agent switch the machine off where one is configured and answers, and presses the power button
+// else. An agent that answered is believed: nothing follows when the guest stays on (QemuServer.pm, _do_vm_stop).
+func (s *Server) askToHalt(w *worker, c *call, limit time.Duration) error {
+	// The time of the question does not count against the limit.
+	byAgent, err := s.agentAnswers(w, c)
+	if err != nil {
+		return err
+	}
+
 	limited, cancel := context.WithTimeout(w.ctx, s.config.Pace.Timeout(limit))
 	defer cancel()
 
@@ -76,7 +84,28 @@ func (s *Server) pressButton(w *worker, vmid int, limit time.Duration) error {
 		return err
 	}
 
-	return s.config.Machines.Shutdown(limited, vmid)
+	if byAgent {
+		return s.config.Machines.ShutdownByAgent(limited, c.vmid)
+	}
+
+	return s.config.Machines.Shutdown(limited, c.vmid)
+}
+
+// agentAnswers is false where no agent is configured.
+func (s *Server) agentAnswers(w *worker, c *call) (bool, error) {
+	enabled, err := s.agentOf(c)
+	if err != nil || !enabled {
+		return false, nil //nolint:nilerr // without an agent there is the button
+	}
+
+	_, err = s.ping(w.ctx, c.vmid, true)
+	if errors.Is(err, errAgentSilent) {
+		w.print("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", c.vmid)
+
+		return false, nil
+	}
+
+	return err == nil, err
 }
 
 func (s *Server) cutPower(w *worker, vmid int) error {

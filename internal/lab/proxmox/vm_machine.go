@@ -22,7 +22,7 @@ func (s *Server) machine(m *vm) (Machine, error) {
 	machine := Machine{
 		VMID: m.ID, Name: m.Config.Get("name"), Host: m.Node, CPUs: m.Config.CPUs(),
 		MemoryMiB: m.Config.MemoryMiB(), BootsFrom: m.Config.BootOrder(),
-		SCSI: cmp.Or(m.Config.Get("scsihw"), "lsi"),
+		SCSI: cmp.Or(m.Config.Get("scsihw"), "lsi"), Agent: s.agentEnabled(m),
 	}
 
 	if err := s.addDrives(m, &machine); err != nil {

@@ -22,6 +22,8 @@ type machines struct {
 	on     map[int]proxmox.Machine
 	// deaf machines do not react to the power button, broken ones do not come up.
 	deaf, broken bool
+	// agent is what guest agents answer; nil for none that does.
+	agent *proxmox.Guest
 }
 
 func (m *machines) note(format string, args ...any) {

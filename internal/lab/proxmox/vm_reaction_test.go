@@ -132,23 +132,6 @@ func TestGuestTurnsItselfOff(t *testing.T) {
 	require.Equal(t, "stopped", l.status("101"))
 }
 
-func TestGuestAgent(t *testing.T) {
-	t.Parallel()
-
-	l := newLab(t, nil)
-	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101"))
-
-	ask := func() string {
-		return l.do(http.MethodGet, "/nodes/vmhost/qemu/101/agent/network-get-interfaces", nil).Status
-	}
-
-	require.Equal(t, "500 No QEMU guest agent configured", ask())
-	l.ok(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("agent=1"), nil)
-	require.Equal(t, "500 VM 101 is not running", ask())
-	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
-	require.Equal(t, "500 QEMU guest agent is not running", ask())
-}
-
 // TestPassthrough holds that a device goes to one VM at a time, and that a mapping must agree with the hardware.
 func TestPassthrough(t *testing.T) {
 	t.Parallel()

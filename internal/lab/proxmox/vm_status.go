@@ -1,7 +1,6 @@
 package proxmox
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -244,32 +243,6 @@ func (s *Server) getPending(c *call) (any, error) {
 	}
 
 	return list, nil
-}
-
-func (s *Server) agentEnabled(m *vm) bool {
-	options, err := schema.ParseProperties(s.fields("agent"), m.Config.Get("agent"))
-	return err == nil && options["enabled"] == "1"
-}
-
-// agentCommand answers the guest agent's methods. No Talos of the lab runs an agent, so they fail as a real host does
-// when nobody answers (API2/Qemu/Agent.pm, QemuServer/Agent.pm).
-func (s *Server) agentCommand(c *call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	m, err := s.state.find(c.node, c.vmid)
-	if err != nil {
-		return nil, err
-	}
-
-	switch {
-	case !s.agentEnabled(m):
-		return nil, errors.New("No QEMU guest agent configured")
-	case !m.Running:
-		return nil, fmt.Errorf("VM %d is not running", m.ID)
-	default:
-		return nil, errors.New("QEMU guest agent is not running")
-	}
 }
 
 // vmIndex answers GET /nodes/{node}/qemu/{vmid}: the folders below.

@@ -26,6 +26,7 @@ const (
 	FaultLearnerStuck       = "etcd-learner-stuck"
 	FaultAPIServerLate      = "api-server-late"
 	FaultAPIUnavailable     = "talos-api-unavailable"
+	FaultAgentSilent        = "guest-agent-silent"
 )
 
 const machineService = "/machine.MachineService/"
@@ -117,6 +118,12 @@ var clusterFaults = []faultRow{
 	{
 		Kind:   fault.Kind{Name: FaultAPIUnavailable, About: "every call of a node's Talos API fails", Source: "F7"},
 		effect: Effect{Err: status.Error(codes.Unavailable, "the node does not answer")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultAgentSilent, About: "a node's guest agent does not answer its host", Source: "F10",
+		},
+		point: string(StepGuestAgent), effect: Effect{Hang: true},
 	},
 }
 

@@ -41,6 +41,8 @@ const (
 	StepBoot             Step = "boot"
 	StepDisk             Step = "disk"
 	StepLeaveMaintenance Step = "leave-maintenance"
+	// StepGuestAgent is a question to QEMU's guest agent.
+	StepGuestAgent Step = "guest-agent"
 	// StepHalt is a boot from the ISO that stops because Talos is installed on a disk.
 	StepHalt        Step = "halt"
 	StepListen      Step = "listen"

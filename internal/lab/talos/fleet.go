@@ -164,7 +164,7 @@ func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
 		return fmt.Errorf("shut down machine %d: %w", vmid, ErrUnknownMachine)
 	}
 
-	if err := m.pressPowerButton(ctx); err != nil {
+	if err := m.halt(ctx, true); err != nil {
 		return fmt.Errorf("shut down machine %d: %w", vmid, err)
 	}
 

@@ -37,6 +37,8 @@ type Hardware struct {
 	ISODrive string `json:"isoDrive,omitempty"`
 	// PCI are the devices that are passed through.
 	PCI []PCIDevice `json:"pci"`
+	// AgentPort is the port by which a guest agent hears of its host.
+	AgentPort bool `json:"agentPort,omitempty"`
 }
 
 // PCIDevice is a device that is passed through, with its IDs as hexadecimal numbers that begin with 0x.

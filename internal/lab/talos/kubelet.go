@@ -9,9 +9,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// kubelet is the only service of a node without extension services that Talos lets one start and stop by its API
-// (system/services).
 const kubelet = "kubelet"
+
+// byAPI reports whether Talos lets one start and stop a service by its API: the kubelet and those of extensions
+// (system/services, APIStartAllowed).
+func byAPI(id string) bool { return id == kubelet || id == agentService }
 
 // ServiceStart starts a service.
 func (m *machinedServer) ServiceStart(_ context.Context, in *machine.ServiceStartRequest) (*machine.ServiceStartResponse, error) {
@@ -69,15 +71,19 @@ func (m *machinedServer) runs(id string) (bool, error) {
 }
 
 func (m *machinedServer) startService(id string) error {
-	if id != kubelet {
+	if !byAPI(id) {
 		return fmt.Errorf("service %q doesn't support start operation via API", id)
+	}
+
+	if id == agentService {
+		return m.system.startAgent()
 	}
 
 	return m.system.services.Start(id)
 }
 
 func (m *machinedServer) stopService(id, operation string) error {
-	if id != kubelet {
+	if !byAPI(id) {
 		return fmt.Errorf("service %q doesn't support %s operation via API", id, operation)
 	}
 

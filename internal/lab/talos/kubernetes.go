@@ -1,6 +1,8 @@
 package talos
 
 import (
+	"context"
+
 	"github.com/siderolabs/talos/pkg/machinery/config"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
@@ -12,6 +14,8 @@ import (
 type Kubernetes interface {
 	// NodeChanged says how a node stands; it may say the same again.
 	NodeChanged(node KubernetesNode)
+	// Answers reports whether a Kubernetes API of the node's cluster answers.
+	Answers(ctx context.Context, node KubernetesNode) bool
 	// ClusterGone says that no data directory of an etcd cluster is left, so that nothing will ask for it again.
 	ClusterGone(etcdCluster string)
 }
@@ -81,17 +85,24 @@ func (s *system) tellKubernetes() {
 	s.telling.Lock() // what is said last is how it is
 	defer s.telling.Unlock()
 
+	if node, known := s.kubernetesNode(); known {
+		s.fleet.config.Kubernetes.NodeChanged(node)
+	}
+}
+
+// kubernetesNode is how the node stands; false for one without a configuration.
+func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 	s.mu.Lock()
 	pods, cfg := s.pods, s.active
 	s.mu.Unlock()
 
 	if cfg == nil {
-		return
+		return KubernetesNode{}, false
 	}
 
 	n, err := s.network(cfg)
 	if err != nil {
-		return // a node without a sound name never got as far as to run anything
+		return KubernetesNode{}, false // a node without a sound name never got as far as to run anything
 	}
 
 	node := KubernetesNode{
@@ -104,12 +115,14 @@ func (s *system) tellKubernetes() {
 		node.EtcdCluster = etcd.FormatID(data.Cluster)
 	}
 
-	s.fleet.config.Kubernetes.NodeChanged(node)
+	return node, true
 }
 
 // noKubernetes is a lab whose nodes run no pods.
 type noKubernetes struct{}
 
 func (noKubernetes) NodeChanged(KubernetesNode) {}
+
+func (noKubernetes) Answers(context.Context, KubernetesNode) bool { return true }
 
 func (noKubernetes) ClusterGone(string) {}

@@ -1,6 +1,7 @@
 package talos_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -14,6 +15,15 @@ type pods struct {
 	mu    sync.Mutex
 	nodes map[int]talos.KubernetesNode
 	gone  []string
+	// dead is a Kubernetes API that does not answer.
+	dead bool
+}
+
+func (p *pods) Answers(context.Context, talos.KubernetesNode) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+
+	return !p.dead
 }
 
 func (p *pods) NodeChanged(node talos.KubernetesNode) {

@@ -34,6 +34,8 @@ type lab struct {
 	network netip.Prefix
 	faults  *fault.Set
 	log     *syncBuffer
+	// agentPort is what machines are given that the lab switches on.
+	agentPort bool
 
 	mu      sync.Mutex
 	off     []int
@@ -135,7 +137,7 @@ func (l *lab) hardware(vmid int) talos.Hardware {
 			Gateway:   host(l.network, 1),
 			Hostname:  fmt.Sprintf("vm-%d", vmid),
 		},
-		ISO: isoVolume,
+		ISO: isoVolume, AgentPort: l.agentPort,
 	}
 }
 

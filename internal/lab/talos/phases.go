@@ -25,7 +25,7 @@ func phases(c command) []phase {
 	case sequenceShutdown:
 		begin := []phase{{name: "storeShutdown", task: "storeShutdownEmergency"}}
 		if !c.force {
-			begin = append(begin, drain)
+			begin = append(begin, phase{name: drain.name, task: drain.task, work: cordonAndDrain})
 		}
 
 		return slices.Concat(begin, []phase{cleanup, dbus}, stopAll(false), []phase{{name: "shutdown", task: "shutdown"}})

@@ -118,5 +118,5 @@ func (s *system) startEarlyServices() error {
 		errs = append(errs, s.services.Start(id))
 	}
 
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.startAgent())...)
 }

@@ -119,7 +119,8 @@ func (m *vm) save() error {
 	return m.fleet.store.saveMachine(record{Hardware: m.hardware, On: m.on, BootID: m.bootID, Boots: m.boots})
 }
 
-func (m *vm) pressPowerButton(ctx context.Context) error {
+// halt asks Talos to switch itself off. The power button forces it to (v1alpha1_controller.go, ListenForEvents).
+func (m *vm) halt(ctx context.Context, force bool) error {
 	m.mu.Lock()
 	running, system := m.life, m.system
 	m.mu.Unlock()
@@ -129,7 +130,7 @@ func (m *vm) pressPowerButton(ctx context.Context) error {
 	}
 
 	if system != nil {
-		if err := system.request(command{sequence: sequenceShutdown, force: true}); err != nil {
+		if err := system.request(command{sequence: sequenceShutdown, force: force}); err != nil {
 			return err
 		}
 	}

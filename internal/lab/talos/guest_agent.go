@@ -1,0 +1,143 @@
+package talos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/service"
+)
+
+// agentService is the service of the extension qemu-guest-agent. It waits for nothing but containerd, the API's socket and
+// QEMU's port, so that it runs in maintenance mode, too (siderolabs/extensions v1.12.4, guest-agents/qemu-guest-agent/
+// qemu-guest-agent.yaml).
+const agentService = "ext-qemu-guest-agent"
+
+const agentExtension = "qemu-guest-agent"
+
+// AgentAnswer is what QEMU's guest agent says of a node.
+type AgentAnswer struct {
+	Hostname string
+	// KernelRelease, KernelVersion and Machine are those of uname.
+	KernelRelease, KernelVersion, Machine string
+	Links                                 []AgentLink
+}
+
+// AgentLink is a network interface with its addresses.
+type AgentLink struct {
+	Name      string
+	MAC       net.HardwareAddr
+	Addresses []netip.Prefix
+}
+
+// startAgent starts the extension's service if the image has it.
+func (s *system) startAgent() error {
+	has := slices.ContainsFunc(s.release.Extensions, func(e Extension) bool { return path.Base(e.Name) == agentExtension })
+
+	switch {
+	case !has:
+		return nil
+	case !s.hardware.AgentPort:
+		return s.services.Set(agentService, service.Waiting, `Waiting for file "/dev/virtio-ports/org.qemu.guest_agent.0" to exist`)
+	default:
+		return s.services.Set(agentService, service.Running, "Started task "+agentService)
+	}
+}
+
+// AskAgent asks the guest agent of a machine; false when none answers.
+func (f *Fleet) AskAgent(vmid int) (AgentAnswer, bool) {
+	m := f.machine(vmid)
+	if m == nil {
+		return AgentAnswer{}, false
+	}
+
+	s := m.running()
+	if s == nil || m.effect(StepGuestAgent).Hang {
+		return AgentAnswer{}, false
+	}
+
+	if state, _ := s.services.State(agentService); state != service.Running {
+		return AgentAnswer{}, false
+	}
+
+	return s.agentAnswer(), true
+}
+
+// ShutdownByAgent has the agent run /sbin/shutdown, which is Talos' own and does not force: it drains first (qemu
+// qga/commands-posix.c, qmp_guest_shutdown; talos internal/app/poweroff/main.go).
+func (f *Fleet) ShutdownByAgent(ctx context.Context, vmid int) error {
+	m := f.machine(vmid)
+	if m == nil {
+		return fmt.Errorf("shut down machine %d: %w", vmid, ErrUnknownMachine)
+	}
+
+	if err := m.halt(ctx, false); err != nil {
+		return fmt.Errorf("shut down machine %d: %w", vmid, err)
+	}
+
+	return nil
+}
+
+func (s *system) agentAnswer() AgentAnswer {
+	answer := AgentAnswer{
+		KernelRelease: constants.DefaultKernelVersion, KernelVersion: "#1 SMP Talos", Machine: "x86_64",
+		Links: []AgentLink{{
+			Name: "lo", MAC: make(net.HardwareAddr, 6),
+			Addresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("::1/128")},
+		}},
+	}
+
+	n, err := s.network(s.config())
+	if err != nil {
+		return answer // a node without a sound name has none to tell
+	}
+
+	answer.Hostname = n.hostname
+
+	for i, nic := range s.hardware.NICs {
+		link := AgentLink{Name: fmt.Sprintf("eth%d", i), MAC: nic.MAC}
+		if i == 0 {
+			link.Addresses = n.addresses
+		}
+
+		answer.Links = append(answer.Links, link)
+	}
+
+	return answer
+}
+
+// errNotCordoned is the end of Talos' wait for its own cordon, which takes a Kubernetes API that answers
+// (v1alpha1_sequencer_tasks.go, waitForNodeCordoned).
+var errNotCordoned = errors.New("the node was not cordoned: context deadline exceeded")
+
+// cordonTimeout is how long Talos waits for it.
+const cordonTimeout = time.Minute
+
+// cordonAndDrain is a phase of a shutdown that is not forced, which fails where nobody can be asked for the node's pods. A
+// machine without a kubelet has nothing to drain. What it does to pods is not emulated.
+func cordonAndDrain(ctx context.Context, s *system, _ command) error {
+	answers := func() bool {
+		node, known := s.kubernetesNode()
+		return !known || !node.Kubelet || s.fleet.config.Kubernetes.Answers(ctx, node)
+	}
+	if answers() {
+		return nil
+	}
+
+	if err := s.fleet.config.Pace.Sleep(ctx, cordonTimeout); err != nil {
+		return err
+	}
+
+	if !answers() {
+		return errNotCordoned
+	}
+
+	return nil
+}
