@@ -27,6 +27,7 @@ func (s *Server) edit(failed string, change func(*access.Database) error) (any, 
 		return nil, fmt.Errorf("%s: %w", failed, err)
 	}
 
+	s.state.Access.Reread()
 	s.changed()
 
 	return nil, nil

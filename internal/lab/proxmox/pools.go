@@ -88,6 +88,7 @@ func (s *Server) createPool(c *call) (any, error) {
 	}
 
 	s.state.Access.Pools[name] = &access.Pool{Comment: c.params.Get("comment")}
+	s.state.Access.Reread()
 	s.changed()
 
 	return nil, nil
@@ -125,6 +126,7 @@ func (s *Server) updatePool(c *call) (any, error) {
 	}
 
 	s.state.Access.Pools[name] = &changed
+	s.state.Access.Reread()
 	s.changed()
 
 	return nil, nil

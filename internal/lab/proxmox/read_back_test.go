@@ -155,3 +155,46 @@ func TestEmptyStoragesSaySo(t *testing.T) {
 	require.Contains(t, list[0], "used_fraction")
 	require.Zero(t, list[0]["used_fraction"])
 }
+
+// TestTextsOfUsersAreTrimmed holds what Proxmox VE reads back of texts that begin or end with spaces, as clients that compare
+// the two find out: a comment of one space is none.
+func TestTextsOfUsersAreTrimmed(t *testing.T) {
+	t.Parallel()
+
+	l := administrator(t)
+	comment := func(text string) url.Values { return url.Values{"comment": {text}} }
+	with := func(values url.Values, name, value string) url.Values {
+		values.Set(name, value)
+		return values
+	}
+
+	l.ok(http.MethodPost, "/access/groups", with(comment(" "), "groupid", "ops"), nil)
+	l.ok(http.MethodPost, "/access/users", with(with(comment(" CI of ours  "), "userid", "ci@pve"), "lastname", " "), nil)
+
+	var made struct{ Info struct{ Comment string } }
+
+	l.ok(http.MethodPost, "/access/users/ci@pve/token/deploy", comment(" a "), &made)
+	require.Equal(t, " a ", made.Info.Comment, "the answer does not come from the file")
+	l.ok(http.MethodPost, "/pools", with(comment("0"), "poolid", "k3s"), nil)
+
+	read := func(path string) map[string]any {
+		var got map[string]any
+
+		l.ok(http.MethodGet, path, nil, &got)
+
+		return got
+	}
+
+	require.NotContains(t, read("/access/groups/ops"), "comment")
+	require.Equal(t, "CI of ours", read("/access/users/ci@pve")["comment"])
+	require.NotContains(t, read("/access/users/ci@pve"), "lastname")
+	require.Equal(t, "a", read("/access/users/ci@pve/token/deploy")["comment"])
+	require.NotContains(t, read("/pools/k3s"), "comment")
+
+	l.ok(http.MethodPut, "/access/groups/ops", comment("\tmine\n"), nil)
+	require.Equal(t, "\tmine\n", read("/access/groups/ops")["comment"], "what is escaped in the file stays")
+	l.ok(http.MethodPut, "/pools/k3s", comment(" of k3s"), nil)
+	require.Equal(t, "of k3s", read("/pools/k3s")["comment"])
+	l.ok(http.MethodPut, "/access/users/ci@pve/token/deploy", comment("b "), nil)
+	require.Equal(t, "b", read("/access/users/ci@pve/token/deploy")["comment"])
+}
