@@ -25,6 +25,7 @@ type rollout struct {
 	interrupted <-chan struct{}
 	health      func() (nodeops.Health, error)
 	lane        func() (*rolling.Lane, error)
+	switchOn    func(ctx context.Context, vmid int) error // nil where nobody can
 	returning   returning
 }
 
@@ -46,7 +47,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		}
 		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})
-	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, returning: newReturning(a)}
+	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, switchOn: a.SwitchOn, returning: newReturning(a)}
 }
 
 // healthOf looks at the nodes of the cluster, and moves their pods.
@@ -79,7 +80,7 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 	if err != nil {
 		return nil, err
 	}
-	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node), nil)
+	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node, m.VMID), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 }
 
 // enter fails the update before its first call, so that the machine stays as it is.
-func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
+func (r *rollout) enter(node rolling.Node, vmid int) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
 		lane, err := r.lane()
 		if err != nil {
@@ -107,6 +108,11 @@ func (r *rollout) enter(node rolling.Node) pulumi.ResourceHookFunction {
 		}
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
+		if args.Type == typeVirtualMachine && risk.StartsAndReboots(args.OldInputs, args.NewInputs) {
+			if err := r.startFirst(ctx, node, vmid); err != nil {
+				return err
+			}
+		}
 		if isMadeAnew(args) {
 			if err := r.takeBack(ctx, node); err != nil {
 				return err

@@ -214,6 +214,14 @@ func nowhere(interrupted <-chan struct{}) program { return nowhereThatRuns(inter
 
 // nowhereThatRuns is the same with machines that run, as their host says.
 func nowhereThatRuns(interrupted <-chan struct{}, runs bool) program {
+	return nowhereWith(func(args *components.TalosClusterArgs) {
+		args.Interrupted = interrupted
+		args.Runs = func(context.Context, int) (bool, error) { return runs, nil }
+	})
+}
+
+// nowhereWith is such a cluster with other arguments.
+func nowhereWith(change func(*components.TalosClusterArgs)) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
@@ -222,8 +230,8 @@ func nowhereThatRuns(interrupted <-chan struct{}, runs bool) program {
 		control := machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11)
 		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // where nobody listens
 		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
-		args.Templates, args.Interrupted = []*components.TalosTemplate{template}, interrupted
-		args.Runs = func(context.Context, int) (bool, error) { return runs, nil }
+		args.Templates = []*components.TalosTemplate{template}
+		change(args)
 		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
 		return err
 	}

@@ -17,3 +17,14 @@ func runsOn(host pve.Connection) func(context.Context, int) (bool, error) {
 		return reader.IsRunning(ctx, vmid)
 	}
 }
+
+// switchOnAt starts machines over the same connection.
+func switchOnAt(connection pve.Connection) func(context.Context, int) error {
+	return func(ctx context.Context, vmid int) error {
+		host, err := pve.NewHost(connection)
+		if err != nil {
+			return err
+		}
+		return host.SwitchOn(ctx, vmid)
+	}
+}

@@ -11,17 +11,31 @@ import (
 // behind (pve-manager, Service/pvestatd.pm). A machine that the token does not see is an error, and so is a host that does
 // not answer: neither says that it is off.
 func (r Reader) IsRunning(ctx context.Context, vmid int) (bool, error) {
+	guest, err := r.machine(ctx, vmid)
+	if err != nil {
+		return false, err
+	}
+	return r.runs(ctx, guest)
+}
+
+// machine finds the virtual machine of a VMID, on whatever host it is.
+func (r Reader) machine(ctx context.Context, vmid int) (Guest, error) {
 	guests, err := r.Guests(ctx)
 	if err != nil {
-		return false, fmt.Errorf("proxmox VE does not tell its machines: %w", err)
+		return Guest{}, fmt.Errorf("proxmox VE does not tell its machines: %w", err)
 	}
 	at := slices.IndexFunc(guests, func(g Guest) bool { return g.VMID == vmid && g.Type == "qemu" })
 	if at < 0 {
-		return false, fmt.Errorf("proxmox VE shows the token no VM %d", vmid)
+		return Guest{}, fmt.Errorf("proxmox VE shows the token no VM %d", vmid)
 	}
+	return guests[at], nil
+}
+
+// runs is its host's own word about a machine.
+func (r Reader) runs(ctx context.Context, guest Guest) (bool, error) {
 	var current struct{ Status string }
-	if err := r.get(ctx, &current, nodePath(guests[at].Node, "qemu/"+strconv.Itoa(vmid)+"/status/current")); err != nil {
-		return false, fmt.Errorf("host %s does not say how VM %d is: %w", guests[at].Node, vmid, err)
+	if err := r.get(ctx, &current, nodePath(guest.Node, "qemu/"+strconv.Itoa(guest.VMID)+"/status/current")); err != nil {
+		return false, fmt.Errorf("host %s does not say how VM %d is: %w", guest.Node, guest.VMID, err)
 	}
 	return current.Status != "stopped", nil
 }

@@ -47,6 +47,11 @@ func rows() []row {
 			" REBOOT   w-1  memory 8192 → 16384 MiB\n          drained, reboots, about 1 min\n", "",
 		},
 		{
+			"a node's machine is changed", "a worker that is off", switchedOff("w-1", "worker", 111, memory, "memory.dedicated"),
+			" REBOOT   w-1  memory 8192 → 16384 MiB; switched on false → true\n" +
+				"          it is off: it is switched on first, and changed when its Talos answers\n          drained, reboots, about 1 min\n", "",
+		},
+		{
 			"a node's machine is changed", "the only control plane reboots", node("cp-1", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),
 			" REBOOT   cp-1  memory 8192 → 16384 MiB\n          drained, reboots; the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
 		},

@@ -43,6 +43,11 @@ func assess(events ...event) risk.Assessment { return assessWith(nil, events...)
 
 // assessWith is assess with nodes that wait for a configuration.
 func assessWith(unconfigured []string, events ...event) risk.Assessment {
+	return risk.Assess(stepsOf(events...), unconfigured...)
+}
+
+// stepsOf are the steps in events.
+func stepsOf(events ...event) []risk.Step {
 	var stream []apitype.EngineEvent
 	for _, e := range events {
 		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
@@ -65,7 +70,7 @@ func assessWith(unconfigured []string, events ...event) risk.Assessment {
 			}
 		}
 	}
-	return risk.Assess(steps, unconfigured...)
+	return steps
 }
 
 // machine are the inputs of a node's virtual machine, with changes.

@@ -13,9 +13,7 @@ import (
 // Reboots says whether the provider reboots a virtual machine, or stops and starts it, for an update of its inputs: the
 // table that a preview is told by, for the run itself.
 func Reboots(before, after resource.PropertyMap) bool {
-	return slices.ContainsFunc(differences("", before.Mappable(), after.Mappable()), func(path string) bool {
-		return !computed.MatchString(path) && propertyAt(path).effect == Reboot
-	})
+	return slices.ContainsFunc(differences("", before.Mappable(), after.Mappable()), rebootsFor)
 }
 
 // differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no

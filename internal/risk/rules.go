@@ -114,6 +114,9 @@ func nodeChanged(s Step, t topology) *Finding {
 		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
 	}
 	if f.Kind == Reboot {
+		if switchesOn(s.Old, s.New) {
+			f.Means = append(f.Means, "it is off: it is switched on first, and changed when its Talos answers")
+		}
 		f.Means = append(f.Means, rebootMeans(n, t))
 	}
 	return f

@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +39,7 @@ func TestE2EF36WhatWasChangedByHandIsPutBack(t *testing.T) {
 	h.mustRun(0, "preview", "--lab")
 
 	h.onHostAndNode()
+	h.offAndOther()
 	h.deadAPI()
 	h.onlyGrows()
 	h.lostMachine()
@@ -51,6 +53,7 @@ func (h *byHand) onHostAndNode() {
 	h.patchByHand("k3s-dev-control-1", "machine: {sysctls: {vm.max_map_count: \"262144\"}}")
 	h.set(102, "memory", 4096, "cores", 2, "tags", "by-hand", "description", "mine", "name", "mine", "startup", "order=9",
 		"onboot", 0, "boot", "order=ide0;scsi0", "net1", "virtio=BC:24:11:00:00:99,bridge=vmbr0")
+	h.power(false, 102)
 	h.move("others", "101,102,9000")
 	pool, err := h.api().Pool(h.t.Context(), "k3s-dev")
 	require.NoError(h.t, err)
@@ -67,20 +70,36 @@ func (h *byHand) onHostAndNode() {
 	columns := strings.Join(strings.Fields(plain.StdOut), " ") // their width depends on what differs besides
 	for _, seen := range []string{
 		"dedicated: 4096 => 8192", "cores: 2 => 4", `"mine" => "k3s-dev-worker-1"`, `"by-hand" => "talos"`, "order : 9 => 2",
-		"BC:24:11:00:00:99",
+		"started : false => true", "BC:24:11:00:00:99",
 	} {
 		require.Contains(h.t, columns, seen, "a plain preview sees what its providers read")
 	}
 	output := h.mustRun(2, "preview", "--lab")
 	for _, seen := range []string{
-		"memory 4096 → 8192 MiB", "cores 2 → 4", "name mine → k3s-dev-worker-1", "start at boot false → true", "boot order", "pool others → k3s-dev",
+		"memory 4096 → 8192 MiB", "cores 2 → 4", "name mine → k3s-dev-worker-1", "switched on false → true",
+		"start at boot false → true", "boot order", "pool others → k3s-dev",
 		"its machine configuration was changed by hand (machine.sysctls.vm.max_map_count) and is put back",
 	} {
 		require.Contains(h.t, output, seen)
 	}
-	h.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(h.t, output, "it is off: it is switched on first, and changed when its Talos answers")
+	output = h.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(h.t, output, " recover    k3s-dev-worker-1 was off: it is switched on\n")
 	h.mustRun(0, "preview", "--lab")
 	require.Contains(h.t, h.mustRun(0, "drift", "--lab"), "no drift: the host and the nodes are as the inventory says\n")
+}
+
+// offAndOther has a plain engine meet a machine that is off and has other hardware: one run switches it on, the next changes
+// it, and neither waits for a shutdown that the guest has never heard of.
+func (h *byHand) offAndOther() {
+	h.set(102, "memory", 4096)
+	h.power(false, 102)
+	stack := h.plain()
+	_, err := stack.Up(h.t.Context(), optup.ProgressStreams(io.Discard))
+	require.ErrorContains(h.t, err, "k3s-dev-worker-1 was off and is switched on now: run up again, which changes its hardware as it runs")
+	_, err = stack.Up(h.t.Context(), optup.ProgressStreams(io.Discard))
+	require.NoError(h.t, err)
+	h.mustRun(0, "preview", "--lab")
 }
 
 // deadAPI cuts the power of the only control plane: the run that switches it on is not stopped by an API that is dead.
