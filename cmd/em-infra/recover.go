@@ -38,6 +38,11 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 	if err != nil {
 		return s.unlockable(err)
 	}
+	if recovery.CompleteBootstrap(&exported.Deployment) {
+		if err := s.state.Import(ctx, exported); err != nil {
+			return err
+		}
+	}
 	if !goingUp {
 		return nil
 	}

@@ -14,6 +14,12 @@ const (
 	// bootstrapID is the ID that the provider gives every bootstrap (terraform-provider-talos v0.8.0,
 	// pkg/talos/talos_machine_bootstrap_resource.go).
 	bootstrapID = "machine_bootstrap"
+	// bootstrapMeta is what the bridge notes of a bootstrap beside its properties (pulumi-terraform-bridge v3.116.0,
+	// pkg/pf/tfbridge/resource_state.go, metaState): the version of its schema, 1 in terraform-provider-talos v0.8.0 and
+	// v0.10.1. A state without it is taken for version 0, and the upgrade that follows makes timeouts which the next refresh
+	// cannot write down.
+	bootstrapMeta = `{"schema_version":"1"}`
+	metaKey       = "__meta"
 )
 
 // Unbootstrapped returns the machine secrets of a deployment that has those but no bootstrap, the one case in which the
@@ -42,7 +48,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 		"endpoint":            node,
 		"node":                node,
 	}
-	outputs := map[string]any{"id": bootstrapID}
+	outputs := map[string]any{"id": bootstrapID, metaKey: bootstrapMeta}
 	for key, value := range inputs {
 		outputs[key] = value
 	}
@@ -60,6 +66,22 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 			"clientConfiguration": {secrets.URN},
 		},
 	})
+}
+
+// CompleteBootstrap adds the version of its schema to a bootstrap that was adopted without one, and reports whether there was
+// such a one.
+func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
+	completed := false
+	for _, one := range deployment.Resources {
+		if one.Type != typeBootstrap || len(one.Outputs) == 0 {
+			continue
+		}
+		if _, noted := one.Outputs[metaKey]; !noted {
+			one.Outputs[metaKey] = bootstrapMeta
+			completed = true
+		}
+	}
+	return completed
 }
 
 // parentType is the qualified type of a resource's parent.

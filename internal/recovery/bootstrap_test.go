@@ -42,7 +42,13 @@ func TestF6AdoptBootstrap(t *testing.T) {
 	require.Equal(t, deployment.Resources[0].Provider, adopted.Provider)
 	require.Equal(t, deployment.Resources[0].Parent, adopted.Parent)
 	require.Equal(t, "192.168.20.11", adopted.Inputs["node"])
+	require.Equal(t, `{"schema_version":"1"}`, adopted.Outputs["__meta"], "without, the bridge takes it for an older one and cannot refresh it")
 	require.Nil(t, recovery.Unbootstrapped(deployment), "it is adopted once")
+	require.False(t, recovery.CompleteBootstrap(deployment), "it is complete")
+
+	delete(adopted.Outputs, "__meta") // as earlier releases adopted it
+	require.True(t, recovery.CompleteBootstrap(deployment))
+	require.Equal(t, `{"schema_version":"1"}`, deployment.Resources[1].Outputs["__meta"])
 }
 
 func TestCredentialsOfNamesNoSecret(t *testing.T) {
