@@ -43,6 +43,8 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 
 	r.killDuringClone()
 	require.NotEmpty(t, r.pending(), "the state holds a pending create")
+	require.Regexp(t, "[0-9]+ of its plugins still worked: they are ended", r.mustRun(0, "state", "unlock", "--lab"))
+	r.cloneEnds()
 
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")
@@ -79,6 +81,7 @@ func TestE2EPlainEngineAfterAKill(t *testing.T) {
 
 	r.killDuringClone()
 	r.killPlugins() // as when the machine that ran it loses its power
+	r.cloneEnds()
 	plain := r.plainEngine()
 
 	_, err := plain.Up(t.Context())
@@ -94,13 +97,21 @@ func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 }
 
-// killDuringClone kills a first up at a time scale at which a clone takes long enough to be caught.
+// killDuringClone kills a first up and its engine while the host clones. What works on for them is left to the caller, which
+// has it ended before cloneEnds.
 func (r *rehearsal) killDuringClone() {
 	r.t.Helper()
-	r.mustRun(0, "lab", "start", "--time-scale", "0.5")
+	r.mustRun(0, "lab", "start")
+	r.mustRun(0, "lab", "fault", "set", "clone-hangs")
 	kill := r.start("up", "--lab", "--yes")
 	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
 	kill()
+}
+
+// cloneEnds lets the host go on with the clones that nobody waits for any more.
+func (r *rehearsal) cloneEnds() {
+	r.t.Helper()
+	r.mustRun(0, "lab", "fault", "clear")
 }
 
 // clones counts the clones that the host was asked for.

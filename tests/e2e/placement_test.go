@@ -58,6 +58,8 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 	r.writeInventory("nodes.yaml", onHosts("vmhost2", "vmhost2"))
 
 	r.killDuringClone()
+	r.killPlugins()
+	r.cloneEnds()
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "ended half way: what was left of it is deleted, it never ran")
 	require.Equal(t, map[string][]string{"vmhost": {"talos-v1.12.4-base"}, "vmhost2": {"k3s-dev-control-1", "k3s-dev-worker-1"}}, r.placement())
 	require.Empty(t, r.pending())

@@ -58,6 +58,7 @@ func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 	r.killDuringClone()
 	require.NotEmpty(t, r.pending())
 	r.mustRun(0, "state", "unlock", "--lab")
+	r.cloneEnds()
 	require.Contains(t, r.mustRun(0, "state", "backup", "--lab"), "-by-hand.json")
 	r.damage("deleted")
 

@@ -17,9 +17,10 @@ type Set struct {
 	kinds []Kind
 	seed  [32]byte
 
-	mu    sync.Mutex
-	armed []*armed
-	asked map[string]int
+	mu      sync.Mutex
+	armed   []*armed
+	asked   map[string]int
+	waiting map[string]chan struct{} // of those who wait until a name is cleared, closed then
 }
 
 // armed is a fault with its own chance.
@@ -30,7 +31,7 @@ type armed struct {
 
 // NewSet returns a set that knows these kinds, with no fault asked for.
 func NewSet(seed [32]byte, kinds []Kind) *Set {
-	return &Set{kinds: kinds, seed: seed, asked: map[string]int{}}
+	return &Set{kinds: kinds, seed: seed, asked: map[string]int{}, waiting: map[string]chan struct{}{}}
 }
 
 // Kinds are the failures that can be asked for, in a fixed order.
@@ -63,7 +64,30 @@ func (s *Set) Clear(name string) (int, error) {
 	defer s.mu.Unlock()
 	before := len(s.armed)
 	s.armed = slices.DeleteFunc(s.armed, func(a *armed) bool { return name == "" || a.Name == name })
+	for waited, cleared := range s.waiting {
+		if name == "" || waited == name {
+			close(cleared)
+			delete(s.waiting, waited)
+		}
+	}
 	return before - len(s.armed), nil
+}
+
+// Cleared returns a channel that is closed as soon as no fault of a name is asked for.
+func (s *Set) Cleared(name string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cleared, waited := s.waiting[name]
+	if waited {
+		return cleared
+	}
+	cleared = make(chan struct{})
+	if slices.ContainsFunc(s.armed, func(a *armed) bool { return a.Name == name }) {
+		s.waiting[name] = cleared
+	} else {
+		close(cleared)
+	}
+	return cleared
 }
 
 // List returns the faults that are asked for, in the order of asking. One that has struck as often as it was to is kept

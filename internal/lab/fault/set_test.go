@@ -146,3 +146,24 @@ func TestFaultsThatAreNone(t *testing.T) {
 		require.EqualError(t, err, text)
 	}
 }
+
+func TestClearedTellsWhoWaits(t *testing.T) {
+	t.Parallel()
+	set, err := newSet(1, fault.Fault{Name: "forbidden"}, fault.Fault{Name: "clone-fails"})
+	require.NoError(t, err)
+	<-set.Cleared("host-reboots") // nobody has asked for it
+	cleared, again := set.Cleared("clone-fails"), set.Cleared("clone-fails")
+
+	_, err = set.Clear("forbidden")
+	require.NoError(t, err)
+	select {
+	case <-cleared:
+		t.Fatal("the other fault was cleared")
+	default:
+	}
+	_, err = set.Clear("")
+	require.NoError(t, err)
+	<-cleared
+	<-again
+	<-set.Cleared("clone-fails")
+}

@@ -22,7 +22,7 @@ type faultKind struct {
 	step Step
 	work func(TaskInfo) bool
 	fail func(TaskInfo) error
-	// hangs keeps the worker at the step until it is stopped.
+	// hangs keeps the worker at the step until it is stopped, or until the fault is cleared, as a storage does that answers again.
 	hangs bool
 
 	// effect lags by lag.

@@ -53,7 +53,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{
-			Name: "clone-hangs", About: "a clone never ends and keeps its lock, until its task is stopped", Source: "F35",
+			Name: "clone-hangs", About: "a clone does not end and keeps its lock, until its task is stopped or the fault is cleared", Source: "F35",
 		},
 		step: StepCopy, work: ofTypes("qmclone"), hangs: true,
 	},
