@@ -50,12 +50,12 @@ func runsFrom(process, home, plugins string) bool {
 		strings.HasPrefix(program, filepath.Join(home, "plugins")+string(filepath.Separator))
 }
 
-// isOrphan says that the parent is no Pulumi CLI any more.
+// isOrphan reports whether the parent is no Pulumi CLI that runs. One that was killed stays the parent while the last of its
+// threads end.
 func isOrphan(pid int) bool {
 	process, err := processOf(pid)
 	if err != nil {
 		return false // it has ended
 	}
-	parent, err := processOf(process.parent)
-	return err != nil || parent.name != cliName
+	return !alive(process.parent)
 }
