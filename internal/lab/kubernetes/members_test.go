@@ -16,6 +16,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
@@ -67,7 +68,18 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 		pod, err := first.CoreV1().Pods("kube-system").Get(ctx, "kube-apiserver-node-102", metav1.GetOptions{})
 		return err == nil && pod.Annotations[constants.AnnotationStaticPodConfigVersion] == "2" && crashes(pod)
 	})
-	time.Sleep(5 * time.Second) // in which KWOK looks at it
+	first.eventually("KWOK, which looks at one after the other, runs a pod that came later", func(ctx context.Context) bool {
+		later := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "later", Namespace: "kube-system"},
+			Spec:       corev1.PodSpec{NodeName: "node-102", Containers: []corev1.Container{{Name: "later", Image: "later"}}},
+		}
+		_, err := first.CoreV1().Pods(later.Namespace).Create(ctx, later, metav1.CreateOptions{})
+		if err != nil && !errors.IsAlreadyExists(err) {
+			return false // its service account is not there yet
+		}
+		pod, err := first.CoreV1().Pods(later.Namespace).Get(ctx, later.Name, metav1.GetOptions{})
+		return err == nil && ready(pod)
+	})
 	pod, err := first.CoreV1().Pods("kube-system").Get(t.Context(), "kube-apiserver-node-102", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.True(t, crashes(pod) && !ready(pod), "it goes on so: %+v", pod.Status)
