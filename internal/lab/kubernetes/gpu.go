@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 const (
@@ -32,36 +33,27 @@ type gpus struct {
 	lost time.Time // when the plugin went; zero while it is there
 }
 
-// countGPUs are the NVIDIA display controllers of a machine.
-func countGPUs(hardware talos.Hardware) int64 {
-	var count int64
-	for _, device := range hardware.PCI {
-		if device.Vendor == "0x10de" && strings.HasPrefix(device.Class, "0x03") {
-			count++
-		}
-	}
-	return count
-}
-
-// drivesGPUs says whether the node's Talos can: it has the driver and the container toolkit as extensions, and loads the
-// driver's modules (same README). The toolkit's services wait for ever without one of them.
-func drivesGPUs(node talos.KubernetesNode) bool {
-	var driver, toolkit bool
+// offers is how many GPUs a device plugin finds on the node: those that the driver in its Talos takes, when the driver's
+// modules are loaded and the container toolkit is there with the driver's own libraries (same README). The toolkit's services
+// wait for ever without one of them.
+func offers(node talos.KubernetesNode) int64 {
+	var extensions, loaded []string
 	for _, extension := range node.Release.Extensions {
-		driver = driver || strings.Contains(extension.Name, "nvidia-open-gpu-kernel-modules") || strings.Contains(extension.Name, "nonfree-kmod-nvidia")
-		toolkit = toolkit || strings.Contains(extension.Name, "nvidia-container-toolkit")
+		extensions = append(extensions, extension.Name)
 	}
-	var loaded []string
 	for _, module := range node.Config.Machine().Kernel().Modules() {
 		loaded = append(loaded, module.Name())
 	}
-	return driver && toolkit && slices.Contains(loaded, "nvidia") && slices.Contains(loaded, "nvidia_uvm")
+	if _, whole := nvidia.Installed(extensions); !whole || !slices.Contains(loaded, "nvidia") || !slices.Contains(loaded, "nvidia_uvm") {
+		return 0
+	}
+	return int64(len(node.Hardware.DrivenBy(node.Release)))
 }
 
 // follow looks whether a device plugin tells of the GPUs now.
 func (g *gpus) follow(node talos.KubernetesNode, plugin bool, now time.Time) {
-	switch count := countGPUs(node.Hardware); {
-	case plugin && count > 0 && drivesGPUs(node):
+	switch count := offers(node); {
+	case plugin && count > 0:
 		g.told, g.lost = count, time.Time{}
 	case g.told > 0 && g.lost.IsZero():
 		g.lost = now
@@ -99,7 +91,7 @@ func sameGPUs(a, b corev1.NodeStatus) bool {
 
 // addGPUs adds those of the node to its status.
 func (k *kubelet) addGPUs(ctx context.Context, status *corev1.NodeStatus) error {
-	if countGPUs(k.node.Hardware) == 0 {
+	if len(k.node.Hardware.NVIDIADevices()) == 0 {
 		return nil
 	}
 	plugin, err := k.pluginRuns(ctx)

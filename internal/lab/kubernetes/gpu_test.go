@@ -82,9 +82,13 @@ func TestGPUs(t *testing.T) {
 	withoutModules := gpuNode(s, 112)
 	withoutDriver := gpuNode(s, 113, withModules("nvidia", "nvidia_uvm"))
 	withoutDriver.Release.Extensions = nil
+	withoutGSP := gpuNode(s, 114, withModules("nvidia", "nvidia_uvm"))
+	withoutGSP.Hardware.PCI[0].Device = "0x1b06" // a GTX 1080 Ti, which the open modules do not drive
+	halfPair := gpuNode(s, 115, withModules("nvidia", "nvidia_uvm"))
+	halfPair.Release.Extensions[len(halfPair.Release.Extensions)-1].Name = "siderolabs/nvidia-container-toolkit-production"
 	clusters := open(t, t.TempDir(), programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
-	for _, node := range []talos.KubernetesNode{first, whole, withoutModules, withoutDriver} {
+	for _, node := range []talos.KubernetesNode{first, whole, withoutModules, withoutDriver, withoutGSP, halfPair} {
 		clusters.NodeChanged(node)
 	}
 	c := admin(t, first)
@@ -94,7 +98,7 @@ func TestGPUs(t *testing.T) {
 	sets := c.AppsV1().DaemonSets("kube-system")
 	_, err := sets.Create(t.Context(), devicePlugin(nil), metav1.CreateOptions{})
 	require.NoError(t, err)
-	c.eventually("the plugin runs on the workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "nvidia-device-plugin") == 3 })
+	c.eventually("the plugin runs on the workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "nvidia-device-plugin") == 5 })
 	_, err = c.NodeV1().RuntimeClasses().Create(t.Context(), &nodev1.RuntimeClass{
 		ObjectMeta: metav1.ObjectMeta{Name: class}, Handler: "nvidia",
 	}, metav1.CreateOptions{})
@@ -107,9 +111,11 @@ func TestGPUs(t *testing.T) {
 	_, err = sets.Create(t.Context(), plugin, metav1.CreateOptions{})
 	require.NoError(t, err)
 	c.eventually("the node tells of its two GPUs", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 2} })
-	c.eventually("the plugin runs on all workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "plugin") == 3 })
+	c.eventually("the plugin runs on all workers", func(ctx context.Context) bool { return c.readyPodsOf(ctx, "plugin") == 5 })
 	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-112"), "no modules")
 	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-113"), "no driver")
+	c.eventually("the open driver takes one of the two cards", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-114") == [2]int64{1, 1} })
+	require.Equal(t, [2]int64{-1, -1}, c.gpusOf(t.Context(), "node-115"), "a toolkit of another branch")
 
 	require.NoError(t, sets.Delete(t.Context(), "plugin", metav1.DeleteOptions{}))
 	c.eventually("without the plugin they cannot be used", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 0} })

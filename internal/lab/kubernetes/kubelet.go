@@ -91,7 +91,7 @@ func (k *kubelet) beats(ctx context.Context) {
 		if err := k.renewLease(ctx); err != nil {
 			k.report(err)
 		}
-		if beats%statusEvery == 0 || countGPUs(k.node.Hardware) > 0 { // a device plugin is heard at once
+		if beats%statusEvery == 0 || len(k.node.Hardware.NVIDIADevices()) > 0 { // a device plugin is heard at once
 			if err := k.updateStatus(ctx); err != nil {
 				k.report(err)
 			}

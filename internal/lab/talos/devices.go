@@ -2,7 +2,6 @@ package talos
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
@@ -36,11 +35,12 @@ func classOf(class string) (base, sub string) {
 
 // publishModules lists the kernel modules that the configuration loads and that the build and the hardware let load, as
 // /proc/modules would (v1.12.0, controllers/runtime/loaded_kernel_module.go). Those of NVIDIA come with an extension, and
-// the first of them refuses to load without a device.
+// the first of them, on which the others depend, fails to load with ENODEV when it has initialized no device
+// (NVIDIA/open-gpu-kernel-modules 595.45.04, kernel-open/nvidia/nv.c, nvidia_init_module).
 func (s *system) publishModules(cfg config.Provider) error {
 	var errs []error
 	for _, module := range cfg.Machine().Kernel().Modules() {
-		if strings.HasPrefix(module.Name(), "nvidia") && !s.drivesNVIDIA() {
+		if strings.HasPrefix(module.Name(), "nvidia") && len(s.hardware.DrivenBy(s.release.clone())) == 0 {
 			continue
 		}
 		errs = append(errs, put(s, runtime.NewLoadedKernelModule(runtime.NamespaceName, module.Name()), func(r *runtime.LoadedKernelModule) {
@@ -49,13 +49,4 @@ func (s *system) publishModules(cfg config.Provider) error {
 	}
 
 	return errors.Join(errs...)
-}
-
-// drivesNVIDIA says whether NVIDIA's driver is in the build and has something to drive.
-func (s *system) drivesNVIDIA() bool {
-	driver := slices.ContainsFunc(s.release.clone().Extensions, func(e Extension) bool {
-		return strings.Contains(e.Name, "nvidia-open-gpu-kernel-modules") || strings.Contains(e.Name, "nonfree-kmod-nvidia")
-	})
-
-	return driver && slices.ContainsFunc(s.hardware.PCI, func(d PCIDevice) bool { return d.Vendor == "0x10de" && strings.HasPrefix(d.Class, "0x03") })
 }

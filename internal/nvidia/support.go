@@ -1,0 +1,67 @@
+package nvidia
+
+import (
+	"fmt"
+	"slices"
+)
+
+const (
+	// lastBeforeTuring is the last release for Maxwell, Pascal and Volta: a later one says at boot that they are "supported
+	// through the NVIDIA 580.xx Legacy drivers", and ignores them (NixOS/nixos-hardware#1880; NVIDIA's UNIX graphics feature
+	// deprecation schedule).
+	lastBeforeTuring = 580
+	// firstWithBlackwell is the first release that lists one (README.md of NVIDIA/open-gpu-kernel-modules: none in 565.77, six
+	// in 570.124.06).
+	firstWithBlackwell = 570
+)
+
+// Misfit says why a driver of some release does not drive a generation; it is empty where it does, and where the generation
+// is not known. A release of 0 is one that is not known, of which nothing is said. The facts are those of NVIDIA's
+// announcement of R560 (developer.nvidia.com, "NVIDIA Transitions Fully Towards Open-Source GPU Kernel Modules", 2024-07-17)
+// and of the releases above.
+func (d Driver) Misfit(g Generation, release int) string {
+	switch {
+	case g == Unknown:
+		return ""
+	case g < Maxwell:
+		return fmt.Sprintf("no driver that Talos has drives %s", g)
+	case g < Turing && d.KernelModules == Open:
+		return fmt.Sprintf("%s needs proprietary kernel modules, the open ones begin with Turing", g)
+	case g < Turing && release > lastBeforeTuring:
+		return fmt.Sprintf("R%d is the last driver for %s", lastBeforeTuring, g)
+	case g >= Blackwell && d.KernelModules == Proprietary:
+		return fmt.Sprintf("%s needs open kernel modules", g)
+	case g >= Blackwell && release != 0 && release < firstWithBlackwell:
+		return fmt.Sprintf("drivers for %s begin with R%d", g, firstWithBlackwell)
+	default:
+		return ""
+	}
+}
+
+// Fitting is the first of the recommended drivers that drives all these generations in a version of Talos.
+func Fitting(generations []Generation, talos string) (driver Driver, there bool) {
+	for _, d := range Drivers() {
+		misfits := func(g Generation) bool { return d.Misfit(g, d.Branch.Release(talos)) != "" }
+		if !slices.ContainsFunc(generations, misfits) {
+			return d, true
+		}
+	}
+	return Driver{}, false
+}
+
+// ModulesFor are the kernel modules that drive all these generations, where the choice matters; open ones, which NVIDIA
+// recommends, where it does not or nobody knows. The Talos version has no say, so that a default does not follow it.
+func ModulesFor(generations []Generation) KernelModules {
+	if slices.ContainsFunc(generations, func(g Generation) bool { return g >= Maxwell && g < Turing }) {
+		return Proprietary
+	}
+	return Open
+}
+
+// Hopeless is what to do about a GPU that no driver of a version of Talos drives.
+func Hopeless(g Generation) string {
+	if g >= Blackwell {
+		return "raise talos.version: v1.10 has R570 as production, v1.12 has R580 as lts"
+	}
+	return "take another GPU, of Maxwell or later"
+}
