@@ -41,6 +41,7 @@ func (c *checker) rules() {
 	for at, node := range c.inv.Nodes {
 		path := nodePath(at)
 		c.hardware(node, path)
+		c.driver(node, path)
 		c.disks(node, path)
 		c.membership(node, path)
 		c.patches(node.Patches, path.Key("patches"), c.node)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // Role is what a node does in the cluster.
@@ -66,6 +67,44 @@ func (SCSIController) Choices() []string {
 
 // UnmarshalText reads one of the controllers.
 func (s *SCSIController) UnmarshalText(text []byte) error { return choose(s, text) }
+
+// KernelModuleType is the flavor of the kernel modules of NVIDIA's driver.
+type KernelModuleType string
+
+// The flavors, by the names of NVIDIA's installer.
+const (
+	// KernelModulesOpen are the open ones, for Turing and later.
+	KernelModulesOpen = KernelModuleType(nvidia.Open)
+	// KernelModulesProprietary are the proprietary ones, for Maxwell to Hopper.
+	KernelModulesProprietary = KernelModuleType(nvidia.Proprietary)
+)
+
+// Choices are all flavors.
+func (KernelModuleType) Choices() []string {
+	return []string{string(KernelModulesOpen), string(KernelModulesProprietary)}
+}
+
+// UnmarshalText reads one of the flavors.
+func (k *KernelModuleType) UnmarshalText(text []byte) error { return choose(k, text) }
+
+// DriverBranch is the branch of NVIDIA's driver releases.
+type DriverBranch string
+
+// The branches that Talos has extensions of.
+const (
+	// DriverLTS is the long-term one.
+	DriverLTS = DriverBranch(nvidia.LTS)
+	// DriverProduction is the production branch of the Talos version.
+	DriverProduction = DriverBranch(nvidia.Production)
+)
+
+// Choices are all branches.
+func (DriverBranch) Choices() []string {
+	return []string{string(DriverLTS), string(DriverProduction)}
+}
+
+// UnmarshalText reads one of the branches.
+func (d *DriverBranch) UnmarshalText(text []byte) error { return choose(d, text) }
 
 // Addressing is how a node gets its address at its first boot.
 type Addressing string

@@ -3,6 +3,8 @@ package inventory
 import (
 	"fmt"
 	"net/netip"
+
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // complete fills in what follows from other facts. What is the same for every inventory stands in the default tags of
@@ -31,6 +33,8 @@ func (n *Node) complete(c Cluster) {
 	n.Cores = or(n.Cores, size.Cores)
 	n.MemoryMiB = or(n.MemoryMiB, size.MemoryMiB)
 	n.DiskGiB = or(n.DiskGiB, size.DiskGiB)
+	n.CPUType = or(n.CPUType, cpuTypeOf(n.Role))
+	n.completeDriver()
 	for at := range n.DataDisks {
 		n.DataDisks[at].Storage = or(n.DataDisks[at].Storage, n.DiskStorage)
 	}
@@ -41,6 +45,31 @@ func (n *Node) complete(c Cluster) {
 	for at := range n.Networks {
 		n.Networks[at].MAC = or(n.Networks[at].MAC, derivedMAC(c.Name, n.VMID, at+1))
 	}
+}
+
+// cpuTypeOf is what a machine of a role sees as its CPU. One with a GPU cannot move to another host, so that it need not see
+// what all hosts have, and x86-64-v2-AES is without AVX (pve-docs, qm.adoc), without which Ollama refuses the GPU
+// (ollama#8606).
+func cpuTypeOf(role Role) string {
+	if role == RoleGPUWorker {
+		return "host"
+	}
+	return "x86-64-v2-AES"
+}
+
+// completeDriver gives a gpu-worker what its driver does not say. Only the GPUs decide, not the version of Talos, so that
+// the driver of a node that stands does not change with it.
+func (n *Node) completeDriver() {
+	if n.Role != RoleGPUWorker {
+		return
+	}
+	driver := Driver{}
+	if n.Driver != nil {
+		driver = *n.Driver
+	}
+	driver.KernelModuleType = or(driver.KernelModuleType, KernelModuleType(nvidia.ModulesFor(n.generations())))
+	driver.Branch = or(driver.Branch, DriverLTS)
+	n.Driver = &driver
 }
 
 // of is the size of a role, empty for a role that there is not.

@@ -36,8 +36,9 @@ type Node struct {
 	Sockets int `yaml:"sockets" default:"1" min:"1" max:"16"`
 	// Size is what the machine is given. Default: that of the role.
 	Size `yaml:",inline"`
-	// CPUType that the machine sees. Default: x86-64-v2-AES, which any host of a cluster can offer.
-	CPUType string `yaml:"cpuType" default:"x86-64-v2-AES"`
+	// CPUType that the machine sees. Default: host for a gpu-worker, whose programs ask for AVX and which moves to no other
+	// host, else x86-64-v2-AES, which any host of a cluster can offer. A change reboots the node.
+	CPUType string `yaml:"cpuType"`
 	// DiskStorage of the system disk. Default: proxmox.diskStorage.
 	DiskStorage string `yaml:"diskStorage"`
 	// DataDisks are further disks, mounted by Talos. Default: none. Further ones come at the end; none is taken from
@@ -47,6 +48,8 @@ type Node struct {
 	Networks []NIC `yaml:"networks" max:"31"`
 	// GPUs that are passed through: at least one for a gpu-worker, none for the others. Default: none.
 	GPUs []GPU `yaml:"gpus" max:"16"`
+	// Driver of NVIDIA's that the image of a gpu-worker has. Default: none for the others.
+	Driver *Driver `yaml:"driver"`
 	// Labels of the Kubernetes node. Default: none.
 	Labels map[string]string `yaml:"labels" max:"100"`
 	// Taints of the Kubernetes node, as key: value:Effect. Default: none.
@@ -100,6 +103,18 @@ type GPU struct {
 	SubsystemID PCIID `yaml:"subsystemId"`
 	// IOMMUGroup of the device on the host. Given with bdf.
 	IOMMUGroup *int `yaml:"iommuGroup" min:"0"`
+}
+
+// Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own; a node
+// with another one is installed from another image. A change reaches a node that stands with the next upgrade of its Talos.
+type Driver struct {
+	// KernelModuleType is open or proprietary. Maxwell, Pascal and Volta need the proprietary modules and Blackwell the open
+	// ones; what lies between takes both, and NVIDIA recommends the open ones. Default: proprietary where a deviceId is of
+	// Maxwell, Pascal or Volta, else open; what a mapping holds is not known here, and em-infra preflight looks.
+	KernelModuleType KernelModuleType `yaml:"kernelModuleType"`
+	// Branch is lts or production. Their releases come with the Talos version: lts is R580 in Talos 1.12 to 1.14, production is
+	// R570 in 1.12 and R595 from 1.13 on. R580 is the last for Maxwell, Pascal and Volta. Default: lts.
+	Branch DriverBranch `yaml:"branch"`
 }
 
 // Startup is the order at boot and shutdown of the host.

@@ -1,0 +1,83 @@
+package inventory
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/nvidia"
+)
+
+// NVIDIA is the driver, as what knows which GPUs it drives knows it.
+func (d Driver) NVIDIA() nvidia.Driver {
+	return nvidia.Driver{KernelModules: nvidia.KernelModules(d.KernelModuleType), Branch: nvidia.Branch(d.Branch)}
+}
+
+// Extensions are the system extensions that a node's image has beside talos.schematic: those of its driver.
+func (n Node) Extensions() []string {
+	if n.Driver == nil {
+		return nil
+	}
+	return n.Driver.NVIDIA().Extensions()
+}
+
+// generations are those of the node's GPUs, unknown for one that a mapping stands for.
+func (n Node) generations() []nvidia.Generation {
+	var generations []nvidia.Generation
+	for _, gpu := range n.GPUs {
+		generations = append(generations, nvidia.GenerationOf(string(gpu.DeviceID)))
+	}
+	return generations
+}
+
+// driver checks that a gpu-worker's driver drives its GPUs, as far as the inventory says what they are.
+func (c *checker) driver(node Node, path *strictyaml.Path) {
+	at := path.Key("driver")
+	switch {
+	case node.Driver == nil || node.Role == "":
+		return
+	case node.Role != RoleGPUWorker:
+		c.node(at, fault{What: "is of no use", Rule: "only a gpu-worker has GPUs", Got: string(node.Role), Do: "remove it, or choose the role gpu-worker"})
+		return
+	}
+	c.foreignExtensions(node)
+	driver, talos := node.Driver.NVIDIA(), c.inv.Cluster.Talos.Version.String()
+	for i, generation := range node.generations() {
+		misfit := driver.Misfit(generation, driver.Branch.Release(talos))
+		if misfit == "" {
+			continue
+		}
+		c.node(at, fault{
+			What: fmt.Sprintf("does not drive gpus[%d], %s of %s", i, node.GPUs[i].DeviceID, generation),
+			Rule: misfit, Got: driver.In(talos), Do: otherDriver(node.generations(), talos),
+		})
+	}
+}
+
+// otherDriver is what to do where a driver does not drive all GPUs of a node.
+func otherDriver(generations []nvidia.Generation, talos string) string {
+	if fitting, there := nvidia.Fitting(generations, talos); there {
+		return fmt.Sprintf("write driver: {kernelModuleType: %s, branch: %s}", fitting.KernelModules, fitting.Branch)
+	}
+	for _, generation := range generations {
+		if _, alone := nvidia.Fitting([]nvidia.Generation{generation}, talos); !alone {
+			return nvidia.Hopeless(generation)
+		}
+	}
+	return "no driver drives them all: give them to nodes of their own"
+}
+
+// foreignExtensions refuses in the image of all nodes what does not go with a gpu-worker's driver (F38).
+func (c *checker) foreignExtensions(node Node) {
+	if c.inv.clusterSource == nil {
+		return
+	}
+	for i, extension := range c.inv.Cluster.Talos.Schematic.Extensions {
+		if nvidia.IsExtension(extension) && !slices.Contains(node.Extensions(), extension) {
+			c.cluster(key("talos", "schematic", "extensions").Index(i), fault{
+				What: "does not go with the driver of " + node.Name, Rule: "driver and container toolkit are a pair, which a gpu-worker's image has (F38)",
+				Got: extension, Do: "remove it",
+			})
+		}
+	}
+}
