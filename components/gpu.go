@@ -30,44 +30,14 @@ type PCIDevice struct {
 	IOMMUGroup int
 }
 
-// NVIDIADriver is a build of NVIDIA's driver that Talos has as a system extension. Driver and container toolkit come as a
-// pair of the same branch: a toolkit of another one waits for ever for a driver that fits (F38).
-type NVIDIADriver string
-
-const (
-	// NVIDIAOpen has the open kernel modules of the long-term branch, for Turing and later.
-	NVIDIAOpen NVIDIADriver = "open"
-	// NVIDIAOpenProduction has the open kernel modules of the production branch.
-	NVIDIAOpenProduction NVIDIADriver = "open-production"
-	// NVIDIAProprietary has the proprietary kernel modules of the long-term branch, for what is older than Turing.
-	NVIDIAProprietary NVIDIADriver = "proprietary"
-	// NVIDIAProprietaryProduction has the proprietary kernel modules of the production branch.
-	NVIDIAProprietaryProduction NVIDIADriver = "proprietary-production"
-)
-
-// Extensions are the pair of a driver, by the names that they have since Talos 1.9 (Makefile of siderolabs/extensions);
-// nil for a driver that there is not.
-func (d NVIDIADriver) Extensions() []string {
-	switch d {
-	case NVIDIAOpen:
-		return []string{"siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts"}
-	case NVIDIAOpenProduction:
-		return []string{"siderolabs/nvidia-container-toolkit-production", "siderolabs/nvidia-open-gpu-kernel-modules-production"}
-	case NVIDIAProprietary:
-		return []string{"siderolabs/nonfree-kmod-nvidia-lts", "siderolabs/nvidia-container-toolkit-lts"}
-	case NVIDIAProprietaryProduction:
-		return []string{"siderolabs/nonfree-kmod-nvidia-production", "siderolabs/nvidia-container-toolkit-production"}
-	default:
-		return nil
-	}
-}
-
 // mostGPUs is the number of PCI devices that a machine can have (hostpci0 to hostpci15, qemu-server).
 const mostGPUs = 16
 
 func (m Machine) validateGPUs() error {
 	problems := []error{
 		require(len(m.GPUs) == 0 || m.Role == RoleWorker, "GPUs", "only a worker can have some: choose RoleWorker"),
+		require(m.Driver == "" || len(m.GPUs) > 0, "Driver", "only a machine with GPUs has one: give GPUs, or leave it out"),
+		require(m.Driver == "" || m.Driver.Extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", m.Driver)),
 		require(len(m.GPUs) <= mostGPUs, "GPUs", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.GPUs), mostGPUs)),
 	}
 	for i, gpu := range m.GPUs {

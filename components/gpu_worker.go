@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/hardware/mapping"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -32,8 +31,6 @@ type GpuWorkerArgs struct {
 	// Node is the worker itself. Required; its machine has at least one of GPUs, and a MachineConfiguration for any worker
 	// will do. What a change does is said with its fields.
 	Node TalosNodeArgs
-	// Driver of the GPUs. Default: NVIDIAOpen. A change takes an upgrade of the node to the InstallerImage that it gives.
-	Driver NVIDIADriver
 }
 
 // NewGpuWorker makes a worker with GPUs. It returns an error when an argument is missing or cannot be.
@@ -122,7 +119,7 @@ func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) err
 // whose installer there is not.
 func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) (known pulumi.ResourceOption, err error) {
 	template := a.Node.Template
-	schematicID, known, err := template.schematic.WithDriver(a.Driver).register(ctx, name, g)
+	schematicID, known, err := template.schematic.WithDriver(a.Node.Machine.Driver).register(ctx, name, g)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +133,6 @@ func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 		return GpuWorkerArgs{}, errors.New("args: give GpuWorkerArgs")
 	}
 	a := *args
-	if a.Driver == "" {
-		a.Driver = NVIDIAOpen
-	}
 	var nodeProblems error
 	a.Node, nodeProblems = args.Node.complete()
 	a.Node.Machine.Labels = overlay(machineconfig.NVIDIALabels(), a.Node.Machine.Labels)
@@ -146,29 +140,8 @@ func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 	return a, errors.Join(
 		nodeProblems,
 		require(len(a.Node.Machine.GPUs) > 0, "Node.Machine.GPUs", "give at least one, or make a TalosNode"),
-		require(a.Driver.Extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", a.Driver)),
-		a.validateSchematic(),
+		a.validateDriver(),
 	)
-}
-
-// validateSchematic refuses half of another driver's pair in the image (F38).
-func (args GpuWorkerArgs) validateSchematic() error {
-	if args.Node.Template == nil {
-		return nil // said already
-	}
-	pair := args.Driver.Extensions()
-	var problems []error
-	for _, extension := range args.Node.Template.schematic.Extensions {
-		problems = append(problems, require(slices.Contains(pair, extension) || !isNVIDIADriver(extension), "Node.Template",
-			fmt.Sprintf("its schematic has %s, which does not go with the driver %q: take it out, since GPU workers get theirs (F38)", extension, args.Driver)))
-	}
-	return errors.Join(problems...)
-}
-
-func isNVIDIADriver(extension string) bool {
-	return slices.ContainsFunc([]string{"nvidia-container-toolkit", "nvidia-open-gpu-kernel-modules", "nonfree-kmod-nvidia"}, func(part string) bool {
-		return strings.Contains(extension, part)
-	})
 }
 
 // overlay is the defaults with what was said over them.
@@ -180,6 +153,6 @@ func overlay(defaults, said map[string]string) map[string]string {
 func (args GpuWorkerArgs) summary() pulumi.Map {
 	summary := args.Node.summary()
 	summary["gpus"] = pulumi.Int(len(args.Node.Machine.GPUs))
-	summary["driver"] = pulumi.String(args.Driver)
+	summary["driver"] = pulumi.String(args.Node.Machine.Driver)
 	return summary
 }

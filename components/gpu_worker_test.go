@@ -114,6 +114,27 @@ func TestF38DriverAndToolkitAreAPair(t *testing.T) {
 	}
 }
 
+// What a machine with GPUs is given when nothing is said follows from its cards.
+func TestDefaultsOfAMachineWithGPUs(t *testing.T) {
+	t.Parallel()
+
+	old := rtx3090
+	old.ID = "10de:1b06" // a GTX 1080 Ti
+	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		node := nodeFixture(template, gpuMachine("gpu-1", 31, components.GPU{Mapping: "gpu-1-gpu0", Device: &old}))
+		_, err = components.NewGpuWorker(ctx, "gpu-1", &components.GpuWorkerArgs{Node: node}, providers)
+		return err
+	})
+	require.NoError(t, err)
+	require.Equal(t, "proprietary", r.Named(t, "em-infra:index:GpuWorker", "gpu-1").Inputs["driver"].StringValue())
+	require.Contains(t, r.Named(t, tokenSchematic, "gpu-1-image-schematic").Inputs["schematic"].StringValue(), "- siderolabs/nonfree-kmod-nvidia-lts\n")
+	require.Equal(t, "host", r.Named(t, tokenVM, "gpu-1-vm").Inputs["cpu"].ObjectValue()["type"].StringValue())
+}
+
 // oneGPUWorker is a GPU worker outside any cluster of ours: the library's user brings the configuration.
 func oneGPUWorker(schematic components.Schematic, driver components.NVIDIADriver) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
@@ -124,7 +145,8 @@ func oneGPUWorker(schematic components.Schematic, driver components.NVIDIADriver
 			return err
 		}
 		node := nodeFixture(template, gpuMachine("gpu-1", 31, components.GPU{Mapping: "rtx3090"}))
-		_, err = components.NewGpuWorker(ctx, "gpu-1", &components.GpuWorkerArgs{Node: node, Driver: driver}, providers)
+		node.Machine.Driver = driver
+		_, err = components.NewGpuWorker(ctx, "gpu-1", &components.GpuWorkerArgs{Node: node}, providers)
 		return err
 	}
 }
@@ -171,8 +193,25 @@ GPUs[1].Device.IOMMUGroup: give the number of the group, 0 or more`,
 		},
 		{
 			name:   "a driver that there is not",
-			change: func(a *components.GpuWorkerArgs) { a.Driver = "nouveau" },
+			change: func(a *components.GpuWorkerArgs) { a.Node.Machine.Driver = "nouveau" },
 			err:    `gpu worker "gpu-1": Driver: "nouveau" is unknown: use NVIDIAOpen or one of its siblings`,
+		},
+		{
+			name: "a driver that does not drive the card",
+			change: func(a *components.GpuWorkerArgs) {
+				old := rtx3090
+				old.ID = "10de:1b06"
+				a.Node.Machine.Driver, a.Node.Machine.GPUs = components.NVIDIAOpen, []components.GPU{{Mapping: "gpu-1-gpu0", Device: &old}}
+			},
+			err: `gpu worker "gpu-1": Node.Machine.Driver: "open" does not drive GPUs[0] (Pascal needs proprietary kernel modules, the open ones begin with Turing): choose another driver or GPU`,
+		},
+		{
+			name: "a driver and no GPU",
+			change: func(a *components.GpuWorkerArgs) {
+				a.Node.Machine.Driver, a.Node.Machine.GPUs = components.NVIDIAOpen, nil
+			},
+			err: `gpu worker "gpu-1": Driver: only a machine with GPUs has one: give GPUs, or leave it out
+Node.Machine.GPUs: give at least one, or make a TalosNode`,
 		},
 		{
 			name:       "half of another pair in the image",

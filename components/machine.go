@@ -44,7 +44,8 @@ type Machine struct {
 	Sockets int
 	// Cores of each socket. Required. A change reboots the machine.
 	Cores int
-	// CPUType that the machine sees, e.g. host. Default: x86-64-v2-AES. A change reboots it.
+	// CPUType that the machine sees, e.g. host. Default: host for a machine with GPUs, which runs on no other, else
+	// x86-64-v2-AES. A change reboots it.
 	CPUType string
 	// MemoryMiB is its memory in MiB, without balloon. Required. A change reboots the machine.
 	MemoryMiB int
@@ -63,6 +64,9 @@ type Machine struct {
 	// GPUs that are passed through to it, at most 16. Default: none. A machine with any is a worker, and made as a
 	// [GpuWorker]. A change reboots it.
 	GPUs []GPU
+	// Driver of the GPUs. Default: NVIDIAProprietary where a Device is of Maxwell, Pascal or Volta, else NVIDIAOpen; none
+	// without GPUs. A change takes an upgrade of the node to another InstallerImage.
+	Driver NVIDIADriver
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
 	// Startup is its place in the order at boot and shutdown of the host. Default: nil, none. A change is made in place.
@@ -151,16 +155,21 @@ type NodeNetwork struct {
 
 const (
 	defaultCPUType = "x86-64-v2-AES"
-	defaultMTU     = 1500
+	// hostCPUType shows a machine the CPU of its host. x86-64-v2-AES is without AVX (pve-docs, qm.adoc), which what computes on
+	// a GPU asks for, too; a machine with a GPU is bound to its host anyway.
+	hostCPUType = "host"
+	defaultMTU  = 1500
 )
 
 func (m Machine) withDefaults() Machine {
 	if m.Sockets == 0 {
 		m.Sockets = 1
 	}
-	if m.CPUType == "" {
-		m.CPUType = defaultCPUType
+	if len(m.GPUs) > 0 {
+		m.CPUType = cmp.Or(m.CPUType, hostCPUType)
+		m.Driver = cmp.Or(m.Driver, m.recommendedDriver())
 	}
+	m.CPUType = cmp.Or(m.CPUType, defaultCPUType)
 	m.Cards = slices.Clone(m.Cards)
 	for i := range m.Cards {
 		m.Cards[i].MTU = cmp.Or(m.Cards[i].MTU, defaultMTU)

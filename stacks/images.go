@@ -39,7 +39,7 @@ func Images(inv *inventory.Inventory, factory *url.URL) (map[string]Image, error
 func imageOf(c inventory.Cluster, n inventory.Node, factory *url.URL) (Image, error) {
 	schematic, patches := schematic(c), n.Patches
 	if len(n.GPUs) > 0 {
-		schematic = schematic.WithDriver(components.NVIDIAOpen)
+		schematic = schematic.WithDriver(driver(n))
 	} else {
 		patches = slices.Concat(c.Talos.Patches, n.Patches)
 	}

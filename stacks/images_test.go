@@ -105,6 +105,22 @@ func TestAPatchHasTheLastWordOnTheImage(t *testing.T) {
 	require.Equal(t, stacks.Image{Installer: ours, Schematic: schematicID(t, components.Schematic{})}, images[inv.Nodes[gpu].Name])
 }
 
+// Two workers that want different drivers get different images, of one template.
+func TestEachGPUWorkerHasTheImageOfItsDriver(t *testing.T) {
+	t.Parallel()
+	inv, err := inventory.Load(filepath.Join("..", fixture("gpu-drivers").Inventory))
+	require.NoError(t, err)
+	images, err := stacks.Images(inv, officialFactory)
+	require.NoError(t, err)
+	for node, driver := range map[string]components.NVIDIADriver{
+		"gpu-1": components.NVIDIAProprietary, "gpu-2": components.NVIDIAProprietary, "gpu-3": components.NVIDIAProprietaryProduction,
+		"gpu-4": components.NVIDIAOpenProduction, "gpu-5": components.NVIDIAProprietary,
+	} {
+		require.Equal(t, schematicID(t, components.Schematic{}.WithDriver(driver)), images[node].Schematic, node)
+	}
+	require.Equal(t, schematicID(t, components.Schematic{}), images["cp-1"].Schematic)
+}
+
 func schematicID(t testing.TB, s components.Schematic) string {
 	t.Helper()
 	id, err := s.ID()

@@ -74,6 +74,7 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		DataDisks:   dataDisks(n.DataDisks),
 		Cards:       cards(n.Networks),
 		GPUs:        gpus(n),
+		Driver:      driver(n),
 		Tags:        tags(c.Proxmox.Tags, n.Tags),
 		Labels:      n.Labels,
 		Taints:      taints(n.Taints),
@@ -145,6 +146,21 @@ func gpus(n inventory.Node) []components.GPU {
 		}})
 	}
 	return mapped
+}
+
+// driver is that of a node with GPUs, empty for others.
+func driver(n inventory.Node) components.NVIDIADriver {
+	if n.Driver == nil {
+		return ""
+	}
+	return drivers[*n.Driver]
+}
+
+var drivers = map[inventory.Driver]components.NVIDIADriver{
+	{KernelModuleType: inventory.KernelModulesOpen, Branch: inventory.DriverLTS}:               components.NVIDIAOpen,
+	{KernelModuleType: inventory.KernelModulesOpen, Branch: inventory.DriverProduction}:        components.NVIDIAOpenProduction,
+	{KernelModuleType: inventory.KernelModulesProprietary, Branch: inventory.DriverLTS}:        components.NVIDIAProprietary,
+	{KernelModuleType: inventory.KernelModulesProprietary, Branch: inventory.DriverProduction}: components.NVIDIAProprietaryProduction,
 }
 
 // tags are in Proxmox VE's own order, sorted and each once, else every refresh would show a difference (F22).

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // inventories are those of which a plan is kept, by what is special about them; their texts are fixtures of the
 // inventory's own tests.
 var inventories = []string{
-	"minimal", "ha", "three-hosts", "shared-template", "gpus-of-one-mapping", "gpu-by-address", "dual-stack", "data-disks", "dhcp",
+	"minimal", "ha", "three-hosts", "shared-template", "gpus-of-one-mapping", "gpu-by-address", "gpu-drivers", "dual-stack", "data-disks", "dhcp",
 	"endpoint-by-name", "old-contract", "every-key",
 }
 
@@ -96,6 +96,7 @@ func TestMachinesAreGolden(t *testing.T) {
 		{"three-hosts", "lab-cp-3-vm"},
 		{"shared-template", "lab-w-1-vm"},
 		{"shared-template", "lab-gpu-1-vm"},
+		{"gpu-drivers", "lab-gpu-3-vm"},
 	} {
 		t.Run(test.inventory+" "+test.machine, func(t *testing.T) {
 			t.Parallel()

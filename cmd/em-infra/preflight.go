@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/preflight"
 )
 
@@ -77,7 +76,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 		return nil, err
 	}
 	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory, GPUExtensions: components.NVIDIAOpen.Extensions(),
+		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
 	})
 }
 

@@ -49,22 +49,9 @@ func (c *checker) driver(node Node, path *strictyaml.Path) {
 		}
 		c.node(at, fault{
 			What: fmt.Sprintf("does not drive gpus[%d], %s of %s", i, node.GPUs[i].DeviceID, generation),
-			Rule: misfit, Got: driver.In(talos), Do: otherDriver(node.generations(), talos),
+			Rule: misfit, Got: driver.In(talos), Do: nvidia.Remedy(node.generations(), talos),
 		})
 	}
-}
-
-// otherDriver is what to do where a driver does not drive all GPUs of a node.
-func otherDriver(generations []nvidia.Generation, talos string) string {
-	if fitting, there := nvidia.Fitting(generations, talos); there {
-		return fmt.Sprintf("write driver: {kernelModuleType: %s, branch: %s}", fitting.KernelModules, fitting.Branch)
-	}
-	for _, generation := range generations {
-		if _, alone := nvidia.Fitting([]nvidia.Generation{generation}, talos); !alone {
-			return nvidia.Hopeless(generation)
-		}
-	}
-	return "no driver drives them all: give them to nodes of their own"
 }
 
 // foreignExtensions refuses in the image of all nodes what does not go with a gpu-worker's driver (F38).

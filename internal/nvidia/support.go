@@ -38,6 +38,16 @@ func (d Driver) Misfit(g Generation, release int) string {
 	}
 }
 
+// firstOpenForAll is the first release whose open kernel modules drive GeForce and workstation GPUs unasked. Those of 535
+// refuse to initialize them, "only ready for use on Data Center GPUs" (NVIDIA/open-gpu-kernel-modules 535.247.01,
+// src/nvidia/arch/nvalloc/unix/src/osinit.c; 550.127.05 asks no more).
+const firstOpenForAll = 545
+
+// DataCenterOnly reports whether a driver of a release drives the GPUs for data centres alone, which their IDs do not tell.
+func (d Driver) DataCenterOnly(release int) bool {
+	return d.KernelModules == Open && release != 0 && release < firstOpenForAll
+}
+
 // Fitting is the first of the recommended drivers that drives all these generations in a version of Talos.
 func Fitting(generations []Generation, talos string) (driver Driver, there bool) {
 	for _, d := range Drivers() {
@@ -58,10 +68,20 @@ func ModulesFor(generations []Generation) KernelModules {
 	return Open
 }
 
-// Hopeless is what to do about a GPU that no driver of a version of Talos drives.
-func Hopeless(g Generation) string {
-	if g >= Blackwell {
-		return "raise talos.version: v1.10 has R570 as production, v1.12 has R580 as lts"
+// Remedy is what to write or do so that one driver drives all these generations in a version of Talos.
+func Remedy(generations []Generation, talos string) string {
+	if fitting, there := Fitting(generations, talos); there {
+		return fmt.Sprintf("write driver: {kernelModuleType: %s, branch: %s}", fitting.KernelModules, fitting.Branch)
 	}
-	return "take another GPU, of Maxwell or later"
+	for _, generation := range generations {
+		_, alone := Fitting([]Generation{generation}, talos)
+		switch {
+		case alone:
+		case generation >= Blackwell:
+			return "raise talos.version: v1.10 has R570 as production, v1.12 has R580 as lts"
+		default:
+			return "take another GPU, of Maxwell or later"
+		}
+	}
+	return "no driver drives them all: give them to nodes of their own"
 }

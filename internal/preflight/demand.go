@@ -170,11 +170,15 @@ func cards(inv *inventory.Inventory) []card {
 	return all
 }
 
-// extensions of the images of all nodes.
-func extensions(subject Subject) []string {
-	needed := slices.Clone(subject.Inventory.Cluster.Talos.Schematic.Extensions)
-	if len(subject.Inventory.Nodes.GPUWorkers()) > 0 {
-		needed = append(needed, subject.GPUExtensions...)
+// extensions of the images of all nodes, each once: those of the inventory, and those of the drivers.
+func extensions(inv *inventory.Inventory) []string {
+	needed := slices.Clone(inv.Cluster.Talos.Schematic.Extensions)
+	for _, worker := range inv.Nodes.GPUWorkers() {
+		for _, extension := range worker.Extensions() {
+			if !slices.Contains(needed, extension) {
+				needed = append(needed, extension)
+			}
+		}
 	}
 	return needed
 }

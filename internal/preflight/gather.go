@@ -28,7 +28,7 @@ type gatherer struct {
 func Gather(ctx context.Context, subject Subject) Snapshot {
 	g := &gatherer{subject: subject, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
-		Configs: map[int]Reading[pve.GuestConfig]{}, Factory: Factory{URL: subject.Factory.String(), Needed: extensions(subject)},
+		Configs: map[int]Reading[pve.GuestConfig]{}, Factory: Factory{URL: subject.Factory.String(), Needed: extensions(subject.Inventory)},
 		FormerNames: subject.FormerNames,
 	}}
 	if !g.reach(ctx) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nvidia"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -19,7 +20,7 @@ func checkGPUs(s *sheet, inv *inventory.Inventory, found Snapshot) {
 			}
 			continue
 		}
-		g := gpuHost{sheet: s, name: name, Host: host, strangers: strangers(inv, found), configs: found.Configs}
+		g := gpuHost{sheet: s, name: name, talos: inv.Cluster.Talos.Version.String(), Host: host, strangers: strangers(inv, found), configs: found.Configs}
 		for _, worker := range workers {
 			for _, gpu := range worker.GPUs {
 				g.check(worker, gpu)
@@ -39,6 +40,7 @@ type gpuHost struct {
 	*sheet
 	Host
 	name      string
+	talos     string
 	strangers []pve.Guest
 	configs   map[int]Reading[pve.GuestConfig]
 }
@@ -58,7 +60,7 @@ func (g gpuHost) check(worker inventory.Node, gpu inventory.GPU) {
 	case len(facts) > 0:
 		g.fail("gpu", gpuLine(device), "PCI %s on %s has %s", gpu.BDF, g.name, strings.Join(facts, " and "))
 	default:
-		g.free(device)
+		g.judge(worker, device)
 	}
 }
 
@@ -101,8 +103,18 @@ func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 		if device, there := deviceAt(g.Devices.Value, address); there && device.IOMMUGroup < 0 {
 			g.iommuOff(device)
 		} else if there {
-			g.free(device)
+			g.judge(worker, device)
 		}
+	}
+}
+
+// judge says whether a device can be taken by a worker, and whether its driver can do something with it.
+func (g gpuHost) judge(worker inventory.Node, device pve.PCIDevice) {
+	mark := len(g.checks)
+	g.free(device)
+	g.driven(worker, device)
+	if g.sound(mark) {
+		g.ok("gpu", "PCI %s on %s is %s %s and free", device.Address, g.name, device.VendorName, device.DeviceName)
 	}
 }
 
@@ -124,7 +136,6 @@ func (g gpuHost) mappingsSuffice(workers inventory.Nodes) {
 
 // free judges whether a device can be taken: alone in its group, and nobody else's.
 func (g gpuHost) free(device pve.PCIDevice) {
-	mark := len(g.checks)
 	for _, other := range g.Devices.Value {
 		if other.IOMMUGroup == device.IOMMUGroup && slot(other.Address) != slot(device.Address) {
 			g.fail("gpu", "put the card into another slot of the host, or turn on ACS in its firmware",
@@ -138,9 +149,6 @@ func (g gpuHost) free(device pve.PCIDevice) {
 		} else {
 			g.warn("gpu", remedy, "PCI %s on %s is given to %s too, which is off", device.Address, g.name, described(guest))
 		}
-	}
-	if g.sound(mark) {
-		g.ok("gpu", "PCI %s on %s is %s %s and free", device.Address, g.name, device.VendorName, device.DeviceName)
 	}
 }
 
@@ -173,6 +181,10 @@ func (g gpuHost) offer(workers inventory.Nodes) {
 	}
 	for _, device := range gpusOn(g.Devices.Value) {
 		if slices.Contains(taken, device.Address) || device.IOMMUGroup < 0 || len(g.holders(device)) > 0 {
+			continue
+		}
+		if _, driven := nvidia.Fitting([]nvidia.Generation{nvidia.GenerationOf(deviceID(device))}, g.talos); !driven {
+			g.ok("gpu", "PCI %s on %s is %s %s, which no driver of Talos %s drives", device.Address, g.name, device.VendorName, device.DeviceName, g.talos)
 			continue
 		}
 		g.add(Check{

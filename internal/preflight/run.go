@@ -19,8 +19,6 @@ type Subject struct {
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
-	// GPUExtensions are those of the images of GPU workers, beside the inventory's own.
-	GPUExtensions []string
 }
 
 // patience bounds all reading together.

@@ -198,13 +198,20 @@ func TestAFactoryThatDoesNotAnswer(t *testing.T) {
 func TestTheExtensionsOfGPUWorkersAreNeeded(t *testing.T) {
 	t.Parallel()
 	subject, _ := emulate(t, emulatedConfig(schema.Release91))
-	subject.GPUExtensions = []string{"siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-driver-that-is-none"}
-	report, err := preflight.Run(t.Context(), subject)
-	require.NoError(t, err)
-	require.Equal(t, preflight.Report{{
-		Name: "factory", Result: preflight.Fail, Remedy: "correct talos.schematic.extensions or talos.version",
-		Sentence: "the Image Factory at " + subject.Factory.String() + " has no extension siderolabs/nvidia-driver-that-is-none for Talos v1.12.4",
-	}}, report.Unsound())
+	needed := func(nodes string) []string {
+		subject.Inventory = inventoryOf(t, clusterYAML, nodes)
+		return preflight.Gather(t.Context(), subject).Factory.Needed
+	}
+	require.Equal(t, []string{
+		"siderolabs/qemu-guest-agent", "siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts",
+	}, needed(nodesYAML))
+	other := `  - {name: gpu2, role: gpu-worker, vmid: 104, address: 192.168.20.32, driver: {kernelModuleType: proprietary}, gpus: [{mapping: p40}]}
+`
+	require.Equal(t, []string{
+		"siderolabs/qemu-guest-agent", "siderolabs/nvidia-container-toolkit-lts", "siderolabs/nvidia-open-gpu-kernel-modules-lts", "siderolabs/nonfree-kmod-nvidia-lts",
+	}, needed(nodesYAML+other), "what each of them has")
+	without, _, _ := strings.Cut(nodesYAML, "  - name: gpu1")
+	require.Equal(t, []string{"siderolabs/qemu-guest-agent"}, needed(without))
 }
 
 func TestAHostThatDoesNotAnswer(t *testing.T) {
