@@ -64,7 +64,14 @@ var examples = map[string][]string{
 	"iommu-off":      {`cannot prepare PCI pass-through, IOMMU not present`},
 	"no-q35":         {`q35 machine model is not enabled at /usr/share/perl5/PVE/QemuServer/PCI.pm line 510.`},
 	"device-pins":    {`can't migrate VM which uses local devices: hostpci0`, `can't live migrate running VM which uses following mapped devices: hostpci0`},
-	"nvidia-waits":   {`user: warning: [2024-08-11T12:21:17.281882943Z]: [talos] task startAllServices (1/1): service "ext-nvidia-persistenced" to be "up"`},
+	"nvidia-needs-proprietary": {
+		"NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1b38)\nNVRM: installed in this system is not supported by open\nNVRM: nvidia.ko because it does not include the required GPU\nNVRM: System Processor (GSP).",
+	},
+	"nvidia-legacy": {
+		"NVRM: The NVIDIA NVIDIA GeForce GTX 1050 GPU installed in this system is\nNVRM:  supported through the NVIDIA 580.xx Legacy drivers. Please\nNVRM:  visit http://www.nvidia.com/object/unix.html for more",
+	},
+	"nvidia-data-center": {`NVRM: Open nvidia.ko is only ready for use on Data Center GPUs.`},
+	"nvidia-waits":       {`user: warning: [2024-08-11T12:21:17.281882943Z]: [talos] task startAllServices (1/1): service "ext-nvidia-persistenced" to be "up"`},
 
 	"no-quorum":       {`received an HTTP 500 response - Reason: cluster not ready - no quorum?`},
 	"host-away":       {`received an HTTP 596 response - Reason: Connection timed out`, `595 No route to host`},

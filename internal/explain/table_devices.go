@@ -57,4 +57,25 @@ var devices = []row{
 		do:      "see that the node has a GPU (`em-infra preflight`), and talosctl -n ADDRESS get modules for nvidia; extensions only on GPU workers",
 		safe:    "no hurry: the node waits, and goes back to the system before after an hour",
 	},
+	{
+		name: "nvidia-needs-proprietary", speaker: talos, failure: "F38", source: "NVIDIA/open-gpu-kernel-modules 595.45.04, src/nvidia/arch/nvalloc/unix/src/osapi.c, rm_is_supported_device",
+		pattern: saying(`installed in this system is not supported by open`),
+		meaning: "the GPU is older than Turing, and the open kernel modules of NVIDIA's driver do not drive it",
+		do:      "write driver: {kernelModuleType: proprietary, branch: lts} for the node in nodes.yaml, " + upAgain + ", then give the node that image with talosctl upgrade",
+		safe:    "yes: the node runs without its GPU",
+	},
+	{
+		name: "nvidia-legacy", speaker: talos, failure: "F38", source: "NixOS/nixos-hardware#1880; siderolabs/extensions, nvidia-gpu/vars.yaml",
+		pattern: saying(`supported through the NVIDIA (?P<release>\d+)\.xx Legacy drivers`),
+		meaning: "the GPU is too old for this release of NVIDIA's driver: R{release} is the last that drives it",
+		do:      "where that is R580, write driver: {kernelModuleType: proprietary, branch: lts} for the node in nodes.yaml, which is R580 in Talos 1.12 to 1.14; for an older one Talos has no driver",
+		safe:    "yes: the node runs without its GPU",
+	},
+	{
+		name: "nvidia-data-center", speaker: talos, failure: "F38", source: "NVIDIA/open-gpu-kernel-modules 535.247.01, src/nvidia/arch/nvalloc/unix/src/osinit.c",
+		pattern: saying(`Open nvidia\.ko is only ready for use on Data Center GPUs`),
+		meaning: "the open kernel modules of R535, which is lts up to Talos 1.11, drive no GeForce and no workstation GPU",
+		do:      "write driver: {branch: production} for the node in nodes.yaml or raise talos.version to v1.12, " + upAgain + ", then give the node that image with talosctl upgrade",
+		safe:    "yes: the node runs without its GPU",
+	},
 }

@@ -4,7 +4,7 @@ import "net/http"
 
 // GPUView is what a node and its Kubernetes Node say of its GPUs.
 type GPUView struct {
-	Devices             int
+	Devices             []string
 	Extensions, Modules []string
 	Plugin              string
 	Offered             int
@@ -12,7 +12,7 @@ type GPUView struct {
 
 // Judge says what is wrong with the node.
 func (v GPUView) Judge(node GPUNode) error {
-	return gpuView{devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
+	return gpuView{talos: "v1.12.4", devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
 }
 
 // KubernetesOf is the API behind a client.

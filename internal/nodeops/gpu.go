@@ -15,6 +15,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // GPUResource is what NVIDIA's device plugin calls a GPU, or a share of one.
@@ -66,7 +68,8 @@ func WaitForGPUs(ctx context.Context, talosconfig []byte, node GPUNode) error {
 
 // gpuView is what a node and its Kubernetes Node say of its GPUs.
 type gpuView struct {
-	devices    int
+	talos      string   // its version
+	devices    []string // as vendor:device
 	extensions []string
 	modules    []string
 	plugin     string // the phase of the device plugin's pod on the node; empty when there is none
@@ -80,15 +83,17 @@ const gpuModule = "nvidia"
 func (v gpuView) judge(node GPUNode) error {
 	var problems []error
 	say := func(format string, values ...any) { problems = append(problems, fmt.Errorf(format, values...)) }
-	if v.devices < node.Devices {
-		say("the machine sees %d of %d NVIDIA devices: see that the VM has its hostpci entries and that the host does not use the cards (docs/operations.md), then stop and start the VM", v.devices, node.Devices)
+	if len(v.devices) < node.Devices {
+		say("the machine sees %d of %d NVIDIA devices: see that the VM has its hostpci entries and that the host does not use the cards (docs/operations.md), then stop and start the VM", len(v.devices), node.Devices)
 	}
-	driver := slices.ContainsFunc(v.extensions, func(name string) bool { return strings.Contains(name, "nvidia") && !strings.Contains(name, "toolkit") })
-	toolkit := slices.ContainsFunc(v.extensions, func(name string) bool { return strings.Contains(name, "nvidia-container-toolkit") })
+	driver, whole := nvidia.Installed(v.extensions)
+	misfits := v.misfits(driver)
 	switch {
-	case !driver || !toolkit:
+	case !whole:
 		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): give it the image of a gpu-worker with `talosctl upgrade`", enumerate(v.extensions))
-	case !slices.Contains(v.modules, gpuModule) && v.devices > 0:
+	case len(misfits) > 0:
+		say("its driver (%s) does not drive %s: %s for it in nodes.yaml, then give it that image with `talosctl upgrade`", driver.In(v.talos), strings.Join(misfits, "; nor "), nvidia.Remedy(v.generations(), v.talos))
+	case !slices.Contains(v.modules, gpuModule) && len(v.devices) > 0:
 		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)", gpuModule)
 	}
 	if len(problems) == 0 && v.offered < node.Offered {
@@ -102,6 +107,26 @@ func (v gpuView) judge(node GPUNode) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// generations are those of the devices, as far as they are known.
+func (v gpuView) generations() []nvidia.Generation {
+	generations := make([]nvidia.Generation, len(v.devices))
+	for i, id := range v.devices {
+		generations[i] = nvidia.GenerationOf(id)
+	}
+	return generations
+}
+
+// misfits are the devices that a driver leaves alone, each with the reason.
+func (v gpuView) misfits(driver nvidia.Driver) []string {
+	var misfits []string
+	for i, generation := range v.generations() {
+		if misfit := driver.Misfit(generation, driver.Branch.Release(v.talos)); misfit != "" {
+			misfits = append(misfits, fmt.Sprintf("%s (%s)", v.devices[i], misfit))
+		}
+	}
+	return misfits
 }
 
 func enumerate(words []string) string {
@@ -141,7 +166,7 @@ func (v *gpuView) readTalos(ctx context.Context, api *client.Client) error {
 	}
 	for device := range devices.All() {
 		if spec := device.TypedSpec(); spec.VendorID == nvidiaVendor && spec.ClassID == displayClass {
-			v.devices++
+			v.devices = append(v.devices, strings.TrimPrefix(spec.VendorID, "0x")+":"+strings.TrimPrefix(spec.ProductID, "0x"))
 		}
 	}
 	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, api.COSI)
@@ -150,6 +175,13 @@ func (v *gpuView) readTalos(ctx context.Context, api *client.Client) error {
 	}
 	for extension := range extensions.All() {
 		v.extensions = append(v.extensions, extension.TypedSpec().Metadata.Name)
+	}
+	version, err := api.Version(ctx)
+	if err != nil {
+		return err
+	}
+	for _, message := range version.Messages {
+		v.talos = message.GetVersion().GetTag()
 	}
 	modules, err := safe.StateListAll[*runtime.LoadedKernelModule](ctx, api.COSI)
 	if err != nil {

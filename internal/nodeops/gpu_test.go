@@ -13,12 +13,13 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 	t.Parallel()
 	pair := []string{"nvidia-container-toolkit-lts", "nvidia-open-gpu-kernel-modules-lts"}
 	modules := []string{"nvidia", "nvidia_uvm"}
+	ampere, pascal := []string{"10de:2204"}, []string{"10de:1b38"}
 	const noDevice = "the machine sees 0 of 1 NVIDIA devices: see that the VM has its hostpci entries and that the host does not use the cards (docs/operations.md), then stop and start the VM"
 	for name, test := range map[string]struct {
 		view nodeops.GPUView
 		want string
 	}{
-		"nothing": {view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 4}},
+		"nothing": {view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 4}},
 		"no device": {
 			view: nodeops.GPUView{Extensions: pair},
 			want: noDevice,
@@ -28,23 +29,31 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 			want: noDevice + "\nits Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-lts, qemu-guest-agent): give it the image of a gpu-worker with `talosctl upgrade`",
 		},
 		"no extension": {
-			view: nodeops.GPUView{Devices: 1},
+			view: nodeops.GPUView{Devices: ampere},
 			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: none): give it the image of a gpu-worker with `talosctl upgrade`",
 		},
 		"no module": {
-			view: nodeops.GPUView{Devices: 1, Extensions: pair},
+			view: nodeops.GPUView{Devices: ampere, Extensions: pair},
 			want: "the kernel has not loaded the module nvidia: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)",
 		},
+		"a toolkit of another branch": {
+			view: nodeops.GPUView{Devices: ampere, Extensions: []string{"nvidia-container-toolkit-production", "nvidia-open-gpu-kernel-modules-lts"}, Modules: modules},
+			want: "its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: nvidia-container-toolkit-production, nvidia-open-gpu-kernel-modules-lts): give it the image of a gpu-worker with `talosctl upgrade`",
+		},
+		"a driver that does not drive the card": {
+			view: nodeops.GPUView{Devices: pascal, Extensions: pair},
+			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:1b38 (Pascal needs proprietary kernel modules, the open ones begin with Turing): write driver: {kernelModuleType: proprietary, branch: lts} for it in nodes.yaml, then give it that image with `talosctl upgrade`",
+		},
 		"no plugin": {
-			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules},
+			view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules},
 			want: "no pod of the device plugin runs on it: see that the node has the label nvidia.com/gpu.present and no taint that the plugin does not tolerate",
 		},
 		"plugin that does not start": {
-			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Pending"},
+			view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules, Plugin: "Pending"},
 			want: "the pod of the device plugin is Pending: see `kubectl describe pod --namespace kube-system --selector app.kubernetes.io/name=nvidia-device-plugin`",
 		},
 		"too few": {
-			view: nodeops.GPUView{Devices: 1, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 1},
+			view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 1},
 			want: "the device plugin offers 1 of 4 nvidia.com/gpu: see its log with `kubectl logs --namespace kube-system --selector app.kubernetes.io/name=nvidia-device-plugin`",
 		},
 	} {

@@ -72,6 +72,15 @@ func rows() []row {
 			" REBOOT   w-1  gateway 192.168.20.1 → 192.168.20.254\n          drained, reboots, about 1 min\n", "",
 		},
 		{
+			"a node's machine is changed", "the CPU of its host, as a gpu-worker has it by default",
+			func() []event {
+				events := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"cpu": map[string]any{"type": "host"}}, "cpu.type")
+				events[1].old["cpu"] = map[string]any{"type": "x86-64-v2-AES"}
+				return events
+			}(),
+			" REBOOT   w-1  CPU type x86-64-v2-AES → host\n          drained, reboots, about 1 min\n", "",
+		},
+		{
 			"a node's machine is changed", "property that no row names", node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"bios": "seabios"}, "bios"),
 			" REBOOT   w-1  bios\n          drained, reboots, about 1 min\n", "",
 		},

@@ -27,6 +27,7 @@ func TestReboots(t *testing.T) {
 		{"another storage", map[string]any{"disks": []any{map[string]any{"size": 64.0, "datastoreId": "ssd"}}}, true},
 		{"another host", map[string]any{"nodeName": "other"}, false},
 		{"start at boot", map[string]any{"onBoot": false}, false},
+		{"the CPU of its host", map[string]any{"cpu": map[string]any{"type": "host"}}, true},
 		{"a GPU", map[string]any{"hostpcis": []any{map[string]any{"mapping": "rtx3090"}}}, true},
 		{"what no row names", map[string]any{"bios": "seabios"}, true},
 	} {
