@@ -33,10 +33,22 @@ var (
 	}
 )
 
-// mappedGPU stands behind a mapping, of which the inventory says the name only: a card for servers, alone in its group.
-var mappedGPU = model{
-	class: "0x030200", vendor: "0x10de", device: "0x1eb8", subsystemVendor: "0x10de", subsystemDevice: "0x12a2",
-	vendorName: nvidia, deviceName: "TU104GL [Tesla T4]",
+// behindMapping is what stands behind a mapping, of which the inventory says the name only: the card that the mapping is
+// named after, else a Tesla T4. It is alone in its group.
+func behindMapping(name string) model {
+	id, named := cardsByName[name]
+	if !named {
+		id = cardsByName["t4"]
+	}
+	m := gpuModels[id]
+	m.vendor, m.device = hexPair(id)
+	m.subsystemVendor, m.subsystemDevice = m.vendor, "0x12a2"
+	return m
+}
+
+// cardsByName are cards of different generations, by names that one would give a mapping.
+var cardsByName = map[string]inventory.PCIID{
+	"t4": "10de:1eb8", "gtx1080ti": "10de:1b06", "p40": "10de:1b38", "rtx3090": "10de:2204", "rtx4090": "10de:2684", "rtx5090": "10de:2b85",
 }
 
 const (
@@ -48,11 +60,14 @@ const (
 
 // gpuModels are cards whose names and functions are known; others are display controllers without a name.
 var gpuModels = map[inventory.PCIID]model{
+	"10de:1b06": {class: classDisplay, vendorName: nvidia, deviceName: "GP102 [GeForce GTX 1080 Ti]", audio: "0x10ef"},
+	"10de:1b38": {class: classCompute, vendorName: nvidia, deviceName: "GP102GL [Tesla P40]"},
 	"10de:1eb8": {class: classCompute, vendorName: nvidia, deviceName: "TU104GL [Tesla T4]"},
 	"10de:2204": {class: classDisplay, vendorName: nvidia, deviceName: "GA102 [GeForce RTX 3090]", audio: "0x1aef"},
 	"10de:25b6": {class: classCompute, vendorName: nvidia, deviceName: "GA107GL [A2 / A16]"},
 	"10de:2684": {class: classDisplay, vendorName: nvidia, deviceName: "AD102 [GeForce RTX 4090]", audio: "0x22ba"},
 	"10de:27b8": {class: classCompute, vendorName: nvidia, deviceName: "AD104GL [L4]"},
+	"10de:2b85": {class: classDisplay, vendorName: nvidia, deviceName: "GB202 [GeForce RTX 5090]", audio: "0x22e8"},
 }
 
 // pciDevices are those of one host: what its nodes are given, and what every host has on board. A GPU that is given by
@@ -74,7 +89,7 @@ func pciDevices(nodes inventory.Nodes) []proxmox.PCIDevice {
 	}
 	for _, name := range slices.Sorted(maps.Keys(mapped)) {
 		for i := range mapped[name] {
-			device := p.place(mappedGPU, fmt.Sprintf("%s/%d", name, i))
+			device := p.place(behindMapping(name), fmt.Sprintf("%s/%d", name, i))
 			device.Mapping = name
 			placed = append(placed, device)
 		}

@@ -94,6 +94,16 @@ func TestGPUsByMapping(t *testing.T) {
 	}
 }
 
+// A mapping that is named after a card stands for it, so that every generation can be met.
+func TestMappingsAreNamedAfterCards(t *testing.T) {
+	t.Parallel()
+	devices := mappedDevices(onlyHost(t, controlPlaneYAML+gpuWorker(1, "{mapping: p40}, {mapping: rtx5090}, {mapping: mine}")))
+	require.Equal(t, "0x1b38", devices["p40"][0].Device)
+	require.Equal(t, "GP102GL [Tesla P40]", devices["p40"][0].DeviceName)
+	require.Equal(t, "0x2b85", devices["rtx5090"][0].Device)
+	require.Equal(t, "0x1eb8", devices["mine"][0].Device)
+}
+
 // A device keeps its place when another mapping is asked for, or another machine takes of the same.
 func TestMappedGPUsStayWhereTheyAre(t *testing.T) {
 	t.Parallel()

@@ -9,15 +9,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestE2EGPUsAreOffered: the device plugin runs on gpu-workers only, and up ends when each of them offers its GPU.
+// TestE2EGPUsAreOffered: the device plugin runs on gpu-workers only, and up ends when each of them offers its GPUs. One of them is
+// a Pascal, which the open driver would leave alone: the node would offer one GPU for ever.
 func TestE2EGPUsAreOffered(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-gpu")
 	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "device-plugin"), os.DirFS(filepath.Join(r.root, "tests", "charts", "device-plugin-like"))))
-	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}]}")
+	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}, {mapping: gtx1080ti}]}")
 	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  gpu: {devicePlugin: {chart: {path: device-plugin}}}\n")
 
+	refused := r.mustRun(3, "preflight", "--lab")
+	require.Contains(t, refused, "the driver of k3s-dev-gpu-1 (open, lts, which is R580 in Talos v1.12.4) does not drive PCI ")
+	require.Contains(t, refused, "GP102 [GeForce GTX 1080 Ti] (10de:1b06): Pascal needs proprietary kernel modules")
+	require.Contains(t, refused, "write driver: {kernelModuleType: proprietary, branch: lts}")
+	r.edit("nodes.yaml", "gpus: [{mapping: rtx3090}", "driver: {kernelModuleType: proprietary, branch: lts}, gpus: [{mapping: rtx3090}")
+
 	r.mustRun(0, "up", "--lab", "--yes")
+	machine, err := r.host().VirtualMachine(t.Context(), 110)
+	require.NoError(t, err)
+	require.Equal(t, "host", machine.VirtualMachineConfig.CPU)
 	require.True(t, r.stateHas("k3s-dev-addons-gpu-k3s-dev-gpu-1"))
 	pods, err := r.kubernetes().CoreV1().Pods("kube-system").List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=nvidia-device-plugin"})
 	require.NoError(t, err)
@@ -28,6 +38,6 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 
 	machines := r.status(0).Machines
 	require.Equal(t, "k3s-dev-gpu-1", machines[len(machines)-1].Name)
-	require.Equal(t, int64(1), machines[len(machines)-1].GPUs, "what is asked for")
-	require.Equal(t, int64(1), machines[len(machines)-1].Kubernetes.GPUs, "what is offered")
+	require.Equal(t, int64(2), machines[len(machines)-1].GPUs, "what is asked for")
+	require.Equal(t, int64(2), machines[len(machines)-1].Kubernetes.GPUs, "what is offered")
 }

@@ -48,6 +48,14 @@ nodes:
 
 	r.changedSchematicReaches("k3s-dev-control-1", "k3s-dev-gpu-1")
 
+	// Another driver is another image of that worker alone.
+	before := r.status(0).Machines
+	r.edit("nodes.yaml", "    gpus: [", "    driver: {kernelModuleType: proprietary}\n    gpus: [")
+	for i, machine := range r.status(0).Machines {
+		require.Equal(t, machine.Name != "k3s-dev-gpu-1", machine.Image.Schematic == before[i].Image.Schematic, machine.Name)
+	}
+	r.edit("nodes.yaml", "    driver: {kernelModuleType: proprietary}\n", "")
+
 	// The worker loses its GPU and stays the machine that it is.
 	r.edit("nodes.yaml", "role: gpu-worker", "role: worker")
 	r.edit("nodes.yaml", `    gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]`+"\n", "")
