@@ -18,7 +18,7 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}, {mapping: gtx1080ti}]}")
 	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  gpu: {devicePlugin: {chart: {path: device-plugin}}}\n")
 
-	refused := r.mustRun(3, "preflight", "--lab")
+	refused := r.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(t, refused, "the driver of k3s-dev-gpu-1 (open, lts, which is R580 in Talos v1.12.4) does not drive PCI ")
 	require.Contains(t, refused, "GP102 [GeForce GTX 1080 Ti] (10de:1b06): Pascal needs proprietary kernel modules")
 	require.Contains(t, refused, "write driver: {kernelModuleType: proprietary, branch: lts}")
