@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
@@ -60,6 +61,29 @@ func TestAnISOIsDownloadedOnceAndThenAdopted(t *testing.T) {
 	require.NoError(t, err, "nobody is asked for a file that is there")
 	require.False(t, downloaded)
 	require.EqualValues(t, 1, images.fetched.Load())
+	for _, call := range e.server.Calls() {
+		require.NotEqual(t, http.MethodDelete, call.Verb, "a machine whose drive names it may run")
+	}
+}
+
+// TestSeveralWhoWantOneISOGetIt: two stacks on one host, or two hosts that share a storage, begin at the same time.
+func TestSeveralWhoWantOneISOGetIt(t *testing.T) {
+	t.Parallel()
+	images := newImageServer(t)
+	e := newHost(t, withLocal)
+	var all errgroup.Group
+	for range 4 {
+		all.Go(func() error {
+			_, err := e.connection.EnsureISO(t.Context(), talosISO, images.URL+"/nocloud-amd64.iso")
+			return err
+		})
+	}
+	require.NoError(t, all.Wait())
+	reader, err := pve.NewReader(e.connection)
+	require.NoError(t, err)
+	there, err := reader.HasISO(t.Context(), talosISO)
+	require.NoError(t, err)
+	require.True(t, there)
 	for _, call := range e.server.Calls() {
 		require.NotEqual(t, http.MethodDelete, call.Verb, "a machine whose drive names it may run")
 	}
