@@ -197,8 +197,11 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	return said(err)
 }
 
-// attach finds the engine's CLI among the tools, and with it the stack's state.
+// attach finds the engine's CLI among the tools, and with it the stack's state, which is whole from then on.
 func (s *session) attach(tools *toolchain.Installed) error {
+	if err := s.mendState(); err != nil {
+		return err
+	}
 	command, err := cli(tools)
 	if err != nil {
 		return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -79,4 +81,18 @@ func (s *session) checkNotLost() error {
 	}
 	return fmt.Errorf("the state of stack %s is gone, but backups of it are here: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by moving %s away",
 		s.workspace.Stack, s.place, workspace.Nearby(s.workspace.Backups))
+}
+
+// mendState mends what a run that was killed while it wrote has left torn of the state's files, unless somebody works on it.
+func (s *session) mendState() error {
+	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	if err != nil {
+		return refused(err)
+	}
+	if slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
+		return nil
+	}
+	mended, err := recovery.MendState(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	s.report(mended)
+	return err
 }

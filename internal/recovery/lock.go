@@ -1,6 +1,7 @@
 package recovery
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ type Lock struct {
 
 	file string
 }
+
+// fileScheme is that of a state in a folder of this machine.
+const fileScheme = "file://"
 
 // BusyError says that another run works on the stack.
 type BusyError struct {
@@ -50,7 +54,7 @@ func ClearStaleLocks(backend, project, stack string) (int, error) {
 
 // Locks are those that lie on a stack. A state that is not in a folder of this machine has none to look at.
 func Locks(backend, project, stack string) ([]Lock, error) {
-	folder, isFile := strings.CutPrefix(backend, "file://")
+	folder, isFile := strings.CutPrefix(backend, fileScheme)
 	if !isFile {
 		return nil, nil
 	}
@@ -77,6 +81,10 @@ func readLock(file string) (Lock, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
 	if err != nil {
 		return lock, err
+	}
+	if len(bytes.Trim(text, "\x00")) == 0 {
+		lock.Stale = true // it is moved into its place whole, so that one which holds nothing was lost with the power
+		return lock, nil
 	}
 	if err := json.Unmarshal(text, &lock); err != nil {
 		return lock, fmt.Errorf("%s: %w: if no other run is going on, delete it", file, err)

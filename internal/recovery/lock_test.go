@@ -32,6 +32,7 @@ func TestClearStaleLocks(t *testing.T) {
 			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", living, here),
 		},
 		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), 1, ""},
+		{"lost with the power", "", 1, ""},
 		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), 1, ""},
 		{
 			"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, 0,

@@ -22,10 +22,15 @@ func TestE2EStateIsRestored(t *testing.T) {
 	older := r.newestBackup()
 	require.Contains(t, older, "-after-up")
 
+	r.damage("torn")
+	mended := r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, mended, "e2e-state.json.attrs was torn and is removed")
+	require.Contains(t, mended, "the state was torn (the file is cut off): its copy of ")
+	r.mustRun(0, "preview", "--lab")
+
 	for _, damage := range []struct{ name, refusal string }{
 		{"deleted", "the state of stack e2e-state is gone, but "},
 		{"corrupted", "the state of stack e2e-state cannot be read ("},
-		{"truncated", "the state of stack e2e-state cannot be read ("},
 	} {
 		r.damage(damage.name)
 		seen := len(r.calls())
@@ -109,10 +114,15 @@ func (r *rehearsal) damage(how string) {
 	switch how {
 	case "deleted":
 		require.NoError(r.t, os.RemoveAll(filepath.Dir(r.stateFile())))
-	case "corrupted":
+	case "corrupted": // with every copy that lies beside it
 		require.NoError(r.t, os.WriteFile(r.stateFile(), []byte(strings.ReplaceAll(whole, `"urn"`, `urn`)), 0o600))
-	case "truncated":
+		require.NoError(r.t, os.Remove(r.stateFile()+".bak"))
+		for _, copies := range []string{"history", "backups"} {
+			require.NoError(r.t, os.RemoveAll(filepath.Join(r.dir(), "state", ".pulumi", copies)))
+		}
+	case "torn": // by a kill while the engine writes
 		require.NoError(r.t, os.Truncate(r.stateFile(), int64(len(whole)/2)))
+		require.NoError(r.t, os.WriteFile(r.stateFile()+".attrs", nil, 0o600))
 	default:
 		r.t.Fatalf("no such damage: %s", how)
 	}

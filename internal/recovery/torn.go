@@ -1,0 +1,221 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// tornExt is put behind the name of a file that was torn. The engine reads no file of that name.
+const tornExt = ".torn"
+
+// MendState mends the files of a stack's state that a run left torn which was killed while it wrote, or whose machine lost its
+// power, and returns a sentence for each. The caller has made sure that nobody works on the stack. A state in a bucket is
+// written whole or not at all.
+//
+// The engine keeps a state by gocloud's fileblob, which writes a file beside the old one and moves it into its place, and before
+// that, in place, a file of attributes (pulumi pkg/v3 v3.254.0, backend/diy/state.go; gocloud.dev v0.46.0, blob/fileblob):
+//
+//   - attributes that are torn hide a sound file, and say nothing that the engine needs: they are removed;
+//   - a history that is torn keeps every later run from ending: it is put aside;
+//   - a checkpoint that is torn is put aside, and the newest whole copy takes its place: the one before the last write, or that
+//     of the history. Where there is none, everything stays as it is, and reading the state fails.
+func MendState(backend, project, stack string) ([]string, error) {
+	root, isFile := strings.CutPrefix(backend, fileScheme)
+	if !isFile {
+		return nil, nil
+	}
+	f := stateFiles{root: filepath.Join(root, ".pulumi"), project: project, stack: stack}
+	var mended []string
+	for _, mend := range []func() ([]string, error){f.mendAttributes, f.mendLayout, f.mendHistory, f.mendCheckpoint} {
+		done, err := mend()
+		mended = append(mended, done...)
+		if err != nil {
+			return mended, fmt.Errorf("mend the state of %s, which a run that was killed left torn: %w", stack, err)
+		}
+	}
+	return mended, nil
+}
+
+// stateFiles are the files that a file backend keeps of one stack (pulumi pkg/v3 v3.254.0, backend/diy/store.go).
+type stateFiles struct {
+	root           string
+	project, stack string
+}
+
+func (f stateFiles) checkpoint() string {
+	return filepath.Join(f.root, "stacks", f.project, f.stack+".json")
+}
+
+func (f stateFiles) layout() string { return filepath.Join(f.root, "meta.yaml") }
+
+func (f stateFiles) history() string { return filepath.Join(f.root, "history", f.project, f.stack) }
+
+func (f stateFiles) backups() string { return filepath.Join(f.root, "backups", f.project, f.stack) }
+
+// mendAttributes removes those of the stack's files that are no JSON.
+func (f stateFiles) mendAttributes() ([]string, error) {
+	files, err := glob(
+		f.checkpoint()+"*.attrs", f.layout()+".attrs", filepath.Join(f.history(), "*.attrs"), filepath.Join(f.backups(), "*.attrs"))
+	if err != nil {
+		return nil, err
+	}
+	return mendEach(files, func(text []byte) bool { return json.Valid(text) }, os.Remove,
+		"%s was torn and is removed: it says nothing that is needed")
+}
+
+// mendLayout removes the note of the folder's layout when it says nothing; the engine writes it anew.
+func (f stateFiles) mendLayout() ([]string, error) {
+	says := func(text []byte) bool {
+		var layout struct {
+			Version *int `yaml:"version"`
+		}
+		return yaml.Unmarshal(text, &layout) == nil && layout.Version != nil
+	}
+	files, err := glob(f.layout())
+	if err != nil {
+		return nil, err
+	}
+	return mendEach(files, says, os.Remove, "%s was torn and is removed: the engine writes it anew")
+}
+
+// mendHistory puts aside what is no JSON in the history of runs.
+func (f stateFiles) mendHistory() ([]string, error) {
+	files, err := glob(filepath.Join(f.history(), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	return mendEach(files, func(text []byte) bool { return json.Valid(text) }, putAside,
+		"%s was torn and is put aside: it tells of one run that has ended")
+}
+
+// mendCheckpoint puts the newest whole copy of the state in the place of one that is torn.
+func (f stateFiles) mendCheckpoint() ([]string, error) {
+	torn, err := os.ReadFile(f.checkpoint()) //nolint:gosec // below the state's folder
+	if errors.Is(err, fs.ErrNotExist) || err == nil && isCheckpoint(torn) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	copies, err := glob(f.checkpoint()+".bak", filepath.Join(f.history(), "*.checkpoint.json"), filepath.Join(f.backups(), "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	newest, err := newestCheckpoint(copies)
+	if err != nil || newest.path == "" {
+		return nil, err
+	}
+	if err := f.replaceCheckpoint(torn, newest.text); err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("the state was torn (%s): its copy of %s takes its place, which does not know what was done after that; the torn one is %s",
+		tear(torn), newest.written.UTC().Format("2006-01-02 15:04:05 UTC"), filepath.Base(f.checkpoint()+tornExt))}, nil
+}
+
+// replaceCheckpoint keeps the torn text beside. There is a checkpoint at every moment: a stack without one would be begun anew.
+func (f stateFiles) replaceCheckpoint(torn, whole []byte) error {
+	if err := os.WriteFile(f.checkpoint()+tornExt, torn, 0o600); err != nil {
+		return err
+	}
+	mended := f.checkpoint() + ".mended"
+	if err := os.WriteFile(mended, whole, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(mended, f.checkpoint())
+}
+
+// checkpointCopy is a whole copy of a checkpoint.
+type checkpointCopy struct {
+	path    string
+	text    []byte
+	written time.Time
+}
+
+// newestCheckpoint is the one that was written last of those that are whole; it is empty where none is.
+func newestCheckpoint(files []string) (checkpointCopy, error) {
+	var newest checkpointCopy
+	for _, file := range files {
+		about, err := os.Stat(file)
+		if err != nil {
+			return newest, err
+		}
+		if !about.ModTime().After(newest.written) {
+			continue
+		}
+		text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
+		if err != nil {
+			return newest, err
+		}
+		if isCheckpoint(text) {
+			newest = checkpointCopy{path: file, text: text, written: about.ModTime()}
+		}
+	}
+	return newest, nil
+}
+
+// isCheckpoint reports whether a text is whole (pulumi sdk/v3, go/common/apitype, VersionedCheckpoint).
+func isCheckpoint(text []byte) bool {
+	var checkpoint struct {
+		Version    int             `json:"version"`
+		Checkpoint json.RawMessage `json:"checkpoint"`
+	}
+	return json.Unmarshal(text, &checkpoint) == nil && checkpoint.Version > 0 && len(checkpoint.Checkpoint) > 0
+}
+
+// tear is what is wrong with a torn file.
+func tear(text []byte) string {
+	switch trimmed := bytes.Trim(text, "\x00 \r\n\t"); {
+	case len(text) == 0:
+		return "the file is empty"
+	case len(trimmed) == 0:
+		return "the file holds zeros alone" // as some file systems leave a file after a power cut
+	case trimmed[0] == '{' && trimmed[len(trimmed)-1] != '}':
+		return "the file is cut off"
+	default:
+		return "the file is no JSON of a state"
+	}
+}
+
+// mendEach mends the files that are not whole.
+func mendEach(files []string, whole func([]byte) bool, mend func(string) error, sentence string) ([]string, error) {
+	var mended []string
+	for _, file := range files {
+		text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
+		if err != nil {
+			return mended, err
+		}
+		if whole(text) {
+			continue
+		}
+		if err := mend(file); err != nil {
+			return mended, err
+		}
+		mended = append(mended, fmt.Sprintf(sentence, filepath.Base(file)))
+	}
+	return mended, nil
+}
+
+func putAside(file string) error { return os.Rename(file, file+tornExt) }
+
+// glob lists the files of several patterns, in the order of the patterns and then of their names.
+func glob(patterns ...string) ([]string, error) {
+	var files []string
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return nil, err
+		}
+		files = slices.Concat(files, found)
+	}
+	return files, nil
+}
