@@ -15,8 +15,15 @@ import (
 // the lane to wait for. The error is a sentence that ends with what to do.
 func (h Health) Reboot(ctx context.Context, node rolling.Node) error {
 	address := node.Address.String()
+	off, err := h.isOff(ctx, node)
+	if err != nil {
+		return fmt.Errorf("%s is not rebooted, because %w", node.Name, err)
+	}
+	if off {
+		return fmt.Errorf("%s is switched off, so there is nothing to reboot: `em-infra up` starts it, and then it uses what waited for its boot", node.Name)
+	}
 	var former string
-	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
+	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
 		if former, err = bootID(ctx, api); err != nil {
 			return err
 		}

@@ -125,10 +125,14 @@ func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
 	return nil
 }
 
-// Health asks the nodes of the inventory.
+// Health asks the nodes of the inventory, and the host about those that are silent.
 func (s Sources) Health() nodeops.Health {
-	health := nodeops.Health{Talosconfig: s.Talosconfig}
+	health, vmids := nodeops.Health{Talosconfig: s.Talosconfig}, map[string]int{}
+	if s.Host != (pve.Reader{}) {
+		health.Runs = func(ctx context.Context, node rolling.Node) (bool, error) { return s.Host.IsRunning(ctx, vmids[node.Name]) }
+	}
 	for _, node := range s.Inventory.Nodes {
+		vmids[node.Name] = node.VMID
 		health.Nodes = append(health.Nodes, rolling.Node{
 			Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane,
 		})
