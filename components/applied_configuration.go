@@ -20,11 +20,16 @@ func appliedConfiguration(inputs resource.PropertyMap) []byte {
 			}
 		}
 	}
+	return mergedConfiguration(configuration.StringValue(), texts)
+}
+
+// mergedConfiguration is a configuration with its patches merged, as the provider does it; nil for what cannot be merged.
+func mergedConfiguration(configuration string, texts []string) []byte {
 	patches, err := configpatcher.LoadPatches(texts)
 	if err != nil {
 		return nil
 	}
-	merged, err := configpatcher.Apply(configpatcher.WithBytes([]byte(configuration.StringValue())), patches)
+	merged, err := configpatcher.Apply(configpatcher.WithBytes([]byte(configuration)), patches)
 	if err != nil {
 		return nil
 	}

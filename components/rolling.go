@@ -25,7 +25,7 @@ type rollout struct {
 	interrupted <-chan struct{}
 	health      func() (nodeops.Health, error)
 	lane        func() (*rolling.Lane, error)
-	switchOn    func(ctx context.Context, vmid int) error // nil where nobody can
+	unheard     unheard
 	returning   returning
 }
 
@@ -47,7 +47,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		}
 		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})
-	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, switchOn: a.SwitchOn, returning: newReturning(a)}
+	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, unheard: newUnheard(a), returning: newReturning(a)}
 }
 
 // healthOf looks at the nodes of the cluster, and moves their pods.
@@ -69,8 +69,8 @@ func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeo
 	return health
 }
 
-// hooks are what surrounds each update of one machine: its VM's and its configuration's.
-func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, error) {
+// hooks are what surrounds each update of one machine: its VM's and its configuration's, which is the next one.
+func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulumi.ResourceHookBinding, error) {
 	if r.ctx.RunningWithMocks() {
 		// The SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go), in the tests of our users too.
 		return &pulumi.ResourceHookBinding{}, nil
@@ -80,7 +80,7 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 	if err != nil {
 		return nil, err
 	}
-	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node, m.VMID), nil)
+	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node, m.VMID, next), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (r *rollout) hooks(name string, m Machine) (*pulumi.ResourceHookBinding, er
 }
 
 // enter fails the update before its first call, so that the machine stays as it is.
-func (r *rollout) enter(node rolling.Node, vmid int) pulumi.ResourceHookFunction {
+func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
 		lane, err := r.lane()
 		if err != nil {
@@ -108,21 +108,33 @@ func (r *rollout) enter(node rolling.Node, vmid int) pulumi.ResourceHookFunction
 		}
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
-		if args.Type == typeVirtualMachine && risk.StartsAndReboots(args.OldInputs, args.NewInputs) {
-			if err := r.startFirst(ctx, node, vmid); err != nil {
-				return err
-			}
-		}
 		if isMadeAnew(args) {
 			if err := r.takeBack(ctx, node); err != nil {
 				return err
 			}
 		}
-		return lane.Enter(ctx, rolling.Change{
+		change := rolling.Change{
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),
 			Reboots:       args.Type == typeVirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
-		})
+			SwitchesOn:    args.Type == typeVirtualMachine && risk.SwitchesOn(args.OldInputs, args.NewInputs),
+		}
+		isUnheard := change.SwitchesOn && change.Reboots
+		if isUnheard {
+			if err := r.awaitControlPlane(ctx, node); err != nil {
+				return err
+			}
+		}
+		if err := lane.Enter(ctx, change); err != nil {
+			return err
+		}
+		if isUnheard {
+			r.tellAgain(node, vmid)
+		}
+		if change.Reboots {
+			r.stage(ctx, node, next)
+		}
+		return nil
 	}
 }
 
@@ -149,6 +161,7 @@ func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 		if err != nil {
 			return err
 		}
+		r.unheard.end(node)
 		return lane.Leave(r.ctx.Context(), node)
 	}
 }
@@ -159,6 +172,7 @@ func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
 		if args.FailedOperation != "update" {
 			return false, nil
 		}
+		r.unheard.end(node)
 		lane, err := r.lane()
 		if err == nil {
 			lane.Abandon(node)

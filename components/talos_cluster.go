@@ -116,7 +116,8 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	if err != nil {
 		return err
 	}
-	hooks, err := c.rollout.hooks(NodeName(name, m.Name), m)
+	next := &nextConfiguration{}
+	hooks, err := c.rollout.hooks(NodeName(name, m.Name), m, next)
 	if err != nil {
 		return err
 	}
@@ -131,6 +132,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		Birth:                a.newBirth(),
 		Until:                a.Until,
 		formerName:           a.formerName(name, m),
+		next:                 next,
 	}, m.childOf(c))
 	if err != nil {
 		return err

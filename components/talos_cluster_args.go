@@ -75,10 +75,10 @@ type TalosClusterArgs struct {
 	// be changed, one that is out of reach keeps every control plane from being changed. Default: nil, a node that does not
 	// answer counts as one that runs. A change concerns later runs only.
 	Runs func(ctx context.Context, vmid int) (bool, error)
-	// SwitchOn starts the machine of a VMID, and returns when its start has ended. It is called for a machine that is off and
-	// whose hardware is to be changed: the provider would reboot it before it listens to its power button. That update then ends
-	// with an error that asks for another run. Default: nil, it ends without a start. A change concerns later runs only.
-	SwitchOn func(ctx context.Context, vmid int) error
+	// AwaitsShutdown says whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is asked
+	// about machines that the provider starts and reboots at once, before they listen to their power button: their Talos is
+	// told again when it answers. Default: nil, such an update fails after half an hour. A change concerns later runs only.
+	AwaitsShutdown func(ctx context.Context, vmid int) (bool, error)
 	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
 	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change
 	// concerns later runs only.

@@ -62,6 +62,8 @@ type TalosNodeArgs struct {
 	formerParent pulumi.Resource
 	// formerName is the node's logical name before; empty when it is what it was.
 	formerName string
+	// next is told the configuration before the machine is registered; nil where nobody asks.
+	next *nextConfiguration
 }
 
 // NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.
@@ -81,14 +83,17 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 }
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
+	patches, err := a.patches()
+	if err != nil {
+		return err
+	}
+	if a.Until.Reaches(PhaseBootstrap) {
+		a.next.announce(a.MachineConfiguration, patches)
+	}
 	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Birth),
 		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
-		return err
-	}
-	patches, err := a.patches()
-	if err != nil {
 		return err
 	}
 	n.Configuration, err = machine.NewConfigurationApply(ctx, name+"-configuration", &machine.ConfigurationApplyArgs{

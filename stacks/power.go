@@ -18,13 +18,13 @@ func runsOn(host pve.Connection) func(context.Context, int) (bool, error) {
 	}
 }
 
-// switchOnAt starts machines over the same connection.
-func switchOnAt(connection pve.Connection) func(context.Context, int) error {
-	return func(ctx context.Context, vmid int) error {
-		host, err := pve.NewHost(connection)
+// awaitsShutdownOn asks Proxmox VE whether it waits for a machine to shut down.
+func awaitsShutdownOn(host pve.Connection) func(context.Context, int) (bool, error) {
+	return func(ctx context.Context, vmid int) (bool, error) {
+		reader, err := pve.NewReader(host)
 		if err != nil {
-			return err
+			return false, err
 		}
-		return host.SwitchOn(ctx, vmid)
+		return reader.AwaitsShutdown(ctx, vmid)
 	}
 }

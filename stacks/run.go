@@ -83,7 +83,7 @@ func program(ctx *pulumi.Context, options Options) error {
 	args := clusterArgs(inv)
 	args.RecoveryTimeout, args.Until = options.RecoveryTimeout, options.Until
 	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
-	args.Runs, args.SwitchOn = runsOn(settings.host()), switchOnAt(settings.host())
+	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
 	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
 	args.AllowReplace, args.NewBirth = options.AllowReplace, options.NewBirth
 	if args.NewBirth == nil {

@@ -53,7 +53,6 @@ type judgement struct {
 	risk.Assessment
 	changes      map[apitype.OpType]int
 	byHand       bool                  // something was changed that the engine does not see
-	off          []risk.Off            // machines to switch on before the engine works
 	unconfigured []recovery.Configured // machines that wait for the configuration that the state says they have
 }
 
@@ -78,7 +77,7 @@ func (s *session) judge(ctx context.Context, seen look, targets []string, option
 	events, changes = among(targets, events, changes)
 	steps := risk.Steps(events)
 	seen.mark(steps)
-	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), changes: changes, byHand: len(seen.byHand) > 0, off: risk.StartFirst(steps), unconfigured: unconfigured}
+	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), changes: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	return judged, nil
 }

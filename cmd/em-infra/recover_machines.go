@@ -12,6 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -207,15 +208,25 @@ func (s *session) mend(ctx context.Context, exported *engine.Exported, used []re
 	return nil
 }
 
-// awaitStarted waits until the Talos of a machine answers: one that is shut down for the next try before it listens to its power
-// button is waited for in vain, half an hour. That it does not is said, and left to the gate before changes.
+// bootPatience is what a machine may take until its Talos answers. One that is shut down for the next try before it listens to
+// its power button is waited for in vain, half an hour.
+const bootPatience = 5 * time.Minute
+
+// awaitStarted waits until the Talos of a machine answers. That it does not is said, and left to the gate before changes.
 func (s *session) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
 	_, talosconfig, err := credentialsIn(exported.Deployment)
-	if err != nil || !remnant.Joined {
+	if err != nil || talosconfig == "" || !remnant.Joined {
 		return
 	}
-	if err := s.awaitBoot(ctx, talosconfig, remnant.VMID); err != nil {
-		s.report([]string{err.Error()})
+	for _, node := range s.inventory.Nodes {
+		if node.VMID != remnant.VMID {
+			continue
+		}
+		waiting, cancel := context.WithTimeout(ctx, bootPatience)
+		defer cancel()
+		if err := nodeops.WaitUntilSecure(waiting, []byte(talosconfig), node.Address.String()); err != nil {
+			s.report([]string{err.Error()})
+		}
 	}
 }
 

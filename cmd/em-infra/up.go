@@ -159,9 +159,6 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	if err := s.deleteNeverRan(ctx); err != nil {
 		return err
 	}
-	if err := s.switchOn(ctx, judged.off); err != nil {
-		return err
-	}
 	if err := s.rename(ctx); err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
-	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
@@ -114,10 +113,8 @@ func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string 
 	}
 	var boot string
 	err := h.ask(ctx, change.Node.Address.String(), func(ctx context.Context, api *client.Client) error {
-		plan, err := api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{
-			Data: change.Configuration, Mode: machineapi.ApplyConfigurationRequest_AUTO, DryRun: true,
-		})
-		if err != nil || len(plan.GetMessages()) == 0 || plan.GetMessages()[0].GetMode() != machineapi.ApplyConfigurationRequest_REBOOT {
+		reboots, err := rebootsFor(ctx, api, change.Configuration)
+		if err != nil || !reboots {
 			return err
 		}
 		boot, err = bootID(ctx, api)

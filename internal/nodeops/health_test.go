@@ -222,6 +222,40 @@ func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {
 	m.eventually(func() error { return terms.Back(t.Context()) })
 }
 
+// TestAStagedConfigurationComesWithTheNextBoot: a machine that reboots anyway reboots once for both.
+func TestAStagedConfigurationComesWithTheNextBoot(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	m.serveKubernetes()
+	seen, err := m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	immediate := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    sysctls: {vm.max_map_count: \"262144\"}\n", 1)
+	rebooting := strings.Replace(string(seen.Configuration), "machine:\n", "machine:\n    udev: {rules: ['SUBSYSTEM==\"drm\", MODE=\"0660\"']}\n", 1)
+
+	staged, err := m.health().Stage(t.Context(), m.member(), []byte(immediate))
+	require.NoError(t, err)
+	require.False(t, staged, "it is applied when its turn comes, without a reboot")
+	staged, err = m.health().Stage(t.Context(), m.member(), []byte(rebooting))
+	require.NoError(t, err)
+	require.True(t, staged)
+	now, err := m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	require.False(t, strings.Contains(string(now.Configuration), `drm", MODE`), "until then nothing changes")
+
+	require.NoError(t, m.health().Reboot(t.Context(), m.member()))
+	m.eventually(func() error {
+		terms, err := m.health().Spare(t.Context(), rolling.Change{Node: m.member(), Configuration: []byte(rebooting)}, nil)
+		if err != nil {
+			return err
+		}
+		return terms.Back(t.Context()) // it would say "it has not rebooted yet" of a boot that is still to end
+	})
+	now, err = m.health().Observe(t.Context(), m.address.String())
+	require.NoError(t, err)
+	require.True(t, strings.Contains(string(now.Configuration), `drm", MODE`))
+}
+
 func TestNodesHaveToBeReadyWhereAnyIs(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

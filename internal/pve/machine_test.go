@@ -158,30 +158,6 @@ func TestStart(t *testing.T) {
 	require.True(t, machine.Running)
 }
 
-func TestSwitchOn(t *testing.T) {
-	t.Parallel()
-	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
-	e := newHost(t, func(c *proxmox.Config) {
-		c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults)
-		second := c.Hosts[0]
-		second.Name = "vmhost2"
-		c.Hosts = append(c.Hosts, second)
-	})
-	host := e.host(patience)
-	require.EqualError(t, host.SwitchOn(t.Context(), vmid), "start VM 102: proxmox VE shows the token no VM 102: see that the host answers, then run up again")
-	e.clone()
-	e.must(http.MethodPost, vmPath("/migrate"), url.Values{"target": {"vmhost2"}})
-	require.NoError(t, faults.Set(fault.Fault{Name: "start-fails", Times: 1}))
-	require.EqualError(t, host.SwitchOn(t.Context(), vmid),
-		`start VM 102 on vmhost2: Proxmox VE says "start failed: QEMU exited with code 1": look at its start in the tasks of Proxmox VE`)
-	require.NoError(t, host.SwitchOn(t.Context(), vmid), "wherever it is")
-	require.NoError(t, host.SwitchOn(t.Context(), vmid), "one that runs is left as it is")
-	machine, err := host.Look(t.Context(), vmid)
-	require.NoError(t, err)
-	require.Equal(t, "vmhost2", machine.Node)
-	require.True(t, machine.Running)
-}
-
 // What a running machine is given waits for a cold start, and the configuration tells of it as if it were there.
 func TestPending(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,11 @@ func (r Reader) IsRunning(ctx context.Context, vmid int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return r.runs(ctx, guest)
+	var current struct{ Status string }
+	if err := r.get(ctx, &current, nodePath(guest.Node, "qemu/"+strconv.Itoa(vmid)+"/status/current")); err != nil {
+		return false, fmt.Errorf("host %s does not say how VM %d is: %w", guest.Node, vmid, err)
+	}
+	return current.Status != "stopped", nil
 }
 
 // machine finds the virtual machine of a VMID, on whatever host it is.
@@ -29,13 +33,4 @@ func (r Reader) machine(ctx context.Context, vmid int) (Guest, error) {
 		return Guest{}, fmt.Errorf("proxmox VE shows the token no VM %d", vmid)
 	}
 	return guests[at], nil
-}
-
-// runs is its host's own word about a machine.
-func (r Reader) runs(ctx context.Context, guest Guest) (bool, error) {
-	var current struct{ Status string }
-	if err := r.get(ctx, &current, nodePath(guest.Node, "qemu/"+strconv.Itoa(guest.VMID)+"/status/current")); err != nil {
-		return false, fmt.Errorf("host %s does not say how VM %d is: %w", guest.Node, guest.VMID, err)
-	}
-	return current.Status != "stopped", nil
 }

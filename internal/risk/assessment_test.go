@@ -47,9 +47,9 @@ func rows() []row {
 			" REBOOT   w-1  memory 8192 → 16384 MiB\n          drained, reboots, about 1 min\n", "",
 		},
 		{
-			"a node's machine is changed", "a worker that is off", switchedOff("w-1", "worker", 111, memory, "memory.dedicated"),
+			"a node's machine is changed", "a worker that is off", switchedOff(node("w-1", "worker", 111, apitype.OpUpdate, memory, "memory.dedicated", "started")),
 			" REBOOT   w-1  memory 8192 → 16384 MiB; switched on false → true\n" +
-				"          it is off: it is switched on first, and changed when its Talos answers\n          drained, reboots, about 1 min\n", "",
+				"          it is off: it starts, and reboots once more when it has booted, about 2 min\n", "",
 		},
 		{
 			"a node's machine is changed", "the only control plane reboots", node("cp-1", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),

@@ -43,11 +43,6 @@ func assess(events ...event) risk.Assessment { return assessWith(nil, events...)
 
 // assessWith is assess with nodes that wait for a configuration.
 func assessWith(unconfigured []string, events ...event) risk.Assessment {
-	return risk.Assess(stepsOf(events...), unconfigured...)
-}
-
-// stepsOf are the steps in events.
-func stepsOf(events ...event) []risk.Step {
 	var stream []apitype.EngineEvent
 	for _, e := range events {
 		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
@@ -70,7 +65,7 @@ func stepsOf(events ...event) []risk.Step {
 			}
 		}
 	}
-	return steps
+	return risk.Assess(steps, unconfigured...)
 }
 
 // machine are the inputs of a node's virtual machine, with changes.
@@ -114,6 +109,12 @@ func facts(name, role string, vmid int) map[string]any {
 // member is the membership of a node, to which op happens.
 func member(name string, op apitype.OpType) event {
 	return event{op: op, kind: typeCommand, name: "lab-" + name + "-membership"}
+}
+
+// switchedOff has a node's machine be off before the run.
+func switchedOff(events []event) []event {
+	events[1].old["started"], events[1].new["started"] = false, true
+	return events
 }
 
 // another has a node's component tell of another fact.

@@ -44,29 +44,25 @@ func TestReboots(t *testing.T) {
 	}
 }
 
-// TestStartsAndReboots: the provider would reboot a machine a second after its start.
-func TestStartsAndReboots(t *testing.T) {
+func TestSwitchesOn(t *testing.T) {
 	t.Parallel()
-	larger := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
 	for _, test := range []struct {
-		name            string
-		before, after   any
-		changes         map[string]any
-		startsAndReboot bool
+		name          string
+		before, after any
+		switchesOn    bool
 	}{
-		{"off, and its hardware differs", false, true, larger, true},
-		{"off alone", false, true, nil, false},
-		{"off, and what differs needs no reboot", false, true, map[string]any{"tags": []any{"talos"}}, false},
-		{"it runs", true, true, larger, false},
-		{"it stays off", false, false, larger, false},
-		{"it is switched off", true, false, larger, false},
-		{"nobody knows", nil, true, larger, false},
+		{"it is off", false, true, true},
+		{"it runs", true, true, false},
+		{"it stays off", false, false, false},
+		{"it is switched off", true, false, false},
+		{"nobody knows", nil, true, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			before, after := machine("w-1", 111, map[string]any{"started": test.before}), machine("w-1", 111, test.changes)
-			after["started"] = test.after
-			require.Equal(t, test.startsAndReboot, risk.StartsAndReboots(resource.NewPropertyMapFromMap(before), resource.NewPropertyMapFromMap(after)))
+			inputs := func(started any) resource.PropertyMap {
+				return resource.NewPropertyMapFromMap(machine("w-1", 111, map[string]any{"started": started}))
+			}
+			require.Equal(t, test.switchesOn, risk.SwitchesOn(inputs(test.before), inputs(test.after)))
 		})
 	}
 }

@@ -113,10 +113,11 @@ func nodeChanged(s Step, t topology) *Finding {
 	if f.Kind == Change && grows {
 		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
 	}
-	if f.Kind == Reboot {
-		if switchesOn(s.Old, s.New) {
-			f.Means = append(f.Means, "it is off: it is switched on first, and changed when its Talos answers")
-		}
+	switch {
+	case f.Kind != Reboot:
+	case switchesOn(s.Old, s.New):
+		f.Means = append(f.Means, fmt.Sprintf("it is off: it starts, and reboots once more when it has booted, about %d min", 2*rebootMinutes))
+	default:
 		f.Means = append(f.Means, rebootMeans(n, t))
 	}
 	return f

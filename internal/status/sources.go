@@ -129,7 +129,9 @@ func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
 func (s Sources) Health() nodeops.Health {
 	health, vmids := nodeops.Health{Talosconfig: s.Talosconfig}, map[string]int{}
 	if s.Host != (pve.Reader{}) {
-		health.Runs = func(ctx context.Context, node rolling.Node) (bool, error) { return s.Host.IsRunning(ctx, vmids[node.Name]) }
+		health.Runs = func(ctx context.Context, node rolling.Node) (bool, error) {
+			return s.Host.IsRunning(ctx, vmids[node.Name])
+		}
 	}
 	for _, node := range s.Inventory.Nodes {
 		vmids[node.Name] = node.VMID

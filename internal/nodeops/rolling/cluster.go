@@ -24,6 +24,9 @@ type Change struct {
 	Configuration []byte
 	// Reboots says that the change of the machine reboots it. Whether a configuration does, the node itself says.
 	Reboots bool
+	// SwitchesOn says that the machine is off before the change and on after it. Such a change takes nothing from the cluster,
+	// and others may be waiting for just that node.
+	SwitchesOn bool
 }
 
 // Condition says what still keeps a node from working; nil when nothing does.

@@ -65,11 +65,11 @@ func NewLane(cluster Cluster, options Options) *Lane {
 	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
 }
 
-// Enter returns when the node may be changed: its turn has come, the cluster can do without it, and its pods are elsewhere
+// Enter returns when the node may be changed: its turn has come or it is off, the cluster can do without it, and its pods are elsewhere
 // if the change ends its boot. Leave or Abandon must follow. The error says why the node is untouched and what to do;
 // nothing must follow then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
-	if err := l.takeTurn(ctx, change.Node); err != nil {
+	if err := l.takeTurn(ctx, change); err != nil {
 		return err
 	}
 	terms, err := l.untilSpared(ctx, change)
@@ -150,17 +150,19 @@ func (l *Lane) Abandon(node Node) {
 	l.closed = &closedError{node: node.Name}
 }
 
-// takeTurn waits in the queue, and then takes a place in the lane.
-func (l *Lane) takeTurn(ctx context.Context, node Node) error {
+// takeTurn waits in the queue, and then takes a place in the lane. A machine that is switched on does not wait: the one before
+// it may not be spared while it is off.
+func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	node := change.Node
 	l.queue = append(l.queue, node)
 	for {
 		if l.closed != nil {
 			l.leaveQueue(node)
 			return fmt.Errorf("%s is untouched, because %w", node.Name, l.closed)
 		}
-		if l.queue[0] == node && l.hasRoomFor(node) {
+		if change.SwitchesOn || l.queue[0] == node && l.hasRoomFor(node) {
 			l.leaveQueue(node)
 			l.inside = append(l.inside, visit{node: node})
 			return nil

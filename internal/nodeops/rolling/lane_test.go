@@ -18,6 +18,7 @@ import (
 type cluster struct {
 	unwell error           // what Spare says
 	until  time.Time       // until when it says so; the zero time is for ever
+	exempt string          // the node of which it does not say so
 	lost   map[string]bool // nodes that do not come back
 	busy   [][]string      // what was busy at each answer of Spare that was yes
 	flaps  time.Duration   // how long a node works before it fails once more, for a minute
@@ -26,7 +27,7 @@ type cluster struct {
 }
 
 func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
-	if c.unwell != nil && (c.until.IsZero() || time.Now().Before(c.until)) {
+	if c.unwell != nil && change.Node.Name != c.exempt && (c.until.IsZero() || time.Now().Before(c.until)) {
 		return rolling.Terms{}, c.unwell
 	}
 	names := []string{}
@@ -246,5 +247,29 @@ func TestANodeWhosePodsStayIsNotTouched(t *testing.T) {
 		require.EqualError(t, err, "worker-1 is untouched: worker-1 is not drained: let the pods move")
 		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was begun is taken back")
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
+	})
+}
+
+// TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn: the control plane before it is not spared while a worker is off.
+func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{unwell: errors.New("node w-1 is not Ready")}
+		lane := rolling.NewLane(c, rolling.Options{})
+		waits := make(chan error, 1)
+		go func() { waits <- lane.Enter(t.Context(), rolling.Change{Node: controlPlane("cp-1")}) }()
+		synctest.Wait()
+		began := time.Now()
+		c.exempt = "w-1"
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), SwitchesOn: true}))
+		require.Zero(t, time.Since(began))
+		c.until = time.Now().Add(time.Second) // it is Ready then
+		require.NoError(t, lane.Leave(t.Context(), worker("w-1")))
+		require.NoError(t, <-waits)
+		require.NoError(t, lane.Leave(t.Context(), controlPlane("cp-1")))
+
+		lane.Abandon(controlPlane("cp-1"))
+		require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), SwitchesOn: true}),
+			"w-1 is untouched, because cp-1 did not come back from its change: mend that node, then run up again")
 	})
 }

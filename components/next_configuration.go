@@ -1,0 +1,69 @@
+package components
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// nextConfiguration is the machine configuration that a node is given after its machine in the same run. It is announced
+// before the machine is registered, so it is there when a hook of the machine asks for it.
+type nextConfiguration struct {
+	parts atomic.Pointer[pulumi.ArrayOutput]
+}
+
+// announce keeps the parts apart: merging takes time, and only few machines ask.
+func (n *nextConfiguration) announce(configuration pulumi.StringInput, patches pulumi.StringArrayInput) {
+	if n == nil {
+		return
+	}
+	if patches == nil {
+		patches = pulumi.StringArray{}
+	}
+	parts := pulumi.All(configuration, patches)
+	n.parts.Store(&parts)
+}
+
+// text is the whole configuration, secret; nil where none follows, or none that can be merged.
+func (n *nextConfiguration) text(ctx context.Context) ([]byte, error) {
+	parts := n.parts.Load()
+	if parts == nil {
+		return nil, nil
+	}
+	result, err := internals.UnsafeAwaitOutput(ctx, *parts)
+	if err != nil || !result.Known {
+		return nil, err
+	}
+	values, _ := result.Value.([]any)
+	if len(values) != 2 {
+		return nil, nil
+	}
+	configuration, _ := values[0].(string)
+	patches, _ := values[1].([]string)
+	return mergedConfiguration(configuration, patches), nil
+}
+
+// stage has a machine that is about to reboot come back with the configuration that follows, where Talos would reboot for that
+// one once more, and its pods would have to move a second time. Where that fails it does reboot once more.
+func (r *rollout) stage(ctx context.Context, node rolling.Node, next *nextConfiguration) {
+	health, err := r.health()
+	if err != nil || !nodeops.IsAlive(ctx, health.Talosconfig, node.Address.String()) {
+		return // it is off, and will be asked again when it is on
+	}
+	configuration, err := next.text(ctx)
+	staged := false
+	if err == nil && len(configuration) > 0 {
+		staged, err = health.Stage(ctx, node, configuration)
+	}
+	switch {
+	case err != nil:
+		health.Say("%s reboots once more for its configuration, which cannot be staged: %v", node.Name, err)
+	case staged:
+		health.Say("%s takes up its new configuration with the same reboot", node.Name)
+	}
+}
