@@ -12,8 +12,8 @@ func NVIDIATaints() map[string]string {
 }
 
 // nvidiaModules are the kernel modules that the container toolkit needs, in the order in which they depend on each other
-// (siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md). Without them the extension's services wait for
-// ever (F38).
+// (siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md). Open and proprietary ones have the same names
+// (nvidia.conf of both kernel module extensions). Without them the extension's services wait for ever (F38).
 var nvidiaModules = []string{"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"}
 
 // NVIDIA is the patch for a node with NVIDIA GPUs, whose image carries the driver and the container toolkit. The toolkit

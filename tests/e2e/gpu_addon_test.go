@@ -27,7 +27,7 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 	r.mustRun(0, "up", "--lab", "--yes")
 	machine, err := r.host().VirtualMachine(t.Context(), 110)
 	require.NoError(t, err)
-	require.Equal(t, "host", machine.VirtualMachineConfig.CPU)
+	require.Equal(t, "cputype=host", machine.VirtualMachineConfig.CPU)
 	require.True(t, r.stateHas("k3s-dev-addons-gpu-k3s-dev-gpu-1"))
 	pods, err := r.kubernetes().CoreV1().Pods("kube-system").List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=nvidia-device-plugin"})
 	require.NoError(t, err)
