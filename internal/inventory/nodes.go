@@ -48,7 +48,7 @@ type Node struct {
 	Networks []NIC `yaml:"networks" max:"31"`
 	// GPUs that are passed through: at least one for a gpu-worker, none for the others. Default: none.
 	GPUs []GPU `yaml:"gpus" max:"16"`
-	// Driver of NVIDIA's that the image of a gpu-worker has. Default: none for the others.
+	// Driver is NVIDIA's driver in the image of a gpu-worker. Default: the one for its GPUs; no other node has one.
 	Driver *Driver `yaml:"driver"`
 	// Labels of the Kubernetes node. Default: none.
 	Labels map[string]string `yaml:"labels" max:"100"`
@@ -105,8 +105,8 @@ type GPU struct {
 	IOMMUGroup *int `yaml:"iommuGroup" min:"0"`
 }
 
-// Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own; a node
-// with another one is installed from another image. A change reaches a node that stands with the next upgrade of its Talos.
+// Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own, and so an
+// image of its own. A change reaches a node that stands with the next upgrade of its Talos.
 type Driver struct {
 	// KernelModuleType is open or proprietary. Maxwell, Pascal and Volta need the proprietary modules and Blackwell the open
 	// ones; what lies between takes both, and NVIDIA recommends the open ones. Default: proprietary where a deviceId is of
