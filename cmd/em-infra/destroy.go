@@ -13,7 +13,6 @@ func newDestroyCommand() *cobra.Command {
 		Use:     "destroy --stack STACK",
 		Short:   "Delete everything that up made; the inventory and the state's history stay",
 		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
 			s, err := openSession(ctx, flags, want{consent: "delete all of it"}, streamsOf(command))

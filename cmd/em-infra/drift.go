@@ -24,7 +24,6 @@ a difference, too. The next up mends what was changed by hand.
 
 Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that tells you",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err

@@ -28,7 +28,6 @@ func newGraphCommand() *cobra.Command {
 		Long: `Draw the cluster as the inventory describes it, as an SVG that follows the reader's choice of light or dark. Where a
 cluster was brought up from here each node is asked whether it answers, and the picture shows that, too.`,
 		Example: "  em-infra graph --stack k3s-dev --out k3s-dev.svg\n  em-infra graph --stack k3s-dev --lab > rehearsal.svg",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			s, err := newSession(flags, "", streamsOf(command))
 			if err != nil {

@@ -20,10 +20,12 @@ type allowances struct {
 	quorumLoss              bool
 }
 
-func (a *allowances) bind(command *cobra.Command) {
+func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
 	command.Flags().StringSliceVar(&a.replace, risk.FlagReplace, nil, "a control plane that may be replaced")
 	command.Flags().StringSliceVar(&a.remove, risk.FlagDelete, nil, "a control plane that may be deleted")
 	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets")
+	completeFlag(command, risk.FlagReplace, place.completeNodes)
+	completeFlag(command, risk.FlagDelete, place.completeNodes)
 	completeFlag(command, risk.FlagChange, oneOf(risk.SubjectSecrets))
 	command.Flags().BoolVar(&a.quorumLoss, risk.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
 }

@@ -32,7 +32,6 @@ func newLabStopCommand() *cobra.Command {
 		Use:     "stop --stack STACK",
 		Short:   "Stop the lab of a stack; its state is kept",
 		Example: "  em-infra lab stop --stack k3s-dev",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, err := flags.workspace()
 			if err != nil {
@@ -82,7 +81,6 @@ func newLabEnvCommand() *cobra.Command {
 		Use:     "env --stack STACK",
 		Short:   "Print what a shell needs to run pulumi itself on the rehearsal",
 		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi preview --stack k3s-dev`,
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, err := flags.workspace()
 			if err != nil {

@@ -18,6 +18,7 @@ type labChoices struct{ timeScale, release, seed string }
 func (c *labChoices) bind(command *cobra.Command) {
 	command.Flags().StringVar(&c.timeScale, "time-scale", "", "`number` that times of a real host are multiplied by; 0 is no delay (default: as before, at first 0.1)")
 	command.Flags().StringVar(&c.release, "pve", "", "Proxmox VE `release` of the emulated host, 8.4 or 9.1 (default: as before, at first 8.4)")
+	completeFlag(command, "pve", completeReleases)
 	command.Flags().StringVar(&c.seed, "seed", "", "`text` that decides what is left to chance: MAC addresses, UUIDs, faults with a probability (default: as before, at first the stack's name)")
 }
 

@@ -29,7 +29,6 @@ func newLabFaultListCommand() *cobra.Command {
 		Long: `List the failures that can be set, and those that are set now. Where a failure is known from: a number of
 docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end with the lab's process.`,
 		Example: "  em-infra lab fault list --stack k3s-dev\n  em-infra lab fault list --stack k3s-dev --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err

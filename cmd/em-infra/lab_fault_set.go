@@ -47,6 +47,7 @@ occasions give the same failures.`,
 			return err
 		},
 	}
+	command.ValidArgsFunction = onlyFirst(completeFaultKinds)
 	flags.bindPlace(command)
 	command.Flags().StringVar(&asked.Node, "node", "", "only on this `host`")
 	command.Flags().StringVar(&vm, "vm", "", "only for this VM: a node's `name`, or a VMID")
@@ -54,6 +55,8 @@ occasions give the same failures.`,
 	command.Flags().IntVar(&asked.Nth, "nth", 0, "only on the `n`-th occasion; with --times or --probability, from that one on")
 	command.Flags().IntVar(&asked.Times, "times", 0, "only `n` times (default: without end)")
 	command.Flags().Float64Var(&asked.Probability, "probability", 0, "only this `share` of the occasions, above 0 and up to 1 (default: all)")
+	completeFlag(command, "node", flags.completeHosts)
+	completeFlag(command, "vm", flags.completeNodes)
 	return command
 }
 
@@ -83,6 +86,7 @@ on, and a VM's lock goes with "em-infra lab unlock".`,
 			return err
 		},
 	}
+	command.ValidArgsFunction = onlyFirst(flags.completeSetFaults)
 	flags.bindPlace(command)
 	return command
 }

@@ -27,7 +27,6 @@ half done (a clone leaves a locked VM, see "em-infra lab unlock"), and faults th
 		Example: `  em-infra lab start --stack k3s-dev
   em-infra lab start --stack k3s-dev --time-scale 1   # as slow as a small server
   em-infra lab start --stack k3s-dev --pve 9.1        # a new lab only: the release stays`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, inv, err := flags.load()
 			if err != nil {
@@ -88,7 +87,6 @@ func newLabServeCommand() *cobra.Command {
 		Use:    "serve --stack STACK",
 		Short:  "Be the lab, in the foreground",
 		Hidden: true,
-		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, inv, err := flags.load()
 			if err != nil {

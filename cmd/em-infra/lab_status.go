@@ -33,7 +33,6 @@ func newLabStatusCommand() *cobra.Command {
 		Use:     "status --stack STACK",
 		Short:   "Say whether the lab of a stack runs, and where",
 		Example: "  em-infra lab status --stack k3s-dev\n  em-infra lab status --stack k3s-dev --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err

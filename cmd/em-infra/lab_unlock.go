@@ -35,6 +35,7 @@ that was cut short by a power cut leaves a lock that nobody else takes away; the
 			return err
 		},
 	}
+	command.ValidArgsFunction = onlyFirst(flags.completeNodes)
 	flags.bindPlace(command)
 	return command
 }

@@ -30,7 +30,6 @@ up asks the same before it begins.
 
 Exit codes: 0 nothing is in the way (warnings may be), 3 something is.`,
 		Example: "  em-infra preflight --stack k3s-dev\n  em-infra preflight --stack k3s-dev --lab\n  em-infra preflight --stack k3s-dev --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},

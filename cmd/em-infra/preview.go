@@ -38,14 +38,13 @@ A preview compares the inventory with what is there: the host is read first, so 
 --refresh=false compares with the state alone.`,
 		Example: `  em-infra preview --stack k3s-dev --lab
   em-infra preview --stack k3s-dev --allow-replace k3s-dev-control-1`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},
 	}
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
-	flags.allowed.bind(command)
+	flags.allowed.bind(command, &flags.place)
 	bindOutput(command, &flags.output)
 	command.Flags().StringVar(&flags.importFile, "import-file", "", "write what would be made into a file that 'pulumi import --file' takes, once its IDs are filled in")
 	flags.place.bindRefresh(command)

@@ -33,6 +33,7 @@ are Ready, after its pods were evicted as PodDisruptionBudgets allow, and the ne
 is how a node comes to use the room of a disk that has grown. A node that does not come back ends it, and the rest is
 untouched. With ` + nodeops.OverrideVariable + `=yes, pods that are still held back after --drain-timeout are deleted.`,
 		Example: "  em-infra reboot --stack k3s-dev k3s-dev-worker-1\n  em-infra reboot --stack k3s-dev --all --yes",
+		Args:    cobra.ArbitraryArgs, // the names of nodes
 		RunE: func(command *cobra.Command, names []string) error {
 			if all == (len(names) > 0) {
 				return refused(errors.New("give the names of the nodes to reboot, or --all: `em-infra status` says which ones wait for a boot"))
@@ -47,6 +48,7 @@ untouched. With ` + nodeops.OverrideVariable + `=yes, pods that are still held b
 			return s.reboot(command.Context(), names, drainTimeout)
 		},
 	}
+	command.ValidArgsFunction = flags.completeNodes
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)

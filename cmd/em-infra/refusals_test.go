@@ -30,6 +30,10 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"lab", "strat"}, "\"strat\" is no command of em-infra lab: see `em-infra lab --help`"},
 		{[]string{"tools", "instal"}, "\"instal\" is no command of em-infra tools: see `em-infra tools --help`"},
 		{[]string{"up", "--stcak", "k3s-dev"}, "unknown flag: --stcak: see `em-infra up --help`"},
+		{[]string{"up", "k3s-dev", "k3s-prod"}, "\"k3s-prod\" is one word too many: name one stack, as in `em-infra up --stack k3s-dev`"},
+		{[]string{"status", "--stack", "k3s-dev", "k3s-prod"}, "\"k3s-prod\" is one word too many, for --stack k3s-dev names the stack already: leave one of the two out"},
+		{[]string{"reboot", "k3s-dev"}, noStack},
+		{[]string{"role", "--pve", "7.4"}, "--pve: Proxmox VE 7.4 is too old: upgrade the host to Proxmox VE 8.4 or 9"},
 		{[]string{"node", "wait", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
 		{[]string{"node", "remove"}, "--name is empty: give the name of the node"},
 		{[]string{"node", "remove", "--name", "worker-1", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
@@ -102,6 +106,47 @@ func TestSecretsThatAreMissing(t *testing.T) {
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "")
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "")
 	require.Equal(t, refusal(noToken), preview(), "an empty passphrase is one")
+}
+
+func TestTheStackIsAnArgumentToo(t *testing.T) {
+	project(t)
+	const none = "there is no lab of k3s-dev yet: start one with `em-infra lab start --stack k3s-dev`"
+	for _, args := range [][]string{{"preview", "k3s-dev", "--lab"}, {"destroy", "--lab", "--yes", "k3s-dev"}, {"lab", "status", "k3s-dev"}, {"lab", "env", "k3s-dev"}} {
+		require.Equal(t, refusal(none), em(t.Context(), args...))
+	}
+	sound := em(t.Context(), "validate", "--stack", "k3s-dev")
+	require.Equal(t, exitOK, sound.code, sound.err)
+	require.Equal(t, sound, em(t.Context(), "validate", "k3s-dev"))
+}
+
+// What is printed to be typed next works where its reader is, not where the run went.
+func TestRunAsIfStartedElsewhere(t *testing.T) {
+	root := project(t)
+	elsewhere := t.TempDir()
+	defer func() { ledBy = nil }()
+	for _, args := range [][]string{{"-C", root, "lab", "status"}, {"lab", "status", "--directory", root}, {"-C", filepath.Dir(root), "-C", filepath.Base(root), "lab", "status"}} {
+		t.Chdir(elsewhere)
+		ledBy = nil
+		led := shellWord(root)
+		if len(args) == 6 {
+			led = shellWord(filepath.Dir(root)) + " -C " + shellWord(filepath.Base(root))
+		}
+		require.Equal(t, refusal("there is no lab of k3s-dev yet: start one with `em-infra -C "+led+" lab start --stack k3s-dev`"),
+			em(t.Context(), append(args, "--stack", "k3s-dev")...))
+	}
+	t.Chdir(elsewhere)
+	ledBy = nil
+	require.Equal(t, refusal("invalid argument \"none\" for \"-C, --directory\" flag: chdir none: no such file or directory: name a folder that is there: see `em-infra up --help`"),
+		em(t.Context(), "up", "-C", "none"))
+	require.Equal(t, "k3s-dev\n:4\n", em(t.Context(), "__complete", "-C", root, "status", "--stack", "").out)
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	result := em(t.Context(), "--version")
+	require.Equal(t, exitOK, result.code)
+	require.Regexp(t, `^em-infra \S+ \(go1\.\S+ \w+/\w+\)\n$`, result.out)
+	require.Empty(t, result.err)
 }
 
 func TestLabThatDoesNotRun(t *testing.T) {

@@ -35,7 +35,6 @@ one worker more, one worker less, destroy. What is found after each step is held
 told. Nothing real is touched, and neither is a lab of the stack: the rehearsal has its own, under .lab/STACK-rehearsal,
 which is removed at the end unless something was not as expected, and before the next one begins.`,
 		Example: "  em-infra rehearse --stack k3s-dev\n  em-infra rehearse --stack k3s-dev --keep   # and look at it afterwards",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return rehearse(command.Context(), flags, streamsOf(command))
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
@@ -30,7 +31,6 @@ it are printed. Nothing is changed.
 
 Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3 refused.`,
 		Example: "  em-infra role --pve 9.1\n  em-infra role --stack k3s-dev",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},
@@ -38,6 +38,7 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
 	command.Flags().StringVar(&flags.pve, "pve", "", "the release of Proxmox VE, as 8.4 or 9.1")
+	completeFlag(command, "pve", completeReleases)
 	bindOutput(command, &flags.output)
 	return command
 }
@@ -77,6 +78,9 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, e
 	case f.pve != "":
 		release, err := role.ParseRelease(f.pve)
 		if err != nil {
+			return privilegePlan{}, refused(fmt.Errorf("--pve: %w", err))
+		}
+		if err := preflight.CheckRelease(release); err != nil {
 			return privilegePlan{}, refused(fmt.Errorf("--pve: %w", err))
 		}
 		return planFor(release, role.DefaultToken), nil

@@ -10,9 +10,12 @@ func newRootCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:           toolName,
 		Short:         "Talos Linux Kubernetes clusters on Proxmox VE, from two inventory files",
+		Version:       ownVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	command.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	bindDirectory(command)
 	command.AddCommand(
 		newValidateCommand(),
 		newPreflightCommand(),

@@ -21,11 +21,30 @@ type stackFlags struct {
 	refresh   bool
 }
 
-// bindPlace adds the flags that say where.
+// bindPlace adds the flags that say where. A command that takes no arguments of its own takes the stack as one.
 func (f *stackFlags) bindPlace(command *cobra.Command) {
-	command.Flags().StringVar(&f.stack, "stack", "", "the stack, e.g. k3s-dev")
+	about := "the stack, e.g. k3s-dev"
+	if command.Args == nil {
+		command.Args, command.ValidArgsFunction = f.takeStack, f.completeArgument
+		about += "; the word --stack may be left out"
+	}
+	command.Flags().StringVar(&f.stack, "stack", "", about)
 	completeFlag(command, "stack", completeStack)
 	command.Flags().StringVar(&f.inventory, "inventory", "", "the folder with cluster.yaml and nodes.yaml, instead of the stack's own")
+}
+
+// takeStack is [cobra.PositionalArgs]: the one argument is the name of the stack.
+func (f *stackFlags) takeStack(command *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+	case f.stack != "":
+		return refused(fmt.Errorf("%q is one word too many, for --stack %s names the stack already: leave one of the two out", args[0], f.stack))
+	case len(args) > 1:
+		return refused(fmt.Errorf("%q is one word too many: name one stack, as in `%s --stack %s`", args[1], command.CommandPath(), args[0]))
+	default:
+		f.stack = args[0]
+	}
+	return nil
 }
 
 // bindLab adds the choice between the real host and the emulated one.

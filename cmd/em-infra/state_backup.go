@@ -21,7 +21,6 @@ func newStateBackupCommand() *cobra.Command {
 		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up does so by itself before it changes anything and when
 it is done, destroy before. The newest %d copies stay.`, backup.DefaultKeep),
 		Example: "  em-infra state backup --stack k3s-dev",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
 			s, _, err := openState(ctx, flags, "", streamsOf(command))

@@ -21,7 +21,6 @@ func newStateListCommand() *cobra.Command {
 		Use:     "list --stack STACK",
 		Short:   "List the backups of the state, newest first",
 		Example: "  em-infra state list --stack k3s-dev\n  em-infra state list --stack k3s-dev --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err

@@ -31,7 +31,6 @@ are those of its own tools, e.g. AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 Pulumi.yaml names one place for all stacks of the project, so they move together: name the others with --with.`,
 		Example: `  em-infra state migrate --stack k3s-dev --to 's3://states?region=eu-central-1'
   em-infra state migrate --stack k3s-dev --with k3s-prod --to file://./.state`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkBackend(to); err != nil {
 				return refused(err)

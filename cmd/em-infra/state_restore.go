@@ -31,7 +31,6 @@ that was killed before the backup had begun and not finished: that is settled on
 What was made after the backup stays where it is and is unknown from then on; its names are printed first.`,
 		Example: `  em-infra state restore --stack k3s-dev                                   # the newest
   em-infra state restore --stack k3s-dev --from 2026-11-21T09-14-03-after-up`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
 			s, tools, err := openState(ctx, flags, "put the backup back", streamsOf(command))
@@ -45,6 +44,7 @@ What was made after the backup stays where it is and is unknown from then on; it
 	flags.bindLab(command)
 	flags.bindYes(command)
 	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest)")
+	completeFlag(command, "from", flags.completeBackups)
 	return command
 }
 

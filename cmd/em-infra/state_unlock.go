@@ -21,7 +21,6 @@ func newStateUnlockCommand() *cobra.Command {
 		Long: `Take the lock of a run that is dead off the state. The lock of a run that works, or whose machine is another one, stays
 and its owner is named; --force takes that too. up and destroy unlock by themselves what can be seen to be dead.`,
 		Example: "  em-infra state unlock --stack k3s-dev",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
 			s, _, err := openState(ctx, flags, "", streamsOf(command))

@@ -28,7 +28,6 @@ that nothing uses any more.
 
 Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 		Example: "  em-infra status --stack k3s-dev\n  em-infra status --stack k3s-dev --lab --output json",
-		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err

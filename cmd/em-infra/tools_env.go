@@ -21,7 +21,6 @@ func newToolsEnvCommand() *cobra.Command {
 		Short: "Print what a shell needs to run pulumi itself on a stack: its PATH, its plugins, its state",
 		Example: `  eval "$(em-infra tools env --stack k3s-dev)"
   pulumi config set --stack k3s-dev em-infra:proxmoxEndpoint https://vmhost:8006`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			w, err := flags.workspace()
 			if err != nil {

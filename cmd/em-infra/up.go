@@ -36,7 +36,6 @@ that out.`,
   em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
   em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
   em-infra up --stack k3s-dev --only addons      # again what failed`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},
@@ -46,7 +45,7 @@ that out.`,
 	flags.place.bindYes(command)
 	flags.place.bindVerbose(command)
 	flags.choices.bind(command)
-	flags.allowed.bind(command)
+	flags.allowed.bind(command, &flags.place)
 	flags.phases.bind(command)
 	flags.place.bindRefresh(command)
 	return command

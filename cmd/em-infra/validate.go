@@ -30,7 +30,6 @@ Exit codes: 0 the inventory is sound, 3 it is not, 1 it could not be read.`,
 		Example: `  em-infra validate --stack k3s-dev
   em-infra validate --inventory stacks/k3s-dev --show
   em-infra validate --stack k3s-dev --output json`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.run(command.OutOrStdout()) },
 	}
 	flags.place.bindPlace(command)

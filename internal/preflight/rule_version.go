@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,6 +15,16 @@ var (
 	firstRelease = role.Release{Major: 8}
 	endReleases  = role.Release{Major: 10}
 )
+
+const upgradeHost = "upgrade the host to Proxmox VE 8.4 or 9"
+
+// CheckRelease refuses a release that is too old for this project. What comes after those that are known is let pass.
+func CheckRelease(release role.Release) error {
+	if release.Before(firstRelease) {
+		return fmt.Errorf("Proxmox VE %s is too old: %s", release, upgradeHost) //nolint:staticcheck // a name
+	}
+	return nil
+}
 
 // unreachable is the one finding about a host that does not answer. What to do stands behind the last colon.
 func unreachable(s *sheet, err error) {
@@ -29,8 +40,8 @@ func checkVersion(s *sheet, _ *inventory.Inventory, found Snapshot) {
 	switch {
 	case err != nil:
 		s.warn("version", "see that the endpoint is that of Proxmox VE", "%s says that it is Proxmox VE %q", found.Endpoint, found.Version.Value)
-	case release.Before(firstRelease):
-		s.fail("version", "upgrade the host to Proxmox VE 8.4 or 9", "Proxmox VE %s at %s is too old", found.Version.Value, found.Endpoint)
+	case CheckRelease(release) != nil:
+		s.fail("version", upgradeHost, "Proxmox VE %s at %s is too old", found.Version.Value, found.Endpoint)
 	case !release.Before(endReleases):
 		s.warn("version", "rehearse first, and look for a newer em-infra", "Proxmox VE %s at %s is newer than this program knows", found.Version.Value, found.Endpoint)
 	default:

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// onlyFirst completes the one argument of a command that takes no second.
+func onlyFirst(values cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return values(command, args, begun)
+	}
+}
+
+// completeArgument completes the stack of a command that takes it as its argument.
+func (f *stackFlags) completeArgument(command *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if f.stack != "" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return onlyFirst(completeStack)(command, args, begun)
+}
+
+// named are the flags with the stack that stands among the arguments, which nobody has taken yet while a line is completed.
+func (f *stackFlags) named(args []string) stackFlags {
+	flags := *f
+	if flags.stack == "" && len(args) == 1 {
+		flags.stack = args[0]
+	}
+	return flags
+}
+
+// completeNodes completes the nodes of the inventory that are not named yet. Without a sound inventory there are none.
+func (f *stackFlags) completeNodes(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.fromInventory(args, func(inv *inventory.Inventory) []string {
+		var names []string
+		for _, node := range inv.Nodes {
+			if !slices.Contains(args, node.Name) {
+				names = append(names, node.Name)
+			}
+		}
+		return names
+	})
+}
+
+// completeHosts completes the hosts of the inventory.
+func (f *stackFlags) completeHosts(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.fromInventory(args, func(inv *inventory.Inventory) []string { return inv.Nodes.Hosts() })
+}
+
+func (f *stackFlags) fromInventory(args []string, names func(*inventory.Inventory) []string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	flags := f.named(args)
+	_, inv, err := flags.load()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return names(inv), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeBackups completes the backups of the state, newest first.
+func (f *stackFlags) completeBackups(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	flags := f.named(args)
+	w, err := flags.workspace()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	backups, err := backup.Store{Dir: w.Backups}.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []cobra.Completion
+	for _, b := range backups {
+		names = append(names, b.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeFaultKinds completes the faults that a lab can be asked for, with what happens.
+func completeFaultKinds(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var kinds []cobra.Completion
+	for _, kind := range lab.FaultKinds() {
+		kinds = append(kinds, described(kind))
+	}
+	return kinds, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSetFaults completes the faults that are set in a lab that runs.
+func (f *stackFlags) completeSetFaults(command *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	w, err := f.workspace()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	set, err := faultsOf(command.Context(), w)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []cobra.Completion
+	for _, state := range set {
+		names = append(names, state.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
+
+func described(kind fault.Kind) cobra.Completion {
+	return cobra.CompletionWithDesc(kind.Name, kind.About)
+}
+
+// completeReleases completes the releases of Proxmox VE that are known.
+func completeReleases(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var releases []cobra.Completion
+	for _, release := range schema.Releases() {
+		releases = append(releases, string(release))
+	}
+	return releases, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// ledBy is --directory as it was given, for the commands that messages print. It belongs to the process as its current
+// folder does.
+var ledBy []string
+
+// directory is a [pflag.Value] that changes the current folder at once, before anything else is looked for from there.
+// Given twice, the second counts from the first, as with git and make.
+type directory struct{}
+
+func bindDirectory(root *cobra.Command) {
+	root.PersistentFlags().VarP(directory{}, "directory", "C", "run as if started in this `folder`")
+	if err := root.MarkPersistentFlagDirname("directory"); err != nil {
+		panic(err) // only for a flag that was not added
+	}
+}
+
+func (directory) Set(folder string) error {
+	if err := os.Chdir(folder); err != nil {
+		return fmt.Errorf("%w: name a folder that is there", err)
+	}
+	ledBy = append(ledBy, "-C", shellWord(folder))
+	return nil
+}
+
+func (directory) String() string { return "" }
+
+func (directory) Type() string { return "string" }
