@@ -1,11 +1,15 @@
 package components
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+
+	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
 // systemNamespace is where privileged pods may run: Talos enforces baseline everywhere else (machinery, the default of
@@ -53,11 +57,32 @@ func ciliumValues(cluster TalosClusterArgs) map[string]any {
 	if cluster.KubeProxyReplacement {
 		values["k8sServiceHost"], values["k8sServicePort"] = "localhost", constants.DefaultKubePrismPort
 	}
-	if len(cluster.Machines) == 1 {
-		// Its two operators never share a node, and Helm would wait for the second.
+	if operatorNodes(cluster.Machines) < 2 {
+		// Two operators never share a node. The second would wait for one for ever, and an upgrade with it: only of a single
+		// operator does the chart let the former leave before the next one comes (cilium-operator/deployment.yaml, strategy).
 		values["operator"] = map[string]any{"replicas": 1}
 	}
 	return values
+}
+
+// operatorTolerates are the taints of nodes that Cilium's operator runs on (values.yaml of the chart, operator.tolerations),
+// as far as machines have them from the start.
+var operatorTolerates = []string{constants.LabelNodeRoleControlPlane}
+
+// operatorNodes is how many of the machines take Cilium's operator.
+func operatorNodes(machines []Machine) (nodes int) {
+	for _, m := range machines {
+		taints := m.Taints
+		if len(m.GPUs) > 0 {
+			taints = overlay(machineconfig.NVIDIATaints(), taints)
+		}
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(taints)), func(key string) bool {
+			return !slices.Contains(operatorTolerates, key) && !strings.HasSuffix(taints[key], ":PreferNoSchedule")
+		}) {
+			nodes++
+		}
+	}
+	return nodes
 }
 
 func isIPv4(prefix netip.Prefix) bool { return prefix.Addr().Is4() }

@@ -42,18 +42,22 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 	return nil
 }
 
-// values keep the plugin on machines with GPUs: its own affinity would do so only together with feature discovery.
+// values keep the plugin on machines with GPUs: its own affinity would do so only together with feature discovery. There it
+// runs whatever the machine's taints are: by itself it tolerates nvidia.com/gpu:NoSchedule alone (values.yaml, tolerations).
 func (g GPUSupport) values() map[string]any {
 	labels := map[string]any{}
 	for key, value := range machineconfig.NVIDIALabels() {
 		labels[key] = value
 	}
-	values := map[string]any{"runtimeClassName": runtimeClass, "nodeSelector": labels}
+	values := map[string]any{"runtimeClassName": runtimeClass, "nodeSelector": labels, "tolerations": anyTaint()}
 	if g.SharesPerGPU > 1 {
 		values["config"] = map[string]any{"map": map[string]any{"default": g.sharing()}}
 	}
 	return values
 }
+
+// anyTaint tolerates every taint.
+func anyTaint() []any { return []any{map[string]any{"operator": "Exists"}} }
 
 // sharing is the plugin's own configuration (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
 func (g GPUSupport) sharing() string {

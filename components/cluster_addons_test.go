@@ -320,8 +320,46 @@ func TestCiliumKnowsTheClusterThatItIsIn(t *testing.T) {
 	values := r.Named(t, tokenRelease, "k3s-dev-addons-cilium").Inputs["values"].Mappable().(map[string]any)
 	require.Equal(t, map[string]any{"enabled": true}, values["ipv4"])
 	require.Equal(t, map[string]any{"enabled": true}, values["ipv6"])
-	require.Equal(t, map[string]any{"replicas": 1.0}, values["operator"], "the second operator would never find a node")
 	require.NotContains(t, values, "k8sServiceHost")
+}
+
+// Two operators never share a node, and what waits for a node for ever holds up every upgrade.
+func TestCiliumHasNoMoreOperatorsThanNodesForThem(t *testing.T) {
+	t.Parallel()
+
+	dear := func(m components.Machine) components.Machine {
+		m.GPUs = []components.GPU{{Mapping: "rtx3090"}}
+		return m
+	}
+	tainted := func(m components.Machine, taint string) components.Machine {
+		m.Taints = map[string]string{"example.com/own": taint}
+		return m
+	}
+	control := func(name string, last byte) components.Machine {
+		return machineFixture(name, components.RoleControlPlane, last)
+	}
+	worker := machineFixture("worker-1", components.RoleWorker, 31)
+	for name, test := range map[string]struct {
+		machines []components.Machine
+		want     any
+	}{
+		"one node":                          {[]components.Machine{control("control-1", 11)}, map[string]any{"replicas": 1.0}},
+		"its only worker has a GPU":         {[]components.Machine{control("control-1", 11), dear(worker)}, map[string]any{"replicas": 1.0}},
+		"its only worker is the user's own": {[]components.Machine{control("control-1", 11), tainted(worker, "yes:NoSchedule")}, map[string]any{"replicas": 1.0}},
+		"a taint that only prefers":         {[]components.Machine{control("control-1", 11), tainted(worker, "yes:PreferNoSchedule")}, nil},
+		"a worker":                          {[]components.Machine{control("control-1", 11), worker}, nil},
+		"three control planes":              {[]components.Machine{control("control-1", 11), control("control-2", 12), control("control-3", 13)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := run(t, false, discard(withAddons("k3s-dev", components.ClusterAddonsArgs{
+				Cilium: &components.Cilium{Chart: chart("https://charts.example")},
+			}, func(args *components.TalosClusterArgs) { args.Machines = test.machines })))
+			require.NoError(t, err)
+			values := r.Named(t, tokenRelease, "k3s-dev-addons-cilium").Inputs["values"].Mappable().(map[string]any)
+			require.Equal(t, test.want, values["operator"])
+		})
+	}
 }
 
 func TestF30CiliumThatIsHandedOverIsLeftAlone(t *testing.T) {
@@ -355,6 +393,7 @@ func TestTheDevicePluginRunsOnGPUWorkersOnly(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"runtimeClassName": "nvidia",
 		"nodeSelector":     map[string]any{"nvidia.com/gpu.present": "true"},
+		"tolerations":      []any{map[string]any{"operator": "Exists"}},
 		"config": map[string]any{"map": map[string]any{
 			"default": "version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 4\n",
 		}},

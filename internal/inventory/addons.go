@@ -45,7 +45,7 @@ type Cilium struct {
 
 // KubeletServingCertApprover is kubelet-csr-approver, which signs what the nodes of this inventory ask for.
 type KubeletServingCertApprover struct {
-	// Version of the chart kubelet-csr-approver. A change upgrades it. Default: 1.2.6.
+	// Version of the chart kubelet-csr-approver. A change upgrades it. Default: 1.2.14.
 	Version ChartVersion `yaml:"version"`
 	// Chart says where it comes from. Default: https://postfinance.github.io/kubelet-csr-approver.
 	Chart Chart `yaml:"chart"`
@@ -55,7 +55,7 @@ type KubeletServingCertApprover struct {
 
 // MetricsServer is metrics-server.
 type MetricsServer struct {
-	// Version of the chart metrics-server. A change upgrades it. Default: 3.13.0.
+	// Version of the chart metrics-server. A change upgrades it. Default: 3.13.1.
 	Version ChartVersion `yaml:"version"`
 	// Chart says where it comes from. Default: https://kubernetes-sigs.github.io/metrics-server.
 	Chart Chart `yaml:"chart"`
@@ -65,7 +65,7 @@ type MetricsServer struct {
 
 // Flux is Flux v2, its source and the keys that it needs.
 type Flux struct {
-	// Version of the chart flux2, which is not that of Flux. A change upgrades it, CRDs included. Default: 2.18.2.
+	// Version of the chart flux2, which is not that of Flux. A change upgrades it, CRDs included. Default: 2.18.3.
 	Version ChartVersion `yaml:"version"`
 	// Chart says where it comes from. Default: oci://ghcr.io/fluxcd-community/charts.
 	Chart Chart `yaml:"chart"`
@@ -145,7 +145,7 @@ type GPUSupport struct {
 
 // DevicePlugin tells Kubernetes of the GPUs. It runs on gpu-workers only.
 type DevicePlugin struct {
-	// Version of the chart nvidia-device-plugin. A change upgrades it. Default: 0.18.2.
+	// Version of the chart nvidia-device-plugin. A change upgrades it. Default: 0.19.3.
 	Version ChartVersion `yaml:"version"`
 	// Chart says where it comes from. Default: https://nvidia.github.io/k8s-device-plugin.
 	Chart Chart `yaml:"chart"`

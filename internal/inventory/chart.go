@@ -26,7 +26,7 @@ func (v ChartVersion) MarshalText() ([]byte, error) { return []byte(v.text), nil
 // UnmarshalText reads 1.2.3 or v1.2.3. A range is none: what is installed would depend on the day.
 func (v *ChartVersion) UnmarshalText(text []byte) error {
 	if _, err := semver.Parse(strings.TrimPrefix(string(text), "v")); err != nil {
-		return &strictyaml.Fault{What: "is not the version of a chart", Rule: "MAJOR.MINOR.PATCH, no range", Do: "write one like 2.18.2"}
+		return &strictyaml.Fault{What: "is not the version of a chart", Rule: "MAJOR.MINOR.PATCH, no range", Do: "write one like 2.18.3"}
 	}
 	v.text = string(text)
 	return nil

@@ -3,13 +3,14 @@ package inventory
 // published is a chart as its makers publish it, in a version that the components were written for.
 type published struct{ repository, version string }
 
-// The charts of the addons. The versions are those that fit the default Kubernetes.
+// The charts of the addons: the newest releases, for the default Kubernetes, of lines that have had a patch, in what their
+// makers had published by August 2026. TestE2EPublishedCharts installs them (docs/testing.md); checked on 22 November 2026.
 var (
-	publishedCilium       = published{"https://helm.cilium.io", "1.19.6"}
-	publishedApprover     = published{"https://postfinance.github.io/kubelet-csr-approver", "1.2.6"}
-	publishedMetrics      = published{"https://kubernetes-sigs.github.io/metrics-server", "3.13.0"}
-	publishedFlux         = published{"oci://ghcr.io/fluxcd-community/charts", "2.18.2"}
-	publishedDevicePlugin = published{"https://nvidia.github.io/k8s-device-plugin", "0.18.2"}
+	publishedCilium       = published{"https://helm.cilium.io", "1.19.6"}                             // of 16 July 2026
+	publishedApprover     = published{"https://postfinance.github.io/kubelet-csr-approver", "1.2.14"} // of 9 April 2026
+	publishedMetrics      = published{"https://kubernetes-sigs.github.io/metrics-server", "3.13.1"}   // of 11 June 2026
+	publishedFlux         = published{"oci://ghcr.io/fluxcd-community/charts", "2.18.3"}              // of 15 April 2026
+	publishedDevicePlugin = published{"https://nvidia.github.io/k8s-device-plugin", "0.19.3"}         // of 22 June 2026
 )
 
 // complete fills in where the charts come from. A chart on this machine has its own version.

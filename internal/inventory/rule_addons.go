@@ -15,6 +15,7 @@ func (c *checker) addons() {
 	}
 	if addons.MetricsServer != nil {
 		c.chart(addons.MetricsServer.Chart, at.Key("metricsServer"))
+		c.ordinaryPods(addons.MetricsServer.Values, at.Key("metricsServer"))
 		if addons.KubeletServingCertApprover == nil {
 			c.cluster(at.Key("metricsServer"), fault{
 				What: "cannot trust the kubelets", Rule: "their serving certificates are signed by nobody it knows",

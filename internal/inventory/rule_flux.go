@@ -14,6 +14,8 @@ import (
 // flux checks that there is at most one source, that it can be reached with what is given, and that something uses it.
 func (c *checker) flux(flux Flux, at *strictyaml.Path) {
 	c.chart(flux.Chart, at)
+	c.ordinaryPods(flux.Values, at)
+	c.fluxKubernetes(flux, at)
 	if flux.GitRepository != nil && flux.OCIRepository != nil {
 		c.cluster(at, fault{What: "has a gitRepository and an ociRepository", Rule: "at most one of the two", Do: "remove one of them"})
 	}
@@ -28,6 +30,22 @@ func (c *checker) flux(flux Flux, at *strictyaml.Path) {
 		c.url(source.URL, at.Key("url"), "oci")
 		c.secretName(source.SecretRef, at.Key("secretRef"))
 	}
+}
+
+// oldestForFlux is the oldest one for which the default chart lets itself be installed: a job of it runs `flux check --pre`
+// before (flux2 v2.8.5, cmd/flux/check.go, kubernetesConstraints).
+var oldestForFlux = Contract{Major: 1, Minor: 33}
+
+// fluxKubernetes holds the default chart against the cluster; another chart has rules of its own.
+func (c *checker) fluxKubernetes(flux Flux, at *strictyaml.Path) {
+	kubernetes := c.inv.Cluster.Kubernetes.Version
+	if flux.Version.String() != publishedFlux.version || kubernetes.IsZero() || kubernetes.Contract().Compare(oldestForFlux) >= 0 {
+		return
+	}
+	c.cluster(at, fault{
+		What: "does not install into Kubernetes " + kubernetes.String(), Rule: "the chart flux2 " + publishedFlux.version + " needs " + oldestForFlux.String() + " or newer",
+		Do: "choose a newer kubernetes.version, or an older chart with version",
+	})
 }
 
 func (c *checker) gitRepository(source GitRepository, at *strictyaml.Path) {

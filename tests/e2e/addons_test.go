@@ -99,7 +99,7 @@ func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	defer empty.Close()
 	a.ask("  flux: {chart: {repository: \"" + empty.URL + "\"}}\n")
 	output = a.mustRun(1, "up", "--lab", "--yes")
-	require.Contains(a.t, output, `chart "flux2" version "2.18.2" not found in `+empty.URL+" repository; check the chart name and repository configuration")
+	require.Contains(a.t, output, `chart "flux2" version "2.18.3" not found in `+empty.URL+" repository; check the chart name and repository configuration")
 	require.True(a.t, a.stateHas("k3s-dev-addons-nodes"), "the cluster is there without it")
 	require.Contains(a.t, output, "the cluster stands nevertheless: kubectl --kubeconfig ")
 	require.FileExists(a.t, filepath.Join(a.dir(), "kubeconfig"))
@@ -245,13 +245,13 @@ func (a *addonsUnderTest) controller() *appsv1.Deployment {
 }
 
 // custom is the spec of the object flux-system of a kind of Flux.
-func (a *addonsUnderTest) custom(group, plural string) map[string]any {
-	a.t.Helper()
+func (r *rehearsal) custom(group, plural string) map[string]any {
+	r.t.Helper()
 	path := fmt.Sprintf("/apis/%s/v1/namespaces/flux-system/%s/flux-system", group, plural)
-	text, err := a.kubernetes().CoreV1().RESTClient().Get().AbsPath(path).DoRaw(a.t.Context())
-	require.NoError(a.t, err)
+	text, err := r.kubernetes().CoreV1().RESTClient().Get().AbsPath(path).DoRaw(r.t.Context())
+	require.NoError(r.t, err)
 	var object struct{ Spec map[string]any }
-	require.NoError(a.t, json.Unmarshal(text, &object))
+	require.NoError(r.t, json.Unmarshal(text, &object))
 	return object.Spec
 }
 

@@ -1,0 +1,39 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+)
+
+// ordinaryPods checks that there is a node for the pods of a chart that tolerate no taint: its release would wait for one
+// until its time is up. Where the user gives tolerations, the user knows better.
+func (c *checker) ordinaryPods(values Values, addon *strictyaml.Path) {
+	if len(c.inv.Nodes) == 0 || strings.Contains(string(values), "tolerations:") || slices.ContainsFunc(c.inv.Nodes, c.takesOrdinaryPods) {
+		return
+	}
+	c.cluster(addon, fault{
+		What: "finds no node for its pods", Rule: "they tolerate no taint, and every node has one",
+		Do: "add a worker without taints, write kubernetes.allowSchedulingOnControlPlanes: true, or give tolerations among the values",
+	})
+}
+
+// gpuTaint is what a gpu-worker has unless its inventory says otherwise (internal/machineconfig, NVIDIATaints).
+const gpuTaint = "nvidia.com/gpu"
+
+// takesOrdinaryPods reports whether a pod that tolerates nothing may run on the node.
+func (c *checker) takesOrdinaryPods(node Node) bool {
+	if node.Role == RoleControlPlane && !c.inv.Cluster.Kubernetes.AllowSchedulingOnControlPlanes {
+		return false
+	}
+	if _, said := node.Taints[gpuTaint]; node.Role == RoleGPUWorker && !said {
+		return false
+	}
+	for _, taint := range node.Taints {
+		if taint.Effect != TaintPreferNoSchedule {
+			return false
+		}
+	}
+	return true
+}
