@@ -50,10 +50,10 @@ func offers(node talos.KubernetesNode) int64 {
 	return int64(len(node.Hardware.DrivenBy(node.Release)))
 }
 
-// follow looks whether a device plugin tells of the GPUs now.
-func (g *gpus) follow(node talos.KubernetesNode, plugin bool, now time.Time) {
-	switch count := offers(node); {
-	case plugin && count > 0:
+// follow looks whether a device plugin tells of the GPUs now, and as how many of each.
+func (g *gpus) follow(node talos.KubernetesNode, shares int64, now time.Time) {
+	switch count := offers(node) * shares; {
+	case count > 0:
 		g.told, g.lost = count, time.Time{}
 	case g.told > 0 && g.lost.IsZero():
 		g.lost = now
@@ -94,21 +94,22 @@ func (k *kubelet) addGPUs(ctx context.Context, status *corev1.NodeStatus) error 
 	if len(k.node.Hardware.NVIDIADevices()) == 0 {
 		return nil
 	}
-	plugin, err := k.pluginRuns(ctx)
+	shares, err := k.pluginOffers(ctx)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
-	k.gpus.follow(k.node, plugin, now)
+	k.gpus.follow(k.node, shares, now)
 	k.gpus.into(status, now)
 	return nil
 }
 
-// pluginRuns says whether a device plugin's Pod runs on the node, in the runtime that gives it the driver.
-func (k *kubelet) pluginRuns(ctx context.Context) (bool, error) {
+// pluginOffers is as how many a device plugin's Pod offers each GPU: none unless it runs on the node, in the runtime that
+// gives it the driver.
+func (k *kubelet) pluginOffers(ctx context.Context) (int64, error) {
 	pods, err := k.pods(ctx)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	for _, pod := range pods {
 		if !isPlugin(pod) || pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil || pod.Spec.RuntimeClassName == nil {
@@ -116,13 +117,13 @@ func (k *kubelet) pluginRuns(ctx context.Context) (bool, error) {
 		}
 		class, err := k.client.NodeV1().RuntimeClasses().Get(ctx, *pod.Spec.RuntimeClassName, metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
-			return false, fmt.Errorf("look at the runtime class of a device plugin: %w", err)
+			return 0, fmt.Errorf("look at the runtime class of a device plugin: %w", err)
 		}
 		if err == nil && class.Handler == nvidiaHandler {
-			return true, nil
+			return k.sharesOf(ctx, pod)
 		}
 	}
-	return false, nil
+	return 0, nil
 }
 
 func isPlugin(pod corev1.Pod) bool {

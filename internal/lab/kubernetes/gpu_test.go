@@ -119,4 +119,21 @@ func TestGPUs(t *testing.T) {
 
 	require.NoError(t, sets.Delete(t.Context(), "plugin", metav1.DeleteOptions{}))
 	c.eventually("without the plugin they cannot be used", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{2, 0} })
+
+	configurations, err := c.CoreV1().ConfigMaps("kube-system").Create(t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "configurations-"}, Data: map[string]string{
+			"shared": "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n",
+		},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	shared := devicePlugin(&class)
+	shared.Name = "sharing-plugin"
+	template := &shared.Spec.Template.Spec
+	template.Volumes = []corev1.Volume{{Name: "available-configs", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: configurations.Name},
+	}}}}
+	template.Containers[0].Env = []corev1.EnvVar{{Name: "FALLBACK_STRATEGIES", Value: "named,single"}}
+	_, err = sets.Create(t.Context(), shared, metav1.CreateOptions{})
+	require.NoError(t, err)
+	c.eventually("each GPU is shared by four", func(ctx context.Context) bool { return c.gpusOf(ctx, "node-111") == [2]int64{8, 8} })
 }
