@@ -54,13 +54,16 @@ func TestE2EPublishedCharts(t *testing.T) {
 	r.nothingStandsInTheWayOfRequests()
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	r.ciliumIsUpgraded()
+	r.allButCiliumLeave()
+	r.subchartComesAndGoes()
 	r.mustRun(0, "destroy", "--lab", "--yes")
 }
 
 // published is a rehearsal whose addons come from their makers' charts.
 type published struct {
 	*rehearsal
-	repository string // empty: everybody's own
+	repository  string // empty: everybody's own
+	ciliumAlone string // cluster.yaml with no addon but Cilium
 }
 
 // chartRepository serves a folder of archives as Helm's repositories do; empty for the published ones.
@@ -363,4 +366,41 @@ func (p *published) ciliumIsUpgraded() {
 	require.NoError(p.t, err)
 	require.Equal(p.t, "yes", operator.Spec.Template.Annotations["example.com/changed"])
 	p.mustRun(0, "preview", "--lab")
+}
+
+// allButCiliumLeave: what a release has brought goes with it, kinds and hooks' objects included.
+func (p *published) allButCiliumLeave() {
+	text := p.inventoryText("cluster.yaml")
+	p.ciliumAlone = text[:strings.Index(text, "  kubeletServingCertApprover:")]
+	p.writeInventory("cluster.yaml", p.ciliumAlone)
+	p.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(p.t, []string{"cilium"}, slices.Sorted(maps.Keys(p.releases())))
+	_, kinds := p.lacking(kindsPath, "Established")
+	require.Empty(p.t, kinds)
+	unavailable, _ := p.lacking(servicesPath, "Available")
+	require.Empty(p.t, unavailable)
+	_, err := p.kubernetes().CoreV1().Namespaces().Get(p.t.Context(), "flux-system", metav1.GetOptions{})
+	require.True(p.t, errors.IsNotFound(err), "%v", err)
+}
+
+// subchartComesAndGoes: with feature discovery the device plugin brings node-feature-discovery, whose kinds stand apart from
+// its templates, and which cleans the nodes up in a hook when it has gone.
+func (p *published) subchartComesAndGoes() {
+	p.writeInventory("cluster.yaml", p.ciliumAlone+"  gpu: {devicePlugin: "+p.chart("values: {gfd: {enabled: true}}")+"}\n")
+	p.mustRun(0, "up", "--lab", "--yes")
+	p.valuesAreKnownToTheirCharts()
+	p.everythingIsReady()
+	require.Equal(p.t, []string{"k3s-dev-gpu-1"}, p.nodesOf("app.kubernetes.io/name=gpu-feature-discovery"))
+	lacking, kinds := p.lacking(kindsPath, "Established")
+	require.Empty(p.t, lacking)
+	require.Contains(p.t, kinds, "nodefeatures.nfd.k8s-sigs.io")
+
+	p.writeInventory("cluster.yaml", p.ciliumAlone)
+	p.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(p.t, []string{"cilium"}, slices.Sorted(maps.Keys(p.releases())))
+	events, err := p.kubernetes().CoreV1().Events("kube-system").List(p.t.Context(), metav1.ListOptions{FieldSelector: "reason=Completed"})
+	require.NoError(p.t, err)
+	require.True(p.t, slices.ContainsFunc(events.Items, func(event corev1.Event) bool {
+		return event.InvolvedObject.Kind == "Job" && strings.HasSuffix(event.InvolvedObject.Name, "-prune")
+	}), "the hook after its removal ran")
 }
