@@ -24,6 +24,15 @@ func clonedMachine(disks int) pulumi.ResourceOption {
 	)
 }
 
+// unaskedAgent: a machine from before its agent had a limit would be rebooted for it, although nobody asks an agent that is
+// off.
+func unaskedAgent(s Schematic) pulumi.ResourceOption {
+	if s.hasGuestAgent() {
+		return pulumi.Composite()
+	}
+	return pulumi.IgnoreChanges([]string{"agent.timeout"})
+}
+
 // templateMachine keeps its VMID across versions, so the old one goes before the new one comes. The provider would put
 // another ISO into the drive of a template that stays; another image is another template, and a preview says so. A change
 // of firmware or TPM replaces it as it is (F21). The provider reads back that no drive is enabled, whatever was written

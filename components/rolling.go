@@ -134,6 +134,9 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if change.Reboots {
 			r.stage(ctx, node, next)
 		}
+		if change.Reboots && hasAgent(args.OldInputs) {
+			return r.stopAgent(ctx, node)
+		}
 		return nil
 	}
 }

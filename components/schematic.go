@@ -7,12 +7,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/imagefactory"
 	"github.com/siderolabs/image-factory/pkg/schematic"
+
+	"github.com/em-infra/em-infra/internal/guestagent"
 )
 
 // Schematic is the customization of a Talos image. A change makes another image, which replaces the template; a node gets it
 // by an upgrade.
 type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
+	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent, with which the guest agent of the machines
+	// is switched on; a machine that stands is rebooted for that. Default: none.
 	Extensions []string
 	// KernelArgs are further arguments of the kernel. Default: none.
 	KernelArgs []string
@@ -29,6 +32,9 @@ func (s Schematic) WithDriver(d NVIDIADriver) Schematic {
 	s.Extensions = all
 	return s
 }
+
+// hasGuestAgent reports whether QEMU's guest agent is in the image. A driver adds none.
+func (s Schematic) hasGuestAgent() bool { return guestagent.In(s.Extensions) }
 
 // ID is what the Image Factory calls the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed
 // here, so that it is known before the factory was asked.

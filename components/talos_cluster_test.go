@@ -132,7 +132,7 @@ func TestF3ANewTemplateNeverReplacesANode(t *testing.T) {
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
 	node := r.Named(t, tokenVM, "k3s-dev-worker-1-vm").RegisterRPC
-	require.Equal(t, []string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios", "disks[0].speed"}, node.GetIgnoreChanges())
+	require.Equal(t, []string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios", "disks[0].speed", "agent.timeout"}, node.GetIgnoreChanges())
 	require.Empty(t, node.GetPropertyDependencies()["clone"].GetUrns(), "the template's VMID must be a plain number")
 	require.Contains(t, recorder.ShortURNs(node.GetDependencies()), "k3s-dev-template-vm")
 }

@@ -92,7 +92,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	}
 	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Birth),
-		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
+		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), unaskedAgent(a.Template.schematic), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
 	}

@@ -84,7 +84,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, birth
 		Hostpcis:        passedThrough(m.GPUs),
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
-		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)}, // its address is known; nobody waits for an agent (F10, F11)
+		Agent:           agent(template.schematic),
 		Smbios:          smbios(birth),
 		PoolId:          optional(pool.name()),
 		Tags:            pulumi.ToStringArray(m.Tags),
@@ -123,6 +123,14 @@ func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 		Interface: pulumi.String(isoInterface),
 		FileId:    pulumi.StringPtrInput(iso.ToStringOutput().ToStringPtrOutput()),
 	}
+}
+
+// agent is switched on where the image has one. Nobody waits for what it says, since the address of a node is known (F10,
+// F11): by the provider's own default each creation and each refresh would take fifteen minutes where nobody answers, and
+// within no time it does not ask at all (bpg v0.69.1, proxmox/nodes/vms/vms.go, WaitForNetworkInterfacesFromVMAgent). That
+// holds where it is off as well, for the machine whose agent somebody has switched on by hand.
+func agent(s Schematic) vm.VirtualMachineAgentArgs {
+	return vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(s.hasGuestAgent()), Timeout: pulumi.String("0s")}
 }
 
 // memory is without a balloon: the guest must have what the kubelet reports, and passthrough needs it.

@@ -53,10 +53,11 @@ func TestPreflightAndRoleLinesThatAreRefused(t *testing.T) {
 	for line, sentence := range map[string]string{
 		"preflight": "no stack is named: add --stack NAME, e.g. --stack k3s-dev",
 		"preflight --stack k3s-dev --output yaml": `--output: "yaml" is no format: choose text or json`,
-		"role":                           "for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host",
-		"role --pve nine":                `--pve: "nine" is no release of Proxmox VE: write one like 8.4`,
-		"role --pve 9.1 --stack k3s-dev": "--pve and --stack: which of the two is meant? give one",
-		"role --pve 9.1 --output table":  `--output: "table" is no format: choose text or json`,
+		"role":                               "for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host",
+		"role --pve nine":                    `--pve: "nine" is no release of Proxmox VE: write one like 8.4`,
+		"role --pve 9.1 --stack k3s-dev":     "--pve and --stack: which of the two is meant? give one",
+		"role --guest-agent --stack k3s-dev": "--guest-agent: the stack's inventory says whether there is one: leave it out",
+		"role --pve 9.1 --output table":      `--output: "table" is no format: choose text or json`,
 	} {
 		require.Equal(t, refusal(sentence), em(t.Context(), strings.Fields(line)...), line)
 	}
@@ -67,6 +68,8 @@ func TestRoleForARelease(t *testing.T) {
 	result := em(t.Context(), "role", "--pve", "9.1")
 	require.Equal(t, exitOK, result.code)
 	require.Contains(t, result.out, "\npveum user token add em-infra@pve operator --privsep 0\n")
-	require.Contains(t, result.out, "VM.GuestAgent.Audit")
+	require.NotContains(t, result.out, "VM.GuestAgent.Audit")
+	require.Contains(t, em(t.Context(), "role", "--pve", "9.1", "--guest-agent").out, "VM.GuestAgent.Audit")
+	require.Contains(t, em(t.Context(), "role", "--pve", "8.4", "--guest-agent").out, "VM.Monitor")
 	require.Contains(t, em(t.Context(), "role", "--pve", "8.4.14", "--output", "json").out, `"release": "8.4"`)
 }

@@ -9,25 +9,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
 // roleFlags are the flags of role.
 type roleFlags struct {
-	place  stackFlags
-	pve    string
-	output string
+	place      stackFlags
+	pve        string
+	guestAgent bool
+	output     string
 }
 
 func newRoleCommand() *cobra.Command {
 	var flags roleFlags
 	command := &cobra.Command{
-		Use:   "role [--pve RELEASE | --stack STACK]",
+		Use:   "role [--pve RELEASE [--guest-agent] | --stack STACK]",
 		Short: "Print what an API token of Proxmox VE needs, and compare it with what stands there",
 		Long: `Print the commands that make the role, the user and the token with the least that em-infra needs, for the release given
 with --pve or for that of the stack's host. With a stack, what stands on its host is compared, and the commands that mend
-it are printed. Nothing is changed.
+it are printed. Nothing is changed. The privilege to ask guest agents is asked for where the inventory has the extension
+siderolabs/qemu-guest-agent; with --pve, --guest-agent stands for that.
 
 Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3 refused.`,
 		Example: "  em-infra role --pve 9.1\n  em-infra role --stack k3s-dev",
@@ -39,17 +42,17 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 	flags.place.bindLab(command)
 	command.Flags().StringVar(&flags.pve, "pve", "", "the release of Proxmox VE, as 8.4 or 9.1")
 	completeFlag(command, "pve", completeReleases)
+	command.Flags().BoolVar(&flags.guestAgent, "guest-agent", false, "with --pve: the images have siderolabs/qemu-guest-agent")
 	bindOutput(command, &flags.output)
 	return command
 }
 
 // privilegePlan is what is needed, and with a host, what it lacks.
 type privilegePlan struct {
-	Release  string       `json:"release"`
-	Token    string       `json:"token"`
-	Commands []string     `json:"commands"`
-	Host     *roleOnHost  `json:"host,omitempty"`
-	release  role.Release // of Release
+	Release  string      `json:"release"`
+	Token    string      `json:"token"`
+	Commands []string    `json:"commands"`
+	Host     *roleOnHost `json:"host,omitempty"`
 }
 
 func (f *roleFlags) run(ctx context.Context, streams streams) error {
@@ -73,6 +76,8 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, e
 	switch {
 	case f.pve == "" && f.place.stack == "":
 		return privilegePlan{}, refused(errors.New("for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host"))
+	case f.guestAgent && f.pve == "":
+		return privilegePlan{}, refused(errors.New("--guest-agent: the stack's inventory says whether there is one: leave it out"))
 	case f.pve != "" && f.place.stack != "":
 		return privilegePlan{}, refused(errors.New("--pve and --stack: which of the two is meant? give one"))
 	case f.pve != "":
@@ -83,17 +88,17 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, e
 		if err := preflight.CheckRelease(release); err != nil {
 			return privilegePlan{}, refused(fmt.Errorf("--pve: %w", err))
 		}
-		return planFor(release, role.DefaultToken), nil
+		return planFor(role.Need{Release: release, GuestAgent: f.guestAgent}, role.DefaultToken), nil
 	}
 	s, err := openSession(ctx, f.place, want{newStack: true}, streams.aside())
 	if err != nil {
 		return privilegePlan{}, err
 	}
-	return compareRole(ctx, s.host)
+	return compareRole(ctx, s.host, guestagent.In(s.inventory.Cluster.Talos.Schematic.Extensions))
 }
 
-func planFor(release role.Release, token role.Token) privilegePlan {
-	return privilegePlan{Release: release.String(), Token: token.String(), Commands: role.Commands(release, token), release: release}
+func planFor(need role.Need, token role.Token) privilegePlan {
+	return privilegePlan{Release: need.Release.String(), Token: token.String(), Commands: role.Commands(need, token)}
 }
 
 func (f *roleFlags) print(out io.Writer, plan privilegePlan) error {

@@ -20,8 +20,8 @@ type roleOnHost struct {
 	Repairs          []string `json:"repairs"`
 }
 
-// compareRole reads what stands at the end of a connection.
-func compareRole(ctx context.Context, host pve.Connection) (privilegePlan, error) {
+// compareRole reads what stands at the end of a connection, for images with a guest agent or without.
+func compareRole(ctx context.Context, host pve.Connection, guestAgent bool) (privilegePlan, error) {
 	token, err := role.ParseToken(host.Token)
 	if err != nil {
 		return privilegePlan{}, refused(err)
@@ -46,11 +46,12 @@ func compareRole(ctx context.Context, host pve.Connection) (privilegePlan, error
 	if err != nil {
 		return privilegePlan{}, fmt.Errorf("the permissions on %s cannot be read (%w): see that the host answers", host.Endpoint, err)
 	}
-	plan := planFor(release, token)
+	need := role.Need{Release: release, GuestAgent: guestAgent}
+	plan := planFor(need, token)
 	plan.Host = &roleOnHost{
-		Endpoint: host.Endpoint, RoleFound: standing.RoleFound, MissingFromRole: standing.MissingFromRole(release),
-		MissingFromToken: standing.MissingFromToken(release), Superfluous: standing.SuperfluousInRole(release),
-		Repairs: role.Repairs(release, token, standing),
+		Endpoint: host.Endpoint, RoleFound: standing.RoleFound, MissingFromRole: standing.MissingFromRole(need),
+		MissingFromToken: standing.MissingFromToken(need), Superfluous: standing.SuperfluousInRole(need),
+		Repairs: role.Repairs(need, token, standing),
 	}
 	return plan, nil
 }

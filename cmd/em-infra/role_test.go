@@ -53,13 +53,13 @@ func TestCompareRole(t *testing.T) {
 		{
 			"another role", "Other", without,
 			"# there is no role EmInfraOperator\n# token ops@pve!k8s lacks on /: SDN.Use\n# as root on the host:\n" +
-				role.Commands(role.Release{Major: 9, Minor: 1}, role.DefaultToken)[0] + "\n" + given,
+				role.Commands(role.Need{Release: role.Release{Major: 9, Minor: 1}, GuestAgent: true}, role.DefaultToken)[0] + "\n" + given,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			host := hostWithRole(t, test.role, test.privileges)
-			plan, err := compareRole(t.Context(), host)
+			plan, err := compareRole(t.Context(), host, true)
 			require.NoError(t, err)
 			var out bytes.Buffer
 			require.NoError(t, (&roleFlags{output: "text"}).print(&out, plan))

@@ -61,18 +61,24 @@ type machineUnderTest struct {
 }
 
 // powerOn starts a machine in maintenance mode, which is gone when the test ends.
-func powerOn(t *testing.T) *machineUnderTest {
+func powerOn(t *testing.T, changes ...func(*talos.Config, *talos.Hardware)) *machineUnderTest {
 	t.Helper()
-	fleet, err := talos.NewFleet(talos.Config{StateDir: t.TempDir()})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
-	m := &machineUnderTest{t: t, fleet: fleet, address: freeAddress(t)}
-	require.NoError(t, fleet.PowerOn(t.Context(), talos.Hardware{
+	m := &machineUnderTest{t: t, address: freeAddress(t)}
+	config := talos.Config{StateDir: t.TempDir()}
+	hardware := talos.Hardware{
 		VMID: vmid, Name: "k3s-dev-control-1", CPUs: 4, MemoryMiB: 4096, ISO: iso,
 		Disks:     []talos.Disk{{ID: "tank:vm-101-disk-0", Bytes: 64 << 30}},
 		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, vmid}}},
 		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(m.address, 24)}, Hostname: "k3s-dev-control-1"},
-	}))
+	}
+	for _, change := range changes {
+		change(&config, &hardware)
+	}
+	fleet, err := talos.NewFleet(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
+	m.fleet = fleet
+	require.NoError(t, fleet.PowerOn(t.Context(), hardware))
 	m.waitFor(talos.StageMaintenance)
 	return m
 }

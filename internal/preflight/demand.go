@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
@@ -48,6 +49,11 @@ func needs(inv *inventory.Inventory) []need {
 	}
 	for _, vmid := range vmids(inv) {
 		all = append(all, need{path: fmt.Sprintf("/vms/%d", vmid), scopes: []role.Scope{role.Machine}, pool: poolPath(c)})
+	}
+	if guestagent.In(c.Talos.Schematic.Extensions) {
+		for _, node := range inv.Nodes {
+			all = append(all, need{path: fmt.Sprintf("/vms/%d", node.VMID), scopes: []role.Scope{role.GuestAgent}, pool: poolPath(c)})
+		}
 	}
 	for _, card := range cards(inv) {
 		all = append(all, need{path: card.path(), scopes: []role.Scope{role.Bridge}})

@@ -34,7 +34,7 @@ var findings = []struct {
 		[]preflight.Check{
 			{Name: "version", Result: preflight.Fail, Sentence: "Proxmox VE 7.4-17 at https://pve1:8006 is too old", Remedy: "upgrade the host to Proxmox VE 8.4 or 9"},
 			{
-				Name: "privileges", Result: preflight.Fail, Sentence: "token ops@pve!k8s lacks VM.Monitor on /vms/9000, /vms/9001, /vms/101, /vms/102, /vms/103",
+				Name: "privileges", Result: preflight.Fail, Sentence: "token ops@pve!k8s lacks VM.Monitor on /vms/101, /vms/102, /vms/103",
 				Remedy: "as root on the host, what `em-infra role` prints; it gives VM.Monitor to ops@pve",
 			},
 		},

@@ -53,7 +53,7 @@ const gib = 1 << 30
 
 // allowed is what the role gives in a release.
 func allowed(major int) preflight.Reading[[]string] {
-	return preflight.Reading[[]string]{Value: role.Privileges(role.Release{Major: major, Minor: 1})}
+	return preflight.Reading[[]string]{Value: role.Need{Release: role.Release{Major: major, Minor: 1}, GuestAgent: true}.Privileges()}
 }
 
 func host() preflight.Host {

@@ -118,7 +118,7 @@ func TestWhatAnEmulatedHostLacks(t *testing.T) {
 	}{
 		{"a role of the release before (F12)", func(c *proxmox.Config) {
 			c.Tokens[0].Privileges = without(proxmox.OperatorPrivileges(schema.Release84), "VM.Monitor")
-		}, []string{"token ops@pve!k8s lacks VM.GuestAgent.Audit on /vms/9000, /vms/9001, /vms/101, /vms/102, /vms/103"}},
+		}, []string{"token ops@pve!k8s lacks VM.GuestAgent.Audit on /vms/101, /vms/102, /vms/103"}},
 		{"no use of bridges (F13)", func(c *proxmox.Config) {
 			c.Tokens[0].Privileges = without(c.Tokens[0].Privileges, "SDN.Use")
 		}, []string{

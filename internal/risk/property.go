@@ -44,6 +44,8 @@ var properties = []property{
 	{path: regexp.MustCompile(`^hostpcis`), label: "GPUs", effect: Reboot},
 	{path: regexp.MustCompile(`^initialization\.ipConfigs\[\d+\]\.ipv[46]\.gateway$`), label: "gateway", key: "gateway", effect: Reboot},
 	{path: regexp.MustCompile(`^initialization`), label: "network at boot", effect: Reboot},
+	{path: regexp.MustCompile(`^agent\.enabled$`), label: "guest agent", effect: Reboot},
+	{path: regexp.MustCompile(`^agent`), label: "settings of the guest agent", effect: Reboot},
 	{path: regexp.MustCompile(`^tags`), label: "tags", effect: Change},
 	{path: regexp.MustCompile(`^description$`), label: "description", effect: Change},
 	{path: regexp.MustCompile(`^name$`), label: "name", effect: Change},

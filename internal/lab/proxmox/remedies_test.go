@@ -379,8 +379,8 @@ func makeAndDeleteAPool(t *testing.T) {
 	require.Equal(t, "500 pool 'k8s' does not exist", l.do(http.MethodGet, "/pools/k8s", nil).Status)
 }
 
-// release84 is that of the labs here.
-var release84 = role.Release{Major: 8, Minor: 4}
+// release84 is what the role of the labs here is made for.
+var release84 = role.Need{Release: role.Release{Major: 8, Minor: 4}, GuestAgent: true}
 
 // privileges are what a token may do on a path.
 func (l *lab) privileges(tokenID, secret, path string) []string {
@@ -415,7 +415,7 @@ func (l *lab) tokenAsDocumented() string {
 func makeTheToken(t *testing.T) {
 	l := administrator(t)
 	secret := l.tokenAsDocumented()
-	want := slices.Clone(role.Privileges(release84))
+	want := slices.Clone(release84.Privileges())
 	slices.Sort(want)
 	require.Equal(t, want, l.privileges(role.DefaultToken.String(), secret, "/"))
 }
@@ -436,7 +436,7 @@ func repairTheToken(t *testing.T) {
 	for _, command := range repairs {
 		require.Empty(t, l.asRoot(node, command))
 	}
-	want := slices.Clone(role.Privileges(release84))
+	want := slices.Clone(release84.Privileges())
 	slices.Sort(want)
 	require.Equal(t, want, l.privileges("em-infra@pve!operator", made.Value, "/"))
 }

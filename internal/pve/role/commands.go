@@ -24,18 +24,18 @@ func ParseToken(text string) (Token, error) {
 // String is USER@REALM!NAME.
 func (t Token) String() string { return t.User + "!" + t.Name }
 
-// Commands make the role, the user, the token and their permissions on a host of the release, in this order, as root. The
+// Commands make the role, the user, the token and their permissions on a host, in this order, as root. The
 // token is not separated from its user, which has nothing but the role: one entry then says all that it may do. The entry
 // is on /, since Sys.Modify is asked for on that very path.
-func Commands(release Release, token Token) []string {
+func Commands(need Need, token Token) []string {
 	return []string{
-		roleCommand("add", release),
+		roleCommand("add", need),
 		"pveum user add " + token.User,
 		"pveum acl modify / --users " + token.User + " --roles " + Name,
 		fmt.Sprintf("pveum user token add %s %s --privsep 0", token.User, token.Name),
 	}
 }
 
-func roleCommand(verb string, release Release) string {
-	return fmt.Sprintf(`pveum role %s %s --privs "%s"`, verb, Name, strings.Join(Privileges(release), " "))
+func roleCommand(verb string, need Need) string {
+	return fmt.Sprintf(`pveum role %s %s --privs "%s"`, verb, Name, strings.Join(need.Privileges(), " "))
 }

@@ -20,6 +20,7 @@ const (
 	Storage                 // /storage/STORAGE
 	ISOStorage              // /storage/STORAGE, of the one that holds the ISO
 	Machine                 // /vms/VMID
+	GuestAgent              // /vms/VMID, of a machine whose image has QEMU's guest agent
 	Bridge                  // /sdn/zones/localnetwork/BRIDGE and, with a tag, /sdn/zones/localnetwork/BRIDGE/TAG
 	Mapping                 // /mapping/pci
 	Pool                    // /pool/POOL
@@ -74,14 +75,23 @@ var grants = []grant{
 	// Pools.
 	{privilege: "Pool.Allocate", scopes: []Scope{Pool}},
 	{privilege: "Pool.Audit", scopes: []Scope{Pool}},
-	// Asking the guest agent, where a schematic has it.
-	{privilege: "VM.Monitor", scopes: []Scope{Machine}, until: nine},
-	{privilege: "VM.GuestAgent.Audit", scopes: []Scope{Machine}, since: nine},
+	// Asking the guest agent what it knows.
+	{privilege: "VM.Monitor", scopes: []Scope{GuestAgent}, until: nine},
+	{privilege: "VM.GuestAgent.Audit", scopes: []Scope{GuestAgent}, since: nine},
 }
 
-// Privileges of the role in a release.
-func Privileges(release Release) []string {
-	return privileges(release, func(grant) bool { return true })
+// Need is what a role is made for.
+type Need struct {
+	// Release of the host.
+	Release Release
+	// GuestAgent says that there are images with QEMU's guest agent. Only then is there somebody to ask, and VM.Monitor, which
+	// Proxmox VE 8 has for that, opens QEMU's monitor as well.
+	GuestAgent bool
+}
+
+// Privileges of the role.
+func (n Need) Privileges() []string {
+	return privileges(n.Release, func(g grant) bool { return n.GuestAgent || !slices.Contains(g.scopes, GuestAgent) })
 }
 
 // On are the privileges of the role that are needed on every path of a scope.

@@ -21,18 +21,24 @@ func TestEveryPrivilegeIsKnownToItsRelease(t *testing.T) {
 	t.Parallel()
 	for _, release := range schema.Releases() {
 		known := access.Privileges(release)
-		privileges := role.Privileges(parsed(t, string(release)))
+		privileges := role.Need{Release: parsed(t, string(release)), GuestAgent: true}.Privileges()
 		require.Subset(t, known, privileges, "a role with a privilege that %s does not know cannot be made (F12)", release)
 		require.NotContains(t, privileges, "Permissions.Modify")
 	}
 }
 
-func TestTheGuestAgentsPrivilegeFollowsTheRelease(t *testing.T) {
+// TestTheGuestAgentsPrivilege follows the release, and is in a role only where there is an agent to ask.
+func TestTheGuestAgentsPrivilege(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, role.Privileges(parsed(t, "8.4.1")), "VM.Monitor")
-	require.NotContains(t, role.Privileges(parsed(t, "8.4.1")), "VM.GuestAgent.Audit")
-	require.Contains(t, role.Privileges(parsed(t, "9.0")), "VM.GuestAgent.Audit")
-	require.NotContains(t, role.Privileges(parsed(t, "9.1~beta")), "VM.Monitor")
+	for release, privilege := range map[string]string{"8.4.1": "VM.Monitor", "9.0": "VM.GuestAgent.Audit", "9.1~beta": "VM.GuestAgent.Audit"} {
+		without := role.Need{Release: parsed(t, release)}.Privileges()
+		require.NotContains(t, without, "VM.Monitor")
+		require.NotContains(t, without, "VM.GuestAgent.Audit")
+		with := role.Need{Release: parsed(t, release), GuestAgent: true}.Privileges()
+		require.Equal(t, append(without, privilege), with, release)
+		require.Equal(t, []string{privilege}, role.On(role.GuestAgent, parsed(t, release)))
+		require.NotContains(t, role.On(role.Machine, parsed(t, release)), privilege)
+	}
 }
 
 func TestScopes(t *testing.T) {
@@ -43,11 +49,11 @@ func TestScopes(t *testing.T) {
 	require.Subset(t, role.On(role.ISOStorage, release), role.On(role.Storage, release))
 	var all []string
 	for _, scope := range []role.Scope{
-		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool,
+		role.Root, role.Host, role.Storage, role.ISOStorage, role.Machine, role.Bridge, role.Mapping, role.Pool, role.GuestAgent,
 	} {
 		all = append(all, role.On(scope, release)...)
 	}
-	require.Subset(t, all, role.Privileges(release), "a privilege that is needed nowhere is not least")
+	require.Subset(t, all, role.Need{Release: release, GuestAgent: true}.Privileges(), "a privilege that is needed nowhere is not least")
 }
 
 func TestReleasesThatAreNone(t *testing.T) {
@@ -69,7 +75,7 @@ func TestCommands(t *testing.T) {
 		"pveum user add em-infra@pve",
 		"pveum acl modify / --users em-infra@pve --roles EmInfraOperator",
 		"pveum user token add em-infra@pve operator --privsep 0",
-	}, role.Commands(parsed(t, "8.4"), role.DefaultToken))
+	}, role.Commands(role.Need{Release: parsed(t, "8.4"), GuestAgent: true}, role.DefaultToken))
 }
 
 func TestTokens(t *testing.T) {
@@ -85,8 +91,8 @@ func TestTokens(t *testing.T) {
 
 func TestRepairs(t *testing.T) {
 	t.Parallel()
-	release, token := parsed(t, "9.1"), role.Token{User: "ops@pve", Name: "k8s"}
-	whole := role.Standing{RoleFound: true, Role: role.Privileges(release), Effective: role.Privileges(release)}
+	need, token := role.Need{Release: parsed(t, "9.1"), GuestAgent: true}, role.Token{User: "ops@pve", Name: "k8s"}
+	whole := role.Standing{RoleFound: true, Role: need.Privileges(), Effective: need.Privileges()}
 	given := []string{"pveum acl modify / --users ops@pve --roles EmInfraOperator", "pveum acl modify / --tokens 'ops@pve!k8s' --roles EmInfraOperator"}
 	for _, test := range []struct {
 		name   string
@@ -95,9 +101,9 @@ func TestRepairs(t *testing.T) {
 	}{
 		{"whole", func(*role.Standing) {}, nil},
 		{"more than needed", func(s *role.Standing) { s.Role = append(s.Role, "VM.Console") }, nil},
-		{"no role", func(s *role.Standing) { *s = role.Standing{} }, append(role.Commands(release, token)[:1:1], given...)},
+		{"no role", func(s *role.Standing) { *s = role.Standing{} }, append(role.Commands(need, token)[:1:1], given...)},
 		{
-			"role of an older release", func(s *role.Standing) { s.Role = role.Privileges(role.Release{Major: 8, Minor: 4}) },
+			"role of an older release", func(s *role.Standing) { s.Role = role.Need{Release: role.Release{Major: 8, Minor: 4}, GuestAgent: true}.Privileges() },
 			[]string{`pveum role modify EmInfraOperator --append 1 --privs "VM.GuestAgent.Audit"`},
 		},
 		{"role not given", func(s *role.Standing) { s.Effective = nil }, given},
@@ -106,7 +112,7 @@ func TestRepairs(t *testing.T) {
 			t.Parallel()
 			standing := whole
 			test.change(&standing)
-			require.Equal(t, test.want, role.Repairs(release, token, standing))
+			require.Equal(t, test.want, role.Repairs(need, token, standing))
 		})
 	}
 }

@@ -16,32 +16,32 @@ type Standing struct {
 }
 
 // MissingFromRole are the privileges that the standing role lacks.
-func (s Standing) MissingFromRole(release Release) []string { return missing(release, s.Role) }
+func (s Standing) MissingFromRole(need Need) []string { return missing(need, s.Role) }
 
 // MissingFromToken are the privileges that the token lacks on /.
-func (s Standing) MissingFromToken(release Release) []string { return missing(release, s.Effective) }
+func (s Standing) MissingFromToken(need Need) []string { return missing(need, s.Effective) }
 
-// SuperfluousInRole are privileges of the standing role that this program does not need.
-func (s Standing) SuperfluousInRole(release Release) []string {
-	needed := Privileges(release)
+// SuperfluousInRole are privileges of the standing role that this program needs for no inventory.
+func (s Standing) SuperfluousInRole(need Need) []string {
+	needed := Need{Release: need.Release, GuestAgent: true}.Privileges()
 	extra := slices.DeleteFunc(slices.Clone(s.Role), func(name string) bool { return slices.Contains(needed, name) })
 	slices.Sort(extra)
 	return extra
 }
 
 // Repairs are the commands, run as root, after which the token of a connection has all that the role allows.
-func Repairs(release Release, token Token, standing Standing) []string {
+func Repairs(need Need, token Token, standing Standing) []string {
 	var commands []string
-	lacking := standing.MissingFromRole(release)
+	lacking := standing.MissingFromRole(need)
 	switch {
 	case !standing.RoleFound:
-		commands = append(commands, roleCommand("add", release))
+		commands = append(commands, roleCommand("add", need))
 	case len(lacking) > 0:
 		commands = append(commands, fmt.Sprintf(`pveum role modify %s --append 1 --privs "%s"`, Name, strings.Join(lacking, " ")))
 	}
 	// What only the role lacks, the token has once the role is mended.
 	given := slices.Concat(standing.Effective, lacking)
-	if len(missing(release, given)) > 0 || !standing.RoleFound && len(standing.MissingFromToken(release)) > 0 {
+	if len(missing(need, given)) > 0 || !standing.RoleFound && len(standing.MissingFromToken(need)) > 0 {
 		commands = append(commands,
 			"pveum acl modify / --users "+token.User+" --roles "+Name,
 			fmt.Sprintf("pveum acl modify / --tokens '%s' --roles %s", token, Name))
@@ -49,6 +49,6 @@ func Repairs(release Release, token Token, standing Standing) []string {
 	return commands
 }
 
-func missing(release Release, has []string) []string {
-	return slices.DeleteFunc(Privileges(release), func(name string) bool { return slices.Contains(has, name) })
+func missing(need Need, has []string) []string {
+	return slices.DeleteFunc(need.Privileges(), func(name string) bool { return slices.Contains(has, name) })
 }
