@@ -59,6 +59,8 @@ type Machine struct {
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
+	// GuestAgent is what its guest agent says; nil where the inventory's images have none, and for a machine that does not run.
+	GuestAgent *GuestAgent `json:"guestAgent,omitempty"`
 	// Kubernetes is its Node; nil when there is none, or the API does not answer.
 	Kubernetes *KubernetesNode `json:"kubernetes,omitempty"`
 }
@@ -98,7 +100,7 @@ type Update struct {
 }
 
 // Lacks says what needs somebody's attention, or time: a machine that does not run, a node that is not ready, something
-// that could not be read. Nothing for a cluster that is well. Orphans and certificates take nothing from a cluster yet.
+// that could not be read. Nothing for a cluster that is well. Orphans, certificates and guest agents take nothing from a cluster yet.
 func (r Report) Lacks() []string {
 	var lacks []string
 	for _, machine := range r.Machines {

@@ -52,7 +52,7 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
 		},
 	}
-	asks := []func(context.Context, *Report) error{s.askHost}
+	asks := []func(context.Context, *Report) error{s.askHost, s.askAgents}
 	if len(s.Talosconfig) > 0 {
 		asks = append(asks, s.askNodes, s.askEtcd)
 	}

@@ -72,6 +72,11 @@ func (r Report) printFacts(out io.Writer) {
 	if certificates := r.certificateTexts(); len(certificates) > 0 {
 		fmt.Fprintf(out, "certificates  %s\n", strings.Join(certificates, ", "))
 	}
+	for _, machine := range r.Machines {
+		if text := machine.agentText(); text != "" {
+			fmt.Fprintf(out, "guest agent   %s\n", text)
+		}
+	}
 	fmt.Fprintf(out, "state         %s\n", r.stateText())
 }
 

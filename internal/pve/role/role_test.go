@@ -103,7 +103,9 @@ func TestRepairs(t *testing.T) {
 		{"more than needed", func(s *role.Standing) { s.Role = append(s.Role, "VM.Console") }, nil},
 		{"no role", func(s *role.Standing) { *s = role.Standing{} }, append(role.Commands(need, token)[:1:1], given...)},
 		{
-			"role of an older release", func(s *role.Standing) { s.Role = role.Need{Release: role.Release{Major: 8, Minor: 4}, GuestAgent: true}.Privileges() },
+			"role of an older release", func(s *role.Standing) {
+				s.Role = role.Need{Release: role.Release{Major: 8, Minor: 4}, GuestAgent: true}.Privileges()
+			},
 			[]string{`pveum role modify EmInfraOperator --append 1 --privs "VM.GuestAgent.Audit"`},
 		},
 		{"role not given", func(s *role.Standing) { s.Effective = nil }, given},
