@@ -43,7 +43,8 @@ type Talos struct {
 
 // Schematic is the customization of a Talos image.
 type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent. Default: none.
+	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent, with which the machines' guest agent is
+	// switched on and nodes that stand are rebooted. Default: none.
 	Extensions []string `yaml:"extensions" max:"100"`
 	// KernelArgs are further arguments of the kernel, e.g. net.ifnames=0. Default: none.
 	KernelArgs []string `yaml:"kernelArgs" max:"100"`

@@ -20,3 +20,6 @@ func Edits(dir string) func() []proxmox.Host { return (&edits{dir: dir}).hosts }
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }
+
+// Installer is what images have.
+var Installer = installer

@@ -3,6 +3,8 @@ package factory
 import (
 	"errors"
 	"path"
+	"path/filepath"
+	"strings"
 
 	"github.com/siderolabs/image-factory/pkg/schematic"
 )
@@ -23,4 +25,13 @@ func ExtensionsOf(store, id string) ([]string, error) {
 		names = append(names, path.Base(extension))
 	}
 	return names, nil
+}
+
+// Completed is the ID of the schematic in a folder that begins so; empty when there is none, or more than one.
+func Completed(store, beginning string) (string, error) {
+	found, err := filepath.Glob(filepath.Join(store, beginning+"*.yaml"))
+	if err != nil || len(found) != 1 {
+		return "", err
+	}
+	return strings.TrimSuffix(filepath.Base(found[0]), ".yaml"), nil
 }
