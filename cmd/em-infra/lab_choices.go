@@ -57,9 +57,10 @@ func (c labChoices) args() []string {
 	return args
 }
 
-// check refuses what cannot be chosen, or not for this lab any more.
+// check refuses what cannot be chosen, or not for this lab any more. What equals the lab that runs is no choice.
 func (c labChoices) check(dir string) error {
-	if _, err := c.options(lab.Options{}); err != nil {
+	chosen, err := c.options(lab.Options{})
+	if err != nil {
 		return err
 	}
 	d, err := lab.ReadDescription(dir)
@@ -73,7 +74,8 @@ func (c labChoices) check(dir string) error {
 		return err
 	}
 	pid, err := lab.Running(dir)
-	if err == nil && pid != 0 && c.timeScale+c.seed != "" {
+	other := chosen.TimeScale != nil && *chosen.TimeScale != d.TimeScale || chosen.Seed != "" && chosen.Seed != d.Seed
+	if err == nil && pid != 0 && other {
 		err = fmt.Errorf("the lab runs already (process %d): stop it before you give it another time scale or seed", pid)
 	}
 	return err

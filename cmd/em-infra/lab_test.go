@@ -71,8 +71,12 @@ func TestLabRuns(t *testing.T) {
 	require.Contains(t, status.out, fmt.Sprintf("lab                 running, process %d\n", os.Getpid()))
 	again := em(t.Context(), "lab", "start", "--stack", "k3s-dev")
 	require.Equal(t, outcome{out: fmt.Sprintf(" lab        host vmhost (PVE 9.1) on %s, 1 nodes on %s, time scale 0\n", d.Proxmox, d.Network)}, again)
-	require.Equal(t, refusal(fmt.Sprintf("the lab runs already (process %d): stop it before you give it another time scale or seed", os.Getpid())),
-		em(t.Context(), "lab", "start", "--stack", "k3s-dev", "--time-scale", "1"))
+	require.Equal(t, again, em(t.Context(), "lab", "start", "--stack", "k3s-dev", "--time-scale", "0.0", "--pve", "9.1", "--seed", "k3s-dev"),
+		"what it has already is no choice")
+	for _, other := range [][]string{{"--time-scale", "1"}, {"--seed", "another"}, {"--time-scale", "0", "--seed", "another"}} {
+		require.Equal(t, refusal(fmt.Sprintf("the lab runs already (process %d): stop it before you give it another time scale or seed", os.Getpid())),
+			em(t.Context(), append([]string{"lab", "start", "--stack", "k3s-dev"}, other...)...))
+	}
 	require.Equal(t, outcome{err: "a lab runs in this folder already: see it with `em-infra lab status`\n", code: exitFailed},
 		em(t.Context(), "lab", "serve", "--stack", "k3s-dev"))
 
