@@ -55,6 +55,22 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.Exports["kubernetesEndpoint"])
 }
 
+// One that writes the endpoint in another way is not shown a change of what has not changed.
+func TestThePathOfTheEndpointDoesNotCount(t *testing.T) {
+	t.Parallel()
+	plain, err := run(t, reachable(nil))
+	require.NoError(t, err)
+	for _, behind := range []string{"/", "/api2/json"} {
+		longer, err := run(t, reachable(map[string]string{"em-infra:proxmoxEndpoint": "https://vmhost:8006" + behind}))
+		require.NoError(t, err)
+		require.Equal(t, slices.Sorted(maps.Keys(plain.Resources)), slices.Sorted(maps.Keys(longer.Resources)))
+		for key, args := range plain.Resources {
+			bornWithAMark := strings.Contains(key, ":VirtualMachine::") // another one each time
+			require.True(t, bornWithAMark || args.Inputs.DeepEquals(longer.Resources[key].Inputs), key)
+		}
+	}
+}
+
 func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 	t.Parallel()
 

@@ -22,7 +22,7 @@ const Namespace = "em-infra"
 const (
 	// KeyInventory is the folder with cluster.yaml and nodes.yaml, relative to the project. Default: stacks/<stack>.
 	KeyInventory = "inventory"
-	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required.
+	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required. A path behind it does not count.
 	KeyProxmoxEndpoint = "proxmoxEndpoint"
 	// KeyProxmoxToken is the API token, user@realm!name=secret. Required, secret.
 	KeyProxmoxToken = "proxmoxToken"
@@ -57,7 +57,7 @@ func readSettings(ctx *pulumi.Context, options Options) (settings, error) {
 	values := config.New(ctx, Namespace)
 	s := settings{
 		inventory:       cmp.Or(options.Inventory, values.Get(KeyInventory), filepath.Join("stacks", ctx.Stack())),
-		proxmoxEndpoint: values.Get(KeyProxmoxEndpoint),
+		proxmoxEndpoint: pve.Origin(values.Get(KeyProxmoxEndpoint)),
 		proxmoxInsecure: values.GetBool(KeyProxmoxInsecure),
 		proxmoxToken:    values.GetSecret(KeyProxmoxToken),
 		plainToken:      values.Get(KeyProxmoxToken),

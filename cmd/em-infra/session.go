@@ -265,7 +265,7 @@ func (s *session) configure(ctx context.Context, rehearsed lab.Description) erro
 
 func connectionOf(config auto.ConfigMap) pve.Connection {
 	return pve.Connection{
-		Endpoint: config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value,
+		Endpoint: pve.Origin(config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value),
 		Token:    config[stacks.Key(stacks.KeyProxmoxToken)].Value,
 		Insecure: config[stacks.Key(stacks.KeyProxmoxInsecure)].Value == "true",
 	}

@@ -19,7 +19,7 @@ import (
 
 // Connection is how to reach a Proxmox VE API.
 type Connection struct {
-	// Endpoint is the URL of the API, e.g. https://vmhost:8006.
+	// Endpoint is the URL of the API, e.g. https://vmhost:8006. Only its [Origin] counts.
 	Endpoint string
 	// Token is USER@REALM!NAME=SECRET.
 	Token string
@@ -38,13 +38,25 @@ var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: se
 // ErrEndpoint says that the endpoint is no URL of a Proxmox VE API.
 var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
 
+// Origin is what counts of an endpoint, https://vmhost:8006. What is copied from a manual or a browser goes on with
+// /api2/json, a slash or a fragment; the provider drops a path, too (bpg/terraform-provider-proxmox v0.73.0,
+// proxmox/api/client.go, NewConnection). What is no URL stays as it is, for Client to refuse.
+func Origin(endpoint string) string {
+	location, err := url.Parse(strings.TrimSpace(endpoint))
+	if err != nil || location.Scheme == "" || location.Host == "" {
+		return endpoint
+	}
+	return location.Scheme + "://" + location.Host
+}
+
 // Client is a client for the connection. The error is [ErrToken] or [ErrEndpoint].
 func (c Connection) Client() (*proxmox.Client, error) {
 	if !tokenForm.MatchString(c.Token) {
 		return nil, ErrToken
 	}
 	// The provider takes https only, too (bpg/terraform-provider-proxmox v0.73.0, proxmox/api/client.go).
-	endpoint, err := url.Parse(c.Endpoint)
+	origin := Origin(c.Endpoint)
+	endpoint, err := url.Parse(origin)
 	if err != nil || endpoint.Scheme != "https" || endpoint.Host == "" {
 		return nil, ErrEndpoint
 	}
@@ -54,7 +66,7 @@ func (c Connection) Client() (*proxmox.Client, error) {
 		MaxIdleConnsPerHost: 16,                                                                        // a reader asks many things at once
 		TLSClientConfig:     &tls.Config{InsecureSkipVerify: c.Insecure, MinVersion: tls.VersionTLS12}, //nolint:gosec // the user's own choice, as with the provider
 	}
-	return proxmox.NewClient(strings.TrimSuffix(c.Endpoint, "/")+"/api2/json",
+	return proxmox.NewClient(origin+"/api2/json",
 		proxmox.WithHTTPClient(&http.Client{Transport: loud{transport}, Timeout: requestTimeout}),
 		proxmox.WithAPIToken(id, secret)), nil
 }

@@ -19,9 +19,12 @@ func TestReach(t *testing.T) {
 	release, err := e.connection.Reach(t.Context())
 	require.NoError(t, err)
 	require.Regexp(t, `^8\.4\.\d+$`, release)
-	e.connection.Endpoint += "/"
-	_, err = e.connection.Reach(t.Context())
-	require.NoError(t, err, "the endpoint may end with a slash")
+	origin := e.connection.Endpoint
+	for _, behind := range []string{"/", "/api2/json", "/api2/json/", "/#v1:0:18:4:::::::"} {
+		e.connection.Endpoint = origin + behind
+		_, err = e.connection.Reach(t.Context())
+		require.NoError(t, err, "the endpoint may end with %s", behind)
+	}
 }
 
 // refusedPort is a loopback address on which nobody listens.
@@ -77,6 +80,22 @@ func TestReachSaysWhatIsInTheWay(t *testing.T) {
 			_, ofGood, _ := strings.Cut(good.Token, "=")
 			require.NotContains(t, err.Error(), ofGood)
 		})
+	}
+}
+
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	for endpoint, origin := range map[string]string{
+		"https://vmhost:8006":             "https://vmhost:8006",
+		"https://vmhost:8006/":            "https://vmhost:8006",
+		"https://vmhost:8006/api2/json":   "https://vmhost:8006",
+		"https://vmhost:8006/api2/json/":  "https://vmhost:8006",
+		"https://[fd00::8]:8006/#v1:0:18": "https://[fd00::8]:8006",
+		" https://vmhost:8006\n":          "https://vmhost:8006",
+		"vmhost:8006/api2/json":           "vmhost:8006/api2/json",
+		"":                                "",
+	} {
+		require.Equal(t, origin, pve.Origin(endpoint), endpoint)
 	}
 }
 
