@@ -53,7 +53,7 @@ type Schematic struct {
 // Kubernetes is what runs on Talos.
 type Kubernetes struct {
 	// Version of Kubernetes, e.g. v1.35.4. Default: v1.35.4. It must be one that the Talos version supports.
-	Version Version `yaml:"version" default:"v1.35.4"`
+	Version KubernetesVersion `yaml:"version" default:"v1.35.4"`
 	// Endpoint is where clients and nodes reach the API server.
 	Endpoint Endpoint `yaml:"endpoint"`
 	// PodSubnets are the pods' networks, one for each IP family. Default: 10.244.0.0/16. A change is refused once the

@@ -29,9 +29,17 @@ func (v Version) Compare(other Version) int { return v.number.Compare(other.numb
 // MarshalText is String.
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
+// KubernetesVersion is a version of Kubernetes; its errors name one as an example.
+type KubernetesVersion struct{ Version }
+
+// UnmarshalText reads v1.35.4, as that of Version does.
+func (v *KubernetesVersion) UnmarshalText(text []byte) error { return v.read(text, "v1.35.4") }
+
 // UnmarshalText reads v1.12.4. The leading v is part of it: every place that Talos and Kubernetes name a release has it.
-func (v *Version) UnmarshalText(text []byte) error {
-	fault := &strictyaml.Fault{What: "is not a version", Rule: "vMAJOR.MINOR.PATCH", Do: "write one like v1.12.4"}
+func (v *Version) UnmarshalText(text []byte) error { return v.read(text, "v1.12.4") }
+
+func (v *Version) read(text []byte, example string) error {
+	fault := &strictyaml.Fault{What: "is not a version", Rule: "vMAJOR.MINOR.PATCH", Do: "write one like " + example}
 	if len(text) == 0 || text[0] != 'v' {
 		if bare, err := semver.Parse(string(text)); err == nil {
 			fault.Do = fmt.Sprintf("did you mean v%s?", bare)

@@ -144,7 +144,7 @@ func (k key) itemWords() string {
 		return "IP address"
 	case *netip.Prefix:
 		return "address/length"
-	case *inventory.Version:
+	case *inventory.Version, *inventory.KubernetesVersion:
 		return "version"
 	case *inventory.Contract:
 		return "major.minor"

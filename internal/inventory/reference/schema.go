@@ -105,7 +105,7 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return &jsonschema.Schema{Type: "string", AnyOf: []*jsonschema.Schema{{Format: "ipv4"}, {Format: "ipv6"}}}, nil
 	case *netip.Prefix:
 		return text(`^[0-9A-Fa-f:.]+/[0-9]{1,3}$`), nil
-	case *inventory.Version:
+	case *inventory.Version, *inventory.KubernetesVersion:
 		return text(`^v[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
 	case *inventory.Contract:
 		return text(`^v[0-9]+\.[0-9]+$`), nil
