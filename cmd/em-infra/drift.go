@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -92,16 +93,22 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 
 // hostDrift adds what the engine would change once it has read what is there, and what it does not read.
 func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
-	_, events, err := s.preview(ctx)
-	if err != nil {
+	if err := s.findFormerNames(ctx); err != nil {
 		return err
 	}
 	var seen look
 	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
+	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
+		seen.silent = silence(ctx, sources.Kubeconfig)
+	}
+	_, events, err := s.preview(ctx, seen.excluded()...)
+	if err != nil {
+		return err
+	}
 	steps := risk.Steps(events)
 	seen.mark(steps)
 	report.Host = append(report.Host, drift.Resources(steps)...)
-	report.Unread = append(report.Unread, seen.unread...)
+	report.Unread = append(report.Unread, seen.unasked()...)
 	lost, err := status.LostISOs(ctx, sources.Host, sources.Deployment)
 	for _, template := range lost {
 		report.Host = append(report.Host, drift.Difference{Subject: template.ISO.Volume, Property: "existence", Want: "there", Have: "absent"})

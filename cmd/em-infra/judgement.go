@@ -65,9 +65,7 @@ func (j judgement) hasChanges() bool {
 
 // judge runs the engine's preview, adds what was seen besides, and judges both; of the targets alone, if there are any.
 func (s *session) judge(ctx context.Context, seen look, targets []string, options ...optpreview.Option) (judgement, error) {
-	if seen.silent != "" {
-		options = append(options, optpreview.Exclude([]string{inCluster}))
-	}
+	options = append(options, seen.excluded()...)
 	unconfigured, err := s.unconfigured(ctx)
 	if err != nil {
 		return judgement{}, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/drift"
@@ -83,6 +84,14 @@ func (l look) unasked() []string {
 		return l.unread
 	}
 	return append(l.unread, "what is in the cluster: "+l.silent)
+}
+
+// excluded leaves out of a preview what is in a cluster that does not answer.
+func (l look) excluded() []optpreview.Option {
+	if l.silent == "" {
+		return nil
+	}
+	return []optpreview.Option{optpreview.Exclude([]string{inCluster})}
 }
 
 // noteByHand writes what was changed by hand into the state, so that the engine itself puts it back, one node after the other like
