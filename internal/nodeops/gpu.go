@@ -92,7 +92,7 @@ func (v gpuView) judge(node GPUNode) error {
 	case !whole:
 		say("its Talos runs without NVIDIA's driver and container toolkit, which come as a pair of extensions (it has: %s): give it the image of a gpu-worker with `talosctl upgrade`", enumerate(v.extensions))
 	case len(misfits) > 0:
-		say("its driver (%s) does not drive %s: %s for it in nodes.yaml, then give it that image with `talosctl upgrade`", driver.In(v.talos), strings.Join(misfits, "; nor "), nvidia.Remedy(v.generations(), v.talos))
+		say("its driver (%s) does not drive %s: %s", driver.In(v.talos), strings.Join(misfits, "; nor "), v.remedy())
 	case !slices.Contains(v.modules, gpuModule) && len(v.devices) > 0:
 		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)", gpuModule)
 	}
@@ -107,6 +107,15 @@ func (v gpuView) judge(node GPUNode) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// remedy is what to do where the driver does not drive a device: another image helps only where some driver drives them all.
+func (v gpuView) remedy() string {
+	remedy := nvidia.Remedy(v.generations(), v.talos)
+	if _, there := nvidia.Fitting(v.generations(), v.talos); !there {
+		return remedy
+	}
+	return remedy + " for it in nodes.yaml, run up, then give it that image with `talosctl upgrade`"
 }
 
 // generations are those of the devices, as far as they are known.

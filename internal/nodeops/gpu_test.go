@@ -42,7 +42,11 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 		},
 		"a driver that does not drive the card": {
 			view: nodeops.GPUView{Devices: pascal, Extensions: pair},
-			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:1b38 (Pascal needs proprietary kernel modules, the open ones begin with Turing): write driver: {kernelModuleType: proprietary, branch: lts} for it in nodes.yaml, then give it that image with `talosctl upgrade`",
+			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:1b38 (Pascal needs proprietary kernel modules, the open ones begin with Turing): write driver: {kernelModuleType: proprietary, branch: lts} for it in nodes.yaml, run up, then give it that image with `talosctl upgrade`",
+		},
+		"a card that no driver drives": {
+			view: nodeops.GPUView{Devices: []string{"10de:102d"}, Extensions: pair},
+			want: "its driver (open, lts, which is R580 in Talos v1.12.4) does not drive 10de:102d (no driver that Talos has drives Kepler): take another GPU, of Maxwell or later",
 		},
 		"no plugin": {
 			view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules},
