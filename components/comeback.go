@@ -31,7 +31,7 @@ func newReturning(a TalosClusterArgs) returning {
 	return returning{turn: &sync.Mutex{}, alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
 }
 
-// isMadeAnew says whether a configuration is updated because its machine is another one than that it was applied to.
+// isMadeAnew reports whether a configuration is updated because its machine is another one than that it was applied to.
 func isMadeAnew(args *pulumi.ResourceHookArgs) bool {
 	before, isKnown := birthIn(args.OldInputs)
 	after, isSaid := birthIn(args.NewInputs)

@@ -88,7 +88,7 @@ func TestARenamedWorkerStaysTheSameResource(t *testing.T) {
 	}})), "who passes former names has looked")
 }
 
-// hasAlias says whether a resource was registered with an alias of a name, by its URN or by the name alone.
+// hasAlias reports whether a resource was registered with an alias of a name, by its URN or by the name alone.
 func hasAlias(request *pulumirpc.RegisterResourceRequest, name string) bool {
 	for _, alias := range request.GetAliases() {
 		if strings.HasSuffix(alias.GetUrn(), "::"+name) || alias.GetSpec().GetName() == name {

@@ -12,7 +12,8 @@ import (
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from and first booted from
-// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so a replacement is deleted first.
+// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so a
+// replacement is deleted first.
 //
 // The cloud-init drive follows, since Talos reads it at every boot, and what is ignored stays as it was even for a machine
 // that is replaced. What does not: its storage and its place, for which the provider would shut the machine down and make

@@ -71,11 +71,11 @@ type TalosClusterArgs struct {
 	DrainTimeout time.Duration
 	// DeleteHeldBack deletes the pods that are still held back then. Default: false. A change concerns later runs only.
 	DeleteHeldBack bool
-	// Runs says whether the machine of a VMID is switched on, and is asked about nodes that do not answer: one that is off may
+	// Runs reports whether the machine of a VMID is switched on, and is asked about nodes that do not answer: one that is off may
 	// be changed, one that is out of reach keeps every control plane from being changed. Default: nil, a node that does not
 	// answer counts as one that runs. A change concerns later runs only.
 	Runs func(ctx context.Context, vmid int) (bool, error)
-	// AwaitsShutdown says whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is asked
+	// AwaitsShutdown reports whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is asked
 	// about machines that the provider starts and reboots at once, before they listen to their power button: their Talos is
 	// told again when it answers. Default: nil, such an update fails after half an hour. A change concerns later runs only.
 	AwaitsShutdown func(ctx context.Context, vmid int) (bool, error)

@@ -49,7 +49,7 @@ func CheckPlain(before, wanted Facts) error {
 	return refusal(problems)
 }
 
-// stood says whether a machine was there as it is wanted.
+// stood reports whether a machine was there as it is wanted.
 func stood(before Facts, m Machine) bool {
 	for _, was := range before.Machines {
 		if was.Name == m.Name && len(was.differences(m)) == 0 {

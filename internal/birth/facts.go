@@ -17,7 +17,7 @@ type Facts struct {
 type Machine struct {
 	// Name is unique in the stack.
 	Name string
-	// ControlPlane says whether it runs etcd and the Kubernetes control plane.
+	// ControlPlane tells that it runs etcd and the Kubernetes control plane.
 	ControlPlane bool
 	// VMID is its number in Proxmox VE.
 	VMID int

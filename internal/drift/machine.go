@@ -65,7 +65,7 @@ func bootOrder(setting string) []any {
 	return devices
 }
 
-// isUnset says whether a value means as much as none.
+// isUnset reports whether a value means as much as none.
 func isUnset(value any) bool {
 	switch value := value.(type) {
 	case nil:

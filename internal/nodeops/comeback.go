@@ -166,9 +166,10 @@ func (h Health) deleteNodeAt(ctx context.Context, address, name string) error {
 	return api.DeleteNode(ctx, name)
 }
 
-// RestartKubelets has the kubelets of all but the new nodes register again in a cluster that was made anew: one that has registered once
-// does not do it again before its next start (kubernetes, pkg/kubelet/kubelet_node_status.go, registerWithAPIServer). Nodes
-// that do not answer, or are no members yet, register when they start. The error names those that refused.
+// RestartKubelets has the kubelets of all but the new nodes register again in a cluster that was made anew: one that has
+// registered once does not do it again before its next start (kubernetes, pkg/kubelet/kubelet_node_status.go,
+// registerWithAPIServer). Nodes that do not answer, or are no members yet, register when they start. The error names those
+// that refused.
 func (h Health) RestartKubelets(ctx context.Context, fresh []string) error {
 	var problems []error
 	for _, node := range h.Nodes {

@@ -91,7 +91,7 @@ func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject
 // mirrorAnnotation marks the API's picture of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey).
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// moves says whether a pod has to go: those of a DaemonSet would come back, static ones end with the node, and others
+// moves reports whether a pod has to go: those of a DaemonSet would come back, static ones end with the node, and others
 // have ended.
 func (d Drain) moves(pod podObject) bool {
 	_, static := pod.Metadata.Annotations[mirrorAnnotation]

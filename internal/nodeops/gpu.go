@@ -159,7 +159,8 @@ func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView,
 		return view, fmt.Errorf("the Kubernetes API does not answer (%s): run up again when it does", oneLine(err))
 	}
 	defer api.Close()
-	return view, view.readKubernetes(ctx, api, node.Name)
+	err = view.readKubernetes(ctx, api, node.Name)
+	return view, err
 }
 
 // nvidiaVendor is NVIDIA's PCI vendor ID, in the form of Talos (hardware.PCIDeviceSpec).

@@ -22,7 +22,7 @@ type Health struct {
 	Talosconfig []byte
 	// Nodes of the cluster, among them some that may not exist yet.
 	Nodes []rolling.Node
-	// Runs says whether a node's machine is switched on, by who knows better than the node's silence: its host. Default: nil,
+	// Runs reports whether a node's machine is switched on, by who knows better than the node's silence: its host. Default: nil,
 	// nobody knows, and a node that is silent counts as one that runs.
 	Runs func(context.Context, rolling.Node) (bool, error)
 	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, one try.
@@ -39,8 +39,9 @@ type Health struct {
 var _ rolling.Cluster = Health{}
 
 // Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
-// and know a leader, when the static pods of the other control planes run, and when no other Node is not Ready. A cluster whose etcd nowhere runs has nothing to lose: it was
-// not bootstrapped yet, or all of it is off. A node that is off is down already, so changing it takes nothing away.
+// and know a leader, when the static pods of the other control planes run, and when no other Node is not Ready. A cluster
+// whose etcd nowhere runs has nothing to lose: it was not bootstrapped yet, or all of it is off. A node that is off is down
+// already, so changing it takes nothing away.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {

@@ -112,7 +112,7 @@ func (n nodeObject) isReady() bool {
 	return false
 }
 
-// IsReady says whether a Node is there and Ready. Where the API does not say, nothing is known to the contrary.
+// IsReady reports whether a Node is there and Ready. Where the API does not say, nothing is known to the contrary.
 func (k *Kubernetes) IsReady(ctx context.Context, name string) bool {
 	var node nodeObject
 	if err := k.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node); err != nil {

@@ -21,8 +21,9 @@ type Awaited struct {
 	Nodes []string
 }
 
-// WaitUntilReady returns when the Kubernetes API answers and the Nodes are Ready. When ctx ends, the error is one sentence that says what was missing and what to do; it wraps the context's.
-// It is [ErrTalosconfig] when there is nothing to wait with.
+// WaitUntilReady returns when the Kubernetes API answers and the Nodes are Ready. When ctx ends, the error is one sentence
+// that says what was missing and what to do; it wraps the context's. It is [ErrTalosconfig] when there is nothing to wait
+// with.
 func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()

@@ -67,7 +67,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 	}
 }
 
-// isOff says whether a node is known to be switched off. Its silence alone says nothing: it may be the network's.
+// isOff reports whether a node is known to be switched off. Its silence alone says nothing: it may be the network's.
 func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	if h.Runs == nil || listens(ctx, node.Address.String()) {
 		return false, nil

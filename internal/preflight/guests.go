@@ -21,7 +21,7 @@ func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	return found.Guests.Value[at], true
 }
 
-// isOurs says whether a guest with a node's VMID is that node: it is a machine of that name or of the one that the node had, or
+// isOurs reports whether a guest with a node's VMID is that node: it is a machine of that name or of the one that the node had, or
 // one that somebody has renamed, whose card has the node's MAC address, which is made from the cluster's name and the VMID
 // unless it is given.
 func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
@@ -32,7 +32,7 @@ func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
 	return found.isNamed(guest, node.Name) || slices.Contains(macs, node.MAC.String())
 }
 
-// isNamed says whether a guest has the name of a node, now or before. The state puts the cluster's name before it where it
+// isNamed reports whether a guest has the name of a node, now or before. The state puts the cluster's name before it where it
 // does not begin so.
 func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
 	former, renamed := found.FormerNames[node]

@@ -108,7 +108,7 @@ func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 	}
 }
 
-// judge says whether a device can be taken by a worker, and whether its driver can do something with it.
+// judge checks whether a device can be taken by a worker, and whether its driver can do something with it.
 func (g gpuHost) judge(worker inventory.Node, device pve.PCIDevice) {
 	mark := len(g.checks)
 	g.free(device)

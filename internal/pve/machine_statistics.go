@@ -13,7 +13,7 @@ import (
 // long ago, in the coarsest.
 var timeframes = []string{"hour", "day", "week", "month", "year"}
 
-// wasMeasured says whether a machine was measured while it ran, after a time. The host measures machines that are off too, but
+// wasMeasured reports whether a machine was measured while it ran, after a time. The host measures machines that are off too, but
 // no processor and no memory of theirs (pve-manager Service/pvestatd.pm, update_qemu_status). Measurements go by the VMID and
 // outlast a machine. The error says that they cannot be read.
 func (h Host) wasMeasured(ctx context.Context, node string, vmid int, after time.Time) (bool, error) {

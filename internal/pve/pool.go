@@ -35,7 +35,7 @@ func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err
 	}
 }
 
-// HasPool says whether there is a resource pool of that name that the token sees.
+// HasPool reports whether there is a resource pool of that name that the token sees.
 func (c Connection) HasPool(ctx context.Context, name string) (bool, error) {
 	client, err := c.Client()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// IsRunning says whether a virtual machine is switched on, by its host's own word: the list of all machines is some seconds
+// IsRunning reports whether a virtual machine is switched on, by its host's own word: the list of all machines is some seconds
 // behind (pve-manager, Service/pvestatd.pm). A machine that the token does not see is an error, and so is a host that does
 // not answer: neither says that it is off.
 func (r Reader) IsRunning(ctx context.Context, vmid int) (bool, error) {

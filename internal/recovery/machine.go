@@ -46,7 +46,7 @@ type wanted struct {
 	Node string  `json:"nodeName"`
 	VMID float64 `json:"vmId"`
 	Name string  `json:"name"`
-	// Started says whether the machine is to be on. Default: true, as the provider's.
+	// Started is whether the machine is to be on. Default: true, as the provider's.
 	Started *bool `json:"started"`
 	// Template says that the machine is one to clone from, which is never started.
 	Template bool `json:"template"`
@@ -70,7 +70,7 @@ func wantedOf(machine apitype.ResourceV3) (w wanted, err error) {
 	return w, nil
 }
 
-// isToRun says whether the machine is to be on.
+// isToRun reports whether the machine is to be on.
 func (w wanted) isToRun() bool { return !w.Template && (w.Started == nil || *w.Started) }
 
 // settle waits for what is left of a machine. A clone for another host is made on the template's, and moved when it is done

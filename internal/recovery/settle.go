@@ -11,9 +11,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Note puts into the state what the survey found, and touches nothing on the host: machines that are not there are forgotten,
-// those whose creation was cut off are noted like those whose creation failed, so that a later run knows them, and no
-// operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done, and says whether the state changed.
+// Note puts into the state what the survey found, and touches nothing on the host: machines that are not there are
+// forgotten, those whose creation was cut off are noted like those whose creation failed, so that a later run knows them,
+// and no operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done,
+// and reports whether the state changed.
 func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
 	changed = len(s.ended)+len(s.begun)+len(deployment.PendingOperations) > 0
 	for _, urn := range s.ended {

@@ -99,7 +99,7 @@ func topologyOf(all []Step, unconfigured []string) topology {
 	return t
 }
 
-// isMember says whether the state has the membership of a node.
+// isMember reports whether the state has the membership of a node.
 func isMember(node Step, all []Step) bool {
 	return slices.ContainsFunc(all, func(s Step) bool {
 		return s.URN.Type() == typeCommand && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate

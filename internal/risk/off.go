@@ -2,7 +2,7 @@ package risk
 
 import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-// SwitchesOn says whether a machine is off before an update of its inputs and on after it.
+// SwitchesOn reports whether a machine is off before an update of its inputs and on after it.
 func SwitchesOn(before, after resource.PropertyMap) bool {
 	return switchesOn(before.Mappable(), after.Mappable())
 }
@@ -11,7 +11,7 @@ func switchesOn(before, after map[string]any) bool {
 	return At(before, "started") == false && At(after, "started") == true
 }
 
-// rebootsFor says whether the provider reboots a machine for a change of a property.
+// rebootsFor reports whether the provider reboots a machine for a change of a property.
 func rebootsFor(path string) bool {
 	return !computed.MatchString(path) && propertyAt(path).effect == Reboot
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Reboots says whether the provider reboots a virtual machine, or stops and starts it, for an update of its inputs: the
+// Reboots reports whether the provider reboots a virtual machine, or stops and starts it, for an update of its inputs: the
 // table that a preview is told by, for the run itself.
 func Reboots(before, after resource.PropertyMap) bool {
 	return slices.ContainsFunc(differences("", before.Mappable(), after.Mappable()), rebootsFor)

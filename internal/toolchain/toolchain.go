@@ -1,10 +1,10 @@
 // Package toolchain gets what a Pulumi program needs to run: the Pulumi CLI and the provider plugins, each at the
 // version that the program's Go SDKs ask for.
 //
-// The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached.
-// What cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and
-// command, kubernetes and the language host as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one entry per tool,
-// version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
+// The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached. What
+// cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and command,
+// kubernetes and the language host as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one
+// entry per tool, version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
 package toolchain
 
 import (

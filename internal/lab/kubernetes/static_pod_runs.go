@@ -70,7 +70,7 @@ func (r *staticPodRuns) start(ctx context.Context, node talos.KubernetesNode) *s
 	return run
 }
 
-// refuses says whether kube-apiserver ends at once with the node's arguments. It is asked itself: with --version it prints
+// refuses reports whether kube-apiserver ends at once with the node's arguments. It is asked itself: with --version it prints
 // that and ends, but only after it has read all arguments (k8s.io/kubernetes cmd/kube-apiserver/app/server.go). Talos' own
 // arguments are right, so that a node without further ones is not judged.
 func (r *staticPodRuns) refuses(ctx context.Context, node talos.KubernetesNode) bool {

@@ -53,7 +53,7 @@ func (s *Server) rollBack(c *call) (any, error) {
 }
 
 func (s *Server) prepareRollback(c *call, name string) (running bool, err error) {
-	return running, s.onVM(c, func(m *vm) error {
+	err = s.onVM(c, func(m *vm) error {
 		if m.Config.Template() {
 			return errors.New("you can't rollback if vm is a template")
 		}
@@ -79,6 +79,7 @@ func (s *Server) prepareRollback(c *call, name string) (running bool, err error)
 
 		return nil
 	})
+	return running, err
 }
 
 // goBack makes the machine what it was, but for its description, its unused volumes and its generation, which is new.

@@ -65,9 +65,9 @@ func NewLane(cluster Cluster, options Options) *Lane {
 	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
 }
 
-// Enter returns when the node may be changed: its turn has come or it is off, the cluster can do without it, and its pods are elsewhere
-// if the change ends its boot. Leave or Abandon must follow. The error says why the node is untouched and what to do;
-// nothing must follow then.
+// Enter returns when the node may be changed: its turn has come or it is off, the cluster can do without it, and its pods
+// are elsewhere if the change ends its boot. Leave or Abandon must follow. The error says why the node is untouched and what
+// to do; nothing must follow then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if err := l.takeTurn(ctx, change); err != nil {
 		return err
