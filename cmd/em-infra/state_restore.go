@@ -25,8 +25,8 @@ func newStateRestoreCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
 		Short: "Put a backup in the place of the state, whether that is lost, damaged or wrong",
-		Long: `Put a backup in the place of the state, whether that is lost, damaged or wrong. Nothing else is touched, but what a run
-that was killed before the backup had begun and not finished: that is settled on the host, as up does.
+		Long: `Put a backup in the place of the state, whether that is lost, damaged or wrong. Nothing else is touched. What a run
+that was killed before the backup had begun is looked for on the host and noted, and the next up goes on from there.
 
 What was made after the backup stays where it is and is unknown from then on; its names are printed first.`,
 		Example: `  em-infra state restore --stack k3s-dev                                   # the newest
@@ -69,7 +69,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 			return err
 		}
 	}
-	if err := s.settle(ctx, tools, restored); err != nil {
+	if err := s.noteBegun(ctx, tools, restored); err != nil {
 		return err
 	}
 	if err := s.state.Import(ctx, restored); err != nil {
@@ -136,9 +136,9 @@ func (s *session) showDifference(difference backup.Difference) {
 	}
 }
 
-// settle finds out what became of what the backup says was begun, which the engine would drop from the state: the next up knows
-// it by what is noted here.
-func (s *session) settle(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
+// noteBegun finds out what became of what the backup says was begun, which the engine would drop from the state: the next up
+// knows it by what is noted here.
+func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
 	if len(restored.Deployment.PendingOperations) == 0 {
 		return nil
 	}
