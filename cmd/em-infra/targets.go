@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
 // among keeps what a preview says of targets, and counts it; all of it where there are none. A preview that is given the targets
@@ -31,9 +32,24 @@ func among(targets []string, seen []apitype.EngineEvent, changes map[apitype.OpT
 	return kept, counted
 }
 
+// scope is what the engine is to work on, and what it is to leave out, while what is in the cluster does not answer. The CLI
+// takes one of the two only (pulumi pkg/v3 v3.254.0, cmd/pulumi/operations/up.go).
+func scope(targets []string, silent bool) (kept, excluded []string) {
+	switch {
+	case !silent:
+		return targets, nil
+	case len(targets) == 0:
+		return nil, []string{inCluster}
+	default:
+		return slices.DeleteFunc(slices.Clone(targets), func(urn string) bool {
+			return strings.HasPrefix(string(resource.URN(urn).Type()), "kubernetes:")
+		}), nil
+	}
+}
+
 // onTargets lets the engine work on targets. Those that the state has are read from the host in a run of their own where it
 // lacks others, for the reason of [among].
-func (s *session) onTargets(ctx context.Context, targets []string, silent bool, work func() error) error {
+func (s *session) onTargets(ctx context.Context, targets []string, work func() error) error {
 	if len(targets) == 0 || !s.refresh {
 		return work()
 	}
@@ -42,15 +58,14 @@ func (s *session) onTargets(ctx context.Context, targets []string, silent bool, 
 		return err
 	}
 	var known []string
-	for _, resource := range exported.Deployment.Resources {
-		if slices.Contains(targets, string(resource.URN)) {
-			known = append(known, string(resource.URN))
+	for _, one := range exported.Deployment.Resources {
+		if slices.Contains(targets, string(one.URN)) {
+			known = append(known, string(one.URN))
 		}
 	}
 	if len(known) == len(targets) {
 		return work()
 	}
-	known = slices.DeleteFunc(known, func(urn string) bool { return silent && strings.Contains(urn, "$kubernetes:") })
 	if len(known) > 0 {
 		if _, err := s.stack.Refresh(ctx, optrefresh.Target(known), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs()); err != nil {
 			return said(err)

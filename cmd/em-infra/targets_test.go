@@ -26,3 +26,30 @@ func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
 	require.Equal(t, seen, kept)
 	require.Equal(t, all, counted)
 }
+
+// TestTheEngineIsGivenTargetsOrWhatToLeaveOut: the CLI refuses both at once.
+func TestTheEngineIsGivenTargetsOrWhatToLeaveOut(t *testing.T) {
+	t.Parallel()
+	const stack = "urn:pulumi:k3s-dev::em-infra::"
+	const machine = stack + "em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-control-1-vm"
+	const addons = stack + "em-infra:index:ClusterAddons::k3s-dev-addons"
+	const secret = stack + "em-infra:index:ClusterAddons$kubernetes:core/v1:Secret::k3s-dev-addons-truenas"
+	const provider = stack + "em-infra:index:ClusterAddons$pulumi:providers:kubernetes::k3s-dev-addons-kubernetes"
+	all := []string{machine, addons, secret, provider}
+	for _, test := range []struct {
+		targets        []string
+		silent         bool
+		kept, excluded []string
+	}{
+		{targets: nil},
+		{targets: all, kept: all},
+		{targets: nil, silent: true, excluded: []string{inCluster}},
+		{targets: all, silent: true, kept: []string{machine, addons, provider}},
+	} {
+		kept, excluded := scope(test.targets, test.silent)
+		require.Equal(t, test.kept, kept)
+		require.Equal(t, test.excluded, excluded)
+	}
+	require.Len(t, all, 4, "the targets themselves stay as they are")
+	require.Equal(t, secret, all[2])
+}

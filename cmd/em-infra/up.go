@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
@@ -114,7 +115,7 @@ func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Per
 	if err := s.do(ctx, work, seen); err != nil {
 		return err
 	}
-	if seen.silent == "" || len(targets) > 0 {
+	if seen.silent == "" || !span.covers(phase.Addons) {
 		return nil
 	}
 	return s.reachIntoCluster(ctx, work)
@@ -174,11 +175,9 @@ func (s *session) do(ctx context.Context, w work, seen look) error {
 	if err != nil {
 		return err
 	}
-	options := []optup.Option{optup.Target(w.targets), optup.Replace(lost), optup.SuppressOutputs()}
-	if seen.silent != "" {
-		options = append(options, optup.Exclude([]string{inCluster}))
-	}
-	err = s.onTargets(ctx, w.targets, seen.silent != "", func() error {
+	targets, excluded := scope(w.targets, seen.silent != "")
+	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(lost), optup.SuppressOutputs()}
+	err = s.onTargets(ctx, targets, func() error {
 		return s.told(ctx, w.name, func(run engineRun) error {
 			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
 			return err
