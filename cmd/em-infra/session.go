@@ -67,6 +67,11 @@ func openSession(ctx context.Context, flags stackFlags, wanted want, streams str
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)
 	}
+	if wanted.newStack {
+		if err := checkBeside(s.workspace, s.inventory); err != nil {
+			return nil, refused(err)
+		}
+	}
 	if !flags.yes {
 		s.consent = wanted.consent
 	}

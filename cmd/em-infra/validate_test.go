@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -152,4 +153,40 @@ func TestValidateWithoutAnInventory(t *testing.T) {
 		dir+"/nodes.yaml: no such file: create it, or name the folder that holds the inventory\n"+
 		"2 problems in 2 files; nothing was touched\n", printed)
 	require.Equal(t, exitRefused, code)
+}
+
+// A copy of a stack takes the machines of the first for its own, unless it is given other VMIDs and addresses.
+func TestACopyOfAStackIsNamed(t *testing.T) {
+	root := project(t)
+	for _, file := range []string{"cluster.yaml", "nodes.yaml"} {
+		text, err := os.ReadFile(filepath.Join(root, "stacks/k3s-dev", file))
+		require.NoError(t, err)
+		writeFile(t, filepath.Join(root, "stacks/k3s-copy", file), string(text))
+	}
+	verdict := em(t.Context(), "validate", "k3s-copy")
+	require.Equal(t, exitOK, verdict.code, "k3s-dev has no stack file, so it is a folder that was put away")
+
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006\n")
+	refused := em(t.Context(), "validate", "k3s-copy")
+	require.Equal(t, exitRefused, refused.code)
+	require.Equal(t, `stacks/k3s-copy/cluster.yaml:5: kubernetes.endpoint.vip: is the address of the Kubernetes API (its vip) of stack k3s-dev too (both stacks stand on the same host; got 192.168.20.10): choose a free address
+stacks/k3s-copy/nodes.yaml:4: nodes[0].vmid: is the VMID of cp-1 of stack k3s-dev too (both stacks stand on the same host; got 101): choose another, 100 to 999999999
+stacks/k3s-copy/nodes.yaml:4: nodes[0].address: is the address of cp-1 of stack k3s-dev too (both stacks stand on the same host; got 192.168.20.11): choose a free address
+3 problems in 2 files; nothing was touched
+`, refused.out)
+	for _, args := range [][]string{{"preview", "k3s-copy", "--lab"}, {"up", "k3s-copy", "--lab", "--yes"}} {
+		require.Equal(t, refusal(strings.TrimSuffix(refused.out, "\n")), em(t.Context(), args...))
+	}
+	require.Equal(t, exitOK, em(t.Context(), "validate", "k3s-dev").code, "the copy is no stack yet")
+
+	require.Equal(t, exitOK, em(t.Context(), "validate", "--inventory", "stacks/k3s-copy").code)
+	for _, itself := range []string{"k3s-dev", "k3s-dev-rehearsal"} {
+		require.Equal(t, refusal("there is no lab of "+itself+" yet: start one with `em-infra lab start --stack "+itself+"`"),
+			em(t.Context(), "preview", "--stack", itself, "--inventory", "stacks/k3s-copy", "--lab"), "the stack's own next inventory")
+	}
+
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-copy.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://vmhost:8006/api2/json\n")
+	require.Equal(t, exitRefused, em(t.Context(), "validate", "k3s-copy").code)
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-copy.yaml"), "config:\n  em-infra:proxmoxEndpoint: https://elsewhere:8006\n")
+	require.Equal(t, exitOK, em(t.Context(), "validate", "k3s-copy").code, "another host may use the same numbers")
 }

@@ -12,6 +12,7 @@ import (
 const (
 	keyInventory = Project + ":inventory"
 	keyToken     = Project + ":proxmoxToken"
+	keyEndpoint  = Project + ":proxmoxEndpoint"
 )
 
 // stackFile is the part of Pulumi.<stack>.yaml that is looked at before there is an engine.

@@ -1,0 +1,41 @@
+package workspace
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Beside are the other stacks of the project whose inventories lie in folders beside this one's. A folder without a stack
+// file is no stack: it may be a copy that somebody has put away. One that cannot be read is left out; a command for that
+// stack says why.
+func (w *Workspace) Beside() ([]*Workspace, error) {
+	files, err := filepath.Glob(filepath.Join(escaped(w.Root), "Pulumi.*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var others []*Workspace
+	for _, file := range files {
+		stack := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "Pulumi."), ".yaml")
+		if stack == w.Stack {
+			continue // with --inventory, its own folder is the one to be changed
+		}
+		other, err := Real(w.Root, stack, "")
+		if err != nil || other.Inventory == w.Inventory || filepath.Dir(other.Inventory) != filepath.Dir(w.Inventory) {
+			continue
+		}
+		others = append(others, other)
+	}
+	return others, nil
+}
+
+// escaped is a folder's name for [filepath.Glob], in which some letters have a meaning.
+func escaped(folder string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(folder)
+}
+
+// RealEndpoint is the URL of Proxmox VE that the project's stack file names, in a rehearsal, too; empty for none.
+func (w *Workspace) RealEndpoint() (string, error) {
+	file, err := readStackFile(filepath.Join(w.Root, "Pulumi."+w.Stack+".yaml"))
+	value := file.Config[keyEndpoint]
+	return value.Value, err
+}
