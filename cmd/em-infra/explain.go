@@ -19,6 +19,9 @@ func newExplainCommand() *cobra.Command {
 		Long: `Say what an error of Proxmox VE, the providers, Talos, Kubernetes or the engine means, what mends it, and whether to go on
 is safe. The error is given as an argument, or pasted into the standard input. A run that fails explains itself.
 
+Of an error that is not known it says which known one is nearest, as a guess, and where to look. The list of --output json has
+only what is known; the guess is written to the standard error then.
+
 Exit codes: 0 the error is known, 1 it is not.`,
 		Example: `  em-infra explain "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
   em-infra up --stack k3s-dev 2>&1 | em-infra explain
@@ -50,15 +53,43 @@ func runExplain(streams streams, text, output string) error {
 	}
 	found := explain.Text(text)
 	if output == outputJSON {
-		return explainJSON(streams.out, found)
+		return explainJSON(streams, found, text)
 	}
 	if len(found) == 0 {
-		return errors.New("nothing is known about that: look for its words in docs/failures.md, and in the task log of Proxmox VE")
+		guessText(streams.out, text)
+		return errUnknown
 	}
 	for _, explanation := range found {
 		explainText(streams.out, explanation)
 	}
 	return nil
+}
+
+// errUnknown is said of a text of which no error is known, whatever was guessed of it.
+var errUnknown = errors.New("nothing is known about that for certain")
+
+// guessText is what can be said of a text that is not known: the error that is nearest, as a guess, and where to look.
+func guessText(out io.Writer, text string) {
+	if nearest, isNear := explain.FindNearest(text); isNear {
+		fmt.Fprintf(out, "not known; a guess, which may be wrong: the nearest error that is known is\n")
+		fmt.Fprintf(out, "  %s, of %s: %d of its %d words are in the text\n", nearest.Name, nearest.Speaker, len(nearest.Shared), nearest.Of)
+		const width = 14
+		for _, line := range [][2]string{
+			{"text", nearest.Said},
+			{"in common", strings.Join(nearest.Shared, ", ")},
+			{"it would mean", nearest.Meaning},
+			{"then do", asTyped(nearest.Do)},
+			{"safe", asTyped(nearest.Safe)},
+		} {
+			fmt.Fprintf(out, "  %-*s %s\n", width, line[0], line[1])
+		}
+	} else {
+		fmt.Fprintf(out, "not known, and no error that is known is near\n")
+	}
+	fmt.Fprintf(out, "\nwhere to look\n")
+	for _, place := range explain.Places(text) {
+		fmt.Fprintf(out, "  %s: %s\n", asTyped(place.Where), place.For)
+	}
 }
 
 // explainText is an explanation for a person.
@@ -73,16 +104,18 @@ func explainText(out io.Writer, e explain.Explanation) {
 	fmt.Fprintf(out, "  %-*s %s\n", width, "safe", asTyped(e.Safe))
 }
 
-func explainJSON(out io.Writer, found []explain.Explanation) error {
+// explainJSON writes what is known. A guess is none of it: it goes to people, beside the list, so that no script takes it for more.
+func explainJSON(streams streams, found []explain.Explanation, text string) error {
 	explanations := append([]explain.Explanation{}, found...)
 	for i := range explanations {
 		explanations[i].Do, explanations[i].Safe = asTyped(explanations[i].Do), asTyped(explanations[i].Safe)
 	}
-	if err := writeJSON(out, explanations); err != nil {
+	if err := writeJSON(streams.out, explanations); err != nil {
 		return err
 	}
 	if len(found) == 0 {
-		return failedSilently()
+		guessText(streams.err, text)
+		return errUnknown
 	}
 	return nil
 }

@@ -20,6 +20,34 @@ const lockExplained = `  Proxmox said   can't lock file '/var/lock/qemu-server/l
   safe           yes: nothing was left half done; up goes on from here
 `
 
+const (
+	unknown = "nothing is known about that for certain\n"
+
+	whereToLook = `  docs/errors.md: every error that is known
+  docs/failures.md: what this project is built against
+  ` + "`em-infra preflight`" + `: whether the host can bear the inventory
+  ` + "`em-infra status`" + `: what stands, and what of it is not well
+  ` + "`em-infra rehearse`" + `: whether the same inventory comes up on a lab, which has no host of yours
+`
+
+	nothingNear = `not known, and no error that is known is near
+
+where to look
+` + whereToLook
+
+	nearFull = `not known; a guess, which may be wrong: the nearest error that is known is
+  zfs-full, of Proxmox: 4 of its 6 words are in the text
+  text           zfs error: cannot create 'tank/x': no such pool 'tank'
+  in common      zfs, error, cannot, create
+  it would mean  the pool has no room for VOLUME
+  then do        free space (zfs list -o space), or set diskStorage or diskGiB, then run ` + "`em-infra up`" + ` again
+  safe           yes: nothing was left half done; up goes on from here
+
+where to look
+  journalctl -b -p warning on the host, and the task's log in Proxmox VE: what the host did
+` + whereToLook
+)
+
 func TestExplainAnArgument(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, outcome{out: lockExplained}, em(t.Context(), "explain", lockError))
@@ -37,9 +65,10 @@ func TestExplainWhatIsPasted(t *testing.T) {
 		code int
 	}{
 		"known":            {nil, pasted, "k3s-dev-worker-1\n" + lockExplained, "", exitOK},
-		"unknown":          {nil, "error: update failed\n", "", "nothing is known about that: look for its words in docs/failures.md, and in the task log of Proxmox VE\n", exitFailed},
+		"unknown":          {nil, "error: update failed\n", nothingNear, unknown, exitFailed},
+		"nearly known":     {nil, "zfs error: cannot create 'tank/x': no such pool 'tank'\n", nearFull, unknown, exitFailed},
 		"nothing":          {nil, " \n", "", "there is no error to explain: give it as an argument, or paste it\n", exitRefused},
-		"unknown, as JSON": {[]string{"--output", "json"}, "error: update failed\n", "[]\n", "", exitFailed},
+		"unknown, as JSON": {[]string{"--output", "json"}, "error: update failed\n", "[]\n", nothingNear + unknown, exitFailed},
 		"another format":   {[]string{"--output", "yaml"}, pasted, "", "--output: \"yaml\" is no format: choose text or json\n", exitRefused},
 	} {
 		var out, errs strings.Builder

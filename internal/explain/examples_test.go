@@ -1,8 +1,8 @@
 package explain_test
 
-// examples are the errors themselves, by the row that is to know them, as people and the lab have met them: with what the
+// fromSources are the errors themselves, by the row that is to know them, as people and the lab have met them: with what the
 // provider, the engine or gRPC puts around them. Where their words come from stands with the row.
-var examples = map[string][]string{
+var fromSources = map[string][]string{
 	"birth-fact":     {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"renamed-worker": {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
 	"config-lock": {
@@ -128,11 +128,14 @@ var examples = map[string][]string{
 	"state-locked":       {"error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete the lock file with `pulumi cancel`."},
 	"pending-operations": {`warning: Attempting to deploy or update resources with 1 pending operations from previous deployment.`},
 	"passphrase-wrong":   {`error: get stack secrets manager: incorrect passphrase`},
-	"passphrase-absent":  {`error: getting secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables`},
-	"protected":          {`error: resource "urn:pulumi:k3s-dev::em-infra::proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-control-1" cannot be deleted`},
-	"plugin-absent":      {`error: no resource plugin 'pulumi-resource-proxmoxve' found in the workspace at version v6.18.1 or on your $PATH`},
-	"default-provider":   {`error: Default provider for 'proxmoxve' disabled. 'proxmoxve:VM/virtualMachine:VirtualMachine' must use an explicit provider.`},
-	"inconsistent-plan":  {`error: Provider produced inconsistent final plan`},
+	"passphrase-absent": {
+		`error: getting secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables`,
+		"error: constructing secrets manager of type \"passphrase\": unable to find either `PULUMI_CONFIG_PASSPHRASE` nor `PULUMI_CONFIG_PASSPHRASE_FILE` when trying to access the Passphrase Secrets Manager. Please ensure one of these values are set to allow the operation to continue",
+	},
+	"protected":         {`error: resource "urn:pulumi:k3s-dev::em-infra::proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-control-1" cannot be deleted`},
+	"plugin-absent":     {`error: no resource plugin 'pulumi-resource-proxmoxve' found in the workspace at version v6.18.1 or on your $PATH`},
+	"default-provider":  {`error: Default provider for 'proxmoxve' disabled. 'proxmoxve:VM/virtualMachine:VirtualMachine' must use an explicit provider.`},
+	"inconsistent-plan": {`error: Provider produced inconsistent final plan`},
 
 	"copy-broke":   {`failed to complete with exit code: clone failed: block job (mirror) error: drive-scsi0: 'mirror' has been cancelled`},
 	"clone-failed": {`failed to complete with exit code: clone failed: can't activate LV 'pve/base-9000-disk-0'`},

@@ -38,7 +38,8 @@ func errorsPage() string {
 # Errors, and what mends them
 
 A run that fails says this by itself. For an error from elsewhere, paste it into `+"`em-infra explain`"+`. The numbers lead to
-[failures.md](failures.md), which says what stands against them.
+[failures.md](failures.md), which says what stands against them. Of an error that is not on this page, the command names the
+nearest one that is, as a guess, and where to look: the host's and the nodes' logs, the state, the lab.
 
 `)
 	for _, name := range explain.Names() {

@@ -6,7 +6,17 @@ import (
 )
 
 // table holds what is known, the special before the general.
-var table = slices.Concat(locks, machines, permissions, storages, devices, hosts, downloads, nodes, etcdMembers, kubernetes, engine, general)
+var table = slices.Concat(
+	// Proxmox VE and its provider
+	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
+	// Talos and etcd
+	nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
+	// what runs in the cluster
+	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
+	// the engine
+	engine, backend, programs,
+	general,
+)
 
 // Who says things.
 const (
@@ -17,6 +27,7 @@ const (
 	pulumi   = "the engine"
 	program  = "em-infra"
 	helm     = "Helm"
+	flux     = "Flux"
 )
 
 // What is the same for many.

@@ -23,8 +23,8 @@ var engine = []row{
 		safe:    notTouched,
 	},
 	{
-		name: "passphrase-absent", speaker: pulumi, source: "pulumi pkg/v3 secrets/passphrase/manager.go",
-		pattern: saying(`passphrase must be set with PULUMI_CONFIG_PASSPHRASE`),
+		name: "passphrase-absent", speaker: pulumi, source: "pulumi pkg/v3 secrets/passphrase/manager.go; pulumi/pulumi#7001",
+		pattern: saying("passphrase must be set with PULUMI_CONFIG_PASSPHRASE|unable to find either `PULUMI_CONFIG_PASSPHRASE`"),
 		meaning: "the secrets of the stack cannot be read without its passphrase",
 		do:      "export PULUMI_CONFIG_PASSPHRASE_FILE=FILE",
 		safe:    notTouched,

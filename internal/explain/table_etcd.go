@@ -44,3 +44,49 @@ var etcdMembers = []row{
 		safe:    goesOn,
 	},
 }
+
+// etcdTrouble are what members say whose data or place in the cluster is not what they think.
+var etcdTrouble = []row{
+	{
+		name: "etcd-upgrade-unhealthy", speaker: talos, failure: "F4", source: "talos internal/pkg/etcd/etcd.go, ValidateForUpgrade; hcloud-k8s/terraform-hcloud-kubernetes#183",
+		pattern: saying(`error validating etcd for upgrade: etcd member (?P<member>\w+) is not healthy`),
+		meaning: "member {member} does not answer, and Talos upgrades no control plane while one is ill",
+		do:      "bring that control plane up first (`em-infra status`), then run the same command again",
+		safe:    notTouched,
+	},
+	{
+		name: "etcd-leave-failed", speaker: talos, failure: "F25", source: "talos v1alpha1_sequencer_tasks.go, LeaveEtcd; siderolabs/talos#7423",
+		pattern: saying(`failed to leave cluster: (?P<why>[^\n]+)`),
+		meaning: "a control plane could not leave etcd before its upgrade or removal, since etcd stopped or had no leader",
+		do:      "see that more than half of the control planes run (`em-infra status`); then " + upAgain,
+		safe:    "yes: it is a member still, and comes back with its next boot",
+	},
+	{
+		name: "etcd-space", speaker: "etcd", source: "go.etcd.io/etcd api/v3/v3rpc/rpctypes/error.go; siderolabs/talos#4888",
+		pattern: saying(`mvcc: database space exceeded`),
+		meaning: "etcd's database has reached its quota and takes no more writes",
+		do:      "talosctl -n ADDRESS etcd defrag on one control plane after the other, then talosctl -n ADDRESS etcd alarm disarm",
+		safe:    "yes: nothing is lost, and reading still works",
+	},
+	{
+		name: "etcd-cluster-id", speaker: "etcd", failure: "F7", source: "go.etcd.io/etcd server/v3/etcdserver/api/rafthttp; etcd-io/etcd#11562",
+		pattern: saying(`request cluster ID mismatch`),
+		meaning: "two nodes have data of two etcd clusters: one was bootstrapped for itself, or its disk is an older cluster's",
+		do:      "`em-infra status` shows which does not belong; reset that one with talosctl -n ADDRESS reset, then " + upAgain,
+		safe:    "no: the data of the node that is reset is lost; be sure which of the two is the cluster",
+	},
+	{
+		name: "etcd-removed", speaker: "etcd", failure: "F25", source: "go.etcd.io/etcd server/v3/etcdserver; etcd-io/etcd#10828",
+		pattern: saying(`the member has been permanently removed from the cluster`),
+		meaning: "the node was taken out of etcd and still has the data of the member that it was",
+		do:      "reset it with talosctl -n ADDRESS reset, after which it joins as a new member; then " + upAgain,
+		safe:    "yes for the cluster, which has gone on without it; see first that the others are well (`em-infra status`)",
+	},
+	{
+		name: "etcd-not-voting", speaker: "etcd", failure: "F27", source: "go.etcd.io/etcd api/v3/v3rpc/rpctypes/error.go; siderolabs/talos#5794",
+		pattern: saying(`etcdserver: rpc not supported for learner`),
+		meaning: "the member still learns, and is asked for what only a full member answers",
+		do:      "wait until `em-infra status` shows it started; one that stays so cannot reach the others on ports 2379 and 2380",
+		safe:    goesOn,
+	},
+}

@@ -65,3 +65,49 @@ var hosts = []row{
 		safe:    notTouched,
 	},
 }
+
+// hostServices are what the host's own services say when one of them does not stand.
+var hostServices = []row{
+	{
+		name: "hostname-lookup", speaker: proxmox, source: "pve-common Network.pm, get_ip_from_hostname; siderolabs/omni-infra-provider-proxmox#49",
+		pattern: saying(`hostname lookup '(?P<host>[^']+)' failed - `),
+		meaning: "the host that was asked does not know {host}: its name is not in /etc/hosts, or proxmox.host is not a node's name",
+		do:      "correct proxmox.host or the node's host (`em-infra preflight` lists them), or name {host} with its address in /etc/hosts of every host; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "cluster-filesystem", speaker: proxmox, source: "pve-cluster Cluster.pm, ipcc_send_rec; jiangcuo/Proxmox-Arm64#8",
+		pattern: saying(`ipcc_send_rec\[\d+\] failed: (?P<why>[^\n"\\]+)`),
+		meaning: "pmxcfs, which holds /etc/pve, does not run on the host ({why})",
+		do:      "systemctl status pve-cluster and journalctl -u pve-cluster on the host; most often its name has another address in /etc/hosts than the host has; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "host-address", speaker: provider, source: "bpg proxmox/ssh and proxmox/nodes; bpg/terraform-provider-proxmox#126",
+		pattern: saying(`failed to determine the IP address of (?:node )?"?(?P<host>[^"\s]+)"?`),
+		meaning: "the provider looks for an address of {host} to reach it by SSH, which nothing of em-infra does",
+		do:      "take the resource that uploads a file out of your own program, or give your provider an ssh block; `em-infra preflight` shows what the host answers",
+		safe:    notTouched,
+	},
+	{
+		name: "ssh-refused", speaker: provider, failure: "F15", source: "bpg proxmox/ssh/client.go; bpg/terraform-provider-proxmox#1638, bpg/terraform-provider-proxmox#1005",
+		pattern: saying(`unable to authenticate user "(?P<user>[^"]*)" over SSH to|failed to open SSH client: failed to dial`),
+		meaning: "the provider wants SSH, for a snippet or the import of an image; nothing of em-infra needs it",
+		do:      "take that resource out of your own program, or load a key with ssh-add and give your provider an ssh block",
+		safe:    notTouched,
+	},
+	{
+		name: "no-snippets", speaker: provider, failure: "F15", source: "bpg proxmoxtf/resource/file.go; bpg/terraform-provider-proxmox#1540",
+		pattern: saying(`the datastore "(?P<storage>[^"]+)" does not support content type "(?P<content>[^"]+)"`),
+		meaning: "storage {storage} takes no {content} files, which nothing of em-infra needs but ISOs and disk images",
+		do:      "allow it {content} under Datacenter, Storage, or take that resource out of your own program; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "resize-lower", speaker: provider, failure: "F21", source: "bpg proxmoxtf/resource/vm/disk/disk.go",
+		pattern: saying(`requested size \((?P<wanted>\w+)\) is lower than current size \((?P<has>\w+)\)`),
+		meaning: "the disk has {has} and a disk can only grow, so not to {wanted}",
+		do:      "set diskGiB or sizeGiB back to {has} in the inventory, then " + upAgain,
+		safe:    notTouched,
+	},
+}

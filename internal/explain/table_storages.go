@@ -79,3 +79,63 @@ var storages = []row{
 		safe:    "yes, but a state that was being written may need `em-infra state restore`",
 	},
 }
+
+// volumes are what the storages say of single volumes, and why a storage does not come up.
+var volumes = []row{
+	{
+		name: "zfs-exists", speaker: proxmox, source: "pve-storage Storage/ZFSPoolPlugin.pm, zfs_request; zfs(8)",
+		pattern: saying(`cannot create '(?P<volume>[^']+)': dataset already exists`),
+		meaning: "{volume} is there already, left by a machine that had the same VMID",
+		do:      "when no machine names it (grep -r in /etc/pve/qemu-server), zfs destroy {volume} on the host, then " + upAgain,
+		safe:    "no: destroying it deletes what is on it; look which machine it was first",
+	},
+	{
+		name: "zfs-busy", speaker: proxmox, source: "zfs(8); openzfs/zfs#16255, openzfs/zfs#4442",
+		pattern: saying(`cannot destroy (?:snapshot )?'?(?P<volume>[^'\n]+?)'?: dataset is busy`),
+		meaning: "something on the host still has {volume} open: a backup, a scan for LVM or partitions on it, or a process that hangs",
+		do:      "wait until backups and replications have ended; lsof /dev/zvol/{volume} and grep -l in /proc/*/mounts name others; then run the same command again",
+		safe:    goesOn,
+	},
+	{
+		name: "thin-pool-full", speaker: proxmox, source: "lvm2 lib/metadata/thin_manip.c; QubesOS/qubes-issues#7124",
+		pattern: saying(`free space in thin pool (?P<pool>\S+) reached threshold`),
+		meaning: "thin pool {pool} is nearly full, of data or of metadata, so that it takes no new volume",
+		do:      "free space (lvs -a shows data and metadata in percent), or lvextend the pool on the host, then " + upAgain,
+		safe:    "yes, but do not wait: a thin pool that runs full stops every machine on it",
+	},
+	{
+		name: "thin-pool-absent", speaker: proxmox, source: "pve-storage Storage/LvmThinPlugin.pm; bpg/terraform-provider-proxmox#2078",
+		pattern: saying(`no such logical volume (?P<volume>[^\s"]+)`),
+		meaning: "a storage of the datacenter names {volume}, which this host has not: local-lvm is for the host that it was made on",
+		do:      "restrict that storage to its hosts, or remove it, under Datacenter, Storage (`pvesm status` shows it as inactive); then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "lvm-exists", speaker: proxmox, source: "lvm2 lib/metadata/lv_manip.c; Telmate/terraform-provider-proxmox#174",
+		pattern: saying(`Logical Volume "(?P<volume>[^"]+)" already exists`),
+		meaning: "{volume} is there already, left by a machine that had the same VMID",
+		do:      "when no machine names it (grep -r in /etc/pve/qemu-server), lvremove it on the host, then " + upAgain,
+		safe:    "no: removing it deletes what is on it; look which machine it was first",
+	},
+	{
+		name: "image-exists", speaker: proxmox, source: "pve-storage Storage/Plugin.pm, alloc_image; Telmate/terraform-provider-proxmox#174",
+		pattern: saying(`disk image '(?P<file>[^']+)' already exists`),
+		meaning: "{file} is there already, left by a machine that had the same VMID",
+		do:      "when no machine names it (grep -r in /etc/pve/qemu-server), rm {file} on the host, then " + upAgain,
+		safe:    "no: removing it deletes what is on it; look which machine it was first",
+	},
+	{
+		name: "storage-unreachable", speaker: proxmox, source: "pve-storage Storage/Plugin.pm, activate_storage",
+		pattern: saying(`unable to activate storage '(?P<storage>[^']+)' - directory '(?P<path>[^']+)' does not exist`),
+		meaning: "the folder {path} of storage {storage} is not there, or hangs: an NFS or CIFS server that does not answer",
+		do:      "ls {path} on the host; bring the server back or mount it, see `pvesm status`, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "storage-not-mounted", speaker: proxmox, source: "pve-storage Storage/DirPlugin.pm, activate_storage",
+		pattern: saying(`unable to activate storage '(?P<storage>[^']+)' - directory is expected to be a mount point but is not mounted: '(?P<path>[^']+)'`),
+		meaning: "the disk of storage {storage} is not mounted at {path}",
+		do:      "mount {path} on the host; systemctl --failed says why it was not; then " + upAgain,
+		safe:    goesOn,
+	},
+}

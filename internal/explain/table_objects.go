@@ -1,0 +1,103 @@
+package explain
+
+// objects are what the API server answers when something is to be written, and what kubectl makes of its answers.
+var objects = []row{
+	{
+		name: "webhook-away", speaker: cluster, source: "k8s.io/apiserver pkg/util/webhook/error.go; phenixblue/imageswap-webhook#82",
+		pattern: saying(`failed calling webhook "(?P<webhook>[^"]+)"`),
+		meaning: "the API server asks {webhook} before it writes, and that does not answer: its pods do not run, or control planes do not reach pods",
+		do:      "kubectl get pods -A shows whether its pods run; start them, or delete its ValidatingWebhookConfiguration or MutatingWebhookConfiguration if it is gone for good; then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "kind-absent", speaker: cluster, source: "k8s.io/apimachinery pkg/api/meta/errors.go",
+		pattern: saying(`no matches for kind "(?P<kind>[^"]+)" in version`),
+		meaning: "the cluster has no {kind}: its CustomResourceDefinition is not installed yet, or has another version",
+		do:      "install what brings it (kubectl get crd shows what there is), then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "pod-security", speaker: cluster, source: "k8s.io/pod-security-admission admission/admission.go; freed-dev-llc/turing-rk1-cluster#65",
+		pattern: saying(`violates PodSecurity "(?P<level>[^"]+)"`),
+		meaning: "Talos lets namespaces have pods of level {level} only, and this one asks for more, such as hostPath or privileged",
+		do:      "kubectl label namespace NAMESPACE pod-security.kubernetes.io/enforce=privileged, if the workload is to have that",
+		safe:    "yes for workloads that you trust: a privileged pod may do anything on its node",
+	},
+	{
+		name: "namespace-terminating", speaker: cluster, source: "k8s.io/apiserver pkg/admission/plugin/namespace/lifecycle/admission.go",
+		pattern: saying(`unable to create new content in namespace (?P<namespace>\S+) because it is being terminated`),
+		meaning: "namespace {namespace} is being deleted, and something in it does not go",
+		do:      "kubectl get namespace {namespace} -o yaml says in its conditions what holds it; when it is gone, " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "object-changed", speaker: cluster, source: "k8s.io/apiserver pkg/registry/generic/registry/store.go",
+		pattern: saying(`the object has been modified; please apply your changes to the latest version`),
+		meaning: "somebody else changed the same object in between",
+		do:      upAgain + "; if it comes back, a controller or Flux manages that object too: let one of the two own it",
+		safe:    goesOn,
+	},
+	{
+		name: "immutable-field", speaker: cluster, source: "k8s.io/apimachinery pkg/api/validation/objectmeta.go",
+		pattern: saying(`(?P<field>[\w.\[\]]+): (?:Invalid value: [^\n]*|Forbidden): (?:field is immutable|updates to [^\n]* are forbidden)`),
+		meaning: "{field} of that object can only be given when it is made",
+		do:      "set it back, or delete the object (of a Helm release: helm uninstall) and let it be made anew; then " + upAgain,
+		safe:    "no, if it is a StatefulSet or a PersistentVolumeClaim with data: deleting it may delete them",
+	},
+	{
+		name: "annotation-too-long", speaker: cluster, source: "k8s.io/apimachinery pkg/api/validation/objectmeta.go, ValidateAnnotations",
+		pattern: saying(`metadata\.annotations: Too long: `),
+		meaning: "kubectl apply notes the whole object in an annotation, and this one, most often a CustomResourceDefinition, is too large",
+		do:      "kubectl apply --server-side -f FILE",
+		safe:    notTouched,
+	},
+	{
+		name: "no-service-account", speaker: cluster, source: "kubernetes plugin/pkg/admission/serviceaccount/admission.go",
+		pattern: saying(`error looking up service account (?P<account>[^\s:]+)`),
+		meaning: "the service account {account} is not there yet: the namespace is new, or the controller manager does not run",
+		do:      "`em-infra status`; when the control planes are well it appears within seconds, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "kubectl-unauthorized", speaker: "kubectl", failure: "F33", source: "kubectl pkg/cmd/util/helpers.go",
+		pattern: saying(`You must be logged in to the server`),
+		meaning: "the kubeconfig has expired, or is of another cluster of the same address",
+		do:      "`em-infra up` writes a new one; export KUBECONFIG=FILE with it",
+		safe:    notTouched,
+	},
+	{
+		name: "kubectl-unconfigured", speaker: "kubectl", source: "kubectl pkg/cmd/util/helpers.go; k8s.io/client-go tools/clientcmd",
+		pattern: saying(`The connection to the server localhost:8080 was refused`),
+		meaning: "kubectl has read no kubeconfig and asks its default, this machine",
+		do:      "export KUBECONFIG=FILE with the one that `em-infra up` writes",
+		safe:    notTouched,
+	},
+	{
+		name: "kubectl-refused", speaker: "kubectl", failure: "F28", source: "kubectl pkg/cmd/util/helpers.go",
+		pattern: saying(`The connection to the server (?P<server>\S+:6443) was refused`),
+		meaning: "nothing listens at {server}: the API server is starting, or no control plane holds the VIP",
+		do:      "`em-infra status` shows which control planes are well; start those that are not",
+		safe:    notTouched,
+	},
+	{
+		name: "foreign-kubernetes", speaker: "the connection to Kubernetes", failure: "F7", source: "crypto/x509, for a certificate of another authority named kubernetes",
+		pattern: saying(`candidate authority certificate "kubernetes"`),
+		meaning: "the kubeconfig is of another cluster, or of this one before it was made anew",
+		do:      "use the kubeconfig that `em-infra up` writes; an older context in ~/.kube/config goes with kubectl config delete-context NAME",
+		safe:    notTouched,
+	},
+	{
+		name: "metrics-absent", speaker: "kubectl", source: "kubectl pkg/cmd/top/top_node.go",
+		pattern: saying(`Metrics API not available`),
+		meaning: "nothing in the cluster serves metrics",
+		do:      "add addons.metricsServer and addons.kubeletServingCertApprover to cluster.yaml, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "drain-refused", speaker: "kubectl", failure: "F32", source: "kubectl pkg/drain/filters.go",
+		pattern: saying(`cannot delete [^\n]*\(use --(?P<flag>ignore-daemonsets|delete-emptydir-data|force) to`),
+		meaning: "kubectl drain does not remove such pods unless it is told to",
+		do:      "add --{flag}, or let em-infra drain the node: it does so by itself when it reboots or removes one",
+		safe:    "yes for DaemonSets; an emptyDir, and a pod that no controller owns, is lost",
+	},
+}

@@ -1,0 +1,96 @@
+package explain
+
+// starts are what Proxmox VE says when a machine is cloned, started or deleted and the machine is not as it should be.
+var starts = []row{
+	{
+		name: "already-running", speaker: proxmox, source: "qemu-server QemuServer.pm, vm_start",
+		pattern: saying(`VM (?P<vmid>\d+) already running`),
+		meaning: "VM {vmid} was started by somebody else, or by an earlier attempt",
+		do:      upAgain + ", which goes on with a machine that runs",
+		safe:    goesOn,
+	},
+	{
+		name: "template-started", speaker: proxmox, source: "qemu-server QemuServer.pm, vm_start",
+		pattern: saying(`you can't start a vm if it's a template`),
+		meaning: "a machine of the inventory has the VMID of a template",
+		do:      "give the node another vmid in nodes.yaml, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "systemd-slow", speaker: proxmox, source: "pve-common Systemd.pm, wait_for_unit_removed",
+		pattern: saying(`timeout waiting on systemd`),
+		meaning: "the host's systemd did not do its part in time: the process of an earlier start hangs, or the host is overloaded",
+		do:      "look for the old process (ps aux | grep 'kvm -id VMID') and for load (uptime) on the host; when it is gone, " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "qmp-timeout", speaker: proxmox, source: "qemu-server QMPClient.pm, open_connection",
+		pattern: saying(`unable to connect to VM (?P<vmid>\d+) q(?:mp|ga) socket - timeout after \d+ retries`),
+		meaning: "QEMU of VM {vmid} does not answer the host: it hangs, most often on a storage that does not answer",
+		do:      "see the storage (`pvesm status`) and journalctl -b on the host; `qm stop {vmid}` on its host ends it, then " + upAgain,
+		safe:    "yes for a worker; for a control plane see first that the others are well (`em-infra status`)",
+	},
+	{
+		name: "qemu-too-old", speaker: proxmox, source: "qemu-server QemuServer.pm, config_to_command",
+		pattern: saying(`Installed QEMU version '(?P<qemu>[^']+)' is too old to run machine type '(?P<machine>[^']+)', please upgrade node '(?P<host>[^']+)'`),
+		meaning: "the machine was made on a host with a newer QEMU than {host} has ({qemu}), and keeps its machine type {machine}",
+		do:      "upgrade {host} (apt update && apt dist-upgrade), then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "clone-kind", speaker: proxmox, failure: "F19", source: "qemu-server API2/Qemu.pm, clone_vm; ansible-collections/community.general#7062",
+		pattern: saying(`(?P<kind>Linked|Full) clone feature is not supported for (?P<drive>[^\n"]+)`),
+		meaning: "the storage does not do that kind of clone of {drive}, or the VM is no template",
+		do:      "let up make the template itself, on a storage for disk images; it makes full clones only, so then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "base-in-use", speaker: proxmox, source: "pve-storage Storage.pm, vdisk_free; qemu-server QemuServer.pm, destroy_vm",
+		pattern: saying(`base volume '(?P<volume>[^']+)' is still in use by linked clone[sd]`),
+		meaning: "somebody has made a linked clone of the template; those of em-infra are full ones",
+		do:      "delete the linked clone, or copy its disk away with Move disk in Proxmox VE; then run the same command again",
+		safe:    "yes: Proxmox VE deletes nothing that another machine needs",
+	},
+	{
+		name: "volume-in-use", speaker: proxmox, source: "qemu-server QemuServer.pm, try_deallocate_drive",
+		pattern: saying(`unable to delete '(?P<volume>[^']+)' - volume is still in use`),
+		meaning: "a snapshot of the machine still needs {volume}",
+		do:      "delete the machine's snapshots in Proxmox VE, then run the same command again",
+		safe:    goesOn,
+	},
+	{
+		name: "unknown-property", speaker: proxmox, source: "pve-common JSONSchema.pm, check_object; Telmate/terraform-provider-proxmox#995",
+		pattern: saying(`(?P<key>[\w-]+)"?: ?"?property is not defined in schema and the schema does not allow additional properties`),
+		meaning: "this release of Proxmox VE has no setting {key} there: it is older, or newer, than the provider expects",
+		do:      "`em-infra preflight` says which releases are supported; upgrade the host, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "method-absent", speaker: proxmox, source: "pve-manager PVE/HTTPServer.pm, rest_handler",
+		pattern: saying(`Method '(?P<method>[A-Z]+ [^']+)' not implemented`),
+		meaning: "this release of Proxmox VE has no {method}, or the endpoint's URL has a path too many",
+		do:      "`em-infra preflight` says which releases are supported; the endpoint is https://HOST:8006 without a path; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "value-refused", speaker: proxmox, source: "pve-common JSONSchema.pm, the registered formats",
+		pattern: saying(`(?P<key>[\w-]+): invalid format - value does not look like (?P<what>[^\n")]+)`),
+		meaning: "{key} is not {what}",
+		do:      "correct it in the inventory (`em-infra validate` names the line where it can), then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "file-extension", speaker: proxmox, source: "pve-storage API2/Storage/Status.pm, download_url; bpg/terraform-provider-proxmox#2076",
+		pattern: saying(`filename: invalid filename or wrong extension`),
+		meaning: "the host's release takes no file of that kind in that content; ISOs end with .iso on every release",
+		do:      "download an ISO, or upgrade the host to Proxmox VE 8.4 for content import; then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "root-only-paths", speaker: proxmox, failure: "F14", source: "pve-storage Storage.pm, check_volume_access; ezra-buckingham/terry-the-terraformer#57",
+		pattern: saying(`(?i)only root can pass arbitrary filesystem paths`),
+		meaning: "a disk is named by a path of the host, which only root@pam with a password may do; or the name of a volume has no storage before its colon",
+		do:      "name a storage of the host (`pvesm status` lists them), then " + upAgain,
+		safe:    notTouched,
+	},
+}
