@@ -10,7 +10,6 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/recovery"
-	"github.com/em-infra/em-infra/stacks"
 )
 
 // unconfigured are the machines that wait for a configuration although the state says that they have theirs: they were
@@ -79,7 +78,7 @@ func (s *session) takeBack(ctx context.Context, judged judgement) error {
 // them may: what it shows is judged here, in more words than the program's own refusal has.
 func (s *session) allowReplace(names []string) {
 	s.program.AllowReplace = names
-	s.stack.Workspace().SetProgram(stacks.Program(s.program))
+	s.setProgram(s.program.Until)
 }
 
 // controlPlaneNames are those of the inventory; none where a command is about the state alone and has read no inventory.

@@ -112,7 +112,7 @@ func installed(t *testing.T, controller talos.SCSIController, seed int) *client.
 
 func waitFor(t *testing.T, fleet *talos.Fleet, stage talos.Stage) {
 	t.Helper()
-	require.Eventually(t, func() bool { return fleet.Nodes()[0].Stage == stage }, 20*time.Second, 5*time.Millisecond, "stage %s", stage)
+	require.Eventually(t, func() bool { return fleet.Nodes()[0].Stage == stage }, time.Minute, 5*time.Millisecond, "stage %s", stage)
 }
 
 func adminOf(t *testing.T, address netip.Addr) *client.Client {

@@ -18,6 +18,7 @@ import (
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -67,8 +68,7 @@ func (m *machineUnderTest) bringUp() {
 
 func (m *machineUnderTest) eventually(holds func() error) {
 	m.t.Helper()
-	var last error
-	require.Eventually(m.t, func() bool { last = holds(); return last == nil }, time.Minute, 20*time.Millisecond, "%v", last)
+	require.EventuallyWithT(m.t, func(c *assert.CollectT) { require.NoError(c, holds()) }, time.Minute, 20*time.Millisecond)
 }
 
 // nodeList is what an API server says of Nodes and of the static pods of its own, in text that may change.

@@ -25,7 +25,7 @@ func scaled(t testing.TB, scale float64) pace.Pace {
 
 // How long, and how often, tests look for what is about to happen.
 const (
-	eventually = 5 * time.Second
+	eventually = time.Minute
 	tick       = time.Millisecond
 )
 

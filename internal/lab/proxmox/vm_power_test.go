@@ -208,7 +208,7 @@ func TestPowerReachesTheMachine(t *testing.T) {
 	require.Equal(t, "running", l.status("101"))
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=60"))
-	require.Eventually(t, func() bool { return l.status("101") == "running" }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, time.Millisecond)
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/shutdown", values("timeout=60"))
 	require.Equal(t, "stopped", l.status("101"))
