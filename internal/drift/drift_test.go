@@ -152,6 +152,7 @@ func TestResources(t *testing.T) {
 		{"w-1-vm", "tags", "[talos]", ""},
 		{"w-2-vm", "existence", "there", "absent"},
 		{"w-3-vm", "existence", "absent", "there"},
+		{"w-4-vm", "existence", "made anew", "there"},
 	}, drift.Resources([]risk.Step{
 		{Op: apitype.OpUpdate, URN: urn("em-infra:index:TalosCluster", "k3s-dev"), Changed: []string{"machines"}},
 		{Op: apitype.OpSame, URN: urn(vm, "cp-1-vm")},
@@ -162,5 +163,6 @@ func TestResources(t *testing.T) {
 		},
 		{Op: apitype.OpCreate, URN: urn(vm, "w-2-vm"), New: map[string]any{"vmId": 105}},
 		{Op: apitype.OpDelete, URN: urn(vm, "w-3-vm"), Old: map[string]any{"vmId": 106}},
+		{Op: apitype.OpReplace, URN: urn(vm, "w-4-vm")}, // for what no value shows, such as a trigger
 	}))
 }

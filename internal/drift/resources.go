@@ -22,6 +22,8 @@ func Resources(steps []risk.Step) []Difference {
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "there", Have: "absent"})
 		case step.Op == apitype.OpDelete:
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "absent", Have: "there"})
+		case step.Op == apitype.OpReplace && len(step.Changed) == 0:
+			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "made anew", Have: "there"})
 		case step.Op == apitype.OpUpdate || step.Op == apitype.OpReplace:
 			for _, path := range step.Changed {
 				differences = append(differences, Difference{name, path, shown(risk.At(step.New, path)), shown(risk.At(step.Old, path))})

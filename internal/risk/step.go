@@ -70,6 +70,10 @@ func stepOf(m apitype.StepEventMetadata) Step {
 	if m.New != nil {
 		s.Parent, s.New = resource.URN(m.New.Parent), m.New.Inputs
 	}
+	if m.Op == apitype.OpReplace && len(s.Changed) == 0 && s.Old != nil {
+		// A trigger replaces without the provider having been asked what differs.
+		s.Changed = differences("", s.Old, s.New)
+	}
 	if m.Op == apitype.OpCreate {
 		s.Old = nil
 	}

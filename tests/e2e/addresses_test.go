@@ -97,6 +97,7 @@ func (r *rehearsal) workerIsRenamed() {
 	require.Empty(r.t, writes(r.calls()[seen:]), "nothing was touched")
 
 	require.Contains(r.t, r.mustRun(2, "preview", "--lab"), " REPLACE  k3s-dev-blue-1  name k3s-dev-worker-1 → k3s-dev-blue-1; the VM is deleted and made anew\n")
+	require.Regexp(r.t, `k3s-dev-blue-1-vm +name +k3s-dev-blue-1 +k3s-dev-worker-1\n`, r.mustRun(2, "drift", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"k3s-dev-blue-1", "k3s-dev-control-1", "talos-v1.12.4-base"}, r.placement()["vmhost"])
 	r.nodesAreReady("k3s-dev-blue-1", "k3s-dev-control-1")

@@ -112,9 +112,12 @@ func (h *byHand) deadAPI() {
 	output := h.mustRun(2, "preview", "--lab")
 	require.Contains(h.t, output, "switched on false → true")
 	require.Contains(h.t, output, "not asked: what is in the cluster: ")
+	require.Contains(h.t, h.mustRun(1, "drift", "--lab"), "not read: what is in the cluster: ")
 	h.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(h.t, key, h.uid())
 	h.mustRun(0, "preview", "--lab")
+	h.power(false, 101)
+	require.Contains(h.t, h.mustRun(0, "up", "--lab", "--yes", "--only", "provision"), "switched on false → true")
 }
 
 // onlyGrows grows a disk by hand, which nothing can take back, so the inventory has to follow.
