@@ -63,7 +63,7 @@ func TestLabRuns(t *testing.T) {
 		d, err := lab.ReadDescription(dir)
 		pid, runErr := lab.Running(dir)
 		return err == nil && d.TimeScale == 0 && runErr == nil && pid == os.Getpid()
-	}, 20*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	d, err := lab.ReadDescription(dir)
 	require.NoError(t, err)
 
