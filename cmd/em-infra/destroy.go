@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
@@ -14,41 +15,11 @@ func newDestroyCommand() *cobra.Command {
 		Short:   "Delete everything that up made; the inventory and the state's history stay",
 		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
 		RunE: func(command *cobra.Command, _ []string) error {
-			ctx := command.Context()
-			s, err := openSession(ctx, flags, want{consent: "delete all of it"}, streamsOf(command))
+			s, err := openSession(command.Context(), flags, want{consent: "delete all of it"}, streamsOf(command))
 			if err != nil {
 				return err
 			}
-			if err := s.quiet(); err != nil {
-				return err
-			}
-			if err := s.checkUnprotected(ctx); err != nil {
-				return err
-			}
-			if _, err := s.backUp(ctx, "before-destroy"); err != nil {
-				return err
-			}
-			if err := s.recover(ctx, false); err != nil {
-				return err
-			}
-			if err := s.confirm(ctx); err != nil {
-				return err
-			}
-			if err := s.deleteNeverRan(ctx); err != nil {
-				return err
-			}
-			err = s.told(ctx, "destroy", func(run engineRun) error {
-				_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
-				return err
-			})
-			if err != nil {
-				return s.failed(ctx, "destroy", err)
-			}
-			if err := s.forgetCredentials(); err != nil {
-				return err
-			}
-			fmt.Fprintf(s.out, "\n%s is gone. The ISO of Talos stays on the host: a machine that names it in its drive would not start without it.\n", s.workspace.Stack)
-			return nil
+			return s.destroy(command.Context())
 		},
 	}
 	flags.bindPlace(command)
@@ -57,4 +28,38 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindVerbose(command)
 	flags.bindRefresh(command)
 	return command
+}
+
+// destroy has the engine delete all that it knows, between everything that makes that safe.
+func (s *session) destroy(ctx context.Context) error {
+	if err := s.quiet(); err != nil {
+		return err
+	}
+	if err := s.checkUnprotected(ctx); err != nil {
+		return err
+	}
+	if _, err := s.backUp(ctx, "before-destroy"); err != nil {
+		return err
+	}
+	if err := s.recover(ctx, false); err != nil {
+		return err
+	}
+	if err := s.confirm(ctx); err != nil {
+		return err
+	}
+	if err := s.deleteNeverRan(ctx); err != nil {
+		return err
+	}
+	err := s.told(ctx, "destroy", func(run engineRun) error {
+		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
+		return err
+	})
+	if err != nil {
+		return s.failed(ctx, "destroy", err)
+	}
+	if err := s.forgetCredentials(); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "\n%s is gone. The ISO of Talos stays on the host: a machine that names it in its drive would not start without it.\n", s.workspace.Stack)
+	return nil
 }

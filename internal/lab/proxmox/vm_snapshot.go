@@ -73,18 +73,8 @@ func (s *Server) prepareSnapshot(c *call, m *vm, name string) error {
 		return fmt.Errorf("snapshot name '%s' already used", name)
 	}
 
-	able := true
-
-	err := s.eachVolume(m.Node, m.Config, func(st *storage.Storage, v *storage.Volume) error {
-		able = able && st.CanSnapshot(v)
-		return nil
-	})
-	if err != nil {
+	if err := s.checkSnapshots(m); err != nil {
 		return err
-	}
-
-	if !able {
-		return errors.New("snapshot feature is not available")
 	}
 
 	kept := &snapshot{Config: vmconfig.New(), Description: c.params.Get("description"), Taken: s.config.Now().Unix()}
@@ -96,9 +86,12 @@ func (s *Server) prepareSnapshot(c *call, m *vm, name string) error {
 	}
 
 	if c.params.Bool("vmstate", false) && m.Running {
-		if kept.State, err = s.saveMemory(m, name); err != nil {
+		state, err := s.saveMemory(m, name)
+		if err != nil {
 			return err
 		}
+
+		kept.State = state
 	}
 
 	if m.Snapshots == nil {
@@ -110,6 +103,21 @@ func (s *Server) prepareSnapshot(c *call, m *vm, name string) error {
 	s.changed()
 
 	return nil
+}
+
+// checkSnapshots refuses a machine with a volume whose storage takes no snapshots.
+func (s *Server) checkSnapshots(m *vm) error {
+	able := true
+
+	err := s.eachVolume(m.Node, m.Config, func(st *storage.Storage, v *storage.Volume) error {
+		able = able && st.CanSnapshot(v)
+		return nil
+	})
+	if err == nil && !able {
+		err = errors.New("snapshot feature is not available")
+	}
+
+	return err
 }
 
 // driverStateMiB is what Proxmox VE allows for the state of devices (QemuConfig.pm, __snapshot_save_vmstate).
