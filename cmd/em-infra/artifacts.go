@@ -53,7 +53,7 @@ func (s *session) beginArtifacts(ctx context.Context, command string) (*artifact
 	if err != nil {
 		return nil, err
 	}
-	run, err := artifacts.Folder{Dir: s.workspace.Artifacts}.Begin(time.Now, command, append(secrets, s.secrets...))
+	run, err := artifacts.Folder{Dir: s.workspace.Artifacts, Keep: s.keep}.Begin(time.Now, command, append(secrets, s.secrets...))
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ func newDestroyCommand() *cobra.Command {
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)
+	flags.bindKeep(command)
 	flags.bindVerbose(command)
 	flags.bindRefresh(command)
 	return command

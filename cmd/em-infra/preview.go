@@ -48,6 +48,7 @@ A preview compares the inventory with what is there: the host is read first, so 
 	bindOutput(command, &flags.output)
 	command.Flags().StringVar(&flags.importFile, "import-file", "", "write what would be made into a file that 'pulumi import --file' takes, once its IDs are filled in")
 	flags.place.bindRefresh(command)
+	flags.place.bindKeep(command)
 	command.Flags().BoolVar(&flags.diff, "diff", false, "show the engine's own preview, too, with every property that differs")
 	return command
 }

@@ -33,6 +33,8 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"up", "k3s-dev", "k3s-prod"}, "\"k3s-prod\" is one word too many: name one stack, as in `em-infra up --stack k3s-dev`"},
 		{[]string{"status", "--stack", "k3s-dev", "k3s-prod"}, "\"k3s-prod\" is one word too many, for --stack k3s-dev names the stack already: leave one of the two out"},
 		{[]string{"reboot", "k3s-dev"}, noStack},
+		{[]string{"up", "--keep", "0"}, "invalid argument \"0\" for \"--keep\" flag: give how many are to stay, 1 or more: see `em-infra up --help`"},
+		{[]string{"state", "backup", "--keep", "all"}, "invalid argument \"all\" for \"--keep\" flag: give how many are to stay, 1 or more: see `em-infra state backup --help`"},
 		{[]string{"role", "--pve", "7.4"}, "--pve: Proxmox VE 7.4 is too old: upgrade the host to Proxmox VE 8.4 or 9"},
 		{[]string{"node", "wait", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
 		{[]string{"node", "remove"}, "--name is empty: give the name of the node"},

@@ -38,6 +38,7 @@ type session struct {
 	place     string             // the flags that lead a following command to where this one was
 	verbose   bool               // the engine speaks for itself
 	refresh   bool               // the engine reads what is there before it compares
+	keep      int                // of artifacts and backups of each kind
 	program   stacks.Options     // of the program that the stack runs
 	neverRan  []recovery.Remnant // machines that are deleted once somebody has agreed
 	mended    bool               // machines were started before anybody was asked
@@ -62,7 +63,7 @@ type want struct {
 
 // openSession gets everything ready, cheapest check first, and touches nothing that is real.
 func openSession(ctx context.Context, flags stackFlags, wanted want, streams streams) (*session, error) {
-	s := &session{place: flags.place(), verbose: flags.verbose, refresh: flags.refresh, streams: streams, started: time.Now()}
+	s := &session{place: flags.place(), verbose: flags.verbose, refresh: flags.refresh, keep: flags.keep, streams: streams, started: time.Now()}
 	var err error
 	if s.workspace, s.inventory, err = flags.load(); err != nil {
 		return nil, refused(err)

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -19,6 +21,7 @@ type stackFlags struct {
 	yes       bool
 	verbose   bool
 	refresh   bool
+	keep      int
 }
 
 // bindPlace adds the flags that say where. A command that takes no arguments of its own takes the stack as one.
@@ -55,6 +58,19 @@ func (f *stackFlags) bindLab(command *cobra.Command) {
 // bindYes adds the consent of those who are not asked.
 func (f *stackFlags) bindYes(command *cobra.Command) {
 	command.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+}
+
+// bindKeep adds the choice of how much of what runs leave behind stays.
+func (f *stackFlags) bindKeep(command *cobra.Command) {
+	about := fmt.Sprintf("how many artifacts of each command, and backups of each kind, stay, the oldest going first (default %d)", retention.Default)
+	command.Flags().Func("keep", about, func(text string) error {
+		keep, err := strconv.Atoi(text)
+		if err != nil || keep < 1 {
+			return errors.New("give how many are to stay, 1 or more")
+		}
+		f.keep = keep
+		return nil
+	})
 }
 
 // bindVerbose adds the choice of the engine's own words.

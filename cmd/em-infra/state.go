@@ -48,7 +48,7 @@ func openState(ctx context.Context, flags stackFlags, consent string, streams st
 
 // newSession is a session that knows where it is and nothing else.
 func newSession(flags stackFlags, consent string, streams streams) (*session, error) {
-	s := &session{place: flags.place(), streams: streams}
+	s := &session{place: flags.place(), keep: flags.keep, streams: streams}
 	if !flags.yes {
 		s.consent = consent
 	}
@@ -71,7 +71,7 @@ func (s *session) checkState() error {
 	return nil
 }
 
-func (s *session) backups() backup.Store { return backup.Store{Dir: s.workspace.Backups} }
+func (s *session) backups() backup.Store { return backup.Store{Dir: s.workspace.Backups, Keep: s.keep} }
 
 // checkNotLost refuses to begin anew where there was a state before: the engine would make everything once more.
 func (s *session) checkNotLost() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -19,7 +20,7 @@ func newStateBackupCommand() *cobra.Command {
 		Use:   "backup --stack STACK",
 		Short: "Keep a copy of the state, its secrets encrypted as they are",
 		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up does so by itself before it changes anything and when
-it is done, destroy before. The newest %d copies stay.`, backup.DefaultKeep),
+it is done, destroy before. The newest %d of each kind stay, such as those from before an up, or as many as --keep says.`, retention.Default),
 		Example: "  em-infra state backup --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			ctx := command.Context()
@@ -36,6 +37,7 @@ it is done, destroy before. The newest %d copies stay.`, backup.DefaultKeep),
 	}
 	flags.bindPlace(command)
 	flags.bindLab(command)
+	flags.bindKeep(command)
 	return command
 }
 

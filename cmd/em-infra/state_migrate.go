@@ -41,6 +41,7 @@ Pulumi.yaml names one place for all stacks of the project, so they move together
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)
+	flags.bindKeep(command)
 	command.Flags().StringVar(&to, "to", "", "the URL of the new place")
 	command.Flags().StringSliceVar(&with, "with", nil, "another stack of the project to move")
 	return command

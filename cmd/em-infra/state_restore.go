@@ -43,6 +43,7 @@ What was made after the backup stays where it is and is unknown from then on; it
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	flags.bindYes(command)
+	flags.bindKeep(command)
 	command.Flags().StringVar(&from, "from", "", "the name of the backup (default: the newest)")
 	completeFlag(command, "from", flags.completeBackups)
 	return command

@@ -44,6 +44,7 @@ that out.`,
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
 	flags.place.bindYes(command)
+	flags.place.bindKeep(command)
 	flags.place.bindVerbose(command)
 	flags.choices.bind(command)
 	flags.allowed.bind(command, &flags.place)

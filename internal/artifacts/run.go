@@ -11,10 +11,9 @@ import (
 	"strconv"
 	"sync"
 	"time"
-)
 
-// DefaultKeep is how many runs of a stack stay.
-const DefaultKeep = 20
+	"github.com/em-infra/em-infra/internal/retention"
+)
 
 // Names of what is in a run's folder.
 const (
@@ -31,7 +30,7 @@ const (
 type Folder struct {
 	// Dir is the folder. It is made with the first run.
 	Dir string
-	// Keep is how many runs stay; the oldest go first. Default: [DefaultKeep].
+	// Keep is how many runs of each command stay; the oldest go first. Default: [retention.Default].
 	Keep int
 }
 
@@ -49,10 +48,10 @@ type Run struct {
 	timeline timeline
 }
 
-// runForm is the name of a run's folder. Times are in UTC, so that their order is that of the names.
-var runForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[a-z-]+(-\d+)?$`)
+// runForm is the name of a run's folder, with its command. Times are in UTC, so that their order is that of the names.
+var runForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([a-z-]*[a-z])(-\d+)?$`)
 
-// Begin makes the folder of a run, and forgets the oldest runs beyond those that stay. secrets are those that are known
+// Begin makes the folder of a run, and forgets the oldest runs of each command beyond those that stay. secrets are those that are known
 // before it; [Run.Finish] takes those that are known after it.
 func (f Folder) Begin(clock func() time.Time, command string, secrets []string) (*Run, error) {
 	started := clock()
@@ -91,11 +90,9 @@ func (f Folder) prune() error {
 		return fmt.Errorf("folder of the artifacts: %w", err)
 	}
 	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !runForm.MatchString(e.Name()) })
-	keep := f.Keep
-	if keep == 0 {
-		keep = DefaultKeep
-	}
-	for _, old := range entries[:max(0, len(entries)-keep)] {
+	slices.Reverse(entries)
+	commandOf := func(e os.DirEntry) string { return runForm.FindStringSubmatch(e.Name())[1] }
+	for _, old := range retention.Excess(entries, commandOf, f.Keep) {
 		if err := os.RemoveAll(filepath.Join(f.Dir, old.Name())); err != nil {
 			return fmt.Errorf("forget old artifacts: %w", err)
 		}

@@ -108,6 +108,20 @@ func TestTheOldestRunsGoFirst(t *testing.T) {
 	require.Equal(t, []string{"2026-11-21T14-00-00-up", "2026-11-21T14-00-00-up-2", "mine"}, names)
 }
 
+func TestAPreviewPushesOutNoUp(t *testing.T) {
+	t.Parallel()
+	folder := artifacts.Folder{Dir: filepath.Join(t.TempDir(), "artifacts"), Keep: 1}
+	for hour, command := range []string{"up", "preview", "preview"} {
+		_, err := folder.Begin(func() time.Time { return noon.Add(time.Duration(hour) * time.Hour) }, command, nil)
+		require.NoError(t, err)
+	}
+	left, err := os.ReadDir(folder.Dir)
+	require.NoError(t, err)
+	require.Len(t, left, 2)
+	require.Equal(t, "2026-11-21T12-00-00-up", left[0].Name())
+	require.Equal(t, "2026-11-21T14-00-00-preview", left[1].Name())
+}
+
 func TestABrokenStreamIsTold(t *testing.T) {
 	t.Parallel()
 	run := begin(t)

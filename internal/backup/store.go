@@ -11,16 +11,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// DefaultKeep is how many backups of a stack stay.
-const DefaultKeep = 20
+	"github.com/em-infra/em-infra/internal/retention"
+)
 
 // Store is the folder of a stack's backups.
 type Store struct {
 	// Dir is the folder. It is made when the first backup is.
 	Dir string
-	// Keep is how many backups stay; the oldest go first. Default: [DefaultKeep].
+	// Keep is how many backups of each reason stay; the oldest go first. Default: [retention.Default].
 	Keep int
 }
 
@@ -51,7 +50,7 @@ const (
 // form is the name of a backup. Times are in UTC, so that their order is that of the names.
 var form = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([a-z-]*[a-z])(?:-(\d+))?$`)
 
-// Save keeps the text of a state, and forgets the oldest backups beyond those that stay. Where the newest backup holds
+// Save keeps the text of a state, and forgets the oldest backups of each reason beyond those that stay. Where the newest backup holds
 // that very text, it is the one that is returned.
 func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 	if newest, err := s.Find(""); err == nil {
@@ -182,11 +181,7 @@ func (s Store) prune() error {
 	if err != nil {
 		return err
 	}
-	keep := s.Keep
-	if keep == 0 {
-		keep = DefaultKeep
-	}
-	for _, old := range backups[min(keep, len(backups)):] {
+	for _, old := range retention.Excess(backups, func(b Backup) string { return b.Reason }, s.Keep) {
 		if err := os.Remove(old.Path); err != nil {
 			return fmt.Errorf("forget an old backup: %w", err)
 		}

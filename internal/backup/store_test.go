@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/retention"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -93,10 +94,20 @@ func TestTheOldestGoFirst(t *testing.T) {
 	require.Equal(t, []string{"2026-11-21T16-00-00-up", "2026-11-21T15-00-00-up", "2026-11-21T14-00-00-up"}, names(t, store))
 }
 
+func TestEachReasonHasItsOwnOldest(t *testing.T) {
+	t.Parallel()
+	store := backup.Store{Dir: t.TempDir(), Keep: 1}
+	for hour, reason := range []string{"by-hand", "before-up", "after-up", "before-up", "after-up"} {
+		_, err := store.Save(noon.Add(time.Duration(hour)*time.Hour), reason, []byte{byte(hour)})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"2026-11-21T16-00-00-after-up", "2026-11-21T15-00-00-before-up", "2026-11-21T12-00-00-by-hand"}, names(t, store))
+}
+
 func TestTwentyStay(t *testing.T) {
 	t.Parallel()
 	store := backup.Store{Dir: t.TempDir()}
-	for i := range backup.DefaultKeep + 5 {
+	for i := range retention.Default + 5 {
 		_, err := store.Save(noon.Add(time.Duration(i)*time.Second), "up", []byte{byte(i)})
 		require.NoError(t, err)
 	}
