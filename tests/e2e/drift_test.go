@@ -96,6 +96,6 @@ func (r *rehearsal) patchByHand(name, patch string) {
 	require.NoError(r.t, err)
 	text, err := patched.Bytes()
 	require.NoError(r.t, err)
-	_, err = api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{Data: text})
+	_, err = api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{Data: text, Mode: machineapi.ApplyConfigurationRequest_AUTO})
 	require.NoError(r.t, err)
 }
