@@ -25,8 +25,8 @@ func clonedMachine(disks int) pulumi.ResourceOption {
 	)
 }
 
-// unaskedAgent: a machine from before its agent had a limit would be rebooted for it, although nobody asks an agent that is
-// off.
+// unaskedAgent ignores the time limit of an agent that is off. A machine from an earlier release has another limit in its state,
+// and the provider reboots a machine for that difference alone.
 func unaskedAgent(s Schematic) pulumi.ResourceOption {
 	if s.hasGuestAgent() {
 		return pulumi.Composite()

@@ -62,7 +62,7 @@ type TalosNodeArgs struct {
 	formerParent pulumi.Resource
 	// formerName is the node's logical name before; empty when it is what it was.
 	formerName string
-	// next is told the configuration before the machine is registered; nil where nobody asks.
+	// next is told the configuration before the machine is registered; nil when there is nothing to tell.
 	next *nextConfiguration
 }
 

@@ -13,7 +13,7 @@ import (
 // unheard are the reboots that no guest hears of: the provider starts a machine that is off, and for its other hardware reboots
 // it a second later, while it is still in its firmware. Proxmox VE presses the power button once and waits (decision 30).
 type unheard struct {
-	awaitsShutdown func(ctx context.Context, vmid int) (bool, error) // nil where nobody knows
+	awaitsShutdown func(ctx context.Context, vmid int) (bool, error) // nil when the host cannot be asked
 	watches        *watches
 }
 

@@ -125,9 +125,9 @@ func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 	}
 }
 
-// agent is switched on where the image has one. Nobody waits for what it says, since the address of a node is known (F10,
-// F11): by the provider's own default each creation and each refresh would take fifteen minutes where nobody answers, and
-// within no time it does not ask at all (bpg v0.69.1, proxmox/nodes/vms/vms.go, WaitForNetworkInterfacesFromVMAgent). That
+// agent is switched on where the image has one. The provider does not wait for it, since the address of a node is known (F10,
+// F11): with the provider's own default, each creation and each refresh takes fifteen minutes when the agent is silent; with a
+// limit of 0 s the provider does not ask at all (bpg v0.69.1, proxmox/nodes/vms/vms.go, WaitForNetworkInterfacesFromVMAgent). That
 // holds where it is off as well, for the machine whose agent somebody has switched on by hand.
 func agent(s Schematic) vm.VirtualMachineAgentArgs {
 	return vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(s.hasGuestAgent()), Timeout: pulumi.String("0s")}

@@ -30,7 +30,7 @@ func (f *stackFlags) completeArgument(command *cobra.Command, args []string, beg
 	return onlyFirst(completeStack)(command, args, begun)
 }
 
-// named are the flags with the stack that stands among the arguments, which nobody has taken yet while a line is completed.
+// named are the flags, with the stack taken from the arguments: during completion, no command has read the arguments yet.
 func (f *stackFlags) named(args []string) stackFlags {
 	flags := *f
 	if flags.stack == "" && len(args) == 1 {

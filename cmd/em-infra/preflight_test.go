@@ -56,7 +56,7 @@ func TestPreflightAndRoleLinesThatAreRefused(t *testing.T) {
 		"role":                               "for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host",
 		"role --pve nine":                    `--pve: "nine" is no release of Proxmox VE: write one like 8.4`,
 		"role --pve 9.1 --stack k3s-dev":     "--pve and --stack: which of the two is meant? give one",
-		"role --guest-agent --stack k3s-dev": "--guest-agent: the stack's inventory says whether there is one: leave it out",
+		"role --guest-agent --stack k3s-dev": "--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent",
 		"role --pve 9.1 --output table":      `--output: "table" is no format: choose text or json`,
 	} {
 		require.Equal(t, refusal(sentence), em(t.Context(), strings.Fields(line)...), line)

@@ -77,7 +77,7 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, e
 	case f.pve == "" && f.place.stack == "":
 		return privilegePlan{}, refused(errors.New("for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host"))
 	case f.guestAgent && f.pve == "":
-		return privilegePlan{}, refused(errors.New("--guest-agent: the stack's inventory says whether there is one: leave it out"))
+		return privilegePlan{}, refused(errors.New("--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent"))
 	case f.pve != "" && f.place.stack != "":
 		return privilegePlan{}, refused(errors.New("--pve and --stack: which of the two is meant? give one"))
 	case f.pve != "":

@@ -13,7 +13,7 @@ import (
 // What is promised on two cores, with tools built and the Go build cache warm.
 const (
 	upLimit        = 60 * time.Second
-	previewLimit   = 10 * time.Second // each one refreshes (docs/decisions/0019-refresh-always.md)
+	previewLimit   = 5 * time.Second
 	coldBuildLimit = 150 * time.Second
 	coldBuildBytes = 3 << 30
 )
