@@ -65,7 +65,7 @@ func (s *session) beginArtifacts(ctx context.Context, command string) (*artifact
 }
 
 func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
-	after, err := s.state.Export(ctx)
+	after, err := s.lastState(ctx)
 	if err != nil {
 		after = &engine.Exported{} // the run itself says what is wrong with the state; its secrets are those from before
 	}

@@ -18,7 +18,7 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	if !s.refresh {
 		return nil, nil
 	}
-	exported, err := s.state.Export(ctx)
+	exported, err := s.lastState(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
 		return nil, nil
 	}
@@ -57,7 +57,7 @@ func (s *session) takeBack(ctx context.Context, judged judgement) error {
 	if len(judged.unconfigured)+len(judged.Lost) == 0 {
 		return nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (s *session) rename(ctx context.Context) error {
 	if len(s.program.FormerNames) == 0 {
 		return nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -39,9 +40,13 @@ type otherImages struct {
 // otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.
 func (s *session) otherImages(ctx context.Context) (otherImages, error) {
 	found := otherImages{Other: []status.OtherImage{}}
-	outputs, err := s.stack.Outputs(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
-		return found, said(err)
+		return found, err
+	}
+	outputs, err := engine.Outputs(exported.Deployment)
+	if err != nil {
+		return found, err
 	}
 	if len(secretOf(outputs, stacks.OutputKubeconfig)) == 0 {
 		return found, nil

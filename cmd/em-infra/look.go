@@ -100,7 +100,7 @@ func (s *session) noteByHand(ctx context.Context, seen look) error {
 	if len(seen.byHand) == 0 {
 		return nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

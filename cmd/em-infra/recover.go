@@ -25,7 +25,7 @@ func (s *session) quiet() error {
 // recover settles what failed and killed runs have left, and says what it did. Nothing is deleted: what is to be is told with the
 // preview. Only what is going up needs a bootstrap, and machines that are on.
 func (s *session) recover(ctx context.Context, goingUp bool) error {
-	exported, err := s.readState(ctx)
+	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,7 @@ func (s *session) deleteNeverRan(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

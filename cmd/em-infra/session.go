@@ -27,23 +27,25 @@ import (
 
 // session is a stack that is ready to be worked on: sound inventory, installed tools, a host that answers.
 type session struct {
-	workspace *workspace.Workspace
-	inventory *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
-	stack     auto.Stack
-	state     engine.State
-	host      pve.Connection
-	secrets   []string           // of the configuration, never to be seen
-	factory   string             // URL of the Image Factory
-	consent   string             // what is asked for before anything is changed; empty when that was answered
-	place     string             // the flags that lead a following command to where this one was
-	verbose   bool               // the engine speaks for itself
-	refresh   bool               // the engine reads what is there before it compares
-	keep      int                // of artifacts and backups of each kind
-	program   stacks.Options     // of the program that the stack runs
-	neverRan  []recovery.Remnant // machines that are deleted once somebody has agreed
-	mended    bool               // machines were started before anybody was asked
-	failures  []progress.Failure // what the engine reported as wrong in its last run
-	started   time.Time
+	workspace  *workspace.Workspace
+	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
+	stack      auto.Stack
+	state      engine.State
+	exported   *engine.Exported // what [session.lastState] keeps
+	exportedAt uint64           // how often the CLI had changed a state by then
+	host       pve.Connection
+	secrets    []string           // of the configuration, never to be seen
+	factory    string             // URL of the Image Factory
+	consent    string             // what is asked for before anything is changed; empty when that was answered
+	place      string             // the flags that lead a following command to where this one was
+	verbose    bool               // the engine speaks for itself
+	refresh    bool               // the engine reads what is there before it compares
+	keep       int                // of artifacts and backups of each kind
+	program    stacks.Options     // of the program that the stack runs
+	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
+	mended     bool               // machines were started before anybody was asked
+	failures   []progress.Failure // what the engine reported as wrong in its last run
+	started    time.Time
 	streams
 }
 

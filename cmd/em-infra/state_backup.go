@@ -62,16 +62,41 @@ func (s *session) backUp(ctx context.Context, reason string) (*backup.Backup, er
 	return &saved, nil
 }
 
-// readState is the stack's state with its secrets, or what to do about one that cannot be read.
+// readState is the stack's state with its secrets, or what to do about one that cannot be read. It is for those who look:
+// between two runs of the engine it is exported once. Who changes the state takes [session.freshState].
 func (s *session) readState(ctx context.Context) (*engine.Exported, error) {
+	exported, err := s.lastState(ctx)
+	return exported, s.readable(ctx, err)
+}
+
+// freshState is readState for those who put the state back changed: another run may have written it since it was read last.
+func (s *session) freshState(ctx context.Context) (*engine.Exported, error) {
 	exported, err := s.state.Export(ctx)
-	if err == nil {
-		return exported, nil
+	return exported, s.readable(ctx, err)
+}
+
+// lastState is the state as it was exported last, unless the CLI may have changed it since.
+func (s *session) lastState(ctx context.Context) (*engine.Exported, error) {
+	writes := s.state.Command.Writes()
+	if s.exported == nil || s.exportedAt != writes {
+		exported, err := s.state.Export(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.exported, s.exportedAt = exported, writes
 	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	return s.exported.Copy()
+}
+
+func (s *session) readable(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return s.unreadable(err)
 	}
-	return nil, s.unreadable(err)
 }
 
 // unreadable says what to do about a state that cannot be read.

@@ -119,7 +119,7 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
 		return err
 	}
-	have, err := s.readState(ctx)
+	have, err := s.freshState(ctx)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/status"
@@ -67,9 +68,9 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	outputs, err := s.stack.Outputs(ctx)
+	outputs, err := engine.Outputs(exported.Deployment)
 	if err != nil {
-		return status.Sources{}, said(err)
+		return status.Sources{}, err
 	}
 	last, err := s.lastUpdate(ctx)
 	if err != nil {

@@ -25,9 +25,13 @@ func (s *session) talosconfigFile() string {
 
 // outputs are those of a stack that was brought up whole.
 func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
-	values, err := s.stack.Outputs(ctx)
+	exported, err := s.readState(ctx)
 	if err != nil {
-		return stacks.Outputs{}, said(err)
+		return stacks.Outputs{}, err
+	}
+	values, err := engine.Outputs(exported.Deployment)
+	if err != nil {
+		return stacks.Outputs{}, err
 	}
 	return stacks.ParseOutputs(values)
 }

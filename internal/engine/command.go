@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/blang/semver"
@@ -21,6 +24,7 @@ import (
 type Command struct {
 	path    string
 	version semver.Version
+	writes  atomic.Uint64
 }
 
 // NewCommand takes the path of a Pulumi CLI and its version.
@@ -30,6 +34,21 @@ func NewCommand(path string, version semver.Version) *Command {
 
 var _ auto.PulumiCommand = (*Command)(nil)
 
+// Writes counts the runs that may have changed a state. What was exported is current, as far as this process is concerned,
+// while the count stays the same.
+func (c *Command) Writes() uint64 { return c.writes.Load() }
+
+// reading are the commands of the CLI that leave every state as it is. What a preview
+// refreshes stays in memory (pulumi pkg/v3 v3.254.0, backend/diy/backend.go, apply: a dry run has no snapshot manager).
+var reading = []string{
+	"config", "preview", "stack export", "stack history", "stack ls", "stack output", "stack select", "version", "whoami",
+}
+
+func readsOnly(args []string) bool {
+	line := strings.Join(args, " ") + " "
+	return slices.ContainsFunc(reading, func(command string) bool { return strings.HasPrefix(line, command+" ") })
+}
+
 // Version of the CLI.
 func (c *Command) Version() semver.Version { return c.version }
 
@@ -38,6 +57,9 @@ func (c *Command) Version() semver.Version { return c.version }
 // interrupted is an error of context.Cause(ctx). What the CLI prints goes to the writers too; one that fails is left out
 // from then on.
 func (c *Command) Run(ctx context.Context, dir string, stdin io.Reader, stdouts, stderrs []io.Writer, env []string, args ...string) (string, string, int, error) {
+	if !readsOnly(args) {
+		defer c.writes.Add(1)
+	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(c.path, append([]string{"--non-interactive"}, args...)...) //nolint:gosec // the CLI that the tool chain installed
 	cmd.Dir = dir

@@ -150,3 +150,28 @@ func TestRunOutlivesItsReader(t *testing.T) {
 	require.Len(t, stdout, 10_000*100, "nothing is lost for the caller")
 	require.Equal(t, 2, terminal.writes, "a writer that failed is left alone")
 }
+
+func TestWritesCountsWhatMayChangeAState(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		args   []string
+		writes uint64
+	}{
+		{[]string{"stack", "export", "--stack", "k3s-dev"}, 0},
+		{[]string{"preview", "--refresh"}, 0},
+		{[]string{"config", "--show-secrets", "--json"}, 0},
+		{[]string{"up", "--yes"}, 1},
+		{[]string{"refresh"}, 1},
+		{[]string{"destroy"}, 1},
+		{[]string{"stack", "import", "--stack", "k3s-dev"}, 1},
+		{[]string{"stack", "exports-of-a-later-version"}, 1},
+	} {
+		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			t.Parallel()
+			command := cli(t)
+			_, _, _, err := command.Run(t.Context(), t.TempDir(), nil, nil, nil, role("failing"), test.args...)
+			require.Error(t, err)
+			require.Equal(t, test.writes, command.Writes(), "one that failed may have written, too")
+		})
+	}
+}

@@ -36,6 +36,16 @@ type Exported struct {
 	format apitype.UntypedDeployment
 }
 
+// Copy returns the state as it was exported, whatever has been changed in e.Deployment since. It fails where e was
+// imported with something that cannot be read.
+func (e *Exported) Copy() (*Exported, error) {
+	copied := &Exported{format: e.format}
+	if e.format.Deployment == nil {
+		return copied, nil
+	}
+	return copied, json.Unmarshal(e.format.Deployment, &copied.Deployment)
+}
+
 // ErrNoStack says that there is no such stack where the state is kept.
 var ErrNoStack = errors.New("there is no such stack")
 

@@ -171,3 +171,16 @@ func TestWhatIsDoneToAStateIsAskedOfTheCLI(t *testing.T) {
 		})
 	}
 }
+
+func TestACopyIsWhatWasExported(t *testing.T) {
+	t.Parallel()
+	state, _ := stateOf(t, `{"version": 3, "deployment": {"resources": [{"urn": "urn:pulumi:k3s-dev::em-infra::a:b:C::d", "type": "a:b:C"}]}}`)
+	exported, err := state.Export(t.Context())
+	require.NoError(t, err)
+	exported.Deployment.Resources[0].URN, exported.Deployment.Resources = "changed", append(exported.Deployment.Resources, apitype.ResourceV3{})
+
+	copied, err := exported.Copy()
+	require.NoError(t, err)
+	require.Len(t, copied.Deployment.Resources, 1)
+	require.Equal(t, "urn:pulumi:k3s-dev::em-infra::a:b:C::d", string(copied.Deployment.Resources[0].URN))
+}
