@@ -109,6 +109,12 @@ func TestAMarkIsAUUID(t *testing.T) {
 // loss calls the hook that looks whether the only control plane was lost, and returns what it refuses the update with.
 func (e *hookEngine) loss(t *testing.T, kind, before, after string) string {
 	t.Helper()
+	return e.birth(t, "k3s-dev-control-1-loss", kind, before, after)
+}
+
+// birth calls a hook before the update of a configuration whose machine may be another one, and returns what it refuses it with.
+func (e *hookEngine) birth(t *testing.T, hook, kind, before, after string) string {
+	t.Helper()
 	inputs := func(mark string) resource.PropertyMap {
 		text := "machine configuration"
 		if mark != "" {
@@ -122,7 +128,7 @@ func (e *hookEngine) loss(t *testing.T, kind, before, after string) string {
 	now, err := plugin.MarshalProperties(inputs(after), marshal)
 	require.NoError(t, err)
 	var answer pulumirpc.ResourceHookResponse
-	e.call(t, "k3s-dev-control-1-loss", &pulumirpc.ResourceHookRequest{Name: "k3s-dev-control-1", Type: kind, OldInputs: former, NewInputs: now}, &answer)
+	e.call(t, hook, &pulumirpc.ResourceHookRequest{Name: "k3s-dev-control-1", Type: kind, OldInputs: former, NewInputs: now}, &answer)
 	return answer.GetError()
 }
 

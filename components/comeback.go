@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -20,7 +20,7 @@ const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 // back.
 type returning struct {
 	// turn lets one machine at a time change the members of etcd.
-	turn *sync.Mutex
+	turn *semaphore.Weighted
 	// alone says that there is one control plane only.
 	alone bool
 	// allowed are control planes that may be made anew although the cluster's etcd is lost.
@@ -28,7 +28,7 @@ type returning struct {
 }
 
 func newReturning(a TalosClusterArgs) returning {
-	return returning{turn: &sync.Mutex{}, alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
+	return returning{turn: semaphore.NewWeighted(1), alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
 }
 
 // isMadeAnew reports whether a configuration is updated because its machine is another one than that it was applied to.
@@ -66,8 +66,10 @@ func (r *rollout) takeBack(ctx context.Context, node rolling.Node) error {
 	if err != nil {
 		return err
 	}
-	r.returning.turn.Lock()
-	defer r.returning.turn.Unlock()
+	if r.returning.turn.Acquire(ctx, 1) != nil {
+		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
+	}
+	defer r.returning.turn.Release(1)
 	err = health.ForgetFormer(ctx, node)
 	if !errors.Is(err, nodeops.ErrEtcdLost) {
 		return err

@@ -281,3 +281,21 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 	failed("update")
 	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", e.enter(t, "k3s-dev-worker-1"))
 }
+
+// TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one of them waits for its Talos, the other for its turn.
+func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
+	t.Parallel()
+
+	interrupted := make(chan struct{})
+	e := runHooked(t, nowhere(interrupted))
+	time.AfterFunc(200*time.Millisecond, func() { close(interrupted) })
+	refusals := make([]string, 2)
+	var both sync.WaitGroup
+	for i, node := range []string{"k3s-dev-control-1", "k3s-dev-worker-1"} {
+		both.Go(func() { refusals[i] = e.birth(t, node+"-enter", typeConfiguration, formerMark, newMark) })
+	}
+	both.Wait()
+	for _, refusal := range refusals {
+		require.Contains(t, refusal, "the run was interrupted: run up again to go on")
+	}
+}

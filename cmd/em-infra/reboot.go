@@ -103,11 +103,17 @@ func rebootOne(ctx context.Context, lane *rolling.Lane, health nodeops.Health, n
 	}
 	bounded, cancel := context.WithTimeout(ctx, rebootPatience)
 	defer cancel()
-	if err := health.Reboot(bounded, node); err != nil {
+	err := health.Reboot(bounded, node)
+	var untouched *nodeops.UntouchedError
+	switch {
+	case errors.As(err, &untouched):
+		return errors.Join(err, lane.Decline(ctx, node))
+	case err != nil:
 		lane.Abandon(node)
 		return err
+	default:
+		return lane.Leave(ctx, node)
 	}
-	return lane.Leave(ctx, node)
 }
 
 // chosenNodes are those of these names, in the order of the inventory; all without a name.

@@ -12,31 +12,51 @@ import (
 )
 
 // Reboot has a node boot anew by its Talos API, and returns when the next boot answers. Whether the node works then is for
-// the lane to wait for. The error is a sentence that ends with what to do.
+// the lane to wait for. The error is a sentence that ends with what to do; it is an [UntouchedError] where the node goes on as
+// it was.
 func (h Health) Reboot(ctx context.Context, node rolling.Node) error {
-	address := node.Address.String()
+	former, err := h.orderReboot(ctx, node)
+	if err != nil {
+		return &UntouchedError{err}
+	}
+	return h.awaitNextBoot(ctx, node, former)
+}
+
+// UntouchedError says why a node has not taken an order, and goes on as it was.
+type UntouchedError struct{ err error }
+
+func (e *UntouchedError) Error() string { return e.err.Error() }
+
+// Unwrap is the reason.
+func (e *UntouchedError) Unwrap() error { return e.err }
+
+// orderReboot returns the boot that ends.
+func (h Health) orderReboot(ctx context.Context, node rolling.Node) (former string, err error) {
 	off, err := h.isOff(ctx, node)
 	if err != nil {
-		return fmt.Errorf("%s is not rebooted, because %w", node.Name, err)
+		return "", fmt.Errorf("%s is not rebooted, because %w", node.Name, err)
 	}
 	if off {
-		return fmt.Errorf("%s is switched off, so there is nothing to reboot: `em-infra up` starts it, and then it uses what waited for its boot", node.Name)
+		return "", fmt.Errorf("%s is switched off, so there is nothing to reboot: `em-infra up` starts it, and then it uses what waited for its boot", node.Name)
 	}
-	var former string
-	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) (err error) {
+	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
 		if former, err = bootID(ctx, api); err != nil {
 			return err
 		}
 		return api.Reboot(ctx)
 	})
 	if err != nil {
-		return fmt.Errorf("%s does not take the order to reboot (%w): see that it runs and that its Talos API is reached, then reboot it again", node.Name, err)
+		return "", fmt.Errorf("%s does not take the order to reboot (%w): see that it runs and that its Talos API is reached, then reboot it again", node.Name, err)
 	}
+	return former, nil
+}
+
+func (h Health) awaitNextBoot(ctx context.Context, node rolling.Node, former string) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	last := errors.New("it has not gone down yet")
 	for {
-		err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 			now, err := bootID(ctx, api)
 			if err == nil && now == former {
 				return errors.New("it has not gone down yet")

@@ -45,7 +45,14 @@ func (r *rehearsal) roomComesWithTheNextBoot() {
 	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "grown disk    scsi1 of k3s-dev-worker-2: /var/mnt/models has 10 GiB more from the node's next boot on: `em-infra reboot k3s-dev-worker-2`\n")
 	require.Equal(r.t, uint64(20<<30-2*mib), volumeOf(r.statusOf("k3s-dev-worker-2"), "models").Bytes)
 
-	output := r.mustRun(0, "reboot", "--lab", "--yes", "k3s-dev-worker-2")
+	r.mustRun(0, "lab", "fault", "set", "talos-api-unavailable", "--endpoint", "/machine.MachineService/Reboot")
+	output := r.mustRun(1, "reboot", "--lab", "--yes", "k3s-dev-worker-2")
+	require.Contains(r.t, output, "k3s-dev-worker-2 is drained")
+	require.Contains(r.t, output, "k3s-dev-worker-2 does not take the order to reboot")
+	require.Contains(r.t, output, "k3s-dev-worker-2 takes pods again", "a node that goes on as it was is not left cordoned")
+	r.mustRun(0, "lab", "fault", "clear")
+
+	output = r.mustRun(0, "reboot", "--lab", "--yes", "k3s-dev-worker-2")
 	require.Contains(r.t, output, "k3s-dev-worker-2 works again")
 	require.Equal(r.t, uint64(30<<30-2*mib), volumeOf(r.statusOf("k3s-dev-worker-2"), "models").Bytes)
 	require.NotContains(r.t, r.mustRun(0, "status", "--lab"), "grown disk")

@@ -66,8 +66,8 @@ func NewLane(cluster Cluster, options Options) *Lane {
 }
 
 // Enter returns when the node may be changed: its turn has come or it is off, the cluster can do without it, and its pods
-// are elsewhere if the change ends its boot. Leave or Abandon must follow. The error says why the node is untouched and what
-// to do; nothing must follow then.
+// are elsewhere if the change ends its boot. Leave, Decline or Abandon must follow. The error says why the node is untouched and
+// what to do; nothing must follow then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if err := l.takeTurn(ctx, change); err != nil {
 		return err
@@ -110,6 +110,16 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 	}
 	l.giveBack(node, last)
 	return last
+}
+
+// Decline gives back the place of a node that was let in and is not changed after all: it takes pods again, and the next one's turn
+// comes. The error says that it takes none, and what to do.
+func (l *Lane) Decline(ctx context.Context, node Node) (err error) {
+	if l.termsOf(node).Drain {
+		err = l.takeBackDrain(ctx, node)
+	}
+	l.giveBack(node, nil)
+	return err
 }
 
 // giveBack gives the node's place back, or closes the lane for what has become of the node.

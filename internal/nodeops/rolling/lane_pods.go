@@ -13,12 +13,20 @@ func (l *Lane) drain(ctx context.Context, node Node) error {
 	if err == nil {
 		return nil
 	}
-	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), uncordonTimeout)
-	defer cancel()
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("%s is untouched: %w", node.Name, errors.Join(err, l.cluster.Uncordon(back, l.visitors(node))))
+	return fmt.Errorf("%s is untouched: %w", node.Name, errors.Join(err, l.takeBackDrain(ctx, node)))
+}
+
+// takeBackDrain lets pods onto a node that is as it was, after an interrupt too.
+func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), uncordonTimeout)
+	defer cancel()
+	if err := l.cluster.Uncordon(back, l.visitors(node)); err != nil {
+		return fmt.Errorf("%s takes no new pods (%w): run `kubectl uncordon %s`", node.Name, err, node.Name)
+	}
+	return nil
 }
 
 // uncordonTimeout is for an API server that is slow to answer.

@@ -24,6 +24,8 @@ type cluster struct {
 	flaps  time.Duration   // how long a node works before it fails once more, for a minute
 	held   error           // what Drain says
 	log    []string        // what was done to pods, in its order
+
+	cordoned error // what Uncordon says
 }
 
 func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
@@ -59,7 +61,7 @@ func (c *cluster) Uncordon(_ context.Context, busy []rolling.Node) error {
 		entry += " but " + node.Name
 	}
 	c.log = append(c.log, entry)
-	return nil
+	return c.cordoned
 }
 
 func controlPlane(name string) rolling.Node {
@@ -247,6 +249,27 @@ func TestANodeWhosePodsStayIsNotTouched(t *testing.T) {
 		require.EqualError(t, err, "worker-1 is untouched: worker-1 is not drained: let the pods move")
 		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was begun is taken back")
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
+	})
+}
+
+func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		lane := rolling.NewLane(c, rolling.Options{})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true}))
+		interrupted, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		require.NoError(t, lane.Decline(interrupted, worker("worker-1")))
+		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log)
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2")}), "its place is free")
+		require.NoError(t, lane.Decline(t.Context(), worker("worker-2")))
+		require.Equal(t, []string{"drain worker-1", "uncordon"}, c.log, "what was not drained is not cordoned")
+
+		c.cordoned = errors.New("the API server does not answer")
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-3"), Reboots: true}))
+		require.EqualError(t, lane.Decline(t.Context(), worker("worker-3")),
+			"worker-3 takes no new pods (the API server does not answer): run `kubectl uncordon worker-3`")
 	})
 }
 
