@@ -2,6 +2,7 @@ package graph
 
 import (
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -44,38 +45,55 @@ type layout struct {
 func arrange(c Cluster) layout {
 	l := layout{width: max(textWidth(c.Name, titleWidth), textWidth(c.subtitle(), charWidth), legendWidth()) + 2*margin}
 	card := cardWidth(c)
-	x, y, rowHeight := margin, headerHeight+margin/2, 0
-	for i, host := range c.Hosts {
-		if i > 0 && i%hostsInRow == 0 {
-			x, y, rowHeight = margin, y+rowHeight+gap, 0
-		}
-		p := place(host, card, x, y)
-		l.hosts = append(l.hosts, p)
-		x += p.box.width + gap
-		rowHeight = max(rowHeight, p.box.height)
-		l.width = max(l.width, p.box.x+p.box.width+margin)
+	y := headerHeight + margin/2
+	for row := range slices.Chunk(c.Hosts, hostsInRow) {
+		placed, height := placeRow(row, card, y)
+		l.hosts = append(l.hosts, placed...)
+		last := placed[len(placed)-1].box
+		l.width = max(l.width, last.x+last.width+margin)
+		y += height + gap
 	}
-	l.height = y + rowHeight + legendHeight + margin/2
+	l.height = y - gap + legendHeight + margin/2
 	return l
 }
 
-// place stands a host's cards in columns of equal height.
+// placeRow stands hosts side by side and makes all as tall as the tallest.
+func placeRow(hosts []Host, card, y int) (row []placed, height int) {
+	x := margin
+	for _, host := range hosts {
+		p := place(host, card, x, y)
+		row = append(row, p)
+		x += p.box.width + gap
+		height = max(height, p.box.height)
+	}
+	for i := range row {
+		row[i].box.height = height
+	}
+	return row, height
+}
+
+// place stands a host's cards in columns of the same number.
 func place(host Host, cardWidth, x, y int) placed {
-	card := box{width: cardWidth, height: cardHeight(host)}
-	columns := max(1, int(math.Ceil(float64(len(host.Nodes))/tallest)))
-	rows := int(math.Ceil(float64(len(host.Nodes)) / float64(columns)))
+	columns := max(1, ceilDiv(len(host.Nodes), tallest))
+	rows := max(1, ceilDiv(len(host.Nodes), columns))
 	p := placed{host: host, box: box{
 		x: x, y: y,
-		width:  max(2*padding+columns*(card.width+gap)-gap, textWidth(hostLabel(host), charWidth)+2*padding),
-		height: hostHeader + rows*(card.height+gap) - gap + padding,
+		width: max(2*padding+columns*(cardWidth+gap)-gap, textWidth(hostLabel(host), charWidth)+2*padding),
 	}}
-	for i := range host.Nodes {
-		p.cards = append(p.cards, box{
-			x: x + padding + i/rows*(card.width+gap), y: y + hostHeader + i%rows*(card.height+gap), width: card.width, height: card.height,
-		})
+	tall := hostHeader
+	for i, node := range host.Nodes {
+		if i%rows == 0 {
+			tall = hostHeader
+		}
+		card := box{x: x + padding + i/rows*(cardWidth+gap), y: y + tall, width: cardWidth, height: cardHeight(node)}
+		p.cards = append(p.cards, card)
+		tall += card.height + gap
+		p.box.height = max(p.box.height, tall-gap+padding)
 	}
 	return p
 }
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // cardWidth is that of the widest card: all are alike.
 func cardWidth(c Cluster) int {
@@ -91,14 +109,7 @@ func cardWidth(c Cluster) int {
 	return stripe + width + 2*padding
 }
 
-// cardHeight is that of the tallest card on a host: those on one host are alike.
-func cardHeight(h Host) int {
-	lines := 0
-	for _, node := range h.Nodes {
-		lines = max(lines, len(node.lines()))
-	}
-	return (lines+1)*lineHeight + 2*padding - 4
-}
+func cardHeight(n Node) int { return (len(n.lines())+1)*lineHeight + 2*padding - 4 }
 
 func textWidth(text string, char float64) int {
 	return int(math.Ceil(float64(utf8.RuneCountInString(text)) * char))

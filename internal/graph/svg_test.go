@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -53,7 +54,15 @@ func clusters() map[string]graph.Cluster {
 		}
 		many.Hosts = append(many.Hosts, h)
 	}
-	return map[string]graph.Cluster{"single": single, "three-hosts": ha, "many": many}
+
+	alone, forty := base, base
+	alone.Hosts = []graph.Host{{Name: "vmhost", Nodes: single.Hosts[0].Nodes[:1]}}
+	crowd := graph.Host{Name: "vmhost"}
+	for i := range 40 {
+		crowd.Nodes = append(crowd.Nodes, node(fmt.Sprintf("w-%d", i), graph.Worker, 100+i, graph.Healthy))
+	}
+	forty.Hosts = []graph.Host{crowd}
+	return map[string]graph.Cluster{"alone": alone, "single": single, "three-hosts": ha, "many": many, "forty": forty}
 }
 
 func TestSVG(t *testing.T) {
@@ -153,6 +162,27 @@ func TestTextFitsItsBox(t *testing.T) {
 				nodes += len(host.Nodes)
 			}
 			require.Len(t, cards, nodes)
+		})
+	}
+}
+
+// TestEveryShapeHasItsColours: what draws without CSS, or without media queries and variables, would paint a shape without a
+// fill black.
+func TestEveryShapeHasItsColours(t *testing.T) {
+	t.Parallel()
+	for name, cluster := range clusters() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			drawn := string(graph.SVG(cluster))
+			require.NotContains(t, drawn, "var(")
+			shapes := regexp.MustCompile(`<(rect|circle|text) [^>]*>`).FindAllString(drawn, -1)
+			require.NotEmpty(t, shapes)
+			for _, shape := range shapes {
+				require.Regexp(t, `^<[a-z]+ class="[a-z]+" fill="(#[0-9a-f]{6}|none)"`, shape)
+			}
+			for _, class := range regexp.MustCompile(`class="([a-z]+)"`).FindAllStringSubmatch(drawn, -1) {
+				require.Contains(t, drawn, "  ."+class[1]+" { fill: ", "the colours by dark")
+			}
 		})
 	}
 }

@@ -1,0 +1,84 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// fonts begins with a name that every fontconfig knows, since renderers without CSS take the first one alone.
+const fonts = "DejaVu Sans Mono, ui-monospace, Menlo, Consolas, monospace"
+
+// tone is a colour by light and by dark. Both keep a contrast of at least 4.5 between text and ground.
+type tone struct{ light, dark string }
+
+var (
+	noTone  = tone{"none", "none"}
+	ground  = tone{"#ffffff", "#14181f"}
+	surface = tone{"#f2f4f7", "#1c222c"}
+	raised  = tone{"#ffffff", "#262e3a"}
+	edge    = tone{"#c4cbd6", "#3b4656"}
+	text    = tone{"#1b2430", "#e8ecf2"}
+	muted   = tone{"#56606f", "#a3aebd"}
+	blue    = tone{"#2f5fd0", "#7ea6ff"}
+	teal    = tone{"#17806d", "#4fc3a8"}
+	brown   = tone{"#a2541c", "#f0a064"}
+	green   = tone{"#1f9d55", "#4ade80"}
+	red     = tone{"#d33f3f", "#ff7b7b"}
+)
+
+// style is how the shapes of a class look.
+type style struct {
+	class        string
+	fill, stroke tone
+	more         string // presentation attributes that are the same by dark
+}
+
+var styles = []style{
+	{class: "title", fill: text, more: fmt.Sprintf(`font-size="%d" font-weight="600"`, titleSize)},
+	{class: "name", fill: text, more: `font-weight="600"`},
+	{class: "muted", fill: muted},
+	{class: "ground", fill: ground},
+	{class: "host", fill: surface, stroke: edge},
+	{class: "card", fill: raised, stroke: edge},
+	{class: "control", fill: blue},
+	{class: "worker", fill: teal},
+	{class: "gpu", fill: brown},
+	{class: "healthy", fill: green},
+	{class: "unhealthy", fill: red},
+	{class: "unknown", fill: noTone, stroke: muted},
+}
+
+// attributes are the presentation attributes of each class: what does not know CSS, or not all of it, draws by them
+// (https://www.w3.org/TR/SVG2/styling.html#PresentationAttributes).
+var attributes = func() map[string]string {
+	byClass := make(map[string]string, len(styles))
+	for _, s := range styles {
+		parts := []string{fmt.Sprintf(`class="%s" fill="%s"`, s.class, s.fill.light)}
+		if s.stroke != (tone{}) {
+			parts = append(parts, fmt.Sprintf(`stroke="%s"`, s.stroke.light))
+		}
+		if s.more != "" {
+			parts = append(parts, s.more)
+		}
+		byClass[s.class] = strings.Join(parts, " ")
+	}
+	return byClass
+}()
+
+// look is the class of a shape with its presentation attributes.
+func look(class string) string { return attributes[class] }
+
+// dark is the style sheet for readers who prefer dark: rules of CSS go before presentation attributes.
+func dark() string {
+	var rules strings.Builder
+	rules.WriteString("@media (prefers-color-scheme: dark) {\n")
+	for _, s := range styles {
+		fmt.Fprintf(&rules, "  .%s { fill: %s;", s.class, s.fill.dark)
+		if s.stroke != (tone{}) {
+			fmt.Fprintf(&rules, " stroke: %s;", s.stroke.dark)
+		}
+		rules.WriteString(" }\n")
+	}
+	rules.WriteString("}")
+	return rules.String()
+}
