@@ -45,7 +45,7 @@ func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
 	return nil
 }
 
-// needsNodes says whether anything runs in the cluster that is not the network plugin itself.
+// needsNodes reports whether anything runs in the cluster that is not the network plugin itself.
 func (c *ClusterAddons) needsNodes() bool {
 	a := c.args
 	return a.KubeletServingCertApprover != nil || a.MetricsServer != nil || a.Flux != nil || a.GPU != nil

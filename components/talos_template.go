@@ -126,7 +126,7 @@ func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateA
 	return err
 }
 
-// serves says whether machines on a host can be cloned from it.
+// serves reports whether machines on a host can be cloned from it.
 func (t *TalosTemplate) serves(host string) bool { return t.host == host || t.shared }
 
 // complete returns a copy with defaults, or all that is wrong with it.

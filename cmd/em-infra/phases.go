@@ -71,13 +71,13 @@ func (p span) command() string {
 	return strings.NewReplacer(" --", "-", " ", "-").Replace("up" + p.String())
 }
 
-// work says whether the engine has anything to do: the last phase only looks.
+// work reports whether the engine has anything to do: the last phase only looks.
 func (p span) work() bool { return p.last != phase.Verify || !p.only }
 
-// verifies says whether the run asks the cluster at its end.
+// verifies reports whether the run asks the cluster at its end.
 func (p span) verifies() bool { return p.last == phase.Verify }
 
-// covers says whether a resource is part of the span. What is made in no phase of its own is part of each.
+// covers reports whether a resource is part of the span. What is made in no phase of its own is part of each.
 func (p span) covers(of phase.Phase) bool {
 	if p.only {
 		return of == p.last

@@ -17,7 +17,7 @@ type Report struct {
 	Unread []string `json:"unread"`
 }
 
-// Found says whether anything differs.
+// Found reports whether anything differs.
 func (r Report) Found() bool { return len(r.Host)+len(r.Nodes) > 0 }
 
 // Print writes a report for a person: a line for each difference, with both values.

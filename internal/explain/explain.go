@@ -21,7 +21,7 @@ type Explanation struct {
 	Meaning string `json:"meaning"`
 	// Do is what mends it.
 	Do string `json:"do"`
-	// Safe says whether to go on is safe; it begins with yes or no.
+	// Safe reports whether to go on is safe; it begins with yes or no.
 	Safe string `json:"safe"`
 	// Failure is its number in docs/failures.md, empty for one that has none.
 	Failure string `json:"failure,omitempty"`

@@ -17,7 +17,7 @@ type ChartVersion struct{ text string }
 // String is the version as it is written in the inventory.
 func (v ChartVersion) String() string { return v.text }
 
-// IsZero says whether there is no version.
+// IsZero reports whether there is no version.
 func (v ChartVersion) IsZero() bool { return v.text == "" }
 
 // MarshalText is String.

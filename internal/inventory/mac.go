@@ -15,7 +15,7 @@ type MAC [6]byte
 // String is the form that Proxmox VE writes: BC:24:11:0A:0B:0C.
 func (m MAC) String() string { return strings.ToUpper(net.HardwareAddr(m[:]).String()) }
 
-// IsZero says whether there is no address.
+// IsZero reports whether there is no address.
 func (m MAC) IsZero() bool { return m == MAC{} }
 
 // MarshalText is String.

@@ -54,7 +54,7 @@ func (c *checker) gpuRole(node Node, path *strictyaml.Path) {
 	}
 }
 
-// gpuForm checks that a GPU is a mapping, or all four facts that make one. It says whether it is the latter, and whole.
+// gpuForm checks that a GPU is a mapping, or all four facts that make one. It reports whether it is the latter, and whole.
 func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (whole bool) {
 	facts := []string{"bdf", "deviceId", "subsystemId", "iommuGroup"}
 	var given []string

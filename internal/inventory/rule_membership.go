@@ -90,7 +90,7 @@ func (c *checker) restriction(label string, role Role, at *strictyaml.Path) {
 	}
 }
 
-// isKubeletLabel says whether the label is one of Kubernetes' own prefixes that a kubelet may set.
+// isKubeletLabel reports whether the label is one of Kubernetes' own prefixes that a kubelet may set.
 func isKubeletLabel(label string) bool {
 	switch label {
 	case "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch",
@@ -103,5 +103,5 @@ func isKubeletLabel(label string) bool {
 	}
 }
 
-// within says whether a DNS name is a domain or lies below it.
+// within reports whether a DNS name is a domain or lies below it.
 func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }

@@ -32,12 +32,12 @@ func (c *checker) network() {
 	})
 }
 
-// carriesIPv6 says whether the nodes have IPv6 addresses.
+// carriesIPv6 reports whether the nodes have IPv6 addresses.
 func (c *checker) carriesIPv6() bool {
 	return c.cidr6.IsValid() || c.cidr.IsValid() && c.cidr.Addr().Is6()
 }
 
-// carriesIPv4 says whether the nodes have IPv4 addresses.
+// carriesIPv4 reports whether the nodes have IPv4 addresses.
 func (c *checker) carriesIPv4() bool { return c.cidr.IsValid() && c.cidr.Addr().Is4() }
 
 // canonical notes a network that is written with an address inside it.
@@ -192,7 +192,7 @@ func (c *checker) timeServers() {
 	}
 }
 
-// isHost says whether the text is an IP address or a DNS name. What looks like a number of four parts is no DNS name.
+// isHost reports whether the text is an IP address or a DNS name. What looks like a number of four parts is no DNS name.
 func isHost(text string) bool {
 	if _, err := netip.ParseAddr(text); err == nil {
 		return true

@@ -17,7 +17,7 @@ type Version struct{ number semver.Version }
 // String is the version as it is written in the inventory: v1.12.4.
 func (v Version) String() string { return "v" + v.number.String() }
 
-// IsZero says whether there is no version.
+// IsZero reports whether there is no version.
 func (v Version) IsZero() bool { return v.number.Equals(semver.Version{}) }
 
 // Contract is the version's major.minor.
@@ -61,7 +61,7 @@ type Contract struct{ Major, Minor uint64 }
 // String is the contract as it is written in the inventory: v1.12.
 func (c Contract) String() string { return fmt.Sprintf("v%d.%d", c.Major, c.Minor) }
 
-// IsZero says whether there is no contract.
+// IsZero reports whether there is no contract.
 func (c Contract) IsZero() bool { return c == Contract{} }
 
 // Compare is negative when c is the older one.

@@ -38,7 +38,7 @@ type Description struct {
 	Seed string `json:"seed"`
 }
 
-// Bears says whether a lab that was made can be started as a release; "" is as it is.
+// Bears reports whether a lab that was made can be started as a release; "" is as it is.
 func (d Description) Bears(release schema.Release) error {
 	if release == "" || release == d.Release {
 		return nil

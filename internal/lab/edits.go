@@ -19,7 +19,7 @@ type edits struct {
 	seen [2]stamp // of cluster.yaml and nodes.yaml
 }
 
-// stamp tells whether a file was written.
+// stamp reports whether a file was written.
 type stamp struct {
 	written time.Time
 	bytes   int64

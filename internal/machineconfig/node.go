@@ -13,7 +13,7 @@ import (
 type Node struct {
 	// Name is the hostname and the name of the Kubernetes node.
 	Name string
-	// ControlPlane says whether the node runs etcd and the Kubernetes control plane.
+	// ControlPlane reports whether the node runs etcd and the Kubernetes control plane.
 	ControlPlane bool
 	// MAC of the card that carries the node's addresses; names of interfaces change with the hardware, this does not.
 	MAC net.HardwareAddr

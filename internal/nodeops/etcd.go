@@ -20,7 +20,7 @@ type Credentials struct {
 	Key string
 }
 
-// IsBootstrapped says whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
+// IsBootstrapped reports whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
 // is one that was not bootstrapped, so only an answer counts. The error is that of ctx when it ends first, or says that
 // the credentials are none; it never quotes them.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {

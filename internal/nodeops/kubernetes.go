@@ -20,7 +20,7 @@ type kubernetesNode struct {
 	bootID string
 }
 
-// othersReady says which other Node is not Ready. It also says whether the cluster has a network: without one no Node is
+// othersReady says which other Node is not Ready. It also reports whether the cluster has a network: without one no Node is
 // Ready, which is nobody's fault and is not waited for. A Node that is not there yet is not missed.
 func (h Health) othersReady(ctx context.Context, changed rolling.Node, busy []rolling.Node) (networked bool, err error) {
 	nodes, err := h.kubernetesNodes(ctx, changed)
@@ -43,7 +43,7 @@ func (h Health) othersReady(ctx context.Context, changed rolling.Node, busy []ro
 	return true, errors.Join(problems...)
 }
 
-// counts says whether a Node is one of ours and not being changed.
+// counts reports whether a Node is one of ours and not being changed.
 func (h Health) counts(name string, changed rolling.Node, busy []rolling.Node) bool {
 	for _, node := range append(busy, changed) {
 		if node.Name == name {

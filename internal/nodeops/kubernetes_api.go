@@ -76,7 +76,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.message }
 
-// isRefusal says whether the API server answered with this HTTP status.
+// isRefusal reports whether the API server answered with this HTTP status.
 func isRefusal(err error, code int) bool {
 	var answer *refusal
 	return errors.As(err, &answer) && answer.code == code

@@ -79,7 +79,7 @@ func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	return !runs, nil
 }
 
-// listens says whether there is a Talos API at an address, whatever it says.
+// listens reports whether there is a Talos API at an address, whatever it says.
 func listens(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: callTimeout}
 	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(constants.ApidPort)))

@@ -53,7 +53,7 @@ func Reset(ctx context.Context, talosconfig []byte, address string) error {
 	return nil
 }
 
-// IsAlive says whether a node answers under the cluster's PKI.
+// IsAlive reports whether a node answers under the cluster's PKI.
 func IsAlive(ctx context.Context, talosconfig []byte, address string) bool {
 	return ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		_, err := api.Version(ctx)

@@ -30,7 +30,7 @@ var All = []Phase{Generate, Provision, Bootstrap, Addons, Verify}
 
 var names = map[Phase]string{Generate: "generate", Provision: "provision", Bootstrap: "bootstrap", Addons: "addons", Verify: "verify"}
 
-// Reaches says whether a run up to this phase comes to another one. The zero value is a run without an end.
+// Reaches reports whether a run up to this phase comes to another one. The zero value is a run without an end.
 func (p Phase) Reaches(other Phase) bool { return p == 0 || p >= other }
 
 // String is the phase's name.

@@ -98,5 +98,5 @@ func (s *sheet) unread(name, what string, err error) {
 		"%s cannot be read (%s)", what, err)
 }
 
-// sound says whether nothing but ok was written since a mark, which is a length of checks.
+// sound reports whether nothing but ok was written since a mark, which is a length of checks.
 func (s *sheet) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }

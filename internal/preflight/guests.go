@@ -39,7 +39,7 @@ func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
 	return guest.Name == node || renamed && (guest.Name == former || strings.HasSuffix(former, "-"+guest.Name))
 }
 
-// isBeingMade says whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and
+// isBeingMade reports whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and
 // a lock, or nothing in it if somebody has taken the lock away (qemu-server QemuConfig.pm, create_and_lock_config;
 // QemuServer.pm, vmstatus). Whose it is shows when it is made; recovery deletes what will never be.
 func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
@@ -91,7 +91,7 @@ func networkOf(config pve.GuestConfig) (macs []string, addresses []netip.Addr) {
 	return macs, addresses
 }
 
-// numbered says whether a key is a word with a number behind it, such as net0.
+// numbered reports whether a key is a word with a number behind it, such as net0.
 func numbered(key, word string) bool {
 	digits, is := strings.CutPrefix(key, word)
 	return is && digits != "" && strings.Trim(digits, "0123456789") == ""

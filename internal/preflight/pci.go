@@ -109,7 +109,7 @@ func passed(config pve.GuestConfig) (addresses, mappings []string) {
 	return addresses, mappings
 }
 
-// covers says whether what a configuration names is a device: its address, with or without domain and function.
+// covers reports whether what a configuration names is a device: its address, with or without domain and function.
 func covers(configured, address string) bool {
 	if strings.Count(configured, ":") == 1 {
 		configured = "0000:" + configured

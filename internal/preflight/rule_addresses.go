@@ -49,7 +49,7 @@ func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// isFormer says whether a guest is a node's machine under another VMID: a run that changes the VMID replaces it.
+// isFormer reports whether a guest is a node's machine under another VMID: a run that changes the VMID replaces it.
 func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
 	return guest.Type == qemu && found.isNamed(guest, owner)
 }

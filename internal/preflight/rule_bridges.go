@@ -29,7 +29,7 @@ func checkBridges(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// checkBridge says whether a card can be attached. A tag on a bridge that is not VLAN-aware is carried by a VLAN of the
+// checkBridge reports whether a card can be attached. A tag on a bridge that is not VLAN-aware is carried by a VLAN of the
 // bridge's port, and cannot be without one (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
 func checkBridge(s *sheet, c card, bridges []pve.Bridge) bool {
 	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == c.bridge })

@@ -31,13 +31,13 @@ func checkMove(s *sheet, node inventory.Node, guest pve.Guest, found Snapshot) {
 	s.warn("vmid", back+" and run up, or leave it to the run", "%s: a run would move it", stands)
 }
 
-// isISO says whether a drive has an ISO in it. Proxmox VE moves such a one with no machine; the cloud-init drive is made
+// isISO reports whether a drive has an ISO in it. Proxmox VE moves such a one with no machine; the cloud-init drive is made
 // anew where it goes (qemu-server, QemuMigrate.pm, scan_local_volumes).
 func isISO(drive string) bool {
 	return strings.Contains(drive, "media=cdrom") && strings.Contains(drive, ":iso/")
 }
 
-// isLocal says whether a storage is known to be each host's own. That is the same for all hosts (storage.cfg).
+// isLocal reports whether a storage is known to be each host's own. That is the same for all hosts (storage.cfg).
 func (found Snapshot) isLocal(name string) bool {
 	for _, host := range found.Hosts {
 		if storage, there := named(host.Storages.Value, name); there {

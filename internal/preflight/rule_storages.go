@@ -56,7 +56,7 @@ func named(storages []pve.Storage, name string) (pve.Storage, bool) {
 	return storages[at], true
 }
 
-// checkStorage says whether a storage is there for a use.
+// checkStorage reports whether a storage is there for a use.
 func checkStorage(s *sheet, host string, asked ask, storage pve.Storage, there bool, all []pve.Storage) bool {
 	switch {
 	case !there:

@@ -108,7 +108,7 @@ func (t *Teller) end(step apitype.StepEventMetadata, how string) {
 	}
 }
 
-// isWork says whether a step does something that takes time: the engine also reports what stays as it is, and what only
+// isWork reports whether a step does something that takes time: the engine also reports what stays as it is, and what only
 // holds others together.
 func isWork(step apitype.StepEventMetadata) bool {
 	state := step.New

@@ -72,7 +72,7 @@ var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
 // unhandled is what the SDK puts before the error of a program (pulumi sdk/v3 v3.254.0, go/pulumi/run.go, and go-multierror).
 var unhandled = regexp.MustCompile(`^an unhandled error occurred: (?:program failed: )?(?:\d+ errors? occurred:\s*\* )?`)
 
-// isPassing says whether a message is for somebody who looks into the engine, or is gone as soon as the next comes. What our
+// isPassing reports whether a message is for somebody who looks into the engine, or is gone as soon as the next comes. What our
 // own operations say comes that way, too, and counts.
 func isPassing(message apitype.DiagnosticEvent) bool {
 	urn := resource.URN(message.URN)
@@ -80,7 +80,7 @@ func isPassing(message apitype.DiagnosticEvent) bool {
 	return message.Severity == "debug" || message.Ephemeral && !ours
 }
 
-// isHarmless says whether a message needs nobody's attention, whatever its tone.
+// isHarmless reports whether a message needs nobody's attention, whatever its tone.
 func isHarmless(text string) bool {
 	// v6.18.1 of the provider makes a CD-ROM drive only when `enabled` says so; newer code deprecates that (docs/testing.md).
 	return strings.Contains(text, "Set `file_id` to `none` to leave the CDROM drive empty")

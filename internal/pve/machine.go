@@ -218,7 +218,7 @@ func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }
 
-// isWorking says whether a task is going on that makes machines. A clone is listed under its source, so the VMID is of no
+// isWorking reports whether a task is going on that makes machines. A clone is listed under its source, so the VMID is of no
 // use.
 func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{Source: "active"})

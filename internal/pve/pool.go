@@ -12,7 +12,7 @@ import (
 // poolMark is the comment of the pools that em-infra has made. What has another comment belongs to someone else.
 const poolMark = "Made by em-infra, deleted with the last machine in it."
 
-// EnsurePool makes a resource pool unless there is one of that name, and says whether it has.
+// EnsurePool makes a resource pool unless there is one of that name, and reports whether it has.
 func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err error) {
 	client, err := c.Client()
 	if err != nil {

@@ -94,7 +94,7 @@ func readLock(file string) (Lock, error) {
 	return lock, err
 }
 
-// alive says whether a process is a Pulumi CLI that runs; one of somebody else's does, too. A process ID is given to
+// alive reports whether a process is a Pulumi CLI that runs; one of somebody else's does, too. A process ID is given to
 // others in time, and one that was killed keeps it until its parent looks.
 func alive(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {

@@ -46,7 +46,7 @@ func engineWith(t *testing.T, plugin string) (engine *exec.Cmd, pid int) {
 	return engine, pid
 }
 
-// runs says whether a process runs a program; one that has ended and waits for its parent does not.
+// runs reports whether a process runs a program; one that has ended and waits for its parent does not.
 func runs(pid int, program string) bool {
 	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.HasPrefix(string(arguments), program+"\x00")

@@ -55,12 +55,12 @@ func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == typeVM && r.Parent == maker })
 }
 
-// isHalfMade says whether a machine is what the beginning of its creation has left.
+// isHalfMade reports whether a machine is what the beginning of its creation has left.
 func (m *Machine) isHalfMade() bool {
 	return m.Ran == "" && (m.Empty || m.Lock == "clone" || m.Lock == "create")
 }
 
-// isNamedAfter says whether a machine has the name that its component gives it, which is its own, or its own behind the
+// isNamedAfter reports whether a machine has the name that its component gives it, which is its own, or its own behind the
 // cluster's; or none yet.
 func isNamedAfter(name string, maker resource.URN) bool {
 	return name == "" || name == maker.Name() || strings.HasSuffix(maker.Name(), "-"+name)

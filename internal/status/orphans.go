@@ -128,7 +128,7 @@ func (f Found) has(vmid int) bool {
 	return slices.ContainsFunc(f.Guests, func(guest pve.Guest) bool { return guest.VMID == vmid })
 }
 
-// names says whether the configuration of any guest names a volume.
+// names reports whether the configuration of any guest names a volume.
 func (f Found) names(volume string) bool {
 	for _, config := range f.Configs {
 		for _, value := range config {

@@ -21,7 +21,7 @@ type Report struct {
 	Time time.Time `json:"time"`
 	// Machines of the inventory, in its order.
 	Machines []Machine `json:"machines"`
-	// Networked says whether the cluster was given a network plugin; without one no Node is ever Ready.
+	// Networked reports whether the cluster was given a network plugin; without one no Node is ever Ready.
 	Networked bool `json:"networked"`
 	// Members of etcd.
 	Members []nodeops.EtcdMember `json:"etcdMembers,omitempty"`
@@ -47,7 +47,7 @@ type Machine struct {
 	// VM is the status of the virtual machine, e.g. running or stopped; absent when there is none; empty when the host was
 	// not asked.
 	VM string `json:"vm,omitempty"`
-	// Known says whether the state knows the virtual machine.
+	// Known reports whether the state knows the virtual machine.
 	Known bool `json:"known"`
 	// GPUs that its Node should offer, as often as each is shared; 0 where the inventory has no device plugin.
 	GPUs int64 `json:"gpus,omitempty"`

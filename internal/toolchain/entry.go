@@ -80,7 +80,7 @@ func (in *installer) entry(w *wanted, key string) (Tool, bool) {
 	}, true
 }
 
-// whole says whether the files are what they were. Size and time answer at once; when the time alone differs, as in a
+// whole reports whether the files are what they were. Size and time answer at once; when the time alone differs, as in a
 // cache that was copied, the content does.
 func whole(dir string, files []file) bool {
 	for _, f := range files {

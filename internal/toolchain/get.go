@@ -79,7 +79,7 @@ func (in *installer) announce(todo []*wanted) {
 	}
 }
 
-// isFirst says whether the cache has no build of that tool yet, so that Go's own caches may be empty too.
+// isFirst reports whether the cache has no build of that tool yet, so that Go's own caches may be empty too.
 func (in *installer) isFirst(w *wanted) bool {
 	entries, err := os.ReadDir(filepath.Join(in.cache, "tools", w.name))
 	if err != nil {

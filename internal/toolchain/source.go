@@ -48,7 +48,7 @@ func findSource(ctx context.Context, given string) (string, error) {
 	return "", ErrNoSource
 }
 
-// isSource says whether a folder is the root of this project's module and has the tools.
+// isSource reports whether a folder is the root of this project's module and has the tools.
 func isSource(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || modfile.ModulePath(text) != module {

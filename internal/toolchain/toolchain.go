@@ -143,7 +143,7 @@ func choose(opts Options) ([]spec, error) {
 	}), nil
 }
 
-// retries says whether to ask once more for the official form of a tool that is there in another.
+// retries reports whether to ask once more for the official form of a tool that is there in another.
 func (in *installer) retries(tool Tool) bool {
 	return in.retry && tool.Kind == Plugin && tool.Origin != Official
 }

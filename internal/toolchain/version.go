@@ -78,7 +78,7 @@ func requirements(path string) (map[string]string, error) {
 	return required, nil
 }
 
-// fits says whether a CLI can run a program with that SDK: the major is the same and the minor is no older. An SDK
+// fits reports whether a CLI can run a program with that SDK: the major is the same and the minor is no older. An SDK
 // may speak to the engine of what that engine has learnt since (resource hooks, for one), never the other way round.
 func fits(cli, sdk string) bool {
 	return semver.IsValid(cli) && semver.Major(cli) == semver.Major(sdk) && minor(cli) >= minor(sdk)

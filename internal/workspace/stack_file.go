@@ -51,7 +51,7 @@ func (w *Workspace) SecretsProvider() (string, error) {
 	return file.SecretsProvider, err
 }
 
-// HasToken says whether the stack's file holds a Proxmox API token.
+// HasToken reports whether the stack's file holds a Proxmox API token.
 func (w *Workspace) HasToken() (bool, error) {
 	file, err := readStackFile(w.StackFile())
 	if err != nil {

@@ -264,7 +264,7 @@ func (r *rehearsal) stopsWhereANodeIsLost() {
 	r.mustRun(0, "up", "--lab", "--yes")
 }
 
-// changed says whether a machine's configuration was written since.
+// changed reports whether a machine's configuration was written since.
 func (r *rehearsal) changed(vmid, seen int) bool {
 	r.t.Helper()
 	return slices.ContainsFunc(writes(r.calls()[seen:]), func(write string) bool {

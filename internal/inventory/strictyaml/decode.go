@@ -67,7 +67,7 @@ func (d *decoder) read(t reflect.Type) error {
 	return nil
 }
 
-// readsItself says whether a type reads its value from text or from YAML without a look at its fields.
+// readsItself reports whether a type reads its value from text or from YAML without a look at its fields.
 func readsItself(t reflect.Type) bool {
 	pointer := reflect.PointerTo(t)
 	return pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || pointer.Implements(reflect.TypeFor[yaml.Unmarshaler]())

@@ -95,7 +95,7 @@ func syntaxFinding(err error) *Finding {
 	return finding
 }
 
-// Has says whether the document itself gives a value at the path.
+// Has reports whether the document itself gives a value at the path.
 func (d *Document) Has(path *Path) bool {
 	_, _, whole := d.walk(path)
 	return whole

@@ -104,7 +104,7 @@ func decodeInt(node *yaml.Node, into reflect.Value, limit limits) *Fault {
 	return nil
 }
 
-// admit says whether a number is within the bounds, and words them.
+// admit reports whether a number is within the bounds, and words them.
 func (l limits) admit(number int) (rule string, ok bool) {
 	ok = (l.min == nil || number >= *l.min) && (l.max == nil || number <= *l.max)
 	switch {

@@ -19,7 +19,7 @@ type Field struct {
 	// Owner is the struct that declares the field, and Name its name there.
 	Owner reflect.Type
 	Name  string
-	// Required says whether the key must be there.
+	// Required reports whether the key must be there.
 	Required bool
 	// Remedy is what to do when a key that must be there is not; empty for nothing in particular.
 	Remedy string

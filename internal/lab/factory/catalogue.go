@@ -61,7 +61,7 @@ var renamed = map[string]string{
 
 const owner = "siderolabs/"
 
-// available tells whether an extension of that name, owner included, can be built into an image.
+// available reports whether an extension of that name, owner included, can be built into an image.
 func available(name string) bool {
 	if len(name) <= len(owner) || name[:len(owner)] != owner {
 		return false

@@ -96,7 +96,7 @@ func unknown(name string, kinds []Kind) error {
 	return fmt.Errorf("%w: there is no %q: %s", ErrFault, name, do)
 }
 
-// matches tells whether the fault is narrowed to something else.
+// matches reports whether the fault is narrowed to something else.
 func (f Fault) matches(o Occasion) bool {
 	return (f.VMID == 0 || slices.Contains(o.VMIDs, f.VMID)) && cmp.Or(f.Node, o.Node) == o.Node &&
 		cmp.Or(f.Endpoint, o.Endpoint) == o.Endpoint

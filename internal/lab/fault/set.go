@@ -121,7 +121,7 @@ func (s *Set) Strike(o Occasion, concerns func(name string) bool) string {
 	return struck
 }
 
-// due tells whether the occasion that was just counted is one to strike on. The chance is drawn on every occasion, so
+// due reports whether the occasion that was just counted is one to strike on. The chance is drawn on every occasion, so
 // that what comes later does not depend on whether others struck.
 func (a *armed) due() bool {
 	drawn := a.Probability == 0 || a.chance.Float64() < a.Probability

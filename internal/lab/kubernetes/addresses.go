@@ -35,7 +35,7 @@ func kubeletAddresses(node talos.KubernetesNode) []netip.Addr {
 	return addresses[:min(1, len(addresses))]
 }
 
-// within says whether an address is in one of the subnets; one that is no subnet excludes or is none, and counts not.
+// within reports whether an address is in one of the subnets; one that is no subnet excludes or is none, and counts not.
 func within(address netip.Addr, subnets []string) bool {
 	return slices.ContainsFunc(subnets, func(text string) bool {
 		subnet, err := netip.ParsePrefix(text)
@@ -70,7 +70,7 @@ func authorities(cfg config.Provider) []*x509.PEMEncodedCertificate {
 	return accepted
 }
 
-// trusts says whether a node accepts the API server of a control plane.
+// trusts reports whether a node accepts the API server of a control plane.
 func trusts(node, controlPlane config.Provider) bool {
 	issuing := controlPlane.Cluster().IssuingCA()
 	return issuing != nil && slices.ContainsFunc(authorities(node), func(ca *x509.PEMEncodedCertificate) bool {

@@ -58,7 +58,7 @@ func (k *kubelet) stop() {
 	<-k.done
 }
 
-// plays says whether this is the kubelet of the node as it stands: in the same boot, with the same configuration.
+// plays reports whether this is the kubelet of the node as it stands: in the same boot, with the same configuration.
 func (k *kubelet) plays(node talos.KubernetesNode) bool {
 	return node.Hardware.VMID == k.node.Hardware.VMID && node.BootID == k.node.BootID && node.Config == k.node.Config &&
 		node.Hostname == k.node.Hostname
@@ -185,7 +185,7 @@ func (k *kubelet) updateStatus(ctx context.Context) error {
 	return nil
 }
 
-// ready says whether a Node is, by all its conditions that a kubelet sets.
+// ready reports whether a Node is, by all its conditions that a kubelet sets.
 func ready(node *corev1.Node) bool {
 	for _, wanted := range conditions(time.Time{}) {
 		found := false

@@ -108,7 +108,7 @@ type incoming struct {
 // path is where the file will lie.
 func (in incoming) path() string { return path.Join(in.dir, "template/iso", in.name) }
 
-// present tells whether a file of that name lies there already.
+// present reports whether a file of that name lies there already.
 func (s *Server) present(in incoming) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ type Call struct {
 	Unknown bool `json:"unknown,omitempty"`
 }
 
-// Write tells whether the call could change something.
+// Write reports whether the call could change something.
 func (c Call) Write() bool { return c.Verb != http.MethodGet && c.Verb != http.MethodHead }
 
 // mostCalls bounds what is kept in memory; the log on disk has everything.

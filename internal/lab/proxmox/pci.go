@@ -90,7 +90,7 @@ func (s *Server) mapped(m *vm, name string) ([]schema.Properties, error) {
 	return entries, nil
 }
 
-// inUse tells whether another running VM has one of the devices.
+// inUse reports whether another running VM has one of the devices.
 func (s *Server) inUse(m *vm, addresses []string) bool {
 	return slices.ContainsFunc(s.state.sorted(), func(other *vm) bool {
 		return other.ID != m.ID && other.Node == m.Node && slices.ContainsFunc(other.PCI, func(address string) bool {

@@ -102,7 +102,7 @@ func (s *Server) retire(m *vm, key, text string) {
 	}
 }
 
-// owns tells whether a volume exists and belongs to the VM.
+// owns reports whether a volume exists and belongs to the VM.
 func (s *Server) owns(m *vm, volume string) bool {
 	id, _, _ := strings.Cut(volume, ":")
 
@@ -220,7 +220,7 @@ func (s *Server) hotplug(m *vm) {
 // A serial is not among them: it is written at once, and the guest sees it from the next start on.
 var coldOptions = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro"}
 
-// needsColdStart tells whether a change of a disk that is there waits for the next start.
+// needsColdStart reports whether a change of a disk that is there waits for the next start.
 func (s *Server) needsColdStart(m *vm, key string) bool {
 	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 		return false

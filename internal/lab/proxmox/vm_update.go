@@ -101,7 +101,7 @@ func (s *Server) planUpdate(c *call) (*update, error) {
 	return u, s.checkUpdate(u)
 }
 
-// isSetting tells whether a VM's configuration may have the key (QemuServer.pm, option_exists).
+// isSetting reports whether a VM's configuration may have the key (QemuServer.pm, option_exists).
 func (s *Server) isSetting(key string) bool {
 	if slices.Contains([]string{"lock", "vmstate", "meta", "parent", "snaptime"}, key) {
 		return true

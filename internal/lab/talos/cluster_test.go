@@ -192,7 +192,7 @@ func (c *cluster) waitHealthy(vmid int, id string) {
 	}, "service %s of machine %d is not healthy", id, vmid)
 }
 
-// runsBy says whether the configuration that a node runs by contains a text. It compares without showing the
+// runsBy reports whether the configuration that a node runs by contains a text. It compares without showing the
 // configuration, which is full of secrets.
 func (c *cluster) runsBy(vmid int, text string) bool {
 	c.lab.t.Helper()

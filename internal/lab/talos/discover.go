@@ -98,7 +98,7 @@ func (s *system) vanish() {
 	})
 }
 
-// announced says whether a system that runs has this identity.
+// announced reports whether a system that runs has this identity.
 func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
 	return slices.ContainsFunc(f.all(), func(m *vm) bool {
 		running := m.running()

@@ -31,7 +31,7 @@ type contents struct {
 	Etcd etcd.Data `json:"etcd,omitzero"`
 }
 
-// installed tells whether Talos was installed there.
+// installed reports whether Talos was installed there.
 func (c contents) installed() bool { return c.Release.Version != "" }
 
 // disk is a disk with contents. It is safe for concurrent use.

@@ -51,5 +51,5 @@ func (d Disk) drive() string {
 	return string(d.Bus) + strconv.Itoa(d.Slot)
 }
 
-// isSCSI tells whether it is a disk of the SCSI controller.
+// isSCSI reports whether it is a disk of the SCSI controller.
 func (d Disk) isSCSI() bool { return d.Bus == "" || d.Bus == BusSCSI }

@@ -55,7 +55,7 @@ func (b *syncBuffer) String() string {
 	return b.buffer.String()
 }
 
-// has says whether the log has a step with this error.
+// has reports whether the log has a step with this error.
 func (b *syncBuffer) has(step, failure string) bool {
 	for line := range strings.Lines(b.String()) {
 		var entry struct{ Step, Error string }

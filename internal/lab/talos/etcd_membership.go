@@ -144,7 +144,7 @@ func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
 	return etcd.Data{}, errCannotJoin
 }
 
-// sameEtcd says whether the other node's etcd would let this one in: its certificates come from the same authority.
+// sameEtcd reports whether the other node's etcd would let this one in: its certificates come from the same authority.
 func (s *system) sameEtcd(cfg config.Provider, other *system) bool {
 	theirs := other.config()
 

@@ -39,7 +39,7 @@ func (n nodeNetwork) ips() []netip.Addr {
 	return ips
 }
 
-// isLocal says whether a name or address that a client uses means this node.
+// isLocal reports whether a name or address that a client uses means this node.
 func (n nodeNetwork) isLocal(target string) bool {
 	return target == n.hostname || target == n.fqdn() ||
 		slices.ContainsFunc(n.addresses, func(a netip.Prefix) bool { return a.Addr().String() == target })

@@ -70,7 +70,7 @@ func (s *system) startAPID(ctx context.Context, keys *keyring) error {
 	return nil
 }
 
-// isLocal says whether a name or address that a client uses means this node.
+// isLocal reports whether a name or address that a client uses means this node.
 func (s *system) isLocal(target string) bool {
 	n, err := s.network(s.config())
 

@@ -12,7 +12,7 @@ type Node struct {
 	Name string
 	// Address where the node's Talos API is reached.
 	Address netip.Addr
-	// ControlPlane says whether the node runs etcd.
+	// ControlPlane reports whether the node runs etcd.
 	ControlPlane bool
 }
 

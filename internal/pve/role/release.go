@@ -25,7 +25,7 @@ func ParseRelease(text string) (Release, error) {
 // String is the release as Proxmox VE writes it: 8.4.
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// Before says whether r is the older release.
+// Before reports whether r is the older release.
 func (r Release) Before(other Release) bool {
 	return r.Major < other.Major || r.Major == other.Major && r.Minor < other.Minor
 }

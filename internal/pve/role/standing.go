@@ -8,7 +8,7 @@ import (
 
 // Standing is what a host has of the role.
 type Standing struct {
-	// RoleFound says whether there is a role of that name, and Role what it consists of.
+	// RoleFound reports whether there is a role of that name, and Role what it consists of.
 	RoleFound bool
 	Role      []string
 	// Effective are the token's privileges on /.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Permissions are the privileges that an identity has on a path; the value tells whether they reach further down.
+// Permissions are the privileges that an identity has on a path; the value reports whether they reach further down.
 type Permissions map[string]bool
 
 // Refusal says which privileges were missing on which path. It wraps ErrPermission.

@@ -20,7 +20,7 @@ type Value struct {
 	Ref string
 }
 
-// undefined tells whether the parameter was named without a value, as in "description=". Perl's split leaves no
+// undefined reports whether the parameter was named without a value, as in "description=". Perl's split leaves no
 // value there, so verification takes it for absent and the method sees a name that holds nothing.
 func (v Value) undefined() bool { return len(v.Items) == 0 && v.Ref == "" }
 
@@ -36,7 +36,7 @@ func (p Params) Get(name string) string {
 	return ""
 }
 
-// Has tells whether the parameter was given.
+// Has reports whether the parameter was given.
 func (p Params) Has(name string) bool {
 	_, ok := p[name]
 	return ok

@@ -49,7 +49,7 @@ type Method struct {
 	Returns    *Property `json:"returns"`
 }
 
-// TokenAllowed tells whether an API token may call the method.
+// TokenAllowed reports whether an API token may call the method.
 func (m *Method) TokenAllowed() bool { return m.AllowToken == nil || bool(*m.AllowToken) }
 
 // Schema holds the methods of one release.

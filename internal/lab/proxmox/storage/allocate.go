@@ -65,7 +65,7 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 	return v, nil
 }
 
-// hasRoom tells whether a volume may grow by bytes; thin ones always may.
+// hasRoom reports whether a volume may grow by bytes; thin ones always may.
 func (s *Storage) hasRoom(p *pool, bytes uint64) bool {
 	return s.Type.thin() || bytes <= p.Total-min(p.used(s.Type), p.Total)
 }

@@ -27,13 +27,13 @@ const (
 	ISO    = "iso"
 )
 
-// Known tells whether the lab emulates the plugin.
+// Known reports whether the lab emulates the plugin.
 func (t Type) Known() bool { return slices.Contains([]Type{Dir, NFS, ZFSPool, LVMThin, RBD}, t) }
 
-// FileBased tells whether volumes are files, which have an extension and may be ISO images.
+// FileBased reports whether volumes are files, which have an extension and may be ISO images.
 func (t Type) FileBased() bool { return t == Dir || t == NFS }
 
-// thin tells whether a volume takes room only as it fills. A zvol reserves its size unless the storage is declared
+// thin reports whether a volume takes room only as it fills. A zvol reserves its size unless the storage is declared
 // sparse (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
 func (t Type) thin() bool { return t != ZFSPool }
 
@@ -64,10 +64,10 @@ type Definition struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Holds tells whether a content type may be put there.
+// Holds reports whether a content type may be put there.
 func (d *Definition) Holds(content string) bool { return slices.Contains(d.Content, content) }
 
-// OnNode tells whether a node has the storage.
+// OnNode reports whether a node has the storage.
 func (d *Definition) OnNode(node string) bool {
 	return len(d.Nodes) == 0 || slices.Contains(d.Nodes, node)
 }
@@ -101,7 +101,7 @@ type Volume struct {
 	Snapshots []string `json:"snapshots,omitempty"`
 }
 
-// Base tells whether the volume belongs to a template and is read-only.
+// Base reports whether the volume belongs to a template and is read-only.
 func (v *Volume) Base() bool {
 	name := path.Base(v.ID[strings.Index(v.ID, ":")+1:])
 	return strings.HasPrefix(name, "base-")

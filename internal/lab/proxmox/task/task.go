@@ -35,7 +35,7 @@ type Record struct {
 	PStart int64 `json:"pstart"`
 }
 
-// Running tells whether the worker is still at it.
+// Running reports whether the worker is still at it.
 func (r *Record) Running() bool { return r.Exit == "" }
 
 // List keeps the tasks of all nodes. It is safe for concurrent use.
@@ -221,5 +221,5 @@ func (l *List) Restore(records []Record) {
 var upidForm = regexp.MustCompile(
 	`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:[0-9A-Fa-f]{8}:[^:\s/]+:[^:\s/]*:[^:\s/]+:$`)
 
-// ValidUPID tells whether a text is the form of a UPID.
+// ValidUPID reports whether a text is the form of a UPID.
 func ValidUPID(text string) bool { return upidForm.MatchString(text) }

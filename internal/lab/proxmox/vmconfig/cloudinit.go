@@ -22,7 +22,7 @@ type CloudInitCard struct {
 	Gateways  []netip.Addr
 }
 
-// HasCloudInit tells whether a cloud-init drive is attached.
+// HasCloudInit reports whether a cloud-init drive is attached.
 func (c *Config) HasCloudInit() bool {
 	for _, key := range c.DriveKeys() {
 		d := Drive{Options: schema.Properties{"file": volumePart(c.Get(key))}}

@@ -33,7 +33,7 @@ func (c *Config) Clone() *Config {
 // Get returns a current setting, or "".
 func (c *Config) Get(key string) string { return c.Values[key] }
 
-// Has tells whether a setting is made.
+// Has reports whether a setting is made.
 func (c *Config) Has(key string) bool {
 	_, ok := c.Values[key]
 	return ok
@@ -68,7 +68,7 @@ func (c *Config) Int(key string, otherwise int) int {
 // Flag returns a setting that is 0 or 1.
 func (c *Config) Flag(key string) bool { return c.Values[key] == "1" }
 
-// Template tells whether the VM is a template.
+// Template reports whether the VM is a template.
 func (c *Config) Template() bool { return c.Flag("template") }
 
 // Lock is the operation that holds the configuration, such as "clone", or "".
@@ -117,7 +117,7 @@ func (c *Config) DeletePending(key string) {
 	}
 }
 
-// HasPending tells whether a start would change anything.
+// HasPending reports whether a start would change anything.
 func (c *Config) HasPending() bool { return len(c.Pending) > 0 || len(c.Deleted) > 0 }
 
 // CleanupPending drops pending changes that change nothing.

@@ -20,7 +20,7 @@ type Drive struct {
 
 var driveKey = regexp.MustCompile(`^(?:ide[0-3]|sata[0-5]|scsi(?:[12]?\d|30)|virtio(?:\d|1[0-5])|efidisk0|tpmstate0)$`)
 
-// IsDrive tells whether a setting names a drive slot; unused volumes are none (Drive.pm, is_valid_drivename).
+// IsDrive reports whether a setting names a drive slot; unused volumes are none (Drive.pm, is_valid_drivename).
 func IsDrive(key string) bool { return driveKey.MatchString(key) }
 
 // ParseDrive reads a drive with the fields that its slot allows. Its errors wrap schema.ErrProperties.
@@ -69,12 +69,12 @@ func (d *Drive) Size() uint64 {
 // SetSize records a size in bytes.
 func (d *Drive) SetSize(bytes uint64) { d.Options["size"] = schema.FormatSize(bytes) }
 
-// CDROM tells whether the drive is a CD-ROM, which the cloud-init drive is as well.
+// CDROM reports whether the drive is a CD-ROM, which the cloud-init drive is as well.
 func (d *Drive) CDROM() bool { return d.Options["media"] == "cdrom" }
 
 var cloudInitVolume = regexp.MustCompile(`(?:^|[:/])(?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2?|qed|vmdk|cloop))?$`)
 
-// CloudInit tells whether the drive is the cloud-init drive (Drive.pm, drive_is_cloudinit).
+// CloudInit reports whether the drive is the cloud-init drive (Drive.pm, drive_is_cloudinit).
 func (d *Drive) CloudInit() bool { return cloudInitVolume.MatchString(d.Volume()) }
 
 var newDisk = regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)

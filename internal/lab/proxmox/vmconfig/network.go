@@ -14,7 +14,7 @@ import (
 
 var networkKey = regexp.MustCompile(`^net(?:[12]?\d|3[01])$`)
 
-// IsNetwork tells whether a setting is a network card.
+// IsNetwork reports whether a setting is a network card.
 func IsNetwork(key string) bool { return networkKey.MatchString(key) }
 
 // NetworkKeys lists the network cards in use, by index.

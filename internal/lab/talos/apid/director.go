@@ -82,7 +82,7 @@ func (d *director) forward(mode proxy.Mode, targets []string) (proxy.Mode, []pro
 	return mode, backends, nil
 }
 
-// Forwarded says whether another node passed this call on.
+// Forwarded reports whether another node passed this call on.
 func Forwarded(ctx context.Context) bool {
 	md, _ := metadata.FromIncomingContext(ctx)
 
@@ -96,7 +96,7 @@ func Target(ctx context.Context) string {
 	return strings.Join(slices.Concat(md[nodeKey], md[nodesKey]), ",")
 }
 
-// streamed says whether a method's answer is a stream; it lists those of Talos v1.12 (internal/app/apid/main.go).
+// streamed reports whether a method's answer is a stream; it lists those of Talos v1.12 (internal/app/apid/main.go).
 func streamed(method string) bool {
 	switch method {
 	case "/machine.MachineService/Copy",

@@ -30,7 +30,7 @@ type Options struct {
 	Port uint16
 	// Machined connects to the node's own services.
 	Machined func(context.Context) (net.Conn, error)
-	// IsLocal says whether a target that a client named is this node.
+	// IsLocal reports whether a target that a client named is this node.
 	IsLocal func(target string) bool
 	// Guard sees every call after its roles are known.
 	Guard grpc.StreamServerInterceptor

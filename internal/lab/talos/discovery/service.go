@@ -28,7 +28,7 @@ type Affiliate struct {
 	APIServerPort int
 }
 
-// Equal says whether two announcements are the same.
+// Equal reports whether two announcements are the same.
 func (a Affiliate) Equal(b Affiliate) bool {
 	return a.NodeID == b.NodeID && a.Hostname == b.Hostname && slices.Equal(a.Addresses, b.Addresses) &&
 		a.Type == b.Type && a.OperatingSystem == b.OperatingSystem && a.APIServerPort == b.APIServerPort

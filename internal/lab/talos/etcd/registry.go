@@ -39,7 +39,7 @@ type Data struct {
 	Member  uint64 `json:"member"`
 }
 
-// Empty says whether the directory holds nothing.
+// Empty reports whether the directory holds nothing.
 func (d Data) Empty() bool { return d == Data{} }
 
 // Member is a member of a cluster as its member list shows it.
@@ -148,7 +148,7 @@ func (r *Registry) Forget(cluster uint64) {
 	r.clusters = slices.DeleteFunc(r.clusters, func(c *Cluster) bool { return c.ID == cluster })
 }
 
-// SetRunning says whether the process of this member runs.
+// SetRunning reports whether the process of this member runs.
 func (r *Registry) SetRunning(d Data, running bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
