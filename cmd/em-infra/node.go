@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"time"
@@ -40,9 +39,11 @@ func newNodeWaitCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(command.Context(), timeout)
-			defer cancel()
-			return nodeops.WaitUntilSecure(ctx, talosconfig, address)
+			out := command.OutOrStdout()
+			return nodeops.Wait{
+				Talosconfig: talosconfig, Address: address, Limit: timeout,
+				Say: func(text string) { fmt.Fprintln(out, text) },
+			}.UntilSecure(command.Context())
 		},
 	}
 	bindNodeAddress(command, &address)

@@ -222,9 +222,11 @@ func (s *session) awaitStarted(ctx context.Context, exported *engine.Exported, r
 		if node.VMID != remnant.VMID {
 			continue
 		}
-		waiting, cancel := context.WithTimeout(ctx, bootPatience)
-		defer cancel()
-		if err := nodeops.WaitUntilSecure(waiting, []byte(talosconfig), node.Address.String()); err != nil {
+		wait := nodeops.Wait{
+			Talosconfig: []byte(talosconfig), Address: node.Address.String(), Machine: fmt.Sprintf("VM %d", node.VMID), Limit: bootPatience,
+			Say: func(text string) { s.report([]string{text}) },
+		}
+		if err := wait.UntilSecure(ctx); err != nil {
 			s.report([]string{err.Error()})
 		}
 	}

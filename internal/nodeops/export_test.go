@@ -1,6 +1,10 @@
 package nodeops
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+	"time"
+)
 
 // GPUView is what a node and its Kubernetes Node say of its GPUs.
 type GPUView struct {
@@ -18,4 +22,33 @@ func (v GPUView) Judge(node GPUNode) error {
 // KubernetesOf is the API behind a client.
 func KubernetesOf(client *http.Client) *Kubernetes {
 	return &Kubernetes{location: "https://control-1:6443", client: client}
+}
+
+// What a look at a node shows.
+const (
+	Silent      = silent
+	Maintenance = maintenance
+	Foreign     = foreign
+	Untimely    = untimely
+)
+
+// Seen is a sighting; Boot tells one boot from the next.
+type Seen struct {
+	Presence presence
+	Boot     int64
+}
+
+// GivesUpAfter is the second in which a wait for a configured node ends that sees this, a second each and the last one for
+// ever; 0 when it waits on until the limit, in seconds.
+func GivesUpAfter(all []Seen, limit int) int {
+	v := &vigil{machine: "VM 101", configured: true}
+	start := time.Unix(1, 0)
+	for second := range limit {
+		seen := all[min(second, len(all)-1)]
+		now := sighting{presence: seen.Presence, answer: errors.New("no"), booted: time.Unix(seen.Boot, 0)}
+		if _, err := v.judge(start.Add(time.Duration(second)*time.Second), now); err != nil {
+			return second
+		}
+	}
+	return 0
 }

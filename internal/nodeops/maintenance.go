@@ -2,7 +2,6 @@ package nodeops
 
 import (
 	"context"
-	"crypto/tls"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"google.golang.org/grpc"
@@ -10,19 +9,12 @@ import (
 )
 
 // isInMaintenance tells a node without a configuration, whose certificate nobody trusts either, from one of another
-// cluster. It asks as the provider does (terraform-provider-talos v0.8.0, talosClientOp): only maintenance mode lists
-// its disks for a client without a certificate. It has its own time, as that of ctx is over.
+// cluster.
 func isInMaintenance(ctx context.Context, address string) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
-	defer cancel()
-	api, err := client.New(ctx, client.WithEndpoints(address),
-		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // nothing is told to the node, nor believed
-	if err != nil {
-		return false
-	}
-	defer api.Close()
-	_, err = api.Disks(client.WithNode(ctx, address))
-	return err == nil
+	return inMaintenance(ctx, address, func(ctx context.Context, api *client.Client) error {
+		_, err := api.Disks(ctx)
+		return err
+	}) == nil
 }
 
 // impatient connects again as often as the API is asked. Without it gRPC waits longer from try to try, up to two minutes

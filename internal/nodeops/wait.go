@@ -21,31 +21,99 @@ const (
 // ErrTalosconfig says that a talosconfig is none. It carries no cause, since that would quote what it cannot read.
 var ErrTalosconfig = errors.New("the talosconfig cannot be read: give the stack's output talosconfig as it is")
 
-// WaitUntilSecure returns when the node's Talos API answers under the PKI of talosconfig: the configuration is applied,
-// Talos is installed and the machine is back from its reboot. When ctx ends the error says what the node answered last
-// and what to do; it wraps the context's. It is [ErrTalosconfig] when there is nothing to wait with.
-func WaitUntilSecure(ctx context.Context, talosconfig []byte, address string) error {
-	api, err := connect(ctx, talosconfig, address)
+// Wait is for one node.
+type Wait struct {
+	// Talosconfig of the cluster's administrator, secret. Required.
+	Talosconfig []byte
+	// Address of the node. Required.
+	Address string
+	// Machine is how a person finds the node's machine, e.g. VM 101. Default: its VM.
+	Machine string
+	// IsOn reports whether the machine is switched on, by who knows better than its silence. Default: nil, nobody knows.
+	IsOn func(context.Context) (bool, error)
+	// Limit is how long the wait may take. Default: 0, as long as its context.
+	Limit time.Duration
+	// Say is told what the node is waited for, and for how long at most, whenever that is another thing than before. Default:
+	// nil, nobody.
+	Say func(string)
+}
+
+// UntilSecure returns when the node's Talos API answers under the cluster's PKI: the configuration is applied, Talos is
+// installed and the machine is back from its reboot. The error is one sentence that says what the node is and what to do; it
+// wraps that of ctx when the wait took that long. A node that is another cluster's, that is back in maintenance mode or does
+// not leave it, is not waited for until then. It is [ErrTalosconfig] when there is nothing to wait with.
+func (w Wait) UntilSecure(ctx context.Context) error { return w.until(ctx, w.vigil(true)) }
+
+// UntilConfigurable returns when the node can be given its configuration: it is in maintenance mode, or answers under the
+// cluster's PKI. Errors are those of UntilSecure, and one for a machine that is switched off.
+func (w Wait) UntilConfigurable(ctx context.Context) error { return w.until(ctx, w.vigil(false)) }
+
+func (w Wait) vigil(configured bool) *vigil {
+	v := &vigil{address: w.Address, machine: w.Machine, configured: configured}
+	if v.machine == "" {
+		v.machine = "its VM"
+	}
+	return v
+}
+
+func (w Wait) until(ctx context.Context, v *vigil) error {
+	api, err := connect(ctx, w.Talosconfig, w.Address)
 	if err != nil {
 		return err
 	}
 	defer api.Close()
+	if w.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.Limit)
+		defer cancel()
+	}
 
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	var last error
+	said := ""
 	for {
-		if err := version(ctx, api, address); err == nil {
-			return nil
-		} else if ctx.Err() == nil {
-			last = err
+		if seen := look(ctx, api, w.Address); ctx.Err() == nil {
+			done, err := v.judge(time.Now(), seen)
+			if err == nil && !done {
+				err = w.switchedOff(ctx, v)
+			}
+			if done || err != nil {
+				return err
+			}
+			if state := v.state(); state != said {
+				said = state
+				w.say(state)
+			}
 		}
 		select {
 		case <-ctx.Done():
-			return notSecure(ctx, address, last)
+			return v.late(ctx)
 		case <-ticker.C:
 		}
 	}
+}
+
+// say names no time of day: what a Command prints is kept in the state.
+func (w Wait) say(state string) {
+	switch {
+	case w.Say == nil:
+	case w.Limit > 0:
+		w.Say(fmt.Sprintf("%s: %s (%.0f min at most)", w.Address, state, w.Limit.Minutes()))
+	default:
+		w.Say(w.Address + ": " + state)
+	}
+}
+
+// switchedOff is why a machine that says nothing is not waited for: it is off. Who cannot be asked now is asked again.
+func (w Wait) switchedOff(ctx context.Context, v *vigil) error {
+	if w.IsOn == nil || v.last.presence != silent || time.Since(v.since) < offPatience {
+		return nil
+	}
+	on, err := w.IsOn(ctx)
+	if err != nil || on {
+		return nil
+	}
+	return v.wrong(v.machine+" is switched off", "see in the tasks of Proxmox VE why it does not run, then run up again, which starts it")
 }
 
 func version(ctx context.Context, api *client.Client, address string) error {
@@ -53,34 +121,6 @@ func version(ctx context.Context, api *client.Client, address string) error {
 	defer cancel()
 	_, err := api.Version(ctx)
 	return err
-}
-
-// notSecure says what the last answer means and what to do.
-func notSecure(ctx context.Context, address string, last error) error {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("waiting for node %s: %w", address, context.Cause(ctx))
-	}
-	return &notSecureError{address: address, answer: answerOf(last), remedy: remedyFor(ctx, address, last)}
-}
-
-// notSecureError is one sentence that ends with what to do.
-type notSecureError struct{ address, answer, remedy string }
-
-func (e *notSecureError) Error() string {
-	return fmt.Sprintf("node %s: its Talos API does not answer under this cluster's PKI (last answer: %s): %s", e.address, e.answer, e.remedy)
-}
-
-func (e *notSecureError) Unwrap() error { return context.DeadlineExceeded }
-
-func remedyFor(ctx context.Context, address string, last error) string {
-	switch {
-	case !isUnderAnotherPKI(last):
-		return "look at the console of its VM in Proxmox VE, then run up again; it goes on from here"
-	case isInMaintenance(ctx, address):
-		return "it is in maintenance mode and has no configuration: run up again; if it comes back there, look at the console of its VM in Proxmox VE"
-	default:
-		return "the disk of its VM holds a node of another cluster (F7): delete that VM, then run up again"
-	}
 }
 
 // isUnderAnotherPKI reads the error's text, since gRPC hands that of the handshake on as text only.

@@ -6,39 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// waitInVain is what WaitUntilSecure says at a deadline that the node outlasts. On a busy machine one call may take
-// longer than the deadline; then no answer came at all, and a longer deadline has to give the node its chance.
-func waitInVain(t *testing.T, talosconfig []byte, address string) error {
-	t.Helper()
-	const longest = 32 * time.Second
-	for patience := 2 * time.Second; ; patience *= 2 {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		err := nodeops.WaitUntilSecure(ctx, talosconfig, address)
-		cancel()
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		if patience == longest || !strings.Contains(err.Error(), "(last answer: none)") {
-			return err
-		}
-	}
+// wait is the wait for a node of our cluster.
+func (m *machineUnderTest) wait() nodeops.Wait {
+	return nodeops.Wait{Talosconfig: talosconfigOf(m.t, secretsOf(m.t, ours), m.address), Address: m.address.String(), Machine: "VM 101"}
 }
 
 func TestWaitUntilSecureOutlastsTheInstallation(t *testing.T) {
 	t.Parallel()
 	m, bundle := powerOn(t), secretsOf(t, ours)
 	waited := make(chan error, 1)
-	go func() {
-		waited <- nodeops.WaitUntilSecure(t.Context(), talosconfigOf(t, bundle, m.address), m.address.String())
-	}()
+	go func() { waited <- m.wait().UntilSecure(t.Context()) }()
 	select {
 	case err := <-waited:
 		t.Fatalf("maintenance mode was taken for the secure API: %v", err)
@@ -50,43 +37,110 @@ func TestWaitUntilSecureOutlastsTheInstallation(t *testing.T) {
 	running := time.Now()
 	require.NoError(t, <-waited)
 	require.Less(t, time.Since(running), 30*time.Second, "gRPC alone would wait for up to two minutes")
+	require.NoError(t, m.wait().UntilConfigurable(t.Context()), "it takes another configuration")
 }
 
-func TestWaitUntilSecureSaysWhatTheNodeIs(t *testing.T) {
+// longer than any wait here may take.
+const atMost = time.Minute
+
+// TestWaitEndsAtOnce: what no waiting changes is told within seconds.
+func TestWaitEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	const verify = "connection error: desc = \"transport: authentication handshake failed: tls: failed to verify certificate: " +
-		"x509: certificate signed by unknown authority"
+	const foreign = "a node of another cluster, or another server, answers at its address (F7); nothing was sent to it: " +
+		"where that is VM 101 itself, its disk holds the other cluster's data: delete the VM if nobody needs them; " +
+		"where it is another machine, give one of the two another address; then run up again"
 	for _, test := range []struct {
-		name    string
-		prepare func(t *testing.T, m *machineUnderTest)
-		answer  string
-		remedy  string
+		name  string
+		meets func(t *testing.T) error
+		want  string
 	}{
+		{"F7: a node of another cluster, before it is configured", func(t *testing.T) error {
+			return theirsAt(t).UntilConfigurable(t.Context())
+		}, foreign},
+		{"F7: a node of another cluster, after", func(t *testing.T) error { return theirsAt(t).UntilSecure(t.Context()) }, foreign},
+		{"F17: an installation that fails", func(t *testing.T) error {
+			m := powerOn(t, failing(t, fault.Fault{Name: talos.FaultInstallFails}))
+			waited := make(chan error, 1)
+			go func() { waited <- m.wait().UntilSecure(t.Context()) }()
+			time.Sleep(1500 * time.Millisecond) // long enough for a look at it
+			m.apply(secretsOf(t, ours))
+			return <-waited
+		}, "it was given its configuration and is in maintenance mode without it: its installation failed, or its disk was emptied: " +
+			"run up again, which installs it anew, and look at the console of VM 101 in Proxmox VE meanwhile: " +
+			"Talos says there why it fails, for ten seconds before it reboots, and nowhere else"},
+		{"a machine that is switched off", func(t *testing.T) error {
+			m := powerOn(t)
+			require.NoError(t, m.fleet.PowerOff(vmid))
+			wait := m.wait()
+			wait.IsOn = func(context.Context) (bool, error) { return false, nil }
+			return wait.UntilConfigurable(t.Context())
+		}, "VM 101 is switched off: see in the tasks of Proxmox VE why it does not run, then run up again, which starts it"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			err := test.meets(t)
+			require.Regexp(t, `^node 127\.[\d.]+: `+regexp.QuoteMeta(test.want)+`$`, fmt.Sprint(err))
+			require.NotErrorIs(t, err, context.DeadlineExceeded)
+			require.Less(t, time.Since(began), atMost)
+		})
+	}
+}
+
+// theirsAt is our wait for a node that is another cluster's.
+func theirsAt(t *testing.T) nodeops.Wait {
+	t.Helper()
+	m := powerOn(t)
+	m.apply(secretsOf(t, theirs))
+	m.waitFor(talos.StageRunning)
+	return m.wait()
+}
+
+// failing has a fault strike the machine.
+func failing(t *testing.T, wanted fault.Fault) func(*talos.Config, *talos.Hardware) {
+	t.Helper()
+	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
+	require.NoError(t, faults.Set(wanted))
+	return func(config *talos.Config, _ *talos.Hardware) { config.Faults = talos.NewFaultSet(faults, nil) }
+}
+
+// TestWaitSaysForWhat: each thing that is waited for is said once, with the bound.
+func TestWaitSaysForWhat(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	var said []string
+	wait := m.wait()
+	wait.Limit, wait.Say = 4*time.Minute, func(text string) { said = append(said, text) }
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	require.ErrorIs(t, wait.UntilSecure(ctx), context.DeadlineExceeded)
+	require.Equal(t, []string{m.address.String() + ": in maintenance mode, with its configuration (4 min at most)"}, said)
+	require.NoError(t, wait.UntilConfigurable(t.Context()))
+}
+
+// TestWaitIsBounded: the bounds of each thing that is seen of a node, by a clock of the test.
+func TestWaitIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		seen  []nodeops.Seen // each for a second, the last for ever
+		after int            // seconds until there is nothing to wait for any more; 0 for never
+	}{
+		{"silent", []nodeops.Seen{{Presence: nodeops.Silent}}, 0},
+		{"a node of another cluster", []nodeops.Seen{{Presence: nodeops.Foreign}}, 5},
+		{"a look while a service closes", []nodeops.Seen{{Presence: nodeops.Foreign}, {Presence: nodeops.Silent}}, 0},
+		{"a clock that is not set", []nodeops.Seen{{Presence: nodeops.Untimely}}, 120},
+		{"maintenance mode that nothing ends", []nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}}, 60},
+		{"one call that took too long", []nodeops.Seen{{Presence: nodeops.Silent}, {Presence: nodeops.Maintenance, Boot: 1}}, 61},
+		{"back in maintenance mode, seen before and after", []nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}, {Presence: nodeops.Maintenance, Boot: 2}}, 6},
 		{
-			"in maintenance mode", func(*testing.T, *machineUnderTest) {}, verify,
-			"it is in maintenance mode and has no configuration: run up again; if it comes back there, look at the console of its VM in Proxmox VE",
-		},
-		{
-			"F7: of another cluster", func(t *testing.T, m *machineUnderTest) {
-				m.apply(secretsOf(t, theirs))
-				m.waitFor(talos.StageRunning)
-			}, verify,
-			"the disk of its VM holds a node of another cluster (F7): delete that VM, then run up again",
-		},
-		{
-			"switched off", func(t *testing.T, m *machineUnderTest) { require.NoError(t, m.fleet.PowerOff(vmid)) },
-			"connection refused",
-			"look at the console of its VM in Proxmox VE, then run up again; it goes on from here",
+			"back in maintenance mode, seen after alone",
+			[]nodeops.Seen{{Presence: nodeops.Silent}, {Presence: nodeops.Silent}, {Presence: nodeops.Silent}, {Presence: nodeops.Maintenance, Boot: 2}}, 8,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			m := powerOn(t)
-			test.prepare(t, m)
-			err := waitInVain(t, talosconfigOf(t, secretsOf(t, ours), m.address), m.address.String())
-			require.ErrorContains(t, err, fmt.Sprintf("node %s: its Talos API does not answer under this cluster's PKI (last answer: ", m.address))
-			require.ErrorContains(t, err, test.answer)
-			require.Regexp(t, `\): `+regexp.QuoteMeta(test.remedy)+`$`, err.Error())
+			require.Equal(t, test.after, nodeops.GivesUpAfter(test.seen, 1200))
 		})
 	}
 }
@@ -96,9 +150,10 @@ func TestWaitUntilSecureWithoutTimeForAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	address := freeAddress(t)
-	err := nodeops.WaitUntilSecure(ctx, talosconfigOf(t, secretsOf(t, ours), address), address.String())
-	require.EqualError(t, err, "node "+address.String()+": its Talos API does not answer under this cluster's PKI (last answer: none): "+
-		"look at the console of its VM in Proxmox VE, then run up again; it goes on from here")
+	err := nodeops.Wait{Talosconfig: talosconfigOf(t, secretsOf(t, ours), address), Address: address.String()}.UntilSecure(ctx)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.EqualError(t, err, "node "+address.String()+": nobody answers there (none): look at the console of its VM in Proxmox VE: "+
+		"it shows how far Talos is, and the address that it has; then run up again, it goes on from here")
 }
 
 func TestWaitUntilSecureIsInterrupted(t *testing.T) {
@@ -106,7 +161,7 @@ func TestWaitUntilSecureIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	address := freeAddress(t)
 	time.AfterFunc(100*time.Millisecond, func() { cancel(errors.New("interrupt signal received")) })
-	err := nodeops.WaitUntilSecure(ctx, talosconfigOf(t, secretsOf(t, ours), address), address.String())
+	err := nodeops.Wait{Talosconfig: talosconfigOf(t, secretsOf(t, ours), address), Address: address.String()}.UntilSecure(ctx)
 	require.EqualError(t, err, "waiting for node "+address.String()+": interrupt signal received")
 }
 
@@ -117,7 +172,7 @@ func TestWaitUntilSecureQuotesNoTalosconfig(t *testing.T) {
 		secret, "context: k3s-dev\ncontexts: " + secret,
 		"context: k3s-dev\ncontexts: {k3s-dev: {ca: " + secret + ", crt: " + secret + ", key: " + secret + "}}",
 	} {
-		err := nodeops.WaitUntilSecure(t.Context(), []byte(talosconfig), "127.0.0.1")
+		err := nodeops.Wait{Talosconfig: []byte(talosconfig), Address: "127.0.0.1"}.UntilSecure(t.Context())
 		require.Equal(t, nodeops.ErrTalosconfig, err)
 	}
 	require.EqualError(t, nodeops.ErrTalosconfig, "the talosconfig cannot be read: give the stack's output talosconfig as it is")

@@ -1,0 +1,135 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// How long a node may be what it is not meant to be until it is believed. A look in the middle of a change, of a service that
+// closes or a clock that is being set, shows what is not true a moment later.
+const (
+	foreignPatience  = 5 * time.Second
+	returnedPatience = 5 * time.Second
+	// goneLooks are looks in a row at a node that says nothing, after which it was away; one alone may be a call that took
+	// too long.
+	goneLooks = 3
+	// maintenancePatience is for a node that has been given its configuration and has not left maintenance mode: Talos leaves it
+	// within a second (v1.12.4, internal/app/maintenance/server.go, ApplyConfiguration).
+	maintenancePatience = time.Minute
+	// clockPatience covers the first synchronization of a clock.
+	clockPatience = 2 * time.Minute
+	// offPatience covers a host that says stopped for some seconds after a start.
+	offPatience = 15 * time.Second
+)
+
+// vigil judges what is seen of a node while somebody waits for it.
+type vigil struct {
+	address string
+	// configured says that the node has been given its configuration, so that it has to leave maintenance mode.
+	configured bool
+	// machine is the node's machine as a person finds it, e.g. VM 101; "its VM" where it is not known.
+	machine string
+
+	last    sighting
+	since   time.Time // when it was first seen as it is
+	silence int       // looks in a row that showed nobody
+	wasGone bool      // nobody answered for a while, or the node has booted since
+}
+
+// judge takes the next sighting. It is done when the node is what is waited for; an error is why there is nothing to wait
+// for any more, in one sentence that ends with what to do.
+func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
+	v.note(now, seen)
+	lasted := now.Sub(v.since)
+	switch {
+	case seen.presence == member, seen.presence == maintenance && !v.configured:
+		return true, nil
+	case seen.presence == foreign && lasted >= foreignPatience:
+		return false, v.wrong("a node of another cluster, or another server, answers at its address (F7); nothing was sent to it",
+			"where that is "+v.machine+" itself, its disk holds the other cluster's data: delete the VM if nobody needs them; where it is another machine, give one of the two another address; then run up again")
+	case seen.presence == untimely && lasted >= clockPatience:
+		return false, v.wrong(fmt.Sprintf("a certificate is not valid at this time (%s)", answerOf(seen.answer)),
+			"set the clock of this computer, and that of the node's host, or let the node reach its time servers; then run up again")
+	case seen.presence == maintenance && v.wasGone && lasted >= returnedPatience:
+		return false, v.wrong("it was given its configuration and is in maintenance mode without it: its installation failed, or its disk was emptied",
+			"run up again, which installs it anew, and look at the console of "+v.machine+" in Proxmox VE meanwhile: Talos says there why it fails, for ten seconds before it reboots, and nowhere else")
+	case seen.presence == maintenance && lasted >= maintenancePatience:
+		return false, v.wrong(fmt.Sprintf("it has its configuration and has been in maintenance mode for %.0f s since", lasted.Seconds()),
+			"reset "+v.machine+" in Proxmox VE, then run up again, which configures it anew")
+	}
+	return false, nil
+}
+
+func (v *vigil) note(now time.Time, seen sighting) {
+	if v.since.IsZero() || seen.presence != v.last.presence || !seen.booted.Equal(v.last.booted) {
+		v.wasGone = v.wasGone || v.returned(seen)
+		v.since, v.silence = now, 0
+	}
+	if seen.presence == silent {
+		v.silence++
+	}
+	v.wasGone = v.wasGone || v.silence >= goneLooks
+	v.last = seen
+}
+
+// returned reports whether a node in maintenance mode is there for another time than before.
+func (v *vigil) returned(seen sighting) bool {
+	return seen.presence == maintenance && v.last.presence == maintenance && !v.last.booted.IsZero() &&
+		!seen.booted.IsZero() && !seen.booted.Equal(v.last.booted)
+}
+
+// state says in a few words what is waited for.
+func (v *vigil) state() string {
+	switch v.last.presence {
+	case silent:
+		if v.configured {
+			return "no answer: it installs, or boots"
+		}
+		return "no answer: it boots"
+	case maintenance:
+		return "in maintenance mode, with its configuration"
+	case foreign:
+		return "another PKI answers"
+	case untimely:
+		return "a certificate is not valid now"
+	default:
+		return "it answers"
+	}
+}
+
+// late is the end of a vigil whose time is over.
+func (v *vigil) late(ctx context.Context) error {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("waiting for node %s: %w", v.address, context.Cause(ctx))
+	}
+	what := fmt.Sprintf("its Talos API does not answer under this cluster's PKI (last answer: %s)", answerOf(v.last.answer))
+	if v.last.presence == silent {
+		what = fmt.Sprintf("nobody answers there (%s)", answerOf(v.last.answer))
+	}
+	return &waitError{address: v.address, what: what, late: true,
+		remedy: "look at the console of " + v.machine + " in Proxmox VE: it shows how far Talos is, and the address that it has; then run up again, it goes on from here"}
+}
+
+func (v *vigil) wrong(what, remedy string) error {
+	return &waitError{address: v.address, what: what, remedy: remedy}
+}
+
+// waitError is one sentence that ends with what to do.
+type waitError struct {
+	address, what, remedy string
+	late                  bool
+}
+
+func (e *waitError) Error() string {
+	return fmt.Sprintf("node %s: %s: %s", e.address, e.what, e.remedy)
+}
+
+// Unwrap is the context's error where it was the time that ended the wait.
+func (e *waitError) Unwrap() error {
+	if e.late {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
