@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
@@ -18,13 +19,14 @@ import (
 var errInterrupted = errors.New("the run was interrupted: run up again to go on")
 
 // rollout takes the nodes of one cluster through their updates a few at a time (F4, F5): an update of a machine or of a
-// configuration returns before the reboot that it causes is over. Its hooks run on updates only, so creation stays
-// parallel, and there are none on deletion, which would need the program to destroy a stack.
+// configuration returns before the reboot that it causes is over. Its lane is for updates only, so creation stays parallel,
+// and there are no hooks on deletion, which would need the program to destroy a stack.
 type rollout struct {
 	ctx         *pulumi.Context
 	interrupted <-chan struct{}
 	health      func() (nodeops.Health, error)
 	lane        func() (*rolling.Lane, error)
+	bootTimeout time.Duration
 	unheard     unheard
 	returning   returning
 }
@@ -47,7 +49,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		}
 		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
 	})
-	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, unheard: newUnheard(a), returning: newReturning(a)}
+	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, bootTimeout: a.BootTimeout, unheard: newUnheard(a), returning: newReturning(a)}
 }
 
 // healthOf looks at the nodes of the cluster, and moves their pods.
@@ -92,7 +94,12 @@ func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulum
 	if err != nil {
 		return nil, err
 	}
+	boots, err := r.ctx.RegisterResourceHook(name+"-boots", r.boots(node, m.VMID, r.bootTimeout), nil)
+	if err != nil {
+		return nil, err
+	}
 	return &pulumi.ResourceHookBinding{
+		BeforeCreate: []*pulumi.ResourceHook{boots},
 		BeforeUpdate: append(before, enter),
 		AfterUpdate:  []*pulumi.ResourceHook{leave},
 		OnError:      []*pulumi.ErrorHook{abandon},

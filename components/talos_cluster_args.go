@@ -66,6 +66,9 @@ type TalosClusterArgs struct {
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change concerns later runs only.
 	RecoveryTimeout time.Duration
+	// BootTimeout is how long a machine may take from its start until its Talos takes the first configuration; it covers no
+	// installation. Default: 5 minutes. A change concerns later runs only.
+	BootTimeout time.Duration
 	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot; one whose pods stay is
 	// not touched. Default: 10 minutes. A change concerns later runs only.
 	DrainTimeout time.Duration
@@ -121,6 +124,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		a.CNI = CNIFlannel
 	}
 	a.DrainTimeout = cmp.Or(a.DrainTimeout, defaultDrainTimeout)
+	a.BootTimeout = cmp.Or(a.BootTimeout, defaultBootTimeout)
 	a.Network = a.Network.withDefaults()
 	problems := []error{
 		require(a.ClusterName != "", "ClusterName", "give the cluster a name"),

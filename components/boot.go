@@ -1,0 +1,57 @@
+package components
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// defaultBootTimeout is enough for a slow disk and a firmware that trains a GPU's memory window.
+const defaultBootTimeout = 5 * time.Minute
+
+// boots is a hook that waits until the Talos of a machine can be given its first configuration. The provider alone tries for
+// ten minutes without a word, whoever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
+// talos_machine_configuration_apply_resource.go, Create): here a node of another cluster is known in seconds, and so is a
+// machine that is off. Nodes wait side by side, so creation stays parallel.
+func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {
+	return func(args *pulumi.ResourceHookArgs) error {
+		if args.Type != typeConfiguration {
+			return nil
+		}
+		health, err := r.health()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := r.untilInterrupted()
+		defer cancel()
+		wait := nodeops.Wait{
+			Talosconfig: health.Talosconfig, Address: node.Address.String(), Machine: fmt.Sprintf("VM %d", vmid), Limit: timeout,
+			Say: func(text string) { r.tell(args.URN, text) },
+		}
+		if health.Runs != nil {
+			wait.IsOn = func(ctx context.Context) (bool, error) { return health.Runs(ctx, node) }
+		}
+		return wait.UntilConfigurable(ctx)
+	}
+}
+
+// tell says what an operation on a resource waits for, as something that passes. A run that cannot be told anything any more
+// ends with an error of its own.
+func (r *rollout) tell(urn pulumi.URN, text string) {
+	_ = r.ctx.Log.Info(text, &pulumi.LogArgs{Resource: subject{urn: urn.ToURNOutput()}, Ephemeral: true})
+}
+
+// subject names a resource whose own registration has not ended.
+type subject struct {
+	pulumi.Resource
+
+	urn pulumi.URNOutput
+}
+
+// URN implements [pulumi.Resource].
+func (s subject) URN() pulumi.URNOutput { return s.urn }
