@@ -53,7 +53,8 @@ type hookEngine struct {
 	hooks map[string]*pulumirpc.Callback                                     // by name
 	bound map[string]*pulumirpc.RegisterResourceRequest_ResourceHooksBinding // by the resource's name
 
-	onDryRun map[string]bool // the hooks that a preview calls, too}
+	onDryRun map[string]bool // the hooks that a preview calls, too
+}
 
 func (e *hookEngine) SupportsFeature(context.Context, *pulumirpc.SupportsFeatureRequest) (*pulumirpc.SupportsFeatureResponse, error) {
 	return &pulumirpc.SupportsFeatureResponse{HasSupport: true}, nil

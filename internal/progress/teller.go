@@ -2,6 +2,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -33,7 +34,9 @@ type Teller struct {
 type operation struct {
 	urn             resource.URN
 	kind            apitype.OpType
+	inputs          map[string]any
 	began, lastTold time.Time
+	waitsFor        string // in its own words; empty while it said nothing
 }
 
 // Failure is what the engine says is wrong with one resource, or with the whole run where Name is empty.
@@ -73,11 +76,67 @@ func (t *Teller) Tick() {
 			continue
 		}
 		o.lastTold = now
-		what := words(o.kind).doing
-		if usual := expected(o.urn.Type(), o.kind); usual > 0 {
-			what += fmt.Sprintf(", usually %.0f s", usual.Seconds())
+		t.tell(o.urn, o.still(now), now.Sub(o.began))
+		t.cause(o.waitsFor)
+	}
+}
+
+// still says that the operation goes on, with the time that it usually takes. One that takes longer than that has its bound
+// in the place of it, and in the next line what it waits for.
+func (o operation) still(now time.Time) string {
+	known := timesOf(o.urn.Type(), o.kind)
+	switch what := words(o.kind).doing; {
+	case known.usually == 0:
+		return what
+	case now.Sub(o.began) <= known.usually+patience:
+		return fmt.Sprintf("%s, usually %.0f s", what, known.usually.Seconds())
+	case known.atMost == 0:
+		return fmt.Sprintf("%s, longer than usual", what)
+	default:
+		return fmt.Sprintf("%s, at most %.0f min", what, known.atMost.Minutes())
+	}
+}
+
+// Work is an operation that the engine has begun and not ended.
+type Work struct {
+	URN    resource.URN
+	Kind   apitype.OpType
+	Began  time.Time
+	Inputs map[string]any
+}
+
+// Working is what the engine works on, in the order in which it began.
+func (t *Teller) Working() []Work {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	var all []Work
+	for _, o := range t.running {
+		all = append(all, Work{URN: o.urn, Kind: o.kind, Began: o.began, Inputs: o.inputs})
+	}
+	return all
+}
+
+// WaitsFor is told what an operation waits for. That is mentioned whenever the operation is, and at once when it was mentioned
+// before: a person wonders then.
+func (t *Teller) WaitsFor(urn resource.URN, what string) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for i := range t.running {
+		o := &t.running[i]
+		if o.urn != urn || o.waitsFor == what {
+			continue
 		}
-		t.tell(o.urn, what, now.Sub(o.began))
+		o.waitsFor = what
+		if o.lastTold.After(o.began) {
+			t.cause(what)
+		}
+	}
+}
+
+// cause is the line below that of an operation that goes on.
+func (t *Teller) cause(what string) {
+	if what != "" {
+		fmt.Fprintf(t.out, " %-10s   %s\n", "", what)
 	}
 }
 
@@ -92,8 +151,12 @@ func (t *Teller) begin(step apitype.StepEventMetadata) {
 	if !isWork(step) {
 		return
 	}
-	now := t.clock()
-	t.running = append(t.running, operation{urn: resource.URN(step.URN), kind: step.Op, began: now, lastTold: now})
+	o := operation{urn: resource.URN(step.URN), kind: step.Op, began: t.clock()}
+	o.lastTold = o.began
+	if state := cmp.Or(step.New, step.Old); state != nil {
+		o.inputs = state.Inputs
+	}
+	t.running = append(t.running, o)
 }
 
 func (t *Teller) end(step apitype.StepEventMetadata, how string) {
@@ -130,10 +193,25 @@ func Line(out io.Writer, part, what string, took time.Duration) {
 	fmt.Fprintf(out, " %-10s %-60s %6.1f s\n", part, what, took.Seconds())
 }
 
+// waits is the operation that a message tells the cause of a wait of: what our hooks and Commands say as they go on. It is -1
+// for any other message.
+func (t *Teller) waits(message apitype.DiagnosticEvent) int {
+	if !message.Ephemeral || message.Severity != "info" {
+		return -1
+	}
+	return slices.IndexFunc(t.running, func(o operation) bool {
+		return string(o.urn) == message.URN && (o.kind == apitype.OpCreate || o.kind == apitype.OpCreateReplacement) && tellsItsWait(o.urn.Type())
+	})
+}
+
 // hear keeps errors for the end of the run, and passes other messages on, each once.
 func (t *Teller) hear(message apitype.DiagnosticEvent) {
 	text := strings.TrimSpace(colors.ReplaceAllString(message.Message, ""))
 	urn := resource.URN(message.URN)
+	if at := t.waits(message); at >= 0 && text != "" {
+		t.running[at].waitsFor = text
+		return
+	}
 	if text == "" || isPassing(message) || slices.Contains(t.notes, text) || isHarmless(text) {
 		return
 	}

@@ -146,3 +146,33 @@ func TestTellerOfWhatStays(t *testing.T) {
 		require.Equal(t, want, r.text.String(), op)
 	}
 }
+
+// TestTellerSaysWhatIsWaitedFor: what takes longer than usual has its bound in the place of the usual time, and its cause in
+// the next line, at once when it becomes another one.
+func TestTellerSaysWhatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	r.begin(join, joinType, apitype.OpCreate)
+	r.begin(vm, vmType, apitype.OpCreate)
+	r.passing(join, "192.168.20.21: no answer: it installs, or boots (15 min at most)\n")
+	require.Equal(t, []progress.Work{{URN: join, Kind: apitype.OpCreate, Began: r.now}, {URN: vm, Kind: apitype.OpCreate, Began: r.now}}, r.Working())
+	r.passes(15 * time.Second)
+	r.Tick()
+	r.WaitsFor(vm, "task qmclone: no line in its log for 15 s")
+	r.passes(165 * time.Second)
+	r.Tick()
+	r.WaitsFor(vm, "task qmclone: no line in its log for 180 s")
+	r.end(vm, vmType, apitype.OpCreate)
+	r.WaitsFor(vm, "nobody waits for it any more")
+	require.Equal(t, ` bootstrap  k3s-dev-worker-1-membership being created, usually 120 s       15.0 s
+              192.168.20.21: no answer: it installs, or boots (15 min at most)
+ provision  k3s-dev-worker-1-vm being created, usually 15 s                15.0 s
+              task qmclone: no line in its log for 15 s
+ bootstrap  k3s-dev-worker-1-membership being created, at most 15 min     180.0 s
+              192.168.20.21: no answer: it installs, or boots (15 min at most)
+ provision  k3s-dev-worker-1-vm being created, at most 30 min             180.0 s
+              task qmclone: no line in its log for 15 s
+              task qmclone: no line in its log for 180 s
+ provision  k3s-dev-worker-1-vm created                                   180.0 s
+`, r.text.String())
+}

@@ -39,32 +39,49 @@ func outcome(step apitype.StepEventMetadata) string {
 	return words(step.Op).done
 }
 
+// times are those that an operation takes.
+type times struct {
+	usually time.Duration // zero when nobody knows
+	atMost  time.Duration // when it is given up; zero where it has no bound of its own
+}
+
 // usual are the times that operations take on a small server with ZFS and a line of 100 Mbit/s, as the lab assumes them at
-// time scale 1 (docs/testing.md).
+// time scale 1 (docs/testing.md), and their bounds: those of the provider (bpg/terraform-provider-proxmox v0.69.1,
+// proxmoxtf/resource/vm/vm.go; siderolabs/terraform-provider-talos v0.10.1) or of the component.
 var usual = []struct {
 	kind      tokens.Type
 	operation apitype.OpType
-	takes     time.Duration
+	takes     times
 }{
-	{"proxmoxve:VM/virtualMachine:VirtualMachine", apitype.OpCreate, 15 * time.Second},
-	{"proxmoxve:VM/virtualMachine:VirtualMachine", apitype.OpUpdate, 2 * time.Minute},
-	{"talos:machine/configurationApply:ConfigurationApply", apitype.OpCreate, 30 * time.Second},
-	{"talos:machine/configurationApply:ConfigurationApply", apitype.OpUpdate, 2 * time.Minute},
-	{"command:local:Command", apitype.OpCreate, 2 * time.Minute},
-	{"command:local:Command", apitype.OpDelete, 2 * time.Minute},
-	{"kubernetes:helm.sh/v3:Release", apitype.OpCreate, 2 * time.Minute},
-	{"kubernetes:helm.sh/v3:Release", apitype.OpUpdate, 2 * time.Minute},
+	{typeVM, apitype.OpCreate, times{15 * time.Second, 30 * time.Minute}},
+	{typeVM, apitype.OpUpdate, times{2 * time.Minute, 30 * time.Minute}},
+	{typeConfiguration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
+	{typeConfiguration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
+	{typeCommand, apitype.OpCreate, times{2 * time.Minute, 15 * time.Minute}},
+	{typeCommand, apitype.OpDelete, times{2 * time.Minute, 0}},
+	{typeRelease, apitype.OpCreate, times{2 * time.Minute, 0}},
+	{typeRelease, apitype.OpUpdate, times{2 * time.Minute, 0}},
 }
 
-// expected is how long an operation usually takes; zero when nobody knows.
-func expected(kind tokens.Type, operation apitype.OpType) time.Duration {
+const (
+	typeVM            = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
+	typeCommand       = "command:local:Command"
+	typeRelease       = "kubernetes:helm.sh/v3:Release"
+)
+
+// timesOf an operation; zero for those that nobody knows.
+func timesOf(kind tokens.Type, operation apitype.OpType) times {
 	for _, known := range usual {
 		if known.kind == kind && known.operation == operation {
 			return known.takes
 		}
 	}
-	return 0
+	return times{}
 }
+
+// tellsItsWait reports whether what passes by while such a resource is made is the cause of its wait, in words of ours.
+func tellsItsWait(kind tokens.Type) bool { return kind == typeConfiguration || kind == typeCommand }
 
 // colors are the engine's own marks for colours.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
