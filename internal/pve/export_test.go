@@ -7,3 +7,9 @@ func Impatient(h Host, patience time.Duration) Host {
 	h.interval, h.patience = 10*time.Millisecond, patience
 	return h
 }
+
+// Strict is a host whose tasks count as ones that hang after the given time.
+func Strict(h Host, silence time.Duration) Host {
+	h.silence = silence
+	return h
+}

@@ -19,6 +19,10 @@ type Host struct {
 	interval time.Duration
 	// patience is how long a lock may outlast the last task before it counts as left behind.
 	patience time.Duration
+	// silence is how long a task may write nothing until it counts as one that hangs.
+	silence time.Duration
+	// Tell is told what is waited for, and whenever that becomes another thing. Default: nil, nobody.
+	Tell func(string)
 }
 
 var _ recovery.Host = Host{}
@@ -26,7 +30,7 @@ var _ recovery.Host = Host{}
 // NewHost is the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
 func NewHost(c Connection) (Host, error) {
 	client, err := c.Client()
-	return Host{client: client, interval: settleInterval, patience: lockPatience}, err
+	return Host{client: client, interval: settleInterval, patience: lockPatience, silence: taskSilence}, err
 }
 
 const (
@@ -34,6 +38,8 @@ const (
 	// settleTimeout is what the provider gives a clone (timeoutClone).
 	settleTimeout = 30 * time.Minute
 	lockPatience  = 15 * time.Second
+	// taskSilence: a copy says how far it is every second or with each percent.
+	taskSilence = 2 * time.Minute
 	// taskHistory is more than a host remembers of one machine, which is two files of about 600 tasks.
 	taskHistory = 2000
 )
@@ -48,52 +54,6 @@ type LockedError struct {
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", e.VMID, e.Node, e.Lock)
-}
-
-// Settle implements [recovery.Host]. A lock that no task holds any more is a [LockedError].
-func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
-	machine, err := h.settle(ctx, node, vmid)
-	if err != nil && ctx.Err() != nil {
-		return nil, fmt.Errorf("wait for VM %d on %s: %w", vmid, node, context.Cause(ctx))
-	}
-	return machine, err
-}
-
-func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
-	limit := time.After(settleTimeout)
-	idleSince := time.Now()
-	for {
-		// Asked before the machine is looked at: a clone that has just begun has no machine yet, and one that ends in
-		// between has made it.
-		busy, err := h.isWorking(ctx, node)
-		if err != nil {
-			return nil, err
-		}
-		machine, err := h.machine(ctx, node, vmid)
-		switch {
-		case err != nil:
-			return nil, err
-		case machine == nil && !busy:
-			return nil, nil
-		case machine == nil:
-			machine = &proxmox.VirtualMachine{Lock: "being made"}
-		case machine.Lock == "":
-			return h.described(ctx, node, machine)
-		}
-		if busy {
-			idleSince = time.Now()
-		}
-		if time.Since(idleSince) > h.patience {
-			return nil, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-limit:
-			return nil, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
-		case <-time.After(h.interval):
-		}
-	}
 }
 
 // Look implements [recovery.Host]. A clone for another node is made on the template's and moved at its end.
@@ -216,18 +176,6 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 // exist" with the status 500.
 func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
-}
-
-// isWorking reports whether a task is going on that makes machines. A clone is listed under its source, so the VMID is of no
-// use.
-func (h Host) isWorking(ctx context.Context, node string) (bool, error) {
-	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{Source: "active"})
-	if err != nil {
-		return false, fmt.Errorf("the tasks of %s cannot be read (%w): see that the host answers, then run up again", node, withoutURL(err))
-	}
-	return slices.ContainsFunc(tasks, func(task *proxmox.Task) bool {
-		return task.EndTime.IsZero() && strings.HasPrefix(task.Type, "qm")
-	}), nil
 }
 
 func (h Host) node(name string) *proxmox.Node { return (&proxmox.Node{}).New(h.client, name) }

@@ -193,6 +193,12 @@ func (s *Server) copyDisks(w *worker, r *cloning, plan *clonePlan) error {
 }
 
 func (s *Server) copyAll(copier *diskCopier, r *cloning, plan *clonePlan) error {
+	slices.SortFunc(plan.drives, func(a, b *vmconfig.Drive) int { return strings.Compare(a.Key, b.Key) })
+
+	if len(plan.drives) > 0 {
+		copier.announce(plan.drives[0])
+	}
+
 	if err := s.config.Faults.Step(copier.w.ctx, copier.w.info, StepCopy); err != nil {
 		return err
 	}
@@ -201,9 +207,11 @@ func (s *Server) copyAll(copier *diskCopier, r *cloning, plan *clonePlan) error 
 		return s.wait(copier.w.ctx, pace.VMClone)
 	}
 
-	slices.SortFunc(plan.drives, func(a, b *vmconfig.Drive) int { return strings.Compare(a.Key, b.Key) })
+	for i, drive := range plan.drives {
+		if i > 0 {
+			copier.announce(drive)
+		}
 
-	for _, drive := range plan.drives {
 		if err := copier.copy(drive); err != nil {
 			return err
 		}

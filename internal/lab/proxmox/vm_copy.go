@@ -20,6 +20,17 @@ type diskCopier struct {
 	keepIdentity bool
 }
 
+// announce is the line before the copy of a drive, and the last one of a worker that hangs in it (qemu-server QemuServer.pm,
+// clone_disk).
+func (c *diskCopier) announce(drive *vmconfig.Drive) {
+	kind := "linked"
+	if c.full {
+		kind = "full"
+	}
+
+	c.w.print("create %s clone of drive %s (%s)", kind, drive.Key, drive.Volume())
+}
+
 // copy replaces the drive's volume by a copy of it (qemu-server QemuServer.pm, clone_disk). Allocation is under the
 // storage's lock, the copying is not.
 func (c *diskCopier) copy(drive *vmconfig.Drive) error {
@@ -43,11 +54,8 @@ func (c *diskCopier) copy(drive *vmconfig.Drive) error {
 	}
 
 	if !c.full {
-		c.w.print("create linked clone of drive %s (%s)", drive.Key, source.ID)
 		return nil
 	}
-
-	c.w.print("create full clone of drive %s (%s)", drive.Key, source.ID)
 
 	data := time.Duration(float64(source.Used) / (1 << 30) * float64(pace.VMCopyPerGiB))
 	if err := s.wait(c.w.ctx, pace.VMClone+data-pace.VolumeAllocate); err != nil {

@@ -89,6 +89,8 @@ func (s *Server) move(w *worker, c *call) error {
 		w:     w, storage: c.params.Get("storage"), format: c.params.Get("format"), full: true, keepIdentity: true,
 	}
 
+	copier.announce(drive)
+
 	err = copier.copy(drive)
 	if err == nil {
 		err = s.config.Faults.Step(w.ctx, w.info, StepCopy) // the new volume is there, and is freed again

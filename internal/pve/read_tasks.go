@@ -1,0 +1,104 @@
+package pve
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Task is work of a host that goes on.
+type Task struct {
+	// UPID is its name.
+	UPID string
+	// Node that it runs on.
+	Node string
+	// Type as in qmclone, and the VMID that it is listed under: for a clone, that of its source.
+	Type string
+	VMID int
+	// Since is when it began, by the clock of its host.
+	Since time.Time
+	// Log is what it has written.
+	Log []string
+}
+
+// Last line of its log; empty where there is none.
+func (t Task) Last() string {
+	if len(t.Log) == 0 {
+		return ""
+	}
+	return t.Log[len(t.Log)-1]
+}
+
+// TasksOf are the tasks on a host that may be about a machine: those that are listed under its VMID, and the clones, which
+// are listed under their source. One whose log names another machine's volumes is about that one. A token sees its own
+// tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
+func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, error) {
+	var active []struct {
+		UPID      string `json:"upid"`
+		Type      string `json:"type"`
+		ID        string `json:"id"`
+		StartTime int64  `json:"starttime"`
+		EndTime   int64  `json:"endtime"`
+	}
+	if err := r.get(ctx, &active, nodePath(node, "tasks"), "source", "active"); err != nil {
+		return nil, fmt.Errorf("the tasks of %s cannot be read (%w): see that the host answers, then run up again", node, err)
+	}
+	var found []Task
+	for _, one := range active {
+		id, _ := strconv.Atoi(one.ID) // tasks of no machine have none
+		if one.EndTime != 0 || !strings.HasPrefix(one.Type, "qm") || id != vmid && one.Type != "qmclone" {
+			continue
+		}
+		task := Task{UPID: one.UPID, Node: node, Type: one.Type, VMID: id, Since: time.Unix(one.StartTime, 0)}
+		var err error
+		if task.Log, err = r.taskLog(ctx, task); err != nil {
+			return nil, err
+		}
+		if !task.isAnothers(vmid) {
+			found = append(found, task)
+		}
+	}
+	return found, nil
+}
+
+// isAnothers reports whether a clone's log names the volumes of a machine, and not of this one. Only some storages and releases
+// say so (qemu-server, QemuServer.pm, clone_disk).
+func (t Task) isAnothers(vmid int) bool {
+	named := func(line string) bool { return strings.Contains(line, "allocated target volume ") }
+	return t.Type == "qmclone" && slices.ContainsFunc(t.Log, named) &&
+		!slices.ContainsFunc(t.Log, func(line string) bool { return named(line) && strings.Contains(line, fmt.Sprintf("vm-%d-", vmid)) })
+}
+
+// noContent is the one line of an empty log (pve-common, Tools.pm, dump_logfile).
+const noContent = "no content"
+
+func (r Reader) taskLog(ctx context.Context, task Task) ([]string, error) {
+	var lines []struct {
+		Text string `json:"t"`
+	}
+	if err := r.get(ctx, &lines, taskPath(task.Node, task.UPID)+"/log", "limit", "0"); err != nil { // all of it
+		return nil, fmt.Errorf("the log of task %s cannot be read (%w): see that the host answers, then run up again", task.UPID, err)
+	}
+	var log []string
+	for _, line := range lines {
+		if text := strings.TrimSpace(line.Text); text != "" && text != noContent {
+			log = append(log, text)
+		}
+	}
+	return log, nil
+}
+
+// StopTask ends a task. Its worker undoes what it has begun: a clone takes its half-made machine away (qemu-server,
+// API2/Qemu.pm, clone_vm). A token may end its own tasks without a privilege.
+func (h Host) StopTask(ctx context.Context, task Task) error {
+	if err := h.client.Delete(ctx, taskPath(task.Node, task.UPID), nil); err != nil {
+		return fmt.Errorf("task %s does not let itself be stopped (%w): stop it in Proxmox VE", task.UPID, withoutURL(err))
+	}
+	return nil
+}
+
+func taskPath(node, upid string) string { return nodePath(node, "tasks/"+url.PathEscape(upid)) }

@@ -1,0 +1,82 @@
+package pve_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// hanging is a host on which a clone of the machine hangs.
+func hanging(t *testing.T) (e *emulated, upid string) {
+	t.Helper()
+	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	require.NoError(t, faults.Set(fault.Fault{Name: "clone-hangs"}))
+	e = newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
+	upid = e.begin(http.MethodPost, clonePath(), cloneParams)
+	e.waitForLock()
+	return e, upid
+}
+
+// TestACloneThatHangs is told with its name and its last line, once it has written nothing for a while, and is ended by the
+// operator's word, after which nothing is left of it.
+func TestACloneThatHangs(t *testing.T) {
+	t.Parallel()
+	e, upid := hanging(t)
+	host := pve.Strict(e.host(patience), 500*time.Millisecond)
+	var told []string
+	host.Tell = func(text string) { told = append(told, text) }
+	_, err := host.Settle(t.Context(), node, vmid)
+	var hung *pve.HungError
+	require.ErrorAs(t, err, &hung)
+	require.Regexp(t, `^VM 102 on vmhost waits for the task `+upid+`, which has written nothing for [01] s `+
+		`\(last: "create full clone of drive scsi0 \(tank:base-9000-disk-0\)"\): see in Proxmox VE why it hangs, and stop it there or wait for it; then run up again$`, err.Error())
+	require.Equal(t, []string{"VM 102 waits for the qmclone of " + hung.Since.Format(time.TimeOnly) + ", 30 min at most"}, told)
+
+	require.NoError(t, host.StopTask(t.Context(), hung.Task))
+	machine, err := host.Settle(t.Context(), node, vmid)
+	require.NoError(t, err)
+	require.Nil(t, machine)
+}
+
+// TestAnothersCloneIsNotWaitedFor: a clone that writes of its disks has made its machine, and it is not this one.
+func TestAnothersCloneIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	e, _ := hanging(t)
+	began := time.Now()
+	machine, err := pve.Strict(e.host(patience), 20*time.Second).Settle(t.Context(), node, vmid+1)
+	require.NoError(t, err)
+	require.Nil(t, machine)
+	require.Less(t, time.Since(began), 20*time.Second)
+}
+
+// TestTasksOf: a clone is listed under its source, everything else under its machine; what has ended is none.
+func TestTasksOf(t *testing.T) {
+	t.Parallel()
+	e, upid := hanging(t)
+	e.must(http.MethodPost, "/qemu", url.Values{"vmid": {"300"}, "name": {"other"}})
+	reader, err := pve.NewReader(e.connection)
+	require.NoError(t, err)
+	for _, id := range []int{vmid, templateID} {
+		tasks, err := reader.TasksOf(t.Context(), node, id)
+		require.NoError(t, err)
+		require.Len(t, tasks, 1)
+		tasks[0].Since = time.Time{}
+		require.Equal(t, pve.Task{
+			UPID: upid, Node: node, Type: "qmclone", VMID: templateID,
+			Log: []string{"create full clone of drive scsi0 (tank:base-9000-disk-0)"},
+		}, tasks[0], fmt.Sprint(id))
+	}
+	_, err = reader.TasksOf(t.Context(), "elsewhere", vmid)
+	require.Error(t, err)
+	require.False(t, errors.Is(err, pve.ErrForbidden))
+}
