@@ -7,6 +7,7 @@ require (
 	github.com/agext/levenshtein v1.2.3 // "did you mean"
 	github.com/blang/semver v3.5.1+incompatible // the type in which the Automation API wants the CLI's version
 	github.com/blang/semver/v4 v4.0.0 // versions of Talos and Kubernetes
+	github.com/charmbracelet/x/ansi v0.11.6 // colours, and how wide a text is on a terminal
 	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
 	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
 	github.com/google/go-cmp v0.7.0 // tests
@@ -102,7 +103,6 @@ require (
 	github.com/charmbracelet/bubbletea v1.3.10 // indirect
 	github.com/charmbracelet/colorprofile v0.4.3 // indirect
 	github.com/charmbracelet/lipgloss v1.1.0 // indirect
-	github.com/charmbracelet/x/ansi v0.11.6 // indirect
 	github.com/charmbracelet/x/cellbuf v0.0.15 // indirect
 	github.com/charmbracelet/x/term v0.2.2 // indirect
 	github.com/cheggaaa/pb v1.0.29 // indirect

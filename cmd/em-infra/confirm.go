@@ -11,6 +11,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"golang.org/x/term"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // checkConsent refuses early where consent is needed and nobody can be asked for it.
@@ -48,6 +50,9 @@ func (s *session) confirm(ctx context.Context) error {
 // ask takes the stack's name for a yes and everything else for a no.
 func (s *session) ask(ctx context.Context) error {
 	fmt.Fprintf(s.out, "\nType the name of the stack, %s, to %s: ", s.workspace.Stack, s.consent)
+	if err := terminal.Flush(s.out); err != nil {
+		return err
+	}
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(s.in).ReadString('\n') // an end without an answer is a no

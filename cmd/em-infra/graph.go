@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -144,7 +145,7 @@ func picturedRole(r inventory.Role) graph.Role {
 
 func (s *session) deliver(drawn []byte, file string) error {
 	if file == "" {
-		_, err := s.out.Write(drawn)
+		_, err := terminal.Raw(s.out).Write(drawn)
 		return err
 	}
 	if err := os.WriteFile(file, drawn, 0o644); err != nil { //nolint:gosec // a picture is there to be shown

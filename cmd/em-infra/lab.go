@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -96,7 +97,7 @@ func newLabEnvCommand() *cobra.Command {
 			if err := tools.Populate(w.Home); err != nil {
 				return err
 			}
-			return printLabEnv(command.OutOrStdout(), tools, w)
+			return printLabEnv(terminal.Raw(command.OutOrStdout()), tools, w)
 		},
 	}
 	flags.bindPlace(command)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 func main() {
@@ -19,6 +21,8 @@ func run(ctx context.Context, s streams, args []string) int {
 	defer stop()
 
 	command := newRootCommand()
+	colors := colorsOf(command)
+	s.out, s.err = terminal.New(s.out, colors, os.Getenv), terminal.New(s.err, colors, os.Getenv)
 	command.SetArgs(args)
 	command.SetIn(s.in)
 	command.SetOut(s.out)
@@ -30,5 +34,6 @@ func run(ctx context.Context, s streams, args []string) int {
 		}
 		fmt.Fprintln(s.err, asTyped(text))
 	}
+	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // a stream that has gone takes no complaint either
 	return exitCode(err)
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // Formats of what a command prints as its result.
@@ -47,7 +49,7 @@ func writeResult(out io.Writer, output string, found result) error {
 
 // writeJSON writes a result for a program.
 func writeJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
+	encoder := json.NewEncoder(terminal.Raw(out))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)

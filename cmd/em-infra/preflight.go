@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/preflight"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // preflightFlags are the flags of preflight.
@@ -101,7 +103,7 @@ func (s *session) mayGoUp(ctx context.Context) error {
 		}
 		return refused(fmt.Errorf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary()))
 	}
-	fmt.Fprintf(s.out, " preflight  %-40s %6.1f s\n", report.Summary(), time.Since(started).Seconds())
+	progress.Line(s.out, "preflight", report.Summary(), time.Since(started))
 	return checkLines(s.out, report.Unsound(), s.inPlace)
 }
 
@@ -113,13 +115,16 @@ func preflightText(out io.Writer, report preflight.Report, inPlace func(string) 
 	return err
 }
 
+// tones of what a check may end with.
+var tones = map[preflight.Result]terminal.Tone{preflight.OK: terminal.Good, preflight.Warn: terminal.Warn, preflight.Fail: terminal.Bad}
+
 func checkLines(out io.Writer, report preflight.Report, inPlace func(string) string) error {
 	for _, check := range report {
-		result := string(check.Result)
+		result, tone := string(check.Result), tones[check.Result]
 		if check.Result == preflight.Fail {
 			result = "FAIL" // it must not be overlooked
 		}
-		if _, err := fmt.Fprintf(out, " %-4s  %s\n", result, inPlace(check.Sentence)); err != nil {
+		if _, err := fmt.Fprintf(out, " %s  %s\n", terminal.Paint(out, tone, terminal.Pad(result, 4)), inPlace(check.Sentence)); err != nil {
 			return err
 		}
 		if check.Remedy == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/rehearsal"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -101,7 +102,11 @@ func (f rehearseFlags) conclude(report *rehearsal.Report, stage *stage, s stream
 			return err
 		}
 	} else {
-		fmt.Fprintf(s.out, "\n%s\n", report.Verdict())
+		tone := terminal.Good
+		if !report.Expected {
+			tone = terminal.Bad
+		}
+		fmt.Fprintf(s.out, "\n%s\n", terminal.Paint(s.out, tone, report.Verdict()))
 		stage.tellWhatIsLeft(s.out, f.keep, report.Expected)
 	}
 	if !report.Expected {
@@ -114,8 +119,9 @@ func (f rehearseFlags) conclude(report *rehearsal.Report, stage *stage, s stream
 func (s *stage) tellWhatIsLeft(out io.Writer, keep, expected bool) {
 	switch place := s.flags.place(); {
 	case keep:
-		fmt.Fprintf(out, "it runs on: %s · %s · %s\n", typed("preview %s", place), typed("destroy %s --yes", place), typed("lab stop --stack %s", s.flags.stack))
+		tellNext(out, "it runs on", typed("preview %s", place), typed("destroy %s --yes", place), typed("lab stop --stack %s", s.flags.stack))
 	case !expected:
-		fmt.Fprintf(out, "  log        %s\n  lab        %s brings its host back\n", workspace.Nearby(s.log.Name()), typed("lab start --stack %s --inventory %s", s.flags.stack, s.flags.inventory))
+		fmt.Fprintf(out, "  log  %s\n", workspace.Nearby(s.log.Name()))
+		tellNext(out, "its host comes back with", typed("lab start --stack %s --inventory %s", s.flags.stack, s.flags.inventory))
 	}
 }

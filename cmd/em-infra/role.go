@@ -12,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve/role"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // roleFlags are the flags of role.
@@ -63,7 +64,7 @@ func (f *roleFlags) run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	if err := f.print(streams.out, plan); err != nil {
+	if err := f.print(terminal.Raw(streams.out), plan); err != nil {
 		return err
 	}
 	if plan.Host != nil && len(plan.Host.Repairs) > 0 {

@@ -16,6 +16,7 @@ func newRootCommand() *cobra.Command {
 	}
 	command.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	bindDirectory(command)
+	bindColor(command)
 	command.AddCommand(
 		newValidateCommand(),
 		newPreflightCommand(),

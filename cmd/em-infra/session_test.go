@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -99,14 +101,19 @@ func TestSummaryAndCredentials(t *testing.T) {
 		Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig",
 	}
 	require.NoError(t, s.keepCredentials(outputs))
-	s.summarize(outputs)
+	s.summarize(outputs, status.Report{Machines: []status.Machine{{Name: "lab-cp-1",
+		Node: &nodeops.Observation{Talos: "v1.12.4"}, Kubernetes: &status.KubernetesNode{Kubelet: "v1.35.4"}}}})
 	lines := strings.Split(out.String(), "\n")
-	require.Regexp(t, `^lab is up · https://127\.20\.20\.10:6443 · Kubernetes v1\.35\.4 · Talos v1\.12\.4 · \d+`, lines[1])
+	require.Regexp(t, `^lab is up in \d\S* · https://127\.20\.20\.10:6443$`, lines[1])
 	dir := s.workspace.Credentials
 	require.Equal(t, []string{
-		"  kubeconfig   " + dir + "/kubeconfig      kubectl --kubeconfig " + dir + "/kubeconfig get nodes",
+		"  runs         Kubernetes v1.35.4 · Talos v1.12.4",
+		"  kubeconfig   " + dir + "/kubeconfig",
 		"  talosconfig  " + dir + "/talosconfig",
-		"next: em-infra status --stack k3s-dev --lab · em-infra destroy --stack k3s-dev --lab",
+		"next:",
+		"  kubectl --kubeconfig " + dir + "/kubeconfig get nodes",
+		"  em-infra status --stack k3s-dev --lab",
+		"  em-infra destroy --stack k3s-dev --lab",
 		"",
 	}, lines[2:])
 	require.NotContains(t, out.String(), "made up")
@@ -121,6 +128,20 @@ func TestSummaryAndCredentials(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// TestTheHeadlineIsWhatTheNodesRun: the inventory asks for a release that no run installs.
+func TestTheHeadlineIsWhatTheNodesRun(t *testing.T) {
+	t.Parallel()
+	s, out := sessionWith(t, nil, true)
+	machine := func(name, talos string) status.Machine {
+		return status.Machine{Name: name, Node: &nodeops.Observation{Talos: talos}, Kubernetes: &status.KubernetesNode{Kubelet: "v1.35.3"}}
+	}
+	s.summarize(stacks.Outputs{ClusterName: "lab"}, status.Report{Machines: []status.Machine{
+		machine("lab-cp-1", "v1.12.3"), machine("lab-w-1", "v1.12.5"), machine("lab-w-2", "v1.12.3"),
+	}})
+	require.Contains(t, out.String(), "\n  runs         Kubernetes v1.35.3 · Talos v1.12.3 on lab-cp-1, lab-w-2 and v1.12.5 on lab-w-1\n")
+	require.NotContains(t, out.String(), s.inventory.Cluster.Talos.Version.String(), "what the inventory wants")
 }
 
 func TestPlaceIsWhatWasTyped(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // streams are what a command reads and writes.
@@ -14,6 +16,21 @@ type streams struct {
 
 func streamsOf(command *cobra.Command) streams {
 	return streams{in: command.InOrStdin(), out: command.OutOrStdout(), err: command.ErrOrStderr()}
+}
+
+const flagColor = "color"
+
+// bindColor adds the choice of colours, which holds for every command.
+func bindColor(root *cobra.Command) {
+	colors := terminal.ColorAuto
+	root.PersistentFlags().Var(&colors, flagColor, "colours: auto, always or never; auto means on a terminal, unless NO_COLOR or CI is set")
+	completeFlag(root, flagColor, oneOf(terminal.ColorChoices()...))
+}
+
+// colorsOf is the choice of a command line, which is made when that is read.
+func colorsOf(root *cobra.Command) *terminal.ColorChoice {
+	colors, _ := root.PersistentFlags().Lookup(flagColor).Value.(*terminal.ColorChoice)
+	return colors
 }
 
 // aside are the streams for what is said on the way to a result, which must not stand in it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -62,7 +65,8 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\nthe cluster stands nevertheless: kubectl --kubeconfig %s get nodes\n", shellWord(workspace.Nearby(s.kubeconfigFile())))
+	fmt.Fprintln(s.out)
+	tellNext(s.out, "the cluster stands nevertheless", "kubectl --kubeconfig "+shellWord(workspace.Nearby(s.kubeconfigFile()))+" get nodes")
 	return nil
 }
 
@@ -83,20 +87,31 @@ func credentialsIn(deployment apitype.DeploymentV3) (kubeconfig, talosconfig str
 	return kubeconfig, talosconfig, nil
 }
 
-// summarize says what stands and what to do next.
-func (s *session) summarize(outputs stacks.Outputs) {
-	cluster := s.inventory.Cluster
-	fmt.Fprintf(s.out, "\n%s is up · %s · Kubernetes %s · Talos %s · %s\n", outputs.ClusterName, outputs.KubernetesEndpoint,
-		cluster.Kubernetes.Version, cluster.Talos.Version, time.Since(s.started).Round(100*time.Millisecond))
+// summarize says what stands, in the versions that the nodes gave, and what to do next.
+func (s *session) summarize(outputs stacks.Outputs, report status.Report) {
+	headline := terminal.Paint(s.out, terminal.Good, outputs.ClusterName+" is up")
+	fmt.Fprintf(s.out, "\n%s in %s · %s\n", headline, time.Since(s.started).Round(100*time.Millisecond), outputs.KubernetesEndpoint)
 	kubeconfig := workspace.Nearby(s.kubeconfigFile())
-	fmt.Fprintf(s.out, "  kubeconfig   %s      kubectl --kubeconfig %s get nodes\n", kubeconfig, shellWord(kubeconfig))
+	fmt.Fprintf(s.out, "  runs         %s\n", report.Versions())
+	fmt.Fprintf(s.out, "  kubeconfig   %s\n", kubeconfig)
 	fmt.Fprintf(s.out, "  talosconfig  %s\n", workspace.Nearby(s.talosconfigFile()))
-	fmt.Fprintf(s.out, "next: %s · %s\n", typed("status %s", s.place), typed("destroy %s", s.place))
+	s.next("kubectl --kubeconfig "+shellWord(kubeconfig)+" get nodes", typed("status %s", s.place), typed("destroy %s", s.place))
+}
+
+// next names commands, each on a line of its own, from which it is copied.
+func (s *session) next(commands ...string) { tellNext(s.out, "next", commands...) }
+
+func tellNext(out io.Writer, when string, commands ...string) {
+	fmt.Fprintf(out, "%s:\n", when)
+	for _, command := range commands {
+		fmt.Fprintf(out, "  %s\n", command)
+	}
 }
 
 // stopAfter is the end of a run that was not meant to go further.
 func (s *session) stopAfter(span span) {
-	fmt.Fprintf(s.out, "\nphase %s is done, as asked for\nnext: %s\n", span.last, typed("up %s", s.place))
+	fmt.Fprintf(s.out, "\nphase %s is done, as asked for\n", span.last)
+	s.next(typed("up %s", s.place))
 }
 
 // forgetCredentials removes what opens a cluster that is gone.

@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // engineRun is where a run of the engine leaves its events, and what it prints itself.
@@ -25,7 +26,7 @@ const reminderInterval = time.Second
 func (s *session) told(ctx context.Context, command string, operate func(engineRun) error) error {
 	lines, run := s.out, engineRun{out: io.Discard, err: io.Discard}
 	if s.verbose {
-		lines, run = io.Discard, engineRun{out: s.out, err: s.err}
+		lines, run = io.Discard, engineRun{out: terminal.Raw(s.out), err: terminal.Raw(s.err)}
 	}
 	teller := progress.New(lines, time.Now)
 	defer remind(teller)()
@@ -41,7 +42,7 @@ func (s *session) told(ctx context.Context, command string, operate func(engineR
 func (s *session) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
 	run := engineRun{out: io.Discard, err: io.Discard}
 	if s.verbose {
-		run = engineRun{out: s.out, err: s.err}
+		run = engineRun{out: terminal.Raw(s.out), err: terminal.Raw(s.err)}
 	}
 	var seen []apitype.EngineEvent
 	teller := progress.New(io.Discard, time.Now)

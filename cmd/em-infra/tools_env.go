@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -39,7 +40,7 @@ func newToolsEnvCommand() *cobra.Command {
 			if err := takeLanguageHost(command.Context(), w, command.ErrOrStderr()); err != nil {
 				return err
 			}
-			return printToolsEnv(command.OutOrStdout(), tools, w)
+			return printToolsEnv(terminal.Raw(command.OutOrStdout()), tools, w)
 		},
 	}
 	flags.bindPlace(command)

@@ -79,13 +79,14 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err := s.keepCredentials(outputs); err != nil {
 		return err
 	}
-	if err := s.verify(ctx); err != nil {
+	report, err := s.verify(ctx)
+	if err != nil {
 		return err
 	}
 	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
 		return err
 	}
-	s.summarize(outputs)
+	s.summarize(outputs, report)
 	return nil
 }
 

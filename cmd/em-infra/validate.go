@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -101,7 +102,7 @@ func validateText(out io.Writer, v verdict, show bool) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(out, "# %s\n%s---\n# %s\n%s", inventory.ClusterFile, effective.Cluster, inventory.NodesFile, effective.Nodes)
+		_, err = fmt.Fprintf(terminal.Raw(out), "# %s\n%s---\n# %s\n%s", inventory.ClusterFile, effective.Cluster, inventory.NodesFile, effective.Nodes)
 		return err
 	}
 	_, err := fmt.Fprintln(out, v.inventory.Summary())

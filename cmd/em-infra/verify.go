@@ -21,27 +21,27 @@ const (
 
 // verify asks the nodes and the Kubernetes API until the cluster is well, and prints what stands. The error is what the
 // cluster lacks when its time is up.
-func (s *session) verify(ctx context.Context) error {
+func (s *session) verify(ctx context.Context) (status.Report, error) {
 	sources, err := s.sources(ctx)
 	if err != nil {
-		return err
+		return status.Report{}, err
 	}
 	began := time.Now()
 	report, err := s.untilWell(ctx, sources)
 	if err != nil {
-		return err
+		return report, err
 	}
 	lacks := report.Lacks()
 	progress.Line(s.out, phase.Verify.String(), fmt.Sprintf("%d nodes asked", len(report.Machines)), time.Since(began))
 	fmt.Fprintln(s.out)
 	if err := report.Print(s.out); err != nil {
-		return err
+		return report, err
 	}
 	if len(lacks) > 0 {
-		return fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `%s`",
+		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `%s`",
 			verifyPatience, strings.Join(lacks, "\n  "), typed("up %s --only %s", s.place, phase.Verify))
 	}
-	return nil
+	return report, nil
 }
 
 // untilWell asks again and again, and says now and then what is waited for.

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // Report is everything that differs, and what could not be read.
@@ -22,14 +23,11 @@ func (r Report) Found() bool { return len(r.Host)+len(r.Nodes) > 0 }
 
 // Print writes a report for a person: a line for each difference, with both values.
 func (r Report) Print(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if r.Found() {
-		fmt.Fprintln(table, "WHAT\tPROPERTY\tWANTED\tFOUND")
-	}
+	table := terminal.Table{Header: []string{"WHAT", "PROPERTY", "WANTED", "FOUND"}}
 	for _, difference := range append(r.Host, r.Nodes...) {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", difference.Subject, difference.Property, cmp.Or(difference.Want, "-"), cmp.Or(difference.Have, "-"))
+		table.Rows = append(table.Rows, []string{difference.Subject, difference.Property, cmp.Or(difference.Want, "-"), cmp.Or(difference.Have, "-")})
 	}
-	if err := table.Flush(); err != nil {
+	if err := table.Write(out); err != nil {
 		return err
 	}
 	for _, reason := range r.Unread {

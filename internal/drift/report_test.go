@@ -25,9 +25,10 @@ func TestReport(t *testing.T) {
 				Nodes: []drift.Difference{{"k3s-dev-worker-1", "configuration machine.sysctls.vm.max_map_count", "262144", ""}},
 			},
 			true,
-			`WHAT                 PROPERTY                                        WANTED  FOUND
-k3s-dev-worker-1-vm  memory.dedicated                                8192    4096
-k3s-dev-worker-1     configuration machine.sysctls.vm.max_map_count  262144  -
+			`WHAT                 PROPERTY                          WANTED  FOUND
+k3s-dev-worker-1-vm  memory.dedicated                  8192    4096
+k3s-dev-worker-1     configuration                     262144  -
+                     machine.sysctls.vm.max_map_count
 `,
 		},
 		{

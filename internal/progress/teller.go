@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // patience is how long an operation may take before it is mentioned, and how long until it is again.
@@ -59,7 +60,7 @@ func (t *Teller) Add(event apitype.EngineEvent) {
 	case event.ResOutputsEvent != nil:
 		t.end(event.ResOutputsEvent.Metadata, outcome(event.ResOutputsEvent.Metadata))
 	case event.ResOpFailedEvent != nil:
-		t.end(event.ResOpFailedEvent.Metadata, "FAILED")
+		t.end(event.ResOpFailedEvent.Metadata, terminal.Paint(t.out, terminal.Bad, "FAILED"))
 	case event.DiagnosticEvent != nil:
 		t.hear(*event.DiagnosticEvent)
 	}
@@ -186,11 +187,6 @@ func isWork(step apitype.StepEventMetadata) bool {
 
 func (t *Teller) tell(urn resource.URN, what string, took time.Duration) {
 	Line(t.out, phase.Of(urn).String(), urn.Name()+" "+what, took)
-}
-
-// Line is one line of a run: in which part, what was done, and how long it took.
-func Line(out io.Writer, part, what string, took time.Duration) {
-	fmt.Fprintf(out, " %-10s %-60s %6.1f s\n", part, what, took.Seconds())
 }
 
 // waits is the operation that a message tells the cause of a wait of: what our hooks and Commands say as they go on. It is -1

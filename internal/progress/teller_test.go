@@ -86,10 +86,10 @@ func TestTeller(t *testing.T) {
 	r.end(join, joinType, apitype.OpCreate)
 	r.begin(vm, vmType, apitype.OpSame)
 	r.end(vm, vmType, apitype.OpSame)
-	require.Equal(t, ` provision  k3s-dev-worker-1-vm created                                     3.1 s
- bootstrap  k3s-dev-worker-1-membership being created, usually 120 s       16.0 s
- bootstrap  k3s-dev-worker-1-membership being created, usually 120 s       31.0 s
- bootstrap  k3s-dev-worker-1-membership created                            31.0 s
+	require.Equal(t, ` provision  k3s-dev-worker-1-vm created                                   3.1 s
+ bootstrap  k3s-dev-worker-1-membership being created, usually 120 s     16.0 s
+ bootstrap  k3s-dev-worker-1-membership being created, usually 120 s     31.0 s
+ bootstrap  k3s-dev-worker-1-membership created                          31.0 s
 `, r.text.String())
 	require.Empty(t, r.Failures())
 }
@@ -110,7 +110,7 @@ func TestTellerOfAFailure(t *testing.T) {
 	r.say("", "error", "update failed\n")
 	require.Equal(t, ` note       em-infra's stand-in for the provider command
  note       k3s-dev-worker-1 is drained
- provision  k3s-dev-worker-1-vm FAILED                                     10.0 s
+ provision  k3s-dev-worker-1-vm FAILED                                   10.0 s
 `, r.text.String())
 	require.Equal(t, []progress.Failure{
 		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"},
@@ -132,9 +132,9 @@ func TestTellerOfWhatStays(t *testing.T) {
 	t.Parallel()
 	const release = "urn:pulumi:k3s-dev::em-infra::em-infra:index:ClusterAddons$kubernetes:helm.sh/v3:Release::k3s-dev-flux"
 	for op, want := range map[apitype.OpType]string{
-		apitype.OpDelete:         " addons     k3s-dev-flux forgotten; it stays on the host                    0.0 s\n",
-		apitype.OpDeleteReplaced: " addons     k3s-dev-flux forgotten; it stays on the host                    0.0 s\n",
-		apitype.OpUpdate:         " addons     k3s-dev-flux changed                                            0.0 s\n",
+		apitype.OpDelete:         " addons     k3s-dev-flux forgotten; it stays on the host                  0.0 s\n",
+		apitype.OpDeleteReplaced: " addons     k3s-dev-flux forgotten; it stays on the host                  0.0 s\n",
+		apitype.OpUpdate:         " addons     k3s-dev-flux changed                                          0.0 s\n",
 	} {
 		r := newRun()
 		kept := apitype.StepEventMetadata{
@@ -164,15 +164,15 @@ func TestTellerSaysWhatIsWaitedFor(t *testing.T) {
 	r.WaitsFor(vm, "task qmclone: no line in its log for 180 s")
 	r.end(vm, vmType, apitype.OpCreate)
 	r.WaitsFor(vm, "nobody waits for it any more")
-	require.Equal(t, ` bootstrap  k3s-dev-worker-1-membership being created, usually 120 s       15.0 s
+	require.Equal(t, ` bootstrap  k3s-dev-worker-1-membership being created, usually 120 s     15.0 s
               192.168.20.21: no answer: it installs, or boots (15 min at most)
- provision  k3s-dev-worker-1-vm being created, usually 15 s                15.0 s
+ provision  k3s-dev-worker-1-vm being created, usually 15 s              15.0 s
               task qmclone: no line in its log for 15 s
- bootstrap  k3s-dev-worker-1-membership being created, at most 15 min     180.0 s
+ bootstrap  k3s-dev-worker-1-membership being created, at most 15 min   180.0 s
               192.168.20.21: no answer: it installs, or boots (15 min at most)
- provision  k3s-dev-worker-1-vm being created, at most 30 min             180.0 s
+ provision  k3s-dev-worker-1-vm being created, at most 30 min           180.0 s
               task qmclone: no line in its log for 15 s
               task qmclone: no line in its log for 180 s
- provision  k3s-dev-worker-1-vm created                                   180.0 s
+ provision  k3s-dev-worker-1-vm created                                 180.0 s
 `, r.text.String())
 }

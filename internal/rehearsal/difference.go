@@ -102,8 +102,8 @@ func keptISOs(before, after Host) string {
 	case 0:
 		return ""
 	case 1:
-		return ", with one ISO image that is kept"
+		return ", one ISO image is kept"
 	default:
-		return fmt.Sprintf(", with %d ISO images that are kept", count)
+		return fmt.Sprintf(", %d ISO images are kept", count)
 	}
 }

@@ -112,12 +112,12 @@ func TestALifeAsExpected(t *testing.T) {
 	t.Parallel()
 	report, said := lived(t, nil, false)
 	require.True(t, report.Expected)
-	require.Equal(t, ` preflight   17 checks: 17 ok                                                     0.0 s
- up          2 created; 2/2 nodes Ready                                           0.0 s
- no-op       nothing changes                                                      0.0 s
- scale up    1 created; 3/3 nodes Ready                                           0.0 s
- scale down  1 deleted; 2/2 nodes Ready                                           0.0 s
- destroy     1 deleted; the host is as it was, with one ISO image that is kept    0.0 s
+	require.Equal(t, ` preflight   17 checks: 17 ok                                             0.0 s
+ up          2 created; 2/2 nodes Ready                                   0.0 s
+ no-op       nothing changes                                              0.0 s
+ scale up    1 created; 3/3 nodes Ready                                   0.0 s
+ scale down  1 deleted; 2/2 nodes Ready                                   0.0 s
+ destroy     1 deleted; the host is as it was, one ISO image is kept      0.0 s
 k3s-dev is rehearsed in 0.0 s: all as expected
 `, said)
 }
@@ -231,8 +231,8 @@ func TestALifeThatFails(t *testing.T) {
 	report, said := lived(t, func(f *fake) { f.failing = "up" }, false)
 	require.False(t, report.Expected)
 	require.Equal(t, "up", report.Failed())
-	require.Equal(t, ` preflight   17 checks: 17 ok                                                     0.0 s
- up          failed                                                               0.0 s
+	require.Equal(t, ` preflight   17 checks: 17 ok                                             0.0 s
+ up          failed                                                       0.0 s
              → creating k3s-dev-worker-1-vm: storage 'tank' does not exist
 k3s-dev is rehearsed in 0.0 s: up failed, so what follows it was not rehearsed
 `, said)

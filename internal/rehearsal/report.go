@@ -6,6 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // Report is how a rehearsal went.
@@ -57,9 +61,9 @@ func (r *Report) Failed() string {
 func (s Step) Write(w io.Writer) {
 	note := s.Note
 	if s.Error != "" {
-		note = "failed"
+		note = terminal.Paint(w, terminal.Bad, "failed")
 	}
-	fmt.Fprintf(w, " %-12s%-66s%6.1f s\n", s.Name, note, s.Seconds)
+	progress.Step(w, s.Name, note, time.Duration(s.Seconds*float64(time.Second)))
 	for _, difference := range s.Differences {
 		fmt.Fprintf(w, "             → %s\n", difference)
 	}
@@ -88,7 +92,7 @@ func (r *Report) Verdict() string {
 
 // WriteJSON writes the report for programs.
 func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
+	encoder := json.NewEncoder(terminal.Raw(w))
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(r)
 }

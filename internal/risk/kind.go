@@ -1,5 +1,7 @@
 package risk
 
+import "github.com/em-infra/em-infra/internal/terminal"
+
 // Kind is what a change is, in the order of its weight.
 type Kind int
 
@@ -28,3 +30,15 @@ func (k Kind) String() string {
 
 // MarshalText makes the word the form in JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// tone is how much of a warning the word is.
+func (k Kind) tone() terminal.Tone {
+	switch k {
+	case Create:
+		return terminal.Good
+	case Change, Reboot:
+		return terminal.Warn
+	default:
+		return terminal.Bad
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // WriteText writes the assessment, one line for each fact.
@@ -14,8 +16,8 @@ func (a Assessment) WriteText(out io.Writer) error {
 		width = max(width, utf8.RuneCountInString(f.Subject))
 	}
 	for _, f := range a.Findings {
-		padding := strings.Repeat(" ", width-utf8.RuneCountInString(f.Subject))
-		if _, err := fmt.Fprintf(out, " %-8s %s%s  %s\n", f.Kind, f.Subject, padding, strings.Join(f.What, "; ")); err != nil {
+		kind := terminal.Paint(out, f.Kind.tone(), terminal.Pad(f.Kind.String(), 8))
+		if _, err := fmt.Fprintf(out, " %s %s  %s\n", kind, terminal.Pad(f.Subject, width), strings.Join(f.What, "; ")); err != nil {
 			return err
 		}
 		for _, means := range f.Means {

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/blang/semver/v4"
 )
 
 // Image is what a node's Talos should be installed from.
@@ -16,7 +19,7 @@ type Image struct {
 	Installer string `json:"installer"`
 }
 
-// OtherImage is a node that runs an image of another schematic than the inventory's. No run changes that: it takes an upgrade.
+// OtherImage is a node that runs an image of another schematic or release than the inventory's. No run changes that: it takes an upgrade.
 type OtherImage struct {
 	// Node is its name.
 	Node string `json:"node"`
@@ -24,14 +27,33 @@ type OtherImage struct {
 	Address netip.Addr `json:"address"`
 	// Runs is the ID of the schematic that its Talos names; empty for an image that no Image Factory has made.
 	Runs string `json:"runs,omitempty"`
+	// Talos is the release that it runs.
+	Talos string `json:"talos"`
 	// Wanted is the image of the inventory.
 	Wanted Image `json:"wanted"`
 }
 
 // String is a sentence that ends with what to do.
 func (o OtherImage) String() string {
+	runs, wants := schematicText(o.Runs), brief(o.Wanted.Schematic)
+	switch wanted := o.Wanted.talos(); {
+	case wanted == "" || o.Talos == "" || wanted == o.Talos:
+	case o.Runs == o.Wanted.Schematic:
+		runs, wants = "Talos "+o.Talos, wanted
+	default:
+		runs, wants = "Talos "+o.Talos+" of "+runs, wanted+" of "+wants
+	}
 	return fmt.Sprintf("%s runs %s, the inventory's is %s: no run changes that; `talosctl -n %s upgrade --image %s` does",
-		o.Node, schematicText(o.Runs), brief(o.Wanted.Schematic), o.Address, o.Wanted.Installer)
+		o.Node, runs, wants, o.Address, o.Wanted.Installer)
+}
+
+// talos is the release of an installer, which is the tag of its reference; empty where the tag is none.
+func (i Image) talos() string {
+	tag := i.Installer[strings.LastIndex(i.Installer, ":")+1:]
+	if _, err := semver.ParseTolerant(tag); err != nil || !strings.HasPrefix(tag, "v") {
+		return ""
+	}
+	return tag
 }
 
 func schematicText(id string) string {
@@ -53,10 +75,14 @@ func brief(id string) string {
 // otherImage compares what the node says of itself with what the inventory wants; nil where they are the same, and for a
 // node that did not answer.
 func (m Machine) otherImage() *OtherImage {
-	if m.Node == nil || m.Node.Talos == "" || m.Node.Schematic == m.Image.Schematic {
+	if m.Node == nil || m.Node.Talos == "" {
 		return nil
 	}
-	return &OtherImage{Node: m.Name, Address: m.Address, Runs: m.Node.Schematic, Wanted: m.Image}
+	wanted := m.Image.talos()
+	if m.Node.Schematic == m.Image.Schematic && (wanted == "" || wanted == m.Node.Talos) {
+		return nil
+	}
+	return &OtherImage{Node: m.Name, Address: m.Address, Runs: m.Node.Schematic, Talos: m.Node.Talos, Wanted: m.Image}
 }
 
 // imagePatience is how long a node may take to say what it runs, since a person waits for it.

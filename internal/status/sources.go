@@ -111,6 +111,9 @@ func (s Sources) askNodes(ctx context.Context, r *Report) error {
 		seen, err := health.Observe(ctx, r.Machines[i].Address.String())
 		if err != nil {
 			seen = nodeops.Observation{Unmet: []string{err.Error()}}
+			if errors.Is(err, nodeops.ErrForeign) && nodeops.InMaintenance(ctx, r.Machines[i].Address.String()) {
+				seen.Stage, seen.Unmet = "maintenance", []string{"it is in maintenance mode and waits for its configuration: `em-infra up` applies it"}
+			}
 		}
 		r.Machines[i].Node = &seen
 		return nil

@@ -4,20 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// Print writes a report for a person: a table of the machines, a line for each other thing, and what to do about what
-// is not well.
+// Print writes a report for a person: a table of the machines with a word in each cell, a line for each other thing, and what
+// to do about what is not well.
 func (r Report) Print(out io.Writer) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MACHINE\tROLE\tVM\tTALOS\tKUBERNETES")
-	for _, machine := range r.Machines {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", machine.Name, machine.Role, machine.vmText(), machine.talosText(), machine.kubernetesText())
-	}
-	if err := table.Flush(); err != nil {
+	if err := r.table(out).Write(out); err != nil {
 		return err
 	}
 	fmt.Fprintln(out)
@@ -26,39 +24,60 @@ func (r Report) Print(out io.Writer) error {
 	return nil
 }
 
-func (m Machine) vmText() string {
-	text := fmt.Sprintf("%d on %s %s", m.VMID, m.Host, cmp.Or(m.VM, "not asked"))
-	if !m.Known && m.VM != "absent" {
-		text += ", not in the state"
+func (r Report) table(out io.Writer) terminal.Table {
+	table := terminal.Table{Header: []string{"MACHINE", "ROLE", "HOST", "VM", "TALOS", "KUBERNETES"}}
+	for _, machine := range r.Machines {
+		table.Rows = append(table.Rows, []string{
+			machine.Name, string(machine.Role), machine.Host, machine.vmText(out), machine.talosText(out), machine.kubernetesText(out),
+		})
 	}
-	return text
+	return table
 }
 
-func (m Machine) talosText() string {
+// toned colours a word that is well, or is not.
+func toned(out io.Writer, well bool, text string) string {
+	if well {
+		return terminal.Paint(out, terminal.Good, text)
+	}
+	return terminal.Paint(out, terminal.Bad, text)
+}
+
+func (m Machine) vmText(out io.Writer) string {
+	status := cmp.Or(m.VM, "not asked")
+	if m.VM != "" && m.VM != running {
+		status = terminal.Paint(out, terminal.Bad, status)
+	}
+	return fmt.Sprintf("%d %s", m.VMID, status)
+}
+
+// running is what Proxmox VE and Talos call what is on and well.
+const running = "running"
+
+// talosText is the stage of a node that answers. What it waits for is told below the table.
+func (m Machine) talosText(out io.Writer) string {
 	switch {
 	case m.Node == nil:
 		return "-"
-	case m.Node.Talos == "":
-		return strings.Join(m.Node.Unmet, ", ")
-	case len(m.Node.Unmet) > 0:
-		return fmt.Sprintf("%s %s, waits for %s", m.Node.Talos, m.Node.Stage, strings.Join(m.Node.Unmet, ", "))
+	case m.Node.Stage != "":
+		return toned(out, m.Node.Stage == running && len(m.Node.Unmet) == 0, m.Node.Stage)
+	case slices.Contains(m.Node.Unmet, nodeops.ErrForeign.Error()):
+		return toned(out, false, "foreign")
 	default:
-		return m.Node.Talos + " " + m.Node.Stage
+		return toned(out, false, "silent")
 	}
 }
 
-func (m Machine) kubernetesText() string {
+func (m Machine) kubernetesText(out io.Writer) string {
 	if m.Kubernetes == nil {
 		return "-"
 	}
-	text := "NotReady"
+	text := toned(out, false, "NotReady")
 	if m.Kubernetes.Ready {
-		text = "Ready"
+		text = toned(out, true, "Ready")
 	}
 	if m.Kubernetes.Cordoned {
-		text += ", cordoned"
+		text += ", " + terminal.Paint(out, terminal.Warn, "cordoned")
 	}
-	text += " " + m.Kubernetes.Kubelet
 	if m.Kubernetes.GPUs > 0 {
 		text += fmt.Sprintf(", %d GPU", m.Kubernetes.GPUs)
 	}
@@ -66,6 +85,9 @@ func (m Machine) kubernetesText() string {
 }
 
 func (r Report) printFacts(out io.Writer) {
+	if versions := r.Versions(); versions != "" {
+		fmt.Fprintf(out, "versions      %s\n", versions)
+	}
 	if members := r.memberTexts(); len(members) > 0 {
 		fmt.Fprintf(out, "etcd          %s\n", strings.Join(members, ", "))
 	}
@@ -116,6 +138,14 @@ func (r Report) stateText() string {
 
 // printFindings says what is not as it should be, each with what to do.
 func (r Report) printFindings(out io.Writer) {
+	for _, machine := range r.Machines {
+		if machine.Node != nil && len(machine.Node.Unmet) > 0 {
+			fmt.Fprintf(out, "Talos         %s: %s\n", machine.Name, strings.Join(machine.Node.Unmet, ", "))
+		}
+		if !machine.Known && machine.VM != "absent" {
+			fmt.Fprintf(out, "not in state  %s: the state does not know VM %d\n", machine.Name, machine.VMID)
+		}
+	}
 	for _, operation := range r.State.Pending {
 		fmt.Fprintf(out, "unfinished    %s: `em-infra up` settles it\n", operation)
 	}

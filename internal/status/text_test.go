@@ -40,10 +40,11 @@ func TestPrintWhatIsWell(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
 	require.NoError(t, wellReport().Print(&text))
-	require.Equal(t, `MACHINE            ROLE           VM                     TALOS            KUBERNETES
-k3s-dev-control-1  control-plane  101 on vmhost running  v1.12.4 running  Ready v1.35.4
-k3s-dev-gpu-1      gpu-worker     103 on vmhost running  v1.12.4 running  Ready v1.35.4, 2 GPU
+	require.Equal(t, `MACHINE            ROLE           HOST    VM           TALOS    KUBERNETES
+k3s-dev-control-1  control-plane  vmhost  101 running  running  Ready
+k3s-dev-gpu-1      gpu-worker     vmhost  103 running  running  Ready, 2 GPU
 
+versions      Kubernetes v1.35.4 · Talos v1.12.4
 etcd          k3s-dev-control-1
 certificates  talosconfig for 364 days, kubeconfig for 364 days
 state         23 resources, last update succeeded 2026-11-20 22:15:00
@@ -68,13 +69,17 @@ func TestPrintFindings(t *testing.T) {
 	r.Unread = []string{"Kubernetes API at https://192.168.20.10:6443: context deadline exceeded"}
 	var text strings.Builder
 	require.NoError(t, r.Print(&text))
-	require.Equal(t, `MACHINE            ROLE           VM                                       TALOS                                                  KUBERNETES
-k3s-dev-control-1  control-plane  101 on vmhost running                    v1.12.4 booting, waits for services: etcd not healthy  NotReady, cordoned v1.35.4
-k3s-dev-gpu-1      gpu-worker     103 on vmhost stopped, not in the state  -                                                      -
+	require.Equal(t, `MACHINE            ROLE           HOST    VM           TALOS    KUBERNETES
+k3s-dev-control-1  control-plane  vmhost  101 running  booting  NotReady,
+                                                                cordoned
+k3s-dev-gpu-1      gpu-worker     vmhost  103 stopped  -        -
 
+versions      Kubernetes v1.35.4 · Talos v1.12.4
 etcd          k3s-dev-control-1 (its etcd member knows no leader), k3s-dev-control-2 (learner)
 certificates  talosconfig for 12 days, kubeconfig for 364 days
 state         23 resources, last update succeeded 2026-11-20 22:15:00
+Talos         k3s-dev-control-1: services: etcd not healthy
+not in state  k3s-dev-gpu-1: the state does not know VM 103
 unfinished    creating k3s-dev-gpu-1-vm: `+"`em-infra up`"+` settles it
 lock          of process 4711 on desk, which is dead: `+"`em-infra up` or `em-infra state unlock`"+` removes it
 lock          of process 4712 on laptop: a run works on this stack

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // progress tells a person what is going on: on a terminal one line that is rewritten every second, elsewhere a line
@@ -25,7 +27,7 @@ func newProgress(w io.Writer) *progress {
 	if w == nil {
 		p.w = io.Discard
 	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := terminal.Raw(p.w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal, p.every = int(f.Fd()), time.Second
 	}
 	return p
@@ -46,11 +48,9 @@ func (p *progress) line(format string, args ...any) {
 // write writes a line that stays. Progress is there to be seen: that it cannot be written stops nothing.
 func (p *progress) write(text string) {
 	if p.terminal >= 0 {
-		text = clearLine + indent + text
-	} else {
-		text = indent + text
+		_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine)
 	}
-	_, _ = fmt.Fprintln(p.w, text)
+	_, _ = fmt.Fprintln(p.w, indent+text)
 }
 
 // rewrite writes a line over the last one, cut to the width of the terminal.
@@ -61,7 +61,7 @@ func (p *progress) rewrite(text string) {
 			text = string(runes[:width-1])
 		}
 	}
-	_, _ = fmt.Fprint(p.w, clearLine+text)
+	_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine+text)
 }
 
 // step is one thing that takes its time.
@@ -138,7 +138,7 @@ func (s *step) fail() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	if s.p.terminal >= 0 {
-		_, _ = fmt.Fprint(s.p.w, clearLine)
+		_, _ = fmt.Fprint(terminal.Raw(s.p.w), clearLine)
 	}
 }
 

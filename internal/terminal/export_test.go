@@ -1,0 +1,6 @@
+package terminal
+
+// Wanted reports whether colours are written.
+func Wanted(c ColorChoice, onTerminal bool, getenv func(string) string) bool {
+	return c.wanted(onTerminal, getenv)
+}
