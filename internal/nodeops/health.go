@@ -41,7 +41,7 @@ var _ rolling.Cluster = Health{}
 // Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
 // and know a leader, when the static pods of the other control planes run, and when no other Node is not Ready. A cluster
 // whose etcd nowhere runs has nothing to lose: it was not bootstrapped yet, or all of it is off. A node that is off is down
-// already, so changing it takes nothing away.
+// already, so changing it takes nothing away, and a machine that has not become a node yet is not waited for.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
@@ -53,6 +53,8 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 		return rolling.Terms{}, nil
 	case err != nil:
 		return rolling.Terms{}, err
+	case len(change.Configuration) == 0 && h.isOutsider(ctx, members, change.Node, off):
+		return rolling.Terms{}, nil
 	}
 	if err := h.quorumWithout(ctx, members, change.Node); err != nil && !off {
 		return rolling.Terms{}, err

@@ -92,7 +92,7 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	return described, nil
 }
 
-// Start implements [recovery.Host].
+// Start implements [recovery.Host]. A machine that runs already is as it is to be, whoever has started it.
 func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {
@@ -108,6 +108,9 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	}
 	if err := task.Wait(ctx, h.interval, settleTimeout); err != nil {
 		return fmt.Errorf("start VM %d on %s: %w", vmid, node, err)
+	}
+	if task.IsFailed && strings.Contains(task.ExitStatus, "already running") { // qemu-server, QemuServer.pm, vm_start_nolock
+		return nil
 	}
 	if task.IsFailed {
 		return fmt.Errorf("start VM %d on %s: Proxmox VE says %q: %s", vmid, node, task.ExitStatus, remedy)

@@ -156,6 +156,7 @@ func TestStart(t *testing.T) {
 	machine, err := host.Look(t.Context(), vmid)
 	require.NoError(t, err)
 	require.True(t, machine.Running)
+	require.NoError(t, host.Start(t.Context(), node, vmid), "one that runs already is no error")
 }
 
 // What a running machine is given waits for a cold start, and the configuration tells of it as if it were there.

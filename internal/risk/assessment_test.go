@@ -52,6 +52,15 @@ func rows() []row {
 				"          it is off: it starts, and reboots once more when it has booted, about 2 min\n", "",
 		},
 		{
+			"a node's machine is changed", "a worker whose creation failed half way, and nothing differs that the state knows of",
+			func() []event {
+				events := node("w-1", "worker", 111, apitype.OpUpdate, nil)
+				events[1].failed = []string{"start failed: QEMU exited with code 1"}
+				return events
+			}(),
+			" CHANGE   w-1  its creation or its last change failed half way: it is tried again\n", "",
+		},
+		{
 			"a node's machine is changed", "the only control plane reboots", node("cp-1", "control-plane", 101, apitype.OpUpdate, memory, "memory.dedicated"),
 			" REBOOT   cp-1  memory 8192 → 16384 MiB\n          drained, reboots; the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
 		},

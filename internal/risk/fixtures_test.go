@@ -33,6 +33,7 @@ type event struct {
 	old, new map[string]any
 	changed  []string
 	byHand   []string
+	failed   []string
 }
 
 func urn(kind tokens.Type, name string) string {
@@ -50,7 +51,7 @@ func assessWith(unconfigured []string, events ...event) risk.Assessment {
 			metadata.DetailedDiff[path] = apitype.PropertyDiff{Kind: apitype.DiffUpdate}
 		}
 		if e.op != apitype.OpCreate {
-			metadata.Old = &apitype.StepEventStateMetadata{Parent: e.parent, Inputs: e.old}
+			metadata.Old = &apitype.StepEventStateMetadata{Parent: e.parent, Inputs: e.old, InitErrors: e.failed}
 		}
 		if e.op != apitype.OpDelete {
 			metadata.New = &apitype.StepEventStateMetadata{Parent: e.parent, Inputs: e.new}

@@ -110,6 +110,9 @@ func nodeChanged(s Step, t topology) *Finding {
 			f.What = append(f.What, words)
 		}
 	}
+	if s.Failed && len(f.What) == 0 {
+		f.What = append(f.What, "its creation or its last change failed half way: it is tried again")
+	}
 	if f.Kind == Change && grows {
 		f.Means = append(f.Means, "Talos uses the room from the node's next boot on: `em-infra reboot "+n.name+"` brings it about")
 	}

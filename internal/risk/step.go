@@ -30,6 +30,8 @@ type Step struct {
 	Old, New map[string]any
 	// Changed are the paths of the properties that differ, sorted. Values of secrets are not seen.
 	Changed []string
+	// Failed says that the last operation on it failed half way, for which the engine tries it again although nothing may differ.
+	Failed bool
 	// ByHand are the paths of what somebody has changed in a machine configuration on its node, which the engine cannot see.
 	ByHand []string
 }
@@ -65,7 +67,7 @@ func stepOf(m apitype.StepEventMetadata) Step {
 		s.Changed = slices.Sorted(slices.Values(m.Diffs))
 	}
 	if m.Old != nil {
-		s.Parent, s.Old = resource.URN(m.Old.Parent), m.Old.Inputs
+		s.Parent, s.Old, s.Failed = resource.URN(m.Old.Parent), m.Old.Inputs, len(m.Old.InitErrors) > 0
 	}
 	if m.New != nil {
 		s.Parent, s.New = resource.URN(m.New.Parent), m.New.Inputs
