@@ -172,7 +172,9 @@ func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 			return err
 		}
 		r.unheard.end(node)
-		return lane.Leave(r.ctx.Context(), node)
+		ctx, cancel := r.untilInterrupted()
+		defer cancel()
+		return lane.Leave(ctx, node)
 	}
 }
 

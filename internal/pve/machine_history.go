@@ -3,7 +3,9 @@ package pve
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/luthermonson/go-proxmox"
@@ -63,11 +65,26 @@ func (h Host) lifeOn(ctx context.Context, node string, vmid int) (lived, removed
 		switch {
 		case task.Type == "qmdestroy":
 			removed = later(removed, task.StartTime)
-		case slices.Contains(liveTasks, task.Type):
+		case slices.Contains(liveTasks, task.Type) && !isFailedStart(task):
 			lived = later(lived, task.StartTime)
 		}
 	}
 	return lived, removed, nil
+}
+
+// neverCameUp are the ends of a start before the guest ran: QEMU did not come up, a device of the host was not free, or a lock was
+// on the machine (qemu-server, QemuServer.pm, vm_start_nolock and vm_start; QemuServer/PCI.pm, reserve_pci_usage).
+var neverCameUp = []*regexp.Regexp{
+	regexp.MustCompile(`^start failed: `),
+	regexp.MustCompile(`^PCI device '[^']*' already in use by VMID `),
+	regexp.MustCompile(`^VM is locked \(`),
+}
+
+// isFailedStart reports whether a task is a start that certainly ended before the guest ran. Of one that ran out of time, or was
+// cut off, nobody knows.
+func isFailedStart(task *proxmox.Task) bool {
+	return task.Type == "qmstart" && !strings.Contains(task.Status, "timeout") &&
+		slices.ContainsFunc(neverCameUp, func(end *regexp.Regexp) bool { return end.MatchString(task.Status) })
 }
 
 func later(a, b time.Time) time.Time {

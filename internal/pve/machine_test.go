@@ -67,6 +67,26 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 	}
 }
 
+// TestAMachineWhoseStartFailedNeverRan: QEMU did not come up, so nothing is in the machine.
+func TestAMachineWhoseStartFailedNeverRan(t *testing.T) {
+	t.Parallel()
+	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())
+	e := newHost(t, func(c *proxmox.Config) { c.Faults = proxmox.NewFaultSet(pace.Pace{}, faults) })
+	e.clone()
+	host := e.host(patience)
+	require.NoError(t, faults.Set(fault.Fault{Name: "start-fails", Times: 1}))
+	require.ErrorContains(t, host.Start(t.Context(), node, vmid), "start failed: QEMU exited with code 1")
+	machine, err := host.Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name}, machine)
+
+	require.NoError(t, host.Start(t.Context(), node, vmid))
+	e.stop()
+	machine, err = host.Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, &recovery.Machine{Node: node, Name: name, Ran: "it was started"}, machine)
+}
+
 // TestAMachineWhoseStartIsForgotten: the tasks of the node have rotated, and its measurements tell.
 func TestAMachineWhoseStartIsForgotten(t *testing.T) {
 	t.Parallel()
