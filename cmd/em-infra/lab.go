@@ -80,24 +80,22 @@ func newLabEnvCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	command := &cobra.Command{
 		Use:     "env --stack STACK",
-		Short:   "Print what a shell needs to run pulumi itself on the rehearsal",
+		Short:   "Print what a shell needs to run pulumi itself on the rehearsal, whose stack is made if it is not there",
 		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi preview --stack k3s-dev`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			w, err := flags.workspace()
-			if err != nil {
-				return refused(err)
-			}
-			if _, _, err := labOf(w); err != nil {
-				return err
-			}
-			tools, err := toolchain.Install(command.Context(), toolchain.Options{Progress: command.ErrOrStderr(), LanguageHost: true})
+			streams := streamsOf(command)
+			s, err := openSession(command.Context(), flags, want{newStack: true}, streams.aside())
 			if err != nil {
 				return err
 			}
-			if err := tools.Populate(w.Home); err != nil {
+			tools, err := toolchain.Install(command.Context(), toolchain.Options{Progress: streams.err, LanguageHost: true})
+			if err != nil {
 				return err
 			}
-			return printLabEnv(terminal.Raw(command.OutOrStdout()), tools, w)
+			if err := tools.Populate(s.workspace.Home); err != nil {
+				return err
+			}
+			return printLabEnv(terminal.Raw(streams.out), tools, s.workspace, ownPath())
 		},
 	}
 	flags.bindPlace(command)
@@ -105,10 +103,10 @@ func newLabEnvCommand() *cobra.Command {
 }
 
 // printLabEnv leads a shell into the folder of the rehearsal.
-func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace) error {
+func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace, own string) error {
 	// The CLI prefers this one to the file, and a shell may know it for another stack.
 	fmt.Fprintln(out, "unset PULUMI_CONFIG_PASSPHRASE")
-	if err := printToolsEnv(out, tools, w); err != nil {
+	if err := printToolsEnv(out, tools, w, own); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "cd %s\n", shellWord(w.Dir))

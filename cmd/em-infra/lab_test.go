@@ -27,7 +27,7 @@ func TestLabEnvSurvivesAShell(t *testing.T) {
 	require.NoError(t, err)
 	var script bytes.Buffer
 	tools := &toolchain.Installed{Tools: []toolchain.Tool{{Name: "pulumi", Kind: toolchain.CLI, Path: root + "/cache/bin/pulumi"}}}
-	require.NoError(t, printLabEnv(&script, tools, w))
+	require.NoError(t, printLabEnv(&script, tools, w, ""))
 
 	shell := exec.Command("sh", "-c", `eval "$SCRIPT"; printf '%s\n' "${PATH%%:*}" "$PULUMI_HOME" "$PULUMI_BACKEND_URL" "$PULUMI_CONFIG_PASSPHRASE_FILE" "$PWD" "${PULUMI_CONFIG_PASSPHRASE-unset}"`)
 	shell.Env = append(os.Environ(), "SCRIPT="+script.String(), "PULUMI_CONFIG_PASSPHRASE=of the real stack")

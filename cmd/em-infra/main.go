@@ -27,12 +27,15 @@ func run(ctx context.Context, s streams, args []string) int {
 	command.SetIn(s.in)
 	command.SetOut(s.out)
 	command.SetErr(s.err)
-	err := command.ExecuteContext(ctx)
+	executed, err := command.ExecuteContextC(ctx)
 	if text := errorText(err); text != "" {
 		if errors.Is(context.Cause(ctx), errInterrupted) {
 			text = "interrupted; the same command goes on from here"
 		}
 		fmt.Fprintln(s.err, asTyped(text))
+		if hint := pulumiHint(text, executed); hint != "" {
+			fmt.Fprintln(s.err, hint)
+		}
 	}
 	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // a stream that has gone takes no complaint either
 	return exitCode(err)

@@ -20,15 +20,25 @@ import (
 )
 
 func TestCalledAs(t *testing.T) {
-	t.Parallel()
-	for program, name := range map[string]string{
-		"em-infra":                "em-infra",
-		"/usr/local/bin/em-infra": "em-infra",
-		"/tmp/go-build2835131277/b001/exe/em-infra":                                                              "go run ./cmd/em-infra",
-		"/home/u/.cache/go-build/12/121c92294556f76127fa1b4db6871c0f7e607e2a44c44ba03f0f56cf765ecb1a-d/em-infra": "go run ./cmd/em-infra",
-		"/tmp/go-build2835131277/b001/em-infra.test":                                                             "em-infra",
+	folder := t.TempDir()
+	installed := filepath.Join(folder, "bin", "em-infra")
+	writeFile(t, installed, "#!/bin/sh\n")
+	require.NoError(t, os.Chmod(installed, 0o700))
+	writeFile(t, filepath.Join(folder, "em-infra"), "another build\n")
+	t.Setenv("PATH", filepath.Dir(installed))
+	const byGoRun = "/tmp/go-build2835131277/b001/exe/em-infra"
+	for _, test := range []struct{ program, folder, name string }{
+		{"em-infra", folder, "em-infra"},
+		{installed, folder, "em-infra"},
+		{"bin/em-infra", folder, "em-infra"},
+		{"./em-infra", folder, "./em-infra"},
+		{"/opt/it's/em-infra", folder, `'/opt/it'\''s/em-infra'`},
+		{byGoRun, "../..", "go run ./cmd/em-infra"},
+		{byGoRun, folder, "go run github.com/em-infra/em-infra/cmd/em-infra"},
+		{"/home/u/.cache/go-build/12/121c92294556f76127fa1b4db6871c0f7e607e2a44c44ba03f0f56cf765ecb1a-d/em-infra", "../..", "go run ./cmd/em-infra"},
+		{"/tmp/go-build2835131277/b001/em-infra.test", folder, "em-infra"},
 	} {
-		require.Equal(t, name, calledAs(program), program)
+		require.Equal(t, test.name, calledAs(test.program, test.folder), test.program)
 	}
 }
 

@@ -27,9 +27,13 @@ func em(ctx context.Context, args ...string) outcome {
 // refusal is a command that printed one sentence and touched nothing.
 func refusal(sentence string) outcome { return outcome{err: sentence + "\n", code: exitRefused} }
 
-// project changes into a project with a sound inventory and no secrets, in a folder whose name a shell does not like.
+// project changes into a project with a sound inventory and no secrets, in a folder whose name a shell does not like. Of pulumi
+// there is one on PATH that nobody can use.
 func project(t *testing.T) (root string) {
 	t.Helper()
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "pulumi"), []byte("#!/bin/sh\nexit 1\n"), 0o700)) //nolint:gosec // it is to be executed
+	t.Setenv("PATH", bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	root = filepath.Join(t.TempDir(), "it's $HOME; here")
 	for path, text := range map[string]string{
 		"Pulumi.yaml":                 "name: em-infra\nruntime: go\n",

@@ -159,7 +159,7 @@ func TestLabThatDoesNotRun(t *testing.T) {
 	}
 	stoppedLab(t, root)
 	const stopped = "the lab of k3s-dev is not running: start it with `em-infra lab start --stack k3s-dev`"
-	for _, args := range [][]string{{"preview", "--lab"}, {"destroy", "--lab", "--yes"}} {
+	for _, args := range [][]string{{"preview", "--lab"}, {"destroy", "--lab", "--yes"}, {"lab", "env"}} {
 		require.Equal(t, refusal(stopped), em(t.Context(), append(args, "--stack", "k3s-dev")...))
 	}
 	require.Equal(t, outcome{out: "the lab of k3s-dev was not running\n"}, em(t.Context(), "lab", "stop", "--stack", "k3s-dev"))

@@ -221,7 +221,7 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	env := s.workspace.Environment()
 	maps.Copy(env, tools.Environment(s.workspace.Home))
 	if tool, err := os.Executable(); err == nil {
-		env["EM_INFRA"] = tool // the program's Commands call this very program
+		env[toolVariable] = tool // the program's Commands call this very program
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
 	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack, SecretsProvider: provider}

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +42,7 @@ func newToolsEnvCommand() *cobra.Command {
 			if err := takeLanguageHost(command.Context(), w, command.ErrOrStderr()); err != nil {
 				return err
 			}
-			return printToolsEnv(terminal.Raw(command.OutOrStdout()), tools, w)
+			return printToolsEnv(terminal.Raw(command.OutOrStdout()), tools, w, ownPath())
 		},
 	}
 	flags.bindPlace(command)
@@ -62,17 +64,44 @@ func takeLanguageHost(ctx context.Context, w *workspace.Workspace, out io.Writer
 	return nil
 }
 
-// printToolsEnv leaves the passphrase to whoever knows it.
-func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace) error {
+// printToolsEnv prints what leads a shell to a workspace: pulumi and em-infra on its PATH, the stack that a command means which
+// names none, and the em-infra that the program's Commands call, which go run would compile for them. own is where this program
+// lies, empty where that does not last. The passphrase is left to whoever knows it.
+func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace, own string) error {
 	pulumi, found := tools.CLI()
 	if !found {
 		return errNoCLI
 	}
-	fmt.Fprintf(out, "export PATH=%s:\"$PATH\"\n", shellWord(filepath.Dir(pulumi.Path)))
+	folders := []string{filepath.Dir(pulumi.Path)}
 	environment := w.Environment()
 	maps.Copy(environment, tools.Environment(w.Home))
+	if own != "" {
+		environment[toolVariable] = own
+		if !isOnPath("", own) {
+			folders = append(folders, filepath.Dir(own))
+		}
+	}
+	fmt.Fprintf(out, "export PATH=%s:\"$PATH\"\n", shellWord(strings.Join(folders, string(filepath.ListSeparator))))
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
 		fmt.Fprintf(out, "export %s=%s\n", name, shellWord(environment[name]))
 	}
 	return nil
+}
+
+// pulumiHint says how a shell gets the pulumi that a message names, where it has none; "" where it has, or none is named.
+func pulumiHint(message string, executed *cobra.Command) string {
+	if !strings.Contains(message, "`pulumi ") {
+		return ""
+	}
+	if _, err := exec.LookPath("pulumi"); err == nil {
+		return ""
+	}
+	stack, env := "STACK", "tools env"
+	if flag := executed.Flag("stack"); flag != nil && flag.Value.String() != "" {
+		stack = flag.Value.String()
+	}
+	if flag := executed.Flag("lab"); flag != nil && flag.Value.String() == "true" {
+		env = "lab env"
+	}
+	return fmt.Sprintf("pulumi is not on PATH here: `eval \"$(%s)\"` puts it there", typed("%s --stack %s", env, stack))
 }

@@ -110,9 +110,10 @@ func checkStack(stack string) error {
 // StackFile is the stack's configuration file in use.
 func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }
 
-// Environment is what a Pulumi CLI needs to work here.
+// Environment is what a Pulumi CLI needs to work here, with the stack that a command means which names none.
 func (w *Workspace) Environment() map[string]string {
 	env := map[string]string{
+		"PULUMI_STACK":             w.Stack,
 		"PULUMI_HOME":              w.Home,
 		"PULUMI_BACKEND_URL":       w.Backend,
 		"PULUMI_SKIP_UPDATE_CHECK": "true",

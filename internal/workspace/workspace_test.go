@@ -83,6 +83,7 @@ func TestRealWorkspace(t *testing.T) {
 	require.Equal(t, "/project/Pulumi.k3s-dev.yaml", w.StackFile())
 	require.Equal(t, map[string]string{
 		"PULUMI_HOME": "/project/.pulumi-home", "PULUMI_BACKEND_URL": "file:///project/.state", "PULUMI_SKIP_UPDATE_CHECK": "true",
+		"PULUMI_STACK": "k3s-dev",
 	}, w.Environment(), "the passphrase is the user's")
 }
 

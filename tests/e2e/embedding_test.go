@@ -17,12 +17,17 @@ func TestE2EEmbedding(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-embedding")
 	r.mustRun(0, "lab", "start")
-	r.mustRun(2, "preview", "--lab") // writes the rehearsal's configuration
+	r.shellOfLabEnv("pulumi preview") // on a stack that nobody has brought up
 
 	output := r.embed()
 	require.Contains(t, output, "to do: map[create:")
 	require.Contains(t, output, "k3s-dev is up at https://127.")
 	r.mustRun(0, "preview", "--lab")
+	r.shellOfLabEnv(`pulumi preview --expect-no-changes
+em-infra lab status --stack "$PULUMI_STACK"
+pulumi config set --secret em-infra:proxmoxToken "$(pulumi config get em-infra:proxmoxToken)"
+EM_INFRA_TALOSCONFIG="$(pulumi stack output talosconfig --show-secrets)" em-infra node wait --address "$(pulumi stack output talosControlPlaneEndpoints --json | tr -d '[]" \n')"
+pulumi cancel --yes`)
 
 	r.embed("-destroy")
 	require.Empty(t, r.hostFiles().VMs)

@@ -110,7 +110,9 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	path, err := tool()
 	require.NoError(r.t, err)
 	command := exec.CommandContext(ctx, path, args...)
-	command.Dir, command.Env = r.root, append(os.Environ(), r.env...)
+	// What the tool tells people to run begins with its name, where a shell finds it.
+	onPath := "PATH=" + filepath.Dir(path) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	command.Dir, command.Env = r.root, append(append(os.Environ(), onPath), r.env...)
 	return command
 }
 
