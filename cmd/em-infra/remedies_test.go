@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,6 +41,54 @@ func TestCommandsThatTheToolNamesAreUnderstood(t *testing.T) {
 	require.Greater(t, pulumi, 8, "the sources are read")
 }
 
+// TestCommandsInSentencesAreUnderstood: where a text names a command of the tool without marking it, in a sentence, an example, a
+// comment of a file that is written, or a page, the command and the flags behind it exist.
+func TestCommandsInSentencesAreUnderstood(t *testing.T) {
+	t.Parallel()
+	count := 0
+	for place, literals := range textsForPeople(t) {
+		for _, literal := range literals {
+			for _, sentence := range sentencesFrom(inSentence, filled(literal)) {
+				args := leading(sentence[strings.Index(sentence, toolName)+len(toolName):])
+				if command, _, err := newRootCommand().Find(args[:1]); err != nil || !command.HasParent() {
+					require.NotContains(t, sentence, " --", "%s: no such command", place)
+					continue // a sentence about the tool
+				}
+				count++
+				requireUnderstood(t, place, args)
+			}
+		}
+	}
+	require.Greater(t, count, 200, "the sources and pages are read")
+}
+
+// inSentence is the tool's name before a word that can be a command.
+var inSentence = regexp.MustCompile(`(?:^|[^\w/.])((?:em-infra|go run \./cmd/em-infra) )[a-z]`)
+
+// leading are the words of a text up to the last flag, with what may be its value, or the first word where there is no flag: what
+// comes after is a sentence.
+func leading(text string) []string {
+	words := strings.Fields(text)
+	last := 0
+	for i, word := range words {
+		clean := strings.TrimRight(word, ".,:)'")
+		if strings.HasPrefix(clean, "--") {
+			words[i], last = clean, i
+			if clean == word && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
+				words[i+1] = strings.TrimRight(words[i+1], ".,:)'")
+				last = i + 1
+			}
+		} else if clean != word {
+			words[i] = clean
+			if last == 0 {
+				return words[:i+1]
+			}
+			break
+		}
+	}
+	return words[:last+1]
+}
+
 // knownToPulumi are commands that TestE2EPlainPulumi and the tests of the state run, in the forms that they run them in.
 var knownToPulumi = regexp.MustCompile(`^pulumi (?:` +
 	`up|preview|refresh|destroy|cancel|stack rm|plugin install|` +
@@ -52,6 +101,14 @@ func requireUnderstood(t *testing.T, place string, args []string) {
 	require.NoError(t, err, "%s: %v", place, args)
 	require.True(t, command.HasParent(), "%s: %v: no such command", place, args)
 	require.NoError(t, command.ParseFlags(rest), "%s: %v", place, args)
+	if !slices.Contains(args, "--stack") {
+		return // its name alone, as in a sentence
+	}
+	require.NoError(t, command.ValidateRequiredFlags(), "%s: %v", place, args)
+	require.NoError(t, command.ValidateFlagGroups(), "%s: %v", place, args)
+	if command.Args != nil {
+		require.NoError(t, command.Args(command, command.Flags().Args()), "%s: %v", place, args)
+	}
 }
 
 // verb is what the program fills in.

@@ -165,6 +165,7 @@ func TestE2EOtherPeoplesClients(t *testing.T) {
 	c := r.cluster(t)
 	c.waitFailure("")
 	c.answersKubectl()
+	c.runsAdvice()
 	c.drainsWithinABudget()
 	c.failsAtTheRightCheck()
 	c.followsThePower()

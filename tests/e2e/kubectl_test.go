@@ -31,6 +31,21 @@ func (c *rehearsedCluster) kubectl(args ...string) (output string, err error) {
 	return string(text), err
 }
 
+// ownKubectl is kubectl with a copy of the kubeconfig in the environment, which the command may change.
+func (c *rehearsedCluster) ownKubectl(args ...string) (output string, err error) {
+	c.t.Helper()
+	path, err := kubectlTool()
+	require.NoError(c.t, err)
+	home := c.t.TempDir()
+	config, err := os.ReadFile(c.kubeconfig)
+	require.NoError(c.t, err)
+	require.NoError(c.t, os.WriteFile(filepath.Join(home, "config"), config, 0o600))
+	command := exec.CommandContext(c.t.Context(), path, args...)
+	command.Env = append(os.Environ(), "HOME="+home, "KUBECONFIG="+filepath.Join(home, "config"))
+	text, err := command.CombinedOutput()
+	return string(text), err
+}
+
 func (c *rehearsedCluster) mustKubectl(args ...string) string {
 	c.t.Helper()
 	output, err := c.kubectl(args...)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gopkg.in/yaml.v3"
+)
+
+// advice is a command of somebody else's client that people are told to run, with a test or the reason for none.
+type advice struct{ Text, Run, Fails, Elsewhere string }
+
+const adviceFile = "../../tests/e2e/testdata/advice.yaml"
+
+var (
+	// otherTool begins a command of somebody else's client, wherever it stands.
+	otherTool = regexp.MustCompile(`(?:^|[^\w/.-])((?:kubectl|helm|flux|sops) )`)
+	// aboutTools are sentences about these clients, and places in their sources.
+	aboutTools = regexp.MustCompile(`^(?:kubectl (?:has read|gets, |itself|apply notes|pkg/)|helm v3 pkg/|sops (?:looks|wrote|and age)|flux -\.-)`)
+)
+
+// TestAdviceIsKnown: what messages and pages tell people to run with kubectl, helm, flux and sops is in the list of what a test
+// runs, and the list holds nothing that nobody is told.
+func TestAdviceIsKnown(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(adviceFile)
+	require.NoError(t, err)
+	var known []advice
+	require.NoError(t, yaml.Unmarshal(text, &known))
+	slices.SortFunc(known, func(a, b advice) int { return len(b.Text) - len(a.Text) })
+	said := map[string]bool{}
+	for place, texts := range textsForPeople(t) {
+		for _, text := range texts {
+			for _, sentence := range sentencesFrom(otherTool, filled(text)) {
+				if aboutTools.MatchString(sentence) {
+					continue
+				}
+				at := slices.IndexFunc(known, func(a advice) bool { return a.fits(sentence) })
+				require.NotEqual(t, -1, at, "%s tells people to run %q: add it to %s", place, sentence, adviceFile)
+				said[known[at].Text] = true
+			}
+		}
+	}
+	for _, a := range known {
+		require.True(t, said[a.Text], "nobody is told %q any more: take it out of %s", a.Text, adviceFile)
+		require.True(t, (a.Run == "") != (a.Elsewhere == ""), "%q has a test or the reason for none", a.Text)
+	}
+}
+
+// sentencesFrom are what begins with the first group of a pattern in a text, each as far as it can be a command.
+func sentencesFrom(pattern *regexp.Regexp, text string) []string {
+	var sentences []string
+	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
+		sentence := text[at[2]:]
+		if end := strings.IndexAny(sentence, "\n`\"…·|;#>"); end >= 0 {
+			sentence = sentence[:end]
+		}
+		sentences = append(sentences, strings.TrimSpace(sentence))
+	}
+	return sentences
+}
+
+var anyWord = regexp.MustCompile(`\b[A-Z]+\b`)
+
+// fits reports whether a sentence begins with the command.
+func (a advice) fits(sentence string) bool {
+	pattern := anyWord.ReplaceAllString(regexp.QuoteMeta(a.Text), `[^ ]+`)
+	return regexp.MustCompile(`^` + pattern + `(?:$|[^\w-])`).MatchString(sentence)
+}
+
+// textsForPeople are the strings of the sources and the pages, by file.
+func textsForPeople(t *testing.T) map[string][]string {
+	t.Helper()
+	texts := literalsOfSources(t)
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		if !strings.Contains(page, "/decisions/") {
+			texts[page] = []string{string(text)}
+		}
+	}
+	return texts
+}
