@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/stretchr/testify/require"
-	"gopkg.in/yaml.v3"
+	"go.yaml.in/yaml/v3"
 )
 
 // runsAdvice runs what people are told to run with kubectl, as a person does whose KUBECONFIG is that of the cluster.
