@@ -29,7 +29,11 @@ func TestCommandsForTalosctlAreUnderstood(t *testing.T) {
 				command, rest, err := newTalosctl().Find(afterFlags(sentence, args))
 				if err != nil || !command.HasParent() {
 					require.Regexp(t, `^talosctl (?:(?:-\S+ [A-Zx]\S* ?)+(?:with .*)?$|has |reads |was )`, sentence, "%s: talosctl has no such command", place)
-					require.NoError(t, newTalosctl().ParseFlags(args), "%s: %q", place, sentence)
+					global, _, _ := strings.Cut(sentence, " with ")
+					if !strings.Contains(global, " -") {
+						continue // a sentence about talosctl
+					}
+					require.NoError(t, newTalosctl().ParseFlags(strings.Fields(strings.TrimPrefix(global, "talosctl "))), "%s: %q", place, sentence)
 					continue
 				}
 				count++
