@@ -207,6 +207,19 @@ func TestLearnerStuck(t *testing.T) {
 	}
 }
 
+// TestLearnerIsPromotedLater: a promotion that fails is tried again.
+func TestLearnerIsPromotedLater(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultLearnerStuck, Times: 3}))
+
+	c := l.controlPlaneUp("ha")
+	l.install(102, c.controlPlane())
+	c.waitMembers(101, map[string]bool{"vm-101": false, "vm-102": false})
+	require.True(t, l.log.has("etcd-promote", "hangs, as a fault wants it"))
+}
+
 // TestEtcdOnWorkers does not exist.
 func TestEtcdOnWorkers(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,8 @@ var clusterFaults = []faultRow{
 			Name: FaultCertWithheld, About: "a node gets no certificate, so that its secure API never opens",
 			Source: "talos internal/app/trustd",
 		},
-		point: string(StepCertificate), effect: Effect{Hang: true},
+		// The controller of the certificates begins anew until it has them (controllers/secrets/api.go, generateWorker).
+		point: string(StepCertificate), effect: Effect{Hang: true, Retried: 5 * time.Second},
 	},
 	{
 		Kind: fault.Kind{
@@ -106,7 +107,8 @@ var clusterFaults = []faultRow{
 	},
 	{
 		Kind:  fault.Kind{Name: FaultLearnerStuck, About: "an etcd member that joins stays a learner", Source: "F27"},
-		point: string(StepEtcdPromote), effect: Effect{Hang: true},
+		// Every 15 s for ten minutes (services/etcd.go, promoteMember).
+		point: string(StepEtcdPromote), effect: Effect{Hang: true, Retried: 15 * time.Second, Attempts: 40},
 	},
 	{
 		Kind: fault.Kind{

@@ -23,6 +23,11 @@ type Effect struct {
 	Err error
 	// Hang keeps the call or step from ending until its context ends.
 	Hang bool
+	// Retried is how often the node itself tries a step again that hangs, before scaling, so that it goes on when the failure has
+	// passed. 0 is never.
+	Retried time.Duration
+	// Attempts is how often at most it does so. 0 is without end.
+	Attempts int
 	// Cut closes the connection of the call without an answer.
 	Cut bool
 	// Late is how much longer than usual a step takes, before scaling.

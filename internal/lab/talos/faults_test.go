@@ -101,6 +101,10 @@ func TestFaultCertificateWithheld(t *testing.T) {
 	l.install(101, l.cluster("k3s-dev").controlPlane())
 	l.eventually(func() bool { return l.log.has("certificate", "hangs, as a fault wants it") }, "the fault does not strike")
 	require.Equal(t, talos.StageBooting, l.node(101).Stage)
+
+	_, err := l.faults.Clear("")
+	require.NoError(t, err)
+	l.waitStage(101, talos.StageRunning) // the node asks again
 }
 
 func TestFaultAPIUnavailable(t *testing.T) {
@@ -234,6 +238,10 @@ func TestFaultNodeCertExpired(t *testing.T) {
 			_, err := c.admin(vmid).Version(t.Context())
 			require.Equal(t, codes.Unavailable, status.Code(err))
 			require.Contains(t, err.Error(), "x509: certificate has expired or is not yet valid")
+
+			_, err = l.faults.Clear("")
+			require.NoError(t, err)
+			c.waitAPI(vmid) // the clock is set, and the certificate made anew
 		})
 	}
 }

@@ -84,7 +84,10 @@ func (s *system) issue(ctx context.Context, cfg config.Provider) (*issued, error
 		return nil, err
 	}
 
-	who, now := subjectOf(cfg, n), s.fleet.config.Now().Add(s.vm.effect(StepSign).Skew)
+	skew := s.vm.effect(StepSign).Skew
+	s.wrongClock.Store(skew != 0)
+
+	who, now := subjectOf(cfg, n), s.fleet.config.Now().Add(skew)
 
 	if cfg.Machine().Type().IsControlPlane() {
 		return issueOwn(cfg, who, now)
@@ -108,17 +111,32 @@ func (s *system) reissue(ctx context.Context, cfg config.Provider) error {
 	return nil
 }
 
-// renew replaces the certificates half way through their time, which is real time: the clients are real.
+// clockInterval is how often a node asks its time servers while its clock is wrong, before scaling.
+const clockInterval = 30 * time.Second
+
+// renew replaces the certificates half way through their time, which is real time: the clients are real. Those that were
+// made by a wrong clock are replaced as soon as it is set (controllers/secrets/api.go, reconcile: a jump of the time).
 func (s *system) renew(ctx context.Context) error {
 	for {
-		select {
-		case <-time.After(x509.DefaultCertificateValidityDuration / 2):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := s.untilRenewal(ctx); err != nil {
+			return err
 		}
 
 		if err := s.reissue(ctx, s.config()); err != nil {
 			return err
 		}
+	}
+}
+
+func (s *system) untilRenewal(ctx context.Context) error {
+	if s.wrongClock.Load() {
+		return s.vm.untilRetry(ctx, clockInterval)
+	}
+
+	select {
+	case <-time.After(x509.DefaultCertificateValidityDuration / 2):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

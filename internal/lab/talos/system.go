@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cosi-project/runtime/pkg/state"
@@ -35,6 +36,8 @@ type system struct {
 	background sync.WaitGroup
 
 	telling sync.Mutex // of how the node stands, to Kubernetes
+
+	wrongClock atomic.Bool // whether the certificates were made by a clock that is not set
 
 	provisioning sync.Mutex // of volumes
 	volumes      map[string]block.VolumeStatusSpec

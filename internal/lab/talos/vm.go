@@ -230,9 +230,7 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 		switch effect := m.effect(name); {
 		case effect.Hang:
 			m.note(name, errHangs, began)
-			<-ctx.Done()
-
-			return ctx.Err()
+			err = m.outlast(ctx, name, effect)
 		case effect.Err != nil:
 			err = effect.Err
 		}
@@ -241,6 +239,38 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	m.note(name, err, began)
 
 	return err
+}
+
+// outlast waits at a step that hangs until it does so no more, which only a node notices that tries it again.
+func (m *vm) outlast(ctx context.Context, name Step, effect Effect) error {
+	for attempt := 0; effect.Hang; attempt++ {
+		if effect.Retried == 0 || effect.Attempts > 0 && attempt >= effect.Attempts {
+			<-ctx.Done()
+
+			return ctx.Err()
+		}
+
+		if err := m.untilRetry(ctx, effect.Retried); err != nil {
+			return err
+		}
+
+		effect = m.effect(name)
+	}
+
+	return effect.Err
+}
+
+// shortestRetry keeps a node of a lab that takes no time from trying again all the time.
+const shortestRetry = 50 * time.Millisecond
+
+// untilRetry waits for the next of several tries.
+func (m *vm) untilRetry(ctx context.Context, interval time.Duration) error {
+	select {
+	case <-time.After(shortestRetry):
+		return m.fleet.config.Pace.Sleep(ctx, interval)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // effect is what goes wrong at a step.
