@@ -32,6 +32,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"up --stack k3s-dev --allow-delete", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab unlock --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab unlock --stack k3s-dev 102", ""},
+		{"lab reset --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab fault set --stack k3s-dev clone-fails --vm", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab fault set --stack k3s-dev clone-fails --node", "vmhost"},
 	} {

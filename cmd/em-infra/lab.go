@@ -22,7 +22,7 @@ func newLabCommand() *cobra.Command {
 	}
 	command.AddCommand(
 		newLabStartCommand(), newLabStopCommand(), newLabStatusCommand(), newLabEnvCommand(), newLabFaultCommand(),
-		newLabUnlockCommand(), newLabServeCommand(),
+		newLabUnlockCommand(), newLabResetCommand(), newLabServeCommand(),
 	)
 	return command
 }

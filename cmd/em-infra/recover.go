@@ -55,7 +55,10 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 			return err
 		}
 	}
-	return s.mend(ctx, exported, used)
+	if err := s.mend(ctx, exported, used); err != nil {
+		return err
+	}
+	return s.wakeHanging(ctx, exported)
 }
 
 // clearLocks removes the lock of a dead run and ends what works on for it, and says how many locks there were.

@@ -55,6 +55,11 @@ func (c *console) Unlock(ctx context.Context, vmid int) error {
 	return refuse(c.host.Unlock(ctx, vmid))
 }
 
+// Reset implements [control.Lab].
+func (c *console) Reset(ctx context.Context, vmid int) error {
+	return refuse(c.host.Reset(ctx, vmid))
+}
+
 func refuse(err error) error {
 	if err == nil {
 		return nil

@@ -145,8 +145,11 @@ func TestStoppedInMidClone(t *testing.T) {
 	}
 	require.Equal(t, "VM is locked (clone)", remove())
 	require.EqualError(t, control.NewClient(dir).Unlock(ctx, 102), "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not exist")
+	require.EqualError(t, control.NewClient(dir).Reset(ctx, 101), "VM is locked (clone)")
 	require.NoError(t, control.NewClient(dir).Unlock(ctx, 101))
 	require.Empty(t, locked(ctx, host))
+	require.EqualError(t, control.NewClient(dir).Reset(ctx, 101), "VM 101 not running")
+	require.EqualError(t, control.NewClient(dir).Reset(ctx, 102), "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not exist")
 	require.Equal(t, "OK", remove())
 }
 

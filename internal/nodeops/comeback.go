@@ -190,5 +190,5 @@ func (h Health) RestartKubelets(ctx context.Context, fresh []string) error {
 
 // InMaintenance reports whether the machine at an address waits for a configuration.
 func InMaintenance(ctx context.Context, address string) bool {
-	return listens(ctx, address) && isInMaintenance(ctx, address)
+	return Listens(ctx, address) && isInMaintenance(ctx, address)
 }

@@ -56,7 +56,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 		return nil, fmt.Errorf("etcd does not list its members (%w)", err)
 	case answers || isInMaintenance(ctx, address):
 		return nil, nil
-	case listens(ctx, address):
+	case Listens(ctx, address):
 		return nil, err
 	default:
 		off, err := h.isOff(ctx, node)
@@ -69,7 +69,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 
 // isOff reports whether a node is known to be switched off. Its silence alone says nothing: it may be the network's.
 func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
-	if h.Runs == nil || listens(ctx, node.Address.String()) {
+	if h.Runs == nil || Listens(ctx, node.Address.String()) {
 		return false, nil
 	}
 	runs, err := h.Runs(ctx, node)
@@ -79,8 +79,8 @@ func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	return !runs, nil
 }
 
-// listens reports whether there is a Talos API at an address, whatever it says.
-func listens(ctx context.Context, address string) bool {
+// Listens reports whether there is a Talos API at an address, whatever it says.
+func Listens(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: callTimeout}
 	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(constants.ApidPort)))
 	if err != nil {

@@ -304,3 +304,32 @@ func TestSettleOnAHostThatFails(t *testing.T) {
 	require.Nil(t, machine, "nothing is concluded from a list that was not had")
 	require.EqualError(t, err, "the tasks of vmhost cannot be read (596 Connection timed out): see that the host answers, then run up again")
 }
+
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	host := e.host(patience)
+	_, on, err := host.UpFor(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Zero(t, on, "it is not there")
+	require.EqualError(t, host.Restart(t.Context(), node, vmid), "VM 102 is not on vmhost any more: run up again")
+
+	e.clone()
+	_, on, err = host.UpFor(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Zero(t, on, "it is off")
+	e.start()
+	e.clock.advance(time.Hour)
+	where, on, err := host.UpFor(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Equal(t, node, where)
+	require.GreaterOrEqual(t, on, time.Hour)
+
+	require.NoError(t, host.Restart(t.Context(), node, vmid))
+	_, on, err = host.UpFor(t.Context(), vmid)
+	require.NoError(t, err)
+	require.Less(t, on, time.Minute)
+	machine, err := host.Look(t.Context(), vmid)
+	require.NoError(t, err)
+	require.True(t, machine.Running)
+}

@@ -56,6 +56,11 @@ func (c *Client) Unlock(ctx context.Context, vmid int) error {
 	return c.ask(ctx, http.MethodDelete, locksPath+strconv.Itoa(vmid), nil, nil)
 }
 
+// Reset restarts a VM. The error wraps ErrRefused when there is none that runs.
+func (c *Client) Reset(ctx context.Context, vmid int) error {
+	return c.ask(ctx, http.MethodPost, resetsPath+strconv.Itoa(vmid), nil, nil)
+}
+
 // refusal is what the lab said, in its own words.
 type refusal struct{ text string }
 

@@ -28,6 +28,8 @@ type Lab interface {
 	ClearFaults(name string) (int, error)
 	// Unlock takes a VM's lock away, as `qm unlock` does on the host.
 	Unlock(ctx context.Context, vmid int) error
+	// Reset restarts a VM that runs, as `qm reset` does on the host.
+	Reset(ctx context.Context, vmid int) error
 }
 
 const socketName = "control.sock"
@@ -36,6 +38,7 @@ const socketName = "control.sock"
 const (
 	faultsPath = "/faults"
 	locksPath  = "/locks/"
+	resetsPath = "/resets/"
 )
 
 // Listen opens the socket in a lab's folder. One that a lab left behind which was killed is replaced: whoever calls holds

@@ -21,6 +21,7 @@ import (
 type lab struct {
 	set      *fault.Set
 	unlocked []int
+	reset    []int
 }
 
 func (l *lab) Faults() []fault.State { return l.set.List() }
@@ -39,6 +40,11 @@ func (l *lab) Unlock(_ context.Context, vmid int) error {
 		return errors.New("the disk is full")
 	}
 	l.unlocked = append(l.unlocked, vmid)
+	return nil
+}
+
+func (l *lab) Reset(_ context.Context, vmid int) error {
+	l.reset = append(l.reset, vmid)
 	return nil
 }
 
@@ -88,6 +94,8 @@ func TestRequests(t *testing.T) {
 	err = client.Unlock(ctx, 102)
 	require.EqualError(t, err, "the disk is full")
 	require.NotErrorIs(t, err, control.ErrRefused)
+	require.NoError(t, client.Reset(ctx, 101))
+	require.Equal(t, []int{101}, l.reset)
 }
 
 // TestDeepFolders holds that a path which is longer than a socket's may be does not matter.

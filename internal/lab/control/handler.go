@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,15 +42,21 @@ func Handler(lab Lab) http.Handler {
 		answer(w, cleared{count}, err)
 	})
 	mux.HandleFunc("DELETE "+locksPath+"{vmid}", func(w http.ResponseWriter, r *http.Request) {
-		vmid, err := strconv.Atoi(r.PathValue("vmid"))
-		if err != nil {
-			err = fmt.Errorf("%w: %q is no VMID", ErrRefused, r.PathValue("vmid"))
-		} else {
-			err = lab.Unlock(r.Context(), vmid)
-		}
-		answer(w, nil, err)
+		answer(w, nil, ofVM(r, lab.Unlock))
+	})
+	mux.HandleFunc("POST "+resetsPath+"{vmid}", func(w http.ResponseWriter, r *http.Request) {
+		answer(w, nil, ofVM(r, lab.Reset))
 	})
 	return mux
+}
+
+// ofVM does something to the VM that a request names.
+func ofVM(r *http.Request, do func(context.Context, int) error) error {
+	vmid, err := strconv.Atoi(r.PathValue("vmid"))
+	if err != nil {
+		return fmt.Errorf("%w: %q is no VMID", ErrRefused, r.PathValue("vmid"))
+	}
+	return do(r.Context(), vmid)
 }
 
 // answer writes what came of a request. Whoever does not wait for it is told nothing.

@@ -25,6 +25,40 @@ func (s *Server) Unlock(ctx context.Context, vmid int) error {
 	})
 }
 
+// Reset restarts a VM that runs as the button on a computer does, and as `qm reset` on the host: whatever it is at, it begins
+// anew, with the hardware that it has (QemuServer.pm, vm_reset).
+func (s *Server) Reset(ctx context.Context, vmid int) error {
+	return s.withConfigLock(ctx, vmid, func() error {
+		var machine Machine
+
+		err := s.locked(func() (err error) {
+			m, ok := s.state.VMs[vmid]
+			if !ok {
+				return fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", s.hosts()[0].Name, vmid)
+			}
+
+			if err := s.checkLock(m); err != nil {
+				return err
+			}
+
+			if !m.Running {
+				return fmt.Errorf("VM %d not running", vmid)
+			}
+
+			machine, err = s.machine(m)
+
+			return err
+		})
+		if err != nil {
+			return err
+		}
+
+		s.config.Machines.PowerOff(vmid)
+
+		return s.config.Machines.PowerOn(ctx, machine)
+	})
+}
+
 // HostOf names the host that a VM is on, "" for one that is not there.
 func (s *Server) HostOf(vmid int) string {
 	s.mu.Lock()

@@ -215,10 +215,12 @@ func TestPowerReachesTheMachine(t *testing.T) {
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/shutdown", nil)
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
+	require.NoError(t, l.server.Reset(t.Context(), 101))
+	require.Equal(t, "running", l.status("101"))
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/stop", nil)
 	l.must(http.MethodDelete, "/nodes/vmhost/qemu/101", nil)
 
 	require.Equal(t, []string{
-		"on 101", "button 101", "on 101", "button 101", "on 101", "off 101", "destroy 101",
+		"on 101", "button 101", "on 101", "button 101", "on 101", "off 101", "on 101", "off 101", "destroy 101",
 	}, m.seen())
 }

@@ -106,7 +106,7 @@ var clusterFaults = []faultRow{
 		point: machineService + "Bootstrap", done: true, effect: Effect{Cut: true},
 	},
 	{
-		Kind:  fault.Kind{Name: FaultLearnerStuck, About: "an etcd member that joins stays a learner", Source: "F27"},
+		Kind: fault.Kind{Name: FaultLearnerStuck, About: "an etcd member that joins stays a learner", Source: "F27"},
 		// Every 15 s for ten minutes (services/etcd.go, promoteMember).
 		point: string(StepEtcdPromote), effect: Effect{Hang: true, Retried: 15 * time.Second, Attempts: 40},
 	},
