@@ -49,9 +49,21 @@ func (s *session) confirm(ctx context.Context) error {
 
 // ask takes the stack's name for a yes and everything else for a no.
 func (s *session) ask(ctx context.Context) error {
-	fmt.Fprintf(s.out, "\nType the name of the stack, %s, to %s: ", s.workspace.Stack, s.consent)
-	if err := terminal.Flush(s.out); err != nil {
+	name, err := s.answer(ctx, fmt.Sprintf("\nType the name of the stack, %s, to %s: ", s.workspace.Stack, s.consent))
+	switch {
+	case err != nil:
 		return err
+	case name != s.workspace.Stack:
+		return refused(errors.New("not confirmed; " + s.untouched()))
+	}
+	return nil
+}
+
+// answer is the line that somebody types after a question.
+func (s *session) answer(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(s.out, question)
+	if err := terminal.Flush(s.out); err != nil {
+		return "", err
 	}
 	answer := make(chan string, 1)
 	go func() {
@@ -60,12 +72,9 @@ func (s *session) ask(ctx context.Context) error {
 	}()
 	select {
 	case <-ctx.Done():
-		return refused(context.Cause(ctx))
-	case name := <-answer:
-		if name != s.workspace.Stack {
-			return refused(errors.New("not confirmed; " + s.untouched()))
-		}
-		return nil
+		return "", refused(context.Cause(ctx))
+	case line := <-answer:
+		return line, nil
 	}
 }
 

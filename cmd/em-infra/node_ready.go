@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -28,9 +28,9 @@ without a name, for the API alone. The talosconfig is read from ` + talosconfigV
 			if err != nil {
 				return err
 			}
-			ctx, cancel := context.WithTimeout(command.Context(), timeout)
-			defer cancel()
-			return nodeops.WaitUntilReady(ctx, talosconfig, awaited)
+			out := command.OutOrStdout()
+			awaited.Limit, awaited.Say = timeout, func(text string) { fmt.Fprintln(out, text) }
+			return nodeops.WaitUntilReady(command.Context(), talosconfig, awaited)
 		},
 	}
 	command.Flags().StringVar(&awaited.Server, "server", "", "URL at which the API has to answer, too, e.g. https://192.168.20.10:6443")

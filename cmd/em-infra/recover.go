@@ -34,9 +34,9 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 			return err
 		}
 	}
-	used, err := s.recoverMachines(ctx, exported)
+	used, exported, err := s.machinesAtRest(ctx, exported)
 	if err != nil {
-		return s.unlockable(err)
+		return err
 	}
 	if recovery.CompleteBootstrap(&exported.Deployment) {
 		if err := s.state.Import(ctx, exported); err != nil {

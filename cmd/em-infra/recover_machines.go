@@ -24,6 +24,7 @@ func (s *session) evidence() (recovery.Evidence, error) {
 	if err != nil {
 		return recovery.Evidence{}, refused(err)
 	}
+	host.Tell = func(text string) { s.report([]string{text}) }
 	return recovery.Evidence{Host: host, Past: s.pastStates}, nil
 }
 

@@ -27,6 +27,7 @@ func newRootCommand() *cobra.Command {
 		newStatusCommand(),
 		newDriftCommand(),
 		newRebootCommand(),
+		newTaskCommand(),
 		newRehearseCommand(),
 		newExplainCommand(),
 		newGraphCommand(),

@@ -30,6 +30,7 @@ func (s *session) told(ctx context.Context, command string, operate func(engineR
 	}
 	teller := progress.New(lines, time.Now)
 	defer remind(teller)()
+	defer s.followTasks(ctx, teller)()
 	err := s.recorded(ctx, command, func(stream chan<- events.EngineEvent) error {
 		run.events = stream
 		return operate(run)

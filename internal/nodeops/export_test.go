@@ -1,6 +1,7 @@
 package nodeops
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -52,3 +53,16 @@ func GivesUpAfter(all []Seen, limit int) int {
 	}
 	return 0
 }
+
+// WaitFor is WaitUntilReady with looks of the test's.
+func WaitFor(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
+	return waitUntilReady(ctx, awaited, look)
+}
+
+// Astray is what a look shows where the endpoint leads nowhere.
+func Astray(server string) error {
+	return &endpointError{server: server, cause: errors.New("it does not answer")}
+}
+
+// NotReady is what a look shows where Nodes are not Ready.
+func NotReady(names ...string) error { return &unreadyError{names: names, lacks: names} }

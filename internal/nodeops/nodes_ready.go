@@ -19,19 +19,53 @@ type Awaited struct {
 	Server string
 	// Nodes are the names of Nodes; none for the API alone.
 	Nodes []string
+	// Limit is how long the wait may take. Default: 0, as long as its context.
+	Limit time.Duration
+	// Say is told what is waited for, and for how long at most, whenever that is another thing than before. Default: nil,
+	// nobody.
+	Say func(string)
 }
 
+// endpointPatience is how long the endpoint may lead nowhere while the control planes answer: a virtual address is moved within
+// a minute (talos v1.12.4, network/operator/vip.go), and a load balancer looks that often.
+const endpointPatience = 3 * time.Minute
+
 // WaitUntilReady returns when the Kubernetes API answers and the Nodes are Ready. When ctx ends, the error is one sentence
-// that says what was missing and what to do; it wraps the context's. It is [ErrTalosconfig] when there is nothing to wait
-// with.
+// that says what was missing and what to do; it wraps the context's. An endpoint that leads nowhere is not waited for until
+// then. It is [ErrTalosconfig] when there is nothing to wait with.
 func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) error {
+	if awaited.Limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, awaited.Limit)
+		defer cancel()
+	}
+	return waitUntilReady(ctx, awaited, func(ctx context.Context) error { return nodesReady(ctx, talosconfig, awaited) })
+}
+
+func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	last := errors.New("no answer yet")
+	var said string
+	var astray time.Time // since when the endpoint leads nowhere
 	for {
-		err := nodesReady(ctx, talosconfig, awaited)
+		err := look(ctx)
 		if err == nil || errors.Is(err, ErrTalosconfig) {
 			return err
+		}
+		var endpoint *endpointError
+		switch {
+		case ctx.Err() != nil:
+		case !errors.As(err, &endpoint):
+			astray = time.Time{}
+		case astray.IsZero():
+			astray = time.Now()
+		case time.Since(astray) >= endpointPatience:
+			return endpoint.leadsNowhere()
+		}
+		if state := awaited.state(err); ctx.Err() == nil && state != said {
+			said = state
+			awaited.say(state)
 		}
 		// What was once known of the Nodes says more than that somebody did not answer just now.
 		if ctx.Err() == nil && (isUnready(err) || !isUnready(last)) {
@@ -45,8 +79,49 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) er
 	}
 }
 
+// endpointError says that the API answers at a control plane, and not where clients look for it.
+type endpointError struct {
+	server string
+	cause  error
+}
+
+func (e *endpointError) Error() string { return fmt.Sprintf("%s: %v", e.server, e.cause) }
+
+func (e *endpointError) Unwrap() error { return e.cause }
+
+func (e *endpointError) leadsNowhere() error {
+	return fmt.Errorf("a control plane's Kubernetes API answers, and for %.0f min not at %s (%w): "+
+		"see that kubernetes.endpoint leads to the control planes: a virtual address lies in their subnet and is no other machine's, "+
+		"a name or a load balancer points to them; then run up again", endpointPatience.Minutes(), e.server, e.cause)
+}
+
+// state says in a few words what is waited for.
+func (a Awaited) state(err error) string {
+	var endpoint *endpointError
+	var nodes *unreadyError
+	switch {
+	case errors.As(err, &endpoint):
+		return "no answer at " + endpoint.server + ", where clients look"
+	case errors.As(err, &nodes):
+		return "not Ready: " + strings.Join(nodes.names, ", ")
+	default:
+		return "the Kubernetes API does not answer yet"
+	}
+}
+
+// say names no time of day: what a Command prints is kept in the state.
+func (a Awaited) say(state string) {
+	switch {
+	case a.Say == nil:
+	case a.Limit > 0:
+		a.Say(fmt.Sprintf("%s (%.0f min at most)", state, a.Limit.Minutes()))
+	default:
+		a.Say(state)
+	}
+}
+
 // unreadyError is what the Nodes lack, as far as they said.
-type unreadyError struct{ lacks []string }
+type unreadyError struct{ names, lacks []string }
 
 func (e *unreadyError) Error() string { return strings.Join(e.lacks, "; ") }
 
@@ -63,7 +138,7 @@ func nodesReady(ctx context.Context, talosconfig []byte, awaited Awaited) error 
 	defer api.Close()
 	if awaited.Server != "" {
 		if err := api.at(awaited.Server).call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
-			return fmt.Errorf("%s: %w", awaited.Server, err)
+			return &endpointError{server: awaited.Server, cause: err}
 		}
 	}
 	if len(awaited.Nodes) == 0 {
@@ -115,7 +190,7 @@ func unready(list json.RawMessage, names []string) error {
 	problem := &unreadyError{}
 	for _, name := range slices.Compact(slices.Clone(names)) {
 		if lack, lacks := lacking[name]; lacks {
-			problem.lacks = append(problem.lacks, lack)
+			problem.names, problem.lacks = append(problem.names, name), append(problem.lacks, lack)
 		}
 	}
 	return problem

@@ -56,8 +56,8 @@ func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
 		return false, v.wrong("it was given its configuration and is in maintenance mode without it: its installation failed, or its disk was emptied",
 			"run up again, which installs it anew, and look at the console of "+v.machine+" in Proxmox VE meanwhile: Talos says there why it fails, for ten seconds before it reboots, and nowhere else")
 	case seen.presence == maintenance && lasted >= maintenancePatience:
-		return false, v.wrong(fmt.Sprintf("it has its configuration and has been in maintenance mode for %.0f s since", lasted.Seconds()),
-			"reset "+v.machine+" in Proxmox VE, then run up again, which configures it anew")
+		return false, v.wrong(fmt.Sprintf("it has its configuration and has been in maintenance mode for %.0f s: it did not begin its installation, or that failed", lasted.Seconds()),
+			"reset "+v.machine+" in Proxmox VE, then run up again, which configures it anew, and look at its console meanwhile")
 	}
 	return false, nil
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,9 +62,15 @@ func TestWaitEndsAtOnce(t *testing.T) {
 		{"F7: a node of another cluster, after", func(t *testing.T) error { return theirsAt(t).UntilSecure(t.Context()) }, foreign},
 		{"F17: an installation that fails", func(t *testing.T) error {
 			m := powerOn(t, failing(t, fault.Fault{Name: talos.FaultInstallFails}))
-			waited := make(chan error, 1)
-			go func() { waited <- m.wait().UntilSecure(t.Context()) }()
-			time.Sleep(1500 * time.Millisecond) // long enough for a look at it
+			wait, looked, waited := m.wait(), make(chan struct{}), make(chan error, 1)
+			var once sync.Once
+			wait.Say = func(text string) {
+				if strings.HasSuffix(text, "in maintenance mode, with its configuration") {
+					once.Do(func() { close(looked) })
+				}
+			}
+			go func() { waited <- wait.UntilSecure(t.Context()) }()
+			<-looked
 			m.apply(secretsOf(t, ours))
 			return <-waited
 		}, "it was given its configuration and is in maintenance mode without it: its installation failed, or its disk was emptied: " +

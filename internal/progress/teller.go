@@ -134,10 +134,10 @@ func (t *Teller) WaitsFor(urn resource.URN, what string) {
 	}
 }
 
-// cause is the line below that of an operation that goes on.
+// cause are the lines below that of an operation that goes on.
 func (t *Teller) cause(what string) {
-	if what != "" {
-		fmt.Fprintf(t.out, " %-10s   %s\n", "", what)
+	for line := range strings.Lines(what) {
+		fmt.Fprintf(t.out, " %-10s   %s\n", "", strings.TrimRight(line, "\n"))
 	}
 }
 

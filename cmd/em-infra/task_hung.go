@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/recovery"
+)
+
+// machinesAtRest is recoverMachines, which a task may keep from its end: one that hangs is stopped where somebody says so, and
+// then it begins anew.
+func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, settled *engine.Exported, err error) {
+	for {
+		used, err = s.recoverMachines(ctx, exported)
+		var hung *pve.HungError
+		if !errors.As(err, &hung) {
+			return used, exported, s.unlockable(err)
+		}
+		if err := s.stopHung(ctx, hung); err != nil {
+			return nil, nil, err
+		}
+		if exported, err = s.readState(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// stopHung stops a task that hangs when the person at the terminal says so. The error names the command by which that can be done
+// later.
+func (s *session) stopHung(ctx context.Context, hung *pve.HungError) error {
+	left := fmt.Errorf("%s: stop it with `%s`, or see in Proxmox VE why it hangs and wait for it; then run up again",
+		hung.What(), typed("task stop %d %s", hung.Machine, s.place))
+	if s.consent == "" || !isTerminal(s.in) {
+		return left
+	}
+	fmt.Fprintf(s.out, "\n%s\n", hung.What())
+	answer, err := s.answer(ctx, "Type stop to have it stopped, and anything else to leave it: ")
+	switch {
+	case err != nil:
+		return err
+	case answer != "stop":
+		return left
+	}
+	host, err := pve.NewHost(s.host)
+	if err != nil {
+		return refused(err)
+	}
+	return host.StopTask(ctx, hung.Task)
+}
