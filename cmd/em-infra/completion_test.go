@@ -30,6 +30,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 		{"reboot --stack k3s-dev k3s-dev-worker-1", "k3s-dev-control-1 k3s-dev-gpu-1"},
 		{"preview k3s-dev --allow-replace", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"up --stack k3s-dev --allow-delete", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
+		{"task stop --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab unlock --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},
 		{"lab unlock --stack k3s-dev 102", ""},
 		{"lab reset --stack k3s-dev", "k3s-dev-control-1 k3s-dev-worker-1 k3s-dev-gpu-1"},

@@ -96,7 +96,7 @@ func (s *session) forThisRun(e explain.Explanation, verb string) explain.Explana
 }
 
 // ofStack are the commands of this tool, as messages name them, that work on a stack.
-var ofStack = regexp.MustCompile("`em-infra (up|destroy|preview|preflight|status|role|state restore|state unlock)`")
+var ofStack = regexp.MustCompile("`em-infra (up|destroy|preview|preflight|status|role|state restore|state unlock|task list)`")
 
 // inPlace puts the flags of this session into the commands that a message names.
 func (s *session) inPlace(text string) string {

@@ -54,7 +54,7 @@ var locks = []row{
 		name: "task-timeout", speaker: provider, source: "bpg proxmox/nodes/tasks/tasks.go",
 		pattern: saying(`timeout while waiting for task "(?P<upid>UPID:(?P<host>[^:]+):[^"]*)" to complete`),
 		meaning: "a task on {host} takes longer than the provider waits",
-		do:      "look at it with `pvenode task status {upid}` on {host}; when it has ended, " + upAgain,
+		do:      "look at it with `em-infra task list`; stop it with `em-infra task stop UPID` when it hangs; when it has ended, " + upAgain,
 		safe:    "yes, when the task has ended: what it made is found again",
 	},
 }
