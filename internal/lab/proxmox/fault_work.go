@@ -83,8 +83,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{Name: "shutdown-ignored", About: "a guest does not react to its power button", Source: "F24"},
-		step: StepShutdown, wait: pace.ShutdownTimeout,
-		fail: func(TaskInfo) error { return errors.New("the guest ignores its power button") },
+		step: StepShutdown, fail: func(TaskInfo) error { return errButtonIgnored },
 	},
 	{
 		Kind: fault.Kind{Name: "download-fails", About: "a download breaks off", Source: "F16"},

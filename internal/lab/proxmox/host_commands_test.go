@@ -1,6 +1,7 @@
 package proxmox_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,7 +22,8 @@ type hostCommand struct {
 
 // hostCommands are those that this project tells people to run. Names and positional arguments: qemu-server
 // PVE/CLI/qm.pm, pve-storage PVE/CLI/pvesm.pm, pve-access-control PVE/CLI/pveum.pm, pve-manager PVE/CLI/pvenode.pm and pvesh.pm,
-// pve-ha-manager CLI/ha_manager.pm. `qm unlock` is no method of the API, see [lab.asRoot].
+// pve-ha-manager CLI/ha_manager.pm. `qm unlock` is no method of the API, and the lab has none
+// for `qm reset`, see [lab.runOnHost].
 var hostCommands = []hostCommand{
 	{"qm set", []string{"vmid"}, http.MethodPut, "/nodes/{node}/qemu/{vmid}/config"},
 	{"qm stop", []string{"vmid"}, http.MethodPost, "/nodes/{node}/qemu/{vmid}/status/stop"},
@@ -56,10 +58,11 @@ func (l *lab) asRoot(host, line string) string {
 
 func (l *lab) runOnHost(host string, line []string) string {
 	l.t.Helper()
-	if len(line) == 3 && line[0]+" "+line[1] == "qm unlock" {
+	console := map[string]func(context.Context, int) error{"qm unlock": l.server.Unlock, "qm reset": l.server.Reset}
+	if do := console[strings.Join(line[:min(len(line), 2)], " ")]; do != nil {
 		vmid, err := strconv.Atoi(line[2])
 		require.NoError(l.t, err)
-		if err := l.server.Unlock(l.t.Context(), vmid); err != nil {
+		if err := do(l.t.Context(), vmid); err != nil {
 			return err.Error()
 		}
 		return ""

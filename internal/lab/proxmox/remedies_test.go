@@ -41,6 +41,7 @@ var remedies = []remedy{
 	}, works: unlockAVM},
 	{texts: []string{"qm stop {vmid}", "qm stop VMID"}, works: stopAVM},
 	{texts: []string{"qm reboot %d"}, works: rebootAVM},
+	{texts: []string{"qm reset VMID", "qm reset"}, works: resetAVM},
 	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom"}, works: takeTheISOOut},
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
@@ -275,6 +276,16 @@ func stopAVM(t *testing.T) {
 	require.Equal(t, "500 VM 101 is running - destroy failed", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 	require.Empty(t, l.asRoot(node, "qm stop 101"))
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
+}
+
+// resetAVM: a machine that hears nothing begins anew.
+func resetAVM(t *testing.T) {
+	m := &machines{deaf: true}
+	l := newLab(t, withMachines(m))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 start=1"))
+	require.Empty(t, l.asRoot(node, "qm reset 101"))
+	require.Equal(t, []string{"on 101", "off 101", "on 101"}, m.seen())
+	require.Equal(t, "qm reset 102: Configuration file 'nodes/vmhost/qemu-server/102.conf' does not exist", l.asRoot(node, "qm reset 102"))
 }
 
 // rebootAVM: what waits for a cold start holds afterwards.

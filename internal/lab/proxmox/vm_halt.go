@@ -76,7 +76,10 @@ func (s *Server) askToHalt(w *worker, c *call, limit time.Duration) error {
 	limited, cancel := context.WithTimeout(w.ctx, s.config.Pace.Timeout(limit))
 	defer cancel()
 
-	if err := s.config.Faults.Step(limited, w.info, StepShutdown); err != nil {
+	switch err := s.config.Faults.Step(limited, w.info, StepShutdown); {
+	case errors.Is(err, errButtonIgnored):
+		return s.untilOff(limited, c)
+	case err != nil:
 		return err
 	}
 
@@ -90,6 +93,32 @@ func (s *Server) askToHalt(w *worker, c *call, limit time.Duration) error {
 
 	return s.config.Machines.Shutdown(limited, c.vmid)
 }
+
+// errButtonIgnored is a guest that goes on as if nobody had pressed its power button.
+var errButtonIgnored = errors.New("the guest ignores its power button")
+
+// untilOff looks every second whether a machine that ignores its power button is off for another reason, until the time is over
+// (QemuServer.pm, _do_vm_stop: while $count < $timeout && check_running).
+func (s *Server) untilOff(ctx context.Context, c *call) error {
+	for {
+		if running, err := s.checkHalt(c); err != nil || !running {
+			return err
+		}
+
+		select {
+		case <-time.After(shortestLook):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+
+		if err := s.wait(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// shortestLook keeps a lab that takes no time from looking all the time.
+const shortestLook = 10 * time.Millisecond
 
 // agentAnswers is false where no agent is configured.
 func (s *Server) agentAnswers(w *worker, c *call) (bool, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
@@ -223,4 +224,24 @@ func TestPowerReachesTheMachine(t *testing.T) {
 	require.Equal(t, []string{
 		"on 101", "button 101", "on 101", "button 101", "on 101", "off 101", "on 101", "off 101", "destroy 101",
 	}, m.seen())
+}
+
+// TestARebootOfAGuestThatIgnoresItsButton waits for as long as it is told to, and takes any other end of the guest for its own.
+func TestARebootOfAGuestThatIgnoresItsButton(t *testing.T) {
+	t.Parallel()
+
+	var set *fault.Set
+
+	l := newLab(t, func(c *proxmox.Config) { set = withFaults(t, c) })
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 start=1"))
+	require.NoError(t, set.Set(fault.Fault{Name: "shutdown-ignored"}))
+	require.Equal(t, "VM quit/powerdown failed - got timeout", l.task(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=1")))
+
+	var reboot string
+
+	l.ok(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=1800"), &reboot)
+	require.Eventually(t, func() bool { return set.List()[0].Struck == 2 }, eventually, time.Millisecond)
+	l.server.GuestPoweredOff(101)
+	require.Equal(t, "OK", l.wait(reboot).ExitStatus)
+	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, time.Millisecond)
 }
