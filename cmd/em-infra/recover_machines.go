@@ -20,12 +20,18 @@ import (
 
 // evidence is where to look for what became of machines: on the host, and in the copies of the state.
 func (s *session) evidence() (recovery.Evidence, error) {
+	host, err := s.tellingHost()
+	return recovery.Evidence{Host: host, Past: s.pastStates}, err
+}
+
+// tellingHost says what it waits for.
+func (s *session) tellingHost() (pve.Host, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
-		return recovery.Evidence{}, refused(err)
+		return host, refused(err)
 	}
 	host.Tell = func(text string) { s.report([]string{text}) }
-	return recovery.Evidence{Host: host, Past: s.pastStates}, nil
+	return host, nil
 }
 
 // pastStates are the states that were kept, newest first.

@@ -14,7 +14,9 @@ import (
 // then it begins anew.
 func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, settled *engine.Exported, err error) {
 	for {
-		used, err = s.recoverMachines(ctx, exported)
+		if err = s.awaitMade(ctx); err == nil {
+			used, err = s.recoverMachines(ctx, exported)
+		}
 		var hung *pve.HungError
 		if !errors.As(err, &hung) {
 			return used, exported, s.unlockable(err)
@@ -26,6 +28,22 @@ func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported)
 			return nil, nil, err
 		}
 	}
+}
+
+// awaitMade waits for machines of the inventory that somebody makes just now.
+func (s *session) awaitMade(ctx context.Context) error {
+	if s.inventory == nil {
+		return nil
+	}
+	host, err := s.tellingHost()
+	if err != nil {
+		return err
+	}
+	vmids := make([]int, len(s.inventory.Nodes))
+	for i, node := range s.inventory.Nodes {
+		vmids[i] = node.VMID
+	}
+	return host.AwaitMade(ctx, vmids)
 }
 
 // stopHung stops a task that hangs when the person at the terminal says so. The error names the command by which that can be done

@@ -42,6 +42,25 @@ func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Mach
 	return machine, err
 }
 
+// AwaitMade waits until none of these machines is being made any more, whoever has begun that: a run whose provider gave up
+// leaves a clone that the state knows nothing of. Errors are those of [Host.Settle].
+func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
+	guests, err := Reader{h.client}.Guests(ctx)
+	if err != nil {
+		return fmt.Errorf("the list of VMs cannot be read (%w): see that the host answers, then run up again", err)
+	}
+	for _, guest := range guests {
+		isBeingMade := guest.Type == "qemu" && (guest.Lock == "clone" || guest.Lock == "create")
+		if !isBeingMade || !slices.Contains(vmids, guest.VMID) {
+			continue
+		}
+		if _, err := h.Settle(ctx, guest.Node, guest.VMID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
 	watch := taskWatch{host: h, machine: vmid, seen: map[string]heard{}}
 	limit := time.After(settleTimeout)

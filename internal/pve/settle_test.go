@@ -59,6 +59,19 @@ func TestAnothersCloneIsNotWaitedFor(t *testing.T) {
 	require.Less(t, time.Since(began), 20*time.Second)
 }
 
+// TestAwaitMade: a clone of ours that no state knows is waited for, and no other one.
+func TestAwaitMade(t *testing.T) {
+	t.Parallel()
+	e, upid := hanging(t)
+	host := pve.Strict(e.host(patience), 500*time.Millisecond)
+	require.NoError(t, host.AwaitMade(t.Context(), []int{vmid + 1, templateID}))
+	var hung *pve.HungError
+	require.ErrorAs(t, host.AwaitMade(t.Context(), []int{templateID, vmid}), &hung)
+	require.Equal(t, upid, hung.UPID)
+	require.NoError(t, host.StopTask(t.Context(), hung.Task))
+	require.NoError(t, host.AwaitMade(t.Context(), []int{templateID, vmid}))
+}
+
 // TestTasksOf: a clone is listed under its source, everything else under its machine; what has ended is none.
 func TestTasksOf(t *testing.T) {
 	t.Parallel()
