@@ -94,6 +94,7 @@ func newLabServeCommand() *cobra.Command {
 			}
 			options, err := choices.options(lab.Options{
 				Dir: w.Dir, Stack: w.Stack, Inventory: inv, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+				Lifeline: os.Getenv(lab.LifelineVariable),
 			})
 			if err != nil {
 				return refused(err)

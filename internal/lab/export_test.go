@@ -2,6 +2,9 @@ package lab
 
 import (
 	"net/netip"
+	"os"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -20,6 +23,18 @@ func Edits(dir string) func() []proxmox.Host { return (&edits{dir: dir}).hosts }
 
 // Write is write for tests.
 func (d Description) Write(dir string) error { return d.write(dir) }
+
+// LookInterval is lookInterval for tests.
+const LookInterval = lookInterval
+
+// Lock locks a file as a lab locks its own, until it is closed.
+func Lock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return file, unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, wholeFile())
+}
 
 // Installer is what images have.
 var Installer = installer

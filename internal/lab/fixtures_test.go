@@ -47,7 +47,9 @@ func serveAsProcess() int {
 	defer stop()
 	inv, err := inventory.Parse("inventory", []byte(clusterYAML), []byte(nodesYAML))
 	if err == nil {
-		err = lab.Serve(ctx, options(os.Getenv(dirVariable), inv))
+		o := options(os.Getenv(dirVariable), inv)
+		o.Lifeline = os.Getenv(lab.LifelineVariable)
+		err = lab.Serve(ctx, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

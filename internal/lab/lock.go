@@ -22,8 +22,11 @@ const (
 	nameInterval = 10 * time.Millisecond
 )
 
-// errFolderGone is why a lab ends by itself.
-var errFolderGone = errors.New("the folder of the lab was removed, so the lab ends")
+// Why a lab ends by itself.
+var (
+	errFolderGone = errors.New("the folder of the lab was removed, so the lab ends")
+	errLifeline   = errors.New("nobody holds the lab's lifeline any more, so the lab ends")
+)
 
 var errLocked = errors.New("a lab runs in this folder already: see it with `em-infra lab status`")
 
@@ -44,12 +47,9 @@ func Running(dir string) (int, error) {
 	}
 	defer file.Close()
 	for deadline := time.Now().Add(nameTimeout); ; time.Sleep(nameInterval) {
-		held := wholeFile()
-		if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, held); err != nil {
-			return 0, fmt.Errorf("%s: %w", lockFile(dir), err)
-		}
-		if held.Type == unix.F_UNLCK {
-			return 0, nil
+		held, err := isHeld(file)
+		if err != nil || !held {
+			return 0, err
 		}
 		text, err := io.ReadAll(io.NewSectionReader(file, 0, 64))
 		if err != nil {
@@ -62,6 +62,15 @@ func Running(dir string) (int, error) {
 			return 0, fmt.Errorf("a lab runs in %s, but does not say which process it is: find it with `fuser %s`, end it, and start the lab again", dir, lockFile(dir))
 		}
 	}
+}
+
+// isHeld reports whether somebody has locked a file.
+func isHeld(file *os.File) (bool, error) {
+	held := wholeFile()
+	if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, held); err != nil {
+		return false, fmt.Errorf("%s: %w", file.Name(), err)
+	}
+	return held.Type != unix.F_UNLCK, nil
 }
 
 // hold is a lab's hold on its folder.
@@ -94,9 +103,9 @@ func writeAt(file *os.File, text string) error {
 
 func (h *hold) release() { h.file.Close() }
 
-// watch calls gone when the folder is removed, or another one has its name; else it ends with ctx. A lab without its
-// folder could not be stopped by anybody who does not know its process.
-func (h *hold) watch(ctx context.Context, gone func()) {
+// watch calls end when the folder is removed, or another one has its name, or nobody holds the lifeline; else it ends with ctx.
+// A lab without its folder could not be stopped by anybody who does not know its process.
+func (h *hold) watch(ctx context.Context, lifeline string, end func(error)) {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
 	for {
@@ -105,11 +114,26 @@ func (h *hold) watch(ctx context.Context, gone func()) {
 			return
 		case <-ticker.C:
 			if !h.isInPlace() {
-				gone()
+				end(errFolderGone)
+				return
+			}
+			if lifeline != "" && !isAlive(lifeline) {
+				end(errLifeline)
 				return
 			}
 		}
 	}
+}
+
+// isAlive reports whether somebody holds a lifeline. What cannot be told is no reason to end.
+func isAlive(lifeline string) bool {
+	file, err := os.Open(lifeline)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	defer file.Close()
+	held, err := isHeld(file)
+	return held || err != nil
 }
 
 func (h *hold) isInPlace() bool {

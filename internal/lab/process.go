@@ -17,6 +17,10 @@ import (
 // readyVariable tells a lab's process which file descriptor it says that it is ready on.
 const readyVariable = "EM_INFRA_LAB_READY_FD"
 
+// LifelineVariable names the file that is a lab's lifeline ([Options]) in the environment of the process that starts it. It is for
+// tests, whose labs must not outlive them.
+const LifelineVariable = "EM_INFRA_LAB_LIFELINE"
+
 // readyWord is what a lab says when all of it listens; anything else is why it does not.
 const readyWord = "ready"
 

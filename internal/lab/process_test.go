@@ -156,13 +156,33 @@ func TestALabWhoseFolderIsMadeAnewEnds(t *testing.T) {
 	require.NotZero(t, running(t, dir), "the new one goes on")
 }
 
+// A lab of a test ends with the process that holds its lifeline, however that ends: the kernel takes the lock back.
+func TestALabEndsWithItsLifeline(t *testing.T) {
+	t.Parallel()
+	dir, lifeline := labDir(t), filepath.Join(t.TempDir(), "lifeline")
+	held, err := lab.Lock(lifeline)
+	require.NoError(t, err)
+	require.NoError(t, described(t).Write(dir))
+	serve := process(t, "serve", dir)
+	serve.Env = append(serve.Env, lab.LifelineVariable+"="+lifeline)
+	require.NoError(t, lab.Start(t.Context(), dir, serve))
+	pid := running(t, dir)
+
+	require.Never(t, func() bool { return running(t, dir) == 0 }, 3*lab.LookInterval, lab.LookInterval, "it runs as long as somebody holds it")
+	require.NoError(t, held.Close())
+	requireGone(t, pid)
+	log, err := os.ReadFile(lab.LogFile(dir))
+	require.NoError(t, err)
+	require.Equal(t, "nobody holds the lab's lifeline any more, so the lab ends\n", string(log))
+}
+
 // requireGone waits for the end of a process: it is a child of nobody who looks, or a zombie of this one.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		return err != nil || len(text) == 0
-	}, 5*time.Second, 20*time.Millisecond, "the lab ends by itself within seconds")
+	}, time.Minute, 20*time.Millisecond, "the lab ends by itself within seconds")
 }
 
 // Two projects on one machine may have chosen the same network while neither lab ran.

@@ -43,6 +43,9 @@ type Options struct {
 	Release schema.Release
 	// Seed decides what is left to chance. It is kept; "" leaves it as it is, at first the stack's name.
 	Seed string
+	// Lifeline is a file: the lab ends when nobody has it locked any more, so that labs end with the process that started them,
+	// however that ends. "" is a lab that runs until it is stopped.
+	Lifeline string
 	// Kubernetes are the programs of the control planes; nil is a lab in which no Kubernetes starts.
 	Kubernetes *kubernetes.Tools
 	// Log receives what goes wrong inside of the lab. Required.
@@ -50,7 +53,8 @@ type Options struct {
 }
 
 // Serve is the lab: it takes the folder, opens the host in it or makes one, listens, tells whoever started it, and ends
-// with ctx. The state is in the folder when it returns. A lab whose folder is removed ends by itself, with an error.
+// with ctx. The state is in the folder when it returns. A lab whose folder is removed, or whose lifeline is not held any more,
+// ends by itself, with an error.
 func Serve(ctx context.Context, o Options) error {
 	held, err := lock(o.Dir)
 	if err != nil {
@@ -77,7 +81,7 @@ func Serve(ctx context.Context, o Options) error {
 	if err := sayReady(nil); err != nil {
 		return err
 	}
-	return host.serveWhileHeld(ctx, held, listeners)
+	return host.serveWhileHeld(ctx, held, o.Lifeline, listeners)
 }
 
 // emulation is the host, its machines and the Image Factory.
@@ -175,14 +179,14 @@ func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
 	return nodes, host, nil
 }
 
-// serveWhileHeld answers until ctx ends, one of the servers cannot go on, or the folder is gone.
-func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, l listeners) error {
+// serveWhileHeld answers until ctx ends, one of the servers cannot go on, or the lab has a reason to end by itself.
+func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, lifeline string, l listeners) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	go held.watch(ctx, func() { end(errFolderGone) })
+	go held.watch(ctx, lifeline, end)
 	err := e.serve(ctx, l)
-	if errors.Is(context.Cause(ctx), errFolderGone) {
-		return errors.Join(errFolderGone, err)
+	if cause := context.Cause(ctx); errors.Is(cause, errFolderGone) || errors.Is(cause, errLifeline) {
+		return errors.Join(cause, err)
 	}
 	return err
 }
