@@ -33,7 +33,7 @@ func newDestroyCommand() *cobra.Command {
 
 // destroy has the engine delete all that it knows, between everything that makes that safe.
 func (s *session) destroy(ctx context.Context) error {
-	if err := s.quiet(); err != nil {
+	if err := s.quiet(ctx); err != nil {
 		return err
 	}
 	if err := s.checkUnprotected(ctx); err != nil {

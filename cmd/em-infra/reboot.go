@@ -42,7 +42,7 @@ untouched. With ` + nodeops.OverrideVariable + `=yes, pods that are still held b
 			if err != nil {
 				return err
 			}
-			if err := s.quiet(); err != nil {
+			if err := s.quiet(command.Context()); err != nil {
 				return err
 			}
 			return s.reboot(command.Context(), names, drainTimeout)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -16,10 +17,31 @@ import (
 )
 
 // quiet ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start
-// a machine that nobody remembers. It refuses where another run is alive.
-func (s *session) quiet() error {
+// a machine that nobody remembers. An engine whose em-infra was killed is waited for. It refuses where another run is alive.
+func (s *session) quiet(ctx context.Context) error {
+	if err := s.awaitAbandoned(ctx); err != nil {
+		return err
+	}
 	_, err := s.clearLocks()
 	return err
+}
+
+// abandonedLimit is how long an engine may need for what is in flight when its em-infra is killed: no wait of a plugin is longer.
+const abandonedLimit = 30 * time.Minute
+
+// awaitAbandoned waits for an engine whose em-infra was killed: it finishes what it has begun, and nothing else would know of it.
+func (s *session) awaitAbandoned(ctx context.Context) error {
+	owner, err := recovery.Owner(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	if err != nil || owner == nil || !owner.Abandoned(ctx) {
+		return err
+	}
+	s.report([]string{fmt.Sprintf("the run before was killed; its engine (process %d) finishes what it has begun, at most %d min", owner.PID, int(abandonedLimit.Minutes()))})
+	limited, cancel := context.WithTimeout(ctx, abandonedLimit)
+	defer cancel()
+	if err := owner.AwaitEnd(limited); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the engine (process %d) of a run that was killed does not end: look at what it waits for with `em-infra status %s`, end it with `kill -9 %d`, and run again", owner.PID, s.place, owner.PID)
+	}
+	return context.Cause(ctx)
 }
 
 // recover settles what failed and killed runs have left, and says what it did. Nothing is deleted: what is to be is told with the

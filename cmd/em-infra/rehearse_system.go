@@ -58,7 +58,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := session.quiet(); err != nil {
+	if err := session.quiet(ctx); err != nil {
 		return nil, err
 	}
 	if err := session.recover(ctx, true); err != nil {
@@ -102,7 +102,7 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := session.quiet(); err != nil {
+	if err := session.quiet(ctx); err != nil {
 		return nil, err
 	}
 	if err := session.recover(ctx, false); err != nil {

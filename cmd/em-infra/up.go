@@ -92,7 +92,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 
 // bringUp lets the engine do its part of the span, between everything that makes that safe.
 func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Permission) error {
-	if err := s.quiet(); err != nil {
+	if err := s.quiet(ctx); err != nil {
 		return err
 	}
 	if err := s.mayGoUp(ctx); err != nil {

@@ -52,6 +52,17 @@ func ClearStaleLocks(backend, project, stack string) (int, error) {
 	return len(locks), nil
 }
 
+// Owner is the run that works on a stack, nil for none that is known of.
+func Owner(backend, project, stack string) (*BusyError, error) {
+	locks, err := Locks(backend, project, stack)
+	for _, lock := range locks {
+		if !lock.Stale {
+			return &BusyError{PID: lock.PID, Hostname: lock.Hostname}, nil
+		}
+	}
+	return nil, err
+}
+
 // Locks are those that lie on a stack. A state that is not in a folder of this machine has none to look at.
 func Locks(backend, project, stack string) ([]Lock, error) {
 	folder, isFile := strings.CutPrefix(backend, fileScheme)
