@@ -106,7 +106,11 @@ func TestFailedExplains(t *testing.T) {
 	t.Parallel()
 	s, out := sessionWith(t, nil, true)
 	s.failures = []progress.Failure{
-		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "sdk-v2/provider2.go:572: sdk.helper_schema: received an HTTP 500 response - Reason: " + lockError + ": provider=proxmox@6.18.1"},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "1 error occurred:\n\t* updating urn:pulumi:k3s-dev::em-infra::x:y:Z::k3s-dev-worker-1-vm: 1 error occurred:\n\t* received an HTTP 500 response - Reason: " + lockError},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-3-vm", Text: "waits for cp-1"},
+		{Phase: phase.Provision, Name: "lab-cp-1-vm", Text: "nobody knows this"},
 		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
 		{Text: "destroy failed"},
 	}
@@ -118,6 +122,11 @@ failed in provision: k3s-dev-worker-1-vm
   meaning        another task holds VM 102, or held it when the host went down
   do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
   safe           yes: nothing was left half done; destroy goes on from here
+  1 more failed in the same way: k3s-dev-worker-2-vm
+
+failed in provision: lab-cp-1-vm
+  nobody knows this
+  1 more failed because of this: k3s-dev-worker-3-vm
 
 failed in bootstrap: k3s-dev-bootstrap
   something nobody

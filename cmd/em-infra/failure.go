@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
+	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/birth"
+	"github.com/em-infra/em-infra/internal/cause"
 	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // failed is the end of a run that failed: what is wrong, what that means as far as it is known, and what to run next.
@@ -27,8 +32,8 @@ func (s *session) failed(ctx context.Context, verb string, err error) error {
 		if refusal, found := refusalOf(told); found {
 			return refused(errors.New(refusal))
 		}
-		for _, failure := range told {
-			s.tellFailure(failure, verb)
+		for _, one := range cause.Of(told, s.nodes()) {
+			s.tellCause(one, verb)
 		}
 		fmt.Fprintf(s.out, "\n%s failed. What was done is in the state, so it is safe to run again: %s\n", verb, again)
 	}
@@ -71,20 +76,46 @@ func refusalOf(told []progress.Failure) (text string, found bool) {
 // engine/deployment.go and resource/deploy/deployment_executor.go).
 var echo = regexp.MustCompile(`^(update|preview|destroy|refresh) (failed|canceled)$`)
 
-// tellFailure tells what is known about an error, or quotes it.
-func (s *session) tellFailure(failure progress.Failure, verb string) {
-	where := ""
-	if failure.Name != "" {
-		where = fmt.Sprintf(" in %s: %s", failure.Phase, failure.Name)
+// nodes are those of the inventory, none for a command that has read none.
+func (s *session) nodes() []cause.Node {
+	if s.inventory == nil {
+		return nil
 	}
-	fmt.Fprintf(s.out, "\nfailed%s\n", where)
-	explanations := explain.Text(failure.Text)
-	for _, explanation := range explanations {
+	var nodes []cause.Node
+	for _, node := range s.inventory.Nodes {
+		nodes = append(nodes, cause.Node{Name: node.Name, Logical: components.NodeName(s.inventory.Cluster.Name, node.Name)})
+	}
+	return nodes
+}
+
+// tellCause tells what is known about what went wrong, or quotes it, and counts what failed with it.
+func (s *session) tellCause(one cause.Cause, verb string) {
+	where := ""
+	if one.Name != "" {
+		where = fmt.Sprintf(" in %s: %s", one.Phase, one.Name)
+	}
+	fmt.Fprintf(s.out, "\n%s%s\n", terminal.Paint(s.out, terminal.Bad, "failed"), where)
+	for _, explanation := range one.Explanations {
 		explainText(s.out, s.forThisRun(explanation, verb))
 	}
-	if len(explanations) == 0 {
-		fmt.Fprintf(s.out, "  %s\n", strings.ReplaceAll(failure.Text, "\n", "\n  "))
+	if len(one.Explanations) == 0 {
+		fmt.Fprintf(s.out, "  %s\n", strings.ReplaceAll(one.Text, "\n", "\n  "))
 	}
+	tellOthers(s.out, one.Because, "because of this")
+	tellOthers(s.out, one.Alike, "in the same way")
+}
+
+// tellOthers counts what failed with something else, and names it as far as that is read.
+func tellOthers(out io.Writer, others []string, how string) {
+	const enough = 5
+	if len(others) == 0 {
+		return
+	}
+	names := others[:min(enough, len(others))]
+	if more := len(others) - len(names); more > 0 {
+		names = append(slices.Clone(names), fmt.Sprintf("and %d more", more))
+	}
+	fmt.Fprintf(out, "  %d more failed %s: %s\n", len(others), how, strings.Join(names, ", "))
 }
 
 // forThisRun names the command that failed where the table, which does not know it, says up.

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,11 +71,33 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 
 // preflight asks the host of the session.
 func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
-	factory, err := s.factoryURL()
-	if err != nil {
+	if err := s.findFormerNames(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.findFormerNames(ctx); err != nil {
+	return s.examineHost(ctx)
+}
+
+// preflightBeside asks the host while the engine thinks, since both take seconds. Former names are known before. The result waits
+// for the answer.
+func (s *session) preflightBeside(ctx context.Context) func() (preflight.Report, error) {
+	type answer struct {
+		report preflight.Report
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		report, err := s.examineHost(ctx)
+		answers <- answer{report, err}
+	}()
+	return sync.OnceValues(func() (preflight.Report, error) {
+		given := <-answers
+		return given.report, given.err
+	})
+}
+
+func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
+	factory, err := s.factoryURL()
+	if err != nil {
 		return nil, err
 	}
 	return preflight.Run(ctx, preflight.Subject{
@@ -89,6 +113,14 @@ func (s *session) factoryURL() (*url.URL, error) {
 	return factory, nil
 }
 
+// hostRefusal is why up stops before it begins, which a preview says, too; empty when nothing is in the way.
+func hostRefusal(report preflight.Report) string {
+	if report.Count(preflight.Fail) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary())
+}
+
 // mayGoUp runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way,
 // and leaves warnings to the consent that is asked for afterwards, or was given with --yes.
 func (s *session) mayGoUp(ctx context.Context) error {
@@ -97,11 +129,11 @@ func (s *session) mayGoUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if report.Count(preflight.Fail) > 0 {
+	if refusal := hostRefusal(report); refusal != "" {
 		if err := checkLines(s.out, report.Unsound(), s.inPlace); err != nil {
 			return err
 		}
-		return refused(fmt.Errorf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary()))
+		return refused(errors.New(refusal))
 	}
 	progress.Line(s.out, "preflight", report.Summary(), time.Since(started))
 	return checkLines(s.out, report.Unsound(), s.inPlace)
@@ -145,11 +177,17 @@ type preflightReport struct {
 	Failures int              `json:"failures"`
 }
 
-func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+// checksInPlace are the checks with the flags of a session in the commands that they name.
+func checksInPlace(report preflight.Report, inPlace func(string) string) preflight.Report {
 	report = slices.Clone(report)
 	for i := range report {
 		report[i].Sentence, report[i].Remedy = inPlace(report[i].Sentence), inPlace(report[i].Remedy)
 	}
+	return report
+}
+
+func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) string) error {
+	report = checksInPlace(report, inPlace)
 	return writeJSON(out, preflightReport{
 		Checks: report, OK: report.Count(preflight.OK), Warnings: report.Count(preflight.Warn), Failures: report.Count(preflight.Fail),
 	})

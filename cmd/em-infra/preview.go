@@ -1,14 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
@@ -28,8 +31,8 @@ func newPreviewCommand() *cobra.Command {
 		Short: "Show what up would do, and what that means; exit code 2 when it would do something",
 		Long: `Show what up would do and what that means for nodes, etcd's quorum and data, and do nothing. The exit code is 0 when
 nothing would change, 2 when something would, and 3 when up would refuse it: the replacement or deletion of a control
-plane, the loss of quorum or other machine secrets are only done when a flag names them, and what a cluster is born with
-never changes.
+plane, the loss of quorum or other machine secrets are only done when a flag names them, what a cluster is born with never
+changes, and the host must be able to bear it, which is asked as preflight asks it.
 
 Nodes that run an image of another schematic than the inventory's are named, too; that takes an upgrade, and does not count
 as a change.
@@ -70,36 +73,66 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err != nil {
 		return err
 	}
-	if err := s.findFormerNames(ctx); err != nil {
-		return err
-	}
-	if err := s.foresee(ctx); err != nil {
-		return err
-	}
-	seen, err := s.look(ctx)
+	found, err := f.foresee(ctx, s, given)
 	if err != nil {
 		return err
 	}
-	judged, err := s.judge(ctx, seen, nil, f.options()...)
-	if err != nil {
-		return err
-	}
-	others, err := s.otherImages(ctx)
-	if err != nil {
-		return err
-	}
-	refusal := judged.Refusal(given)
-	if err := f.write(result, judged, others, refusal); err != nil {
+	if err := f.write(result, found, s.inPlace); err != nil {
 		return err
 	}
 	switch {
-	case refusal != "":
-		return refused(errors.New(refusal))
-	case judged.hasChanges():
+	case found.refusal != "":
+		return refused(errors.New(found.refusal))
+	case found.hasChanges():
 		return changesFound()
 	default:
 		return nil
 	}
+}
+
+// foreseen is what a preview found.
+type foreseen struct {
+	judgement
+
+	images  otherImages
+	host    preflight.Report // what is not in order there
+	refusal string           // why up would stop; empty when it would not
+}
+
+// foresee asks the host what up asks it, while the engine thinks. Where the host refuses, it does not matter that the engine failed.
+func (f *previewFlags) foresee(ctx context.Context, s *session, given []risk.Permission) (found foreseen, err error) {
+	if err := s.findFormerNames(ctx); err != nil {
+		return found, err
+	}
+	host := s.preflightBeside(ctx)
+	found.judgement, found.images, err = f.think(ctx, s)
+	report, unasked := host()
+	found.host = report.Unsound()
+	refusal := hostRefusal(report)
+	switch {
+	case err != nil && refusal != "":
+		return found, errors.Join(checkLines(s.out, found.host, s.inPlace), refused(errors.New(refusal)))
+	case err != nil || unasked != nil:
+		return found, cmp.Or(err, unasked)
+	}
+	found.refusal = strings.Trim(found.Refusal(given)+"\n"+refusal, "\n")
+	return found, nil
+}
+
+// think finds out what up would do, in the state and on the nodes.
+func (f *previewFlags) think(ctx context.Context, s *session) (judged judgement, others otherImages, err error) {
+	if err := s.foresee(ctx); err != nil {
+		return judged, others, err
+	}
+	seen, err := s.look(ctx)
+	if err != nil {
+		return judged, others, err
+	}
+	if judged, err = s.judge(ctx, seen, nil, f.options()...); err != nil {
+		return judged, others, err
+	}
+	others, err = s.otherImages(ctx)
+	return judged, others, err
 }
 
 func (f *previewFlags) options() []optpreview.Option {
@@ -120,15 +153,19 @@ type previewJSON struct {
 	Changes map[apitype.OpType]int `json:"changes"`
 	// Refusal is why up would stop; empty when it would not.
 	Refusal string `json:"refusal,omitempty"`
+	// Checks of the host that are not in order; a failure is among the refusals.
+	Checks preflight.Report `json:"checks,omitempty"`
 	// Images are the nodes that run another image than the inventory's, which no run changes.
 	Images otherImages `json:"images"`
 }
 
-func (f *previewFlags) write(out io.Writer, judged judgement, others otherImages, refusal string) error {
+func (f *previewFlags) write(out io.Writer, found foreseen, inPlace func(string) string) error {
 	if f.output != outputJSON {
-		return errors.Join(judged.WriteText(out), others.print(out))
+		return errors.Join(found.WriteText(out), checkLines(out, found.host, inPlace), found.images.print(out))
 	}
-	result := previewJSON{Assessment: judged.Assessment, Changes: judged.changes, Refusal: refusal, Images: others}
+	result := previewJSON{
+		Assessment: found.Assessment, Changes: found.changes, Refusal: found.refusal, Checks: checksInPlace(found.host, inPlace), Images: found.images,
+	}
 	if result.Findings == nil {
 		result.Findings = []risk.Finding{}
 	}
