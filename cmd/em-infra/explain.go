@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -100,7 +101,7 @@ func explainText(out io.Writer, e explain.Explanation) {
 	const width = 14
 	fmt.Fprintf(out, "  %-*s %s\n", width, e.Speaker+" said", e.Said)
 	fmt.Fprintf(out, "  %-*s %s\n", width, "meaning", e.Meaning)
-	fmt.Fprintf(out, "  %-*s %s\n", width, "do", asTyped(e.Do))
+	fmt.Fprintf(out, "  %s %s\n", terminal.Paint(out, terminal.Strong, terminal.Pad("do", width)), asTyped(e.Do))
 	fmt.Fprintf(out, "  %-*s %s\n", width, "safe", asTyped(e.Safe))
 }
 

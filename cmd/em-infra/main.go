@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/terminal"
 )
@@ -14,6 +15,9 @@ import (
 func main() {
 	os.Exit(run(context.Background(), streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
 }
+
+// refusedPrefix begins the sentence of a run that stops before it touches anything.
+const refusedPrefix = "refused:"
 
 // run executes one command and returns the exit code. What went wrong is one sentence on the error stream.
 func run(ctx context.Context, s streams, args []string) int {
@@ -31,6 +35,9 @@ func run(ctx context.Context, s streams, args []string) int {
 	if text := errorText(err); text != "" {
 		if errors.Is(context.Cause(ctx), errInterrupted) {
 			text = "interrupted; the same command goes on from here"
+		}
+		if reason, isRefusal := strings.CutPrefix(text, refusedPrefix); isRefusal {
+			text = terminal.Paint(s.err, terminal.Bad, refusedPrefix) + reason
 		}
 		fmt.Fprintln(s.err, asTyped(text))
 		if hint := pulumiHint(text, executed); hint != "" {

@@ -1,21 +1,19 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
+
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 )
 
 // answerAwaited is how long termenv waits for a terminal's answer (OSCTimeout).
@@ -56,39 +54,42 @@ func TestATerminalThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestOnATerminal: a real terminal of 80 columns shows no line that wraps, and colours unless they are not wanted.
+func TestOnATerminal(t *testing.T) {
+	t.Parallel()
+	const command = insideTerminal + "=explain the connection said x509: certificate has expired or is not yet valid, or " + lockError
+	for _, test := range []struct {
+		name      string
+		variables []string
+		flags     string
+		colored   bool
+	}{
+		{"auto", nil, "", true},
+		{"NO_COLOR", []string{"NO_COLOR=1"}, "", false},
+		{"CI", []string{"CI=true"}, "", false},
+		{"dumb", []string{"TERM=dumb"}, "", false},
+		{"never", nil, " --color never", false},
+		{"always, in CI", []string{"CI=true"}, " --color always", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			written := onMuteTerminal(t, append(test.variables, command+test.flags)...)
+			ptytest.RequireFits(t, written, terminal.Columns)
+			require.Contains(t, written, "\n                 ", "a long line is folded below its label")
+			require.Equal(t, test.colored, strings.Contains(written, "\x1b[1mdo"), written)
+			require.Equal(t, test.colored, strings.Contains(written, "\x1b["))
+		})
+	}
+}
+
 // onMuteTerminal runs this test in a session of its own whose terminal never answers, and returns what it wrote there.
 func onMuteTerminal(t *testing.T, variables ...string) string {
 	t.Helper()
-	host, terminal := openTerminal(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	process := exec.CommandContext(ctx, "/proc/self/exe", "-test.run=^TestATerminalThatDoesNotAnswer$")
-	environment := slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return strings.HasPrefix(entry, "TERM=") || strings.HasPrefix(entry, "CI=")
-	})
-	process.Env = append(append(environment, "TERM=xterm-256color"), variables...)
-	process.Stdin, process.Stdout, process.Stderr = terminal, terminal, terminal
-	process.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	require.NoError(t, process.Start())
-	require.NoError(t, terminal.Close())
-	var written bytes.Buffer
-	if _, err := written.ReadFrom(host); !errors.Is(err, unix.EIO) { // what Linux answers when no process has the terminal open
-		require.NoError(t, err)
-	}
-	require.NoError(t, process.Wait(), written.String())
-	return written.String()
-}
-
-// openTerminal returns both ends of a new pseudo-terminal.
-func openTerminal(t *testing.T) (host, terminal *os.File) {
-	t.Helper()
-	host, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = host.Close() })
-	require.NoError(t, unix.IoctlSetPointerInt(int(host.Fd()), unix.TIOCSPTLCK, 0))
-	number, err := unix.IoctlGetInt(int(host.Fd()), unix.TIOCGPTN)
-	require.NoError(t, err)
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	require.NoError(t, err)
-	return host, terminal
+	process.Env = ptytest.Environment(os.Environ(), variables...)
+	written, err := ptytest.Run(t, process, 0)
+	require.NoError(t, err, written)
+	return written
 }

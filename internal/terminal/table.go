@@ -1,7 +1,9 @@
 package terminal
 
 import (
+	"cmp"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -10,9 +12,9 @@ import (
 // gap is what stands between two columns.
 const gap = "  "
 
-// Table has at most [Columns] columns of text, on a terminal and in a pipe. Cells that are too long are folded at their spaces.
-// Where that is not enough, for a name of 63 characters, each row is a block of lines instead: its first cell, and below it the others
-// with their headings.
+// Table has at most [Columns] columns of text, on a terminal and in a pipe. Cells that are too long are folded at their spaces. A row
+// for which that is not enough, as with a name of 63 characters, is a block of lines: its first cell, and below it the others with
+// their headings.
 type Table struct {
 	Header []string
 	Rows   [][]string
@@ -20,37 +22,72 @@ type Table struct {
 
 // Write writes the table; one without rows is nothing.
 func (t Table) Write(out io.Writer) error {
-	if len(t.Rows) == 0 {
-		return nil
-	}
+	aligned := t.aligned()
+	widths, _ := t.widths(aligned)
 	var text strings.Builder
-	if widths, fits := t.widths(); fits {
-		for _, row := range append([][]string{t.Header}, t.Rows...) {
+	if len(aligned) > 0 {
+		writeRow(&text, t.Header, widths)
+	}
+	for i, row := range t.Rows {
+		if slices.Contains(aligned, i) {
 			writeRow(&text, row, widths)
+		} else {
+			t.writeBlock(&text, row)
 		}
-	} else {
-		t.writeBlocks(&text)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
-// widths are those of the columns: as wide as their cells where there is room, else the widest is narrowed, down to its longest
-// word.
-func (t Table) widths() (widths []int, fits bool) {
-	widths, least := make([]int, len(t.Header)), make([]int, len(t.Header))
-	for _, row := range append([][]string{t.Header}, t.Rows...) {
+// aligned are the rows that fit beside one another, by their indices: all of them, but for the widest as long as they do not.
+func (t Table) aligned() []int {
+	var rows []int
+	for i := range t.Rows {
+		rows = append(rows, i)
+	}
+	for len(rows) > 0 {
+		if _, fits := t.widths(rows); fits {
+			break
+		}
+		widest := slices.MaxFunc(rows, func(a, b int) int { return cmp.Compare(total(least(t.Rows[a])), total(least(t.Rows[b]))) })
+		rows = slices.DeleteFunc(rows, func(i int) bool { return i == widest })
+	}
+	return rows
+}
+
+// among are the header and some of the rows.
+func (t Table) among(rows []int) [][]string {
+	lines := [][]string{t.Header}
+	for _, i := range rows {
+		lines = append(lines, t.Rows[i])
+	}
+	return lines
+}
+
+// least are the widths below which the cells of a row cannot be folded: those of their longest words.
+func least(row []string) []int {
+	widths := make([]int, len(row))
+	for i, cell := range row {
+		for word := range strings.FieldsSeq(cell) {
+			widths[i] = max(widths[i], ansi.StringWidth(word))
+		}
+	}
+	return widths
+}
+
+// widths are those of the columns: as wide as the cells of some rows where there is room, else the widest is narrowed.
+func (t Table) widths(rows []int) (widths []int, fits bool) {
+	widths, narrowest := make([]int, len(t.Header)), make([]int, len(t.Header))
+	for _, row := range t.among(rows) {
+		words := least(row)
 		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-			for word := range strings.FieldsSeq(cell) {
-				least[i] = max(least[i], ansi.StringWidth(word))
-			}
+			widths[i], narrowest[i] = max(widths[i], ansi.StringWidth(cell)), max(narrowest[i], words[i])
 		}
 	}
 	for total(widths) > Columns {
 		widest := -1
 		for i := range widths {
-			if widths[i] > least[i] && (widest < 0 || widths[i] > widths[widest]) {
+			if widths[i] > narrowest[i] && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
@@ -59,13 +96,13 @@ func (t Table) widths() (widths []int, fits bool) {
 		}
 		widths[widest]--
 	}
-	return t.used(widths), true
+	return used(t.among(rows), widths), true
 }
 
 // used are the widths that folded cells leave of those that they were given.
-func (t Table) used(widths []int) []int {
+func used(rows [][]string, widths []int) []int {
 	used := make([]int, len(widths))
-	for _, row := range append([][]string{t.Header}, t.Rows...) {
+	for _, row := range rows {
 		for i, cell := range row {
 			for _, line := range foldCell(cell, widths[i]) {
 				used[i] = max(used[i], ansi.StringWidth(line))
@@ -98,7 +135,7 @@ func writeRow(text *strings.Builder, row []string, widths []int) {
 			if n < len(cells[i]) {
 				part = cells[i][n]
 			}
-			line.WriteString(part + strings.Repeat(" ", widths[i]-ansi.StringWidth(part)) + gap)
+			line.WriteString(Pad(part, widths[i]) + gap)
 		}
 		text.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
@@ -123,22 +160,19 @@ func foldCell(cell string, width int) []string {
 	return append(lines, current)
 }
 
-// writeBlocks writes each row as a block.
-func (t Table) writeBlocks(text *strings.Builder) {
+// writeBlock writes a row as a block.
+func (t Table) writeBlock(text *strings.Builder, row []string) {
 	width := 0
 	for _, heading := range t.Header[1:] {
 		width = max(width, ansi.StringWidth(heading))
 	}
 	indent := len(gap) + width + len(gap)
-	for _, row := range t.Rows {
-		text.WriteString(row[0] + "\n")
-		for i, cell := range row[1:] {
-			heading := t.Header[i+1]
-			lines := foldCell(cell, Columns-indent)
-			text.WriteString(gap + heading + strings.Repeat(" ", width-ansi.StringWidth(heading)) + gap + lines[0] + "\n")
-			for _, line := range lines[1:] {
-				text.WriteString(strings.Repeat(" ", indent) + line + "\n")
-			}
+	text.WriteString(row[0] + "\n")
+	for i, cell := range row[1:] {
+		lines := foldCell(cell, Columns-indent)
+		text.WriteString(strings.TrimRight(gap+Pad(t.Header[i+1], width)+gap+lines[0], " ") + "\n")
+		for _, line := range lines[1:] {
+			text.WriteString(strings.Repeat(" ", indent) + line + "\n")
 		}
 	}
 }

@@ -31,8 +31,14 @@ cp-1  configuration                     as it was given  something else that is
 `,
 		},
 		{
-			"a name of 63 characters", [][]string{{long, "memory of the machine", "8192", "4096"}},
-			long + "\n  PROPERTY  memory of the machine\n  WANTED    8192\n  FOUND     4096\n",
+			"a name of 63 characters", [][]string{{"cp-1", "memory", "8192", "4096"}, {long, "memory of the machine", "8192", "4096"}, {"cp-2", "memory", "8192", "4096"}},
+			"WHAT  PROPERTY  WANTED  FOUND\ncp-1  memory    8192    4096\n" +
+				long + "\n  PROPERTY  memory of the machine\n  WANTED    8192\n  FOUND     4096\n" +
+				"cp-2  memory    8192    4096\n",
+		},
+		{
+			"nothing but names of 63 characters", [][]string{{long, "memory", "", strings.Repeat("word ", 20)}},
+			long + "\n  PROPERTY  memory\n  WANTED\n  FOUND     word word word word word word word word word word word word word\n            word word word word word word word\n",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

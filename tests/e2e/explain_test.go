@@ -23,6 +23,7 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	require.Regexp(t, `(?m)^ preflight  \d+ checks: \d+ ok +\d+\.\d s$`, failed)
 	require.Regexp(t, `\nfailed (at|in provision:) k3s-dev-template-vmhost-vm\n  Proxmox said   zfs error: cannot create 'tank/vm-9000-disk-\d': out of space\n`+
 		`  meaning        the pool has no room for tank/vm-9000-disk-\d\n  do             free space`, failed)
+	require.Equal(t, 1, strings.Count(failed, "Proxmox said"), "a failure is told once, although the provider says it in its log and as its answer: %s", failed)
 	require.Regexp(t, `\nup failed.* What was done is in the state, so it is safe to run again: `, failed)
 
 	seen := len(r.calls())
@@ -32,5 +33,8 @@ func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	require.Regexp(t, `\n FAIL  the Image Factory at http://\S+ has no extension siderolabs/no-such for Talos v1\.12\.4\n       → correct talos\.schematic\.extensions or talos\.version\n`, refused)
 	require.Contains(t, refused, "refused: the host cannot bear it yet; ")
 	require.Contains(t, r.mustRun(3, "preflight", "--lab", "--output", "json"), `"failures": 1`)
+	foreseen := r.mustRun(3, "preview", "--lab")
+	require.Contains(t, foreseen, " has no extension siderolabs/no-such for Talos v1.12.4\n", "a preview refuses what up refuses")
+	require.Contains(t, foreseen, "refused: the host cannot bear it yet; ")
 	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
 }

@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 )
 
 // workshop is the folder that the tool under test is built in, which goes with the tests.
@@ -144,6 +146,19 @@ func (r *rehearsal) mustRun(code int, args ...string) string {
 	result := r.run(args...)
 	require.Equal(r.t, code, result.code, "%s", result.output)
 	return result.output
+}
+
+// onTerminal is mustRun on a terminal of 80 columns with colours, where no line may wrap.
+func (r *rehearsal) onTerminal(code int, args ...string) string {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Minute)
+	defer cancel()
+	command := r.command(ctx, append(args, "--stack", r.stack, "--inventory", r.inventory)...)
+	command.Env = ptytest.Environment(command.Env)
+	screen, _ := ptytest.Run(r.t, command, terminal.Columns) // the exit code says how it ended
+	require.Equal(r.t, code, command.ProcessState.ExitCode(), "%s", screen)
+	ptytest.RequireFits(r.t, screen, terminal.Columns)
+	return screen
 }
 
 // begin begins a command, and returns it with what it will have printed when it has ended.

@@ -38,14 +38,16 @@ func TestE2ELifeOfACluster(t *testing.T) {
 
 	r.mustRun(0, "preview", "--lab")
 	seen := len(r.calls())
-	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, r.onTerminal(0, "up", "--lab", "--yes"), "\x1b[32mk3s-dev is up\x1b[m")
 	require.Empty(t, writes(r.calls()[seen:]), "a second up writes nothing")
+	require.Contains(t, r.onTerminal(0, "status", "--lab"), "\x1b[32mReady\x1b[m")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	r.runsWhatTheDocsSay()
 
 	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22," +
 		" dataDisks: [{sizeGiB: 20, mount: models}], networks: [{bridge: vmbr0, vlan: 40, address: 10.0.40.22/24}]}")
-	require.Contains(t, r.mustRun(2, "preview", "--lab"), " CREATE   k3s-dev-worker-2 ")
+	require.Contains(t, r.onTerminal(2, "preview", "--lab"), " \x1b[32mCREATE  \x1b[m k3s-dev-worker-2 ")
+	r.onTerminal(2, "drift", "--lab")
 	seen = len(r.calls())
 	r.mustRun(0, "up", "--lab", "--yes")
 	for _, write := range writes(r.calls()[seen:]) {
@@ -57,7 +59,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	r.roomComesWithTheNextBoot()
 	r.mustRun(0, "preview", "--lab", "--refresh")
 
-	r.mustRun(0, "destroy", "--lab", "--yes")
+	r.onTerminal(0, "destroy", "--lab", "--yes")
 	after := r.hostFiles()
 	require.Equal(t, before.VMs, after.VMs, "every machine is gone, the template too")
 	require.Len(t, after.ISOs, len(before.ISOs)+1, "the ISO is kept: a machine that names it would not start without it")
