@@ -51,11 +51,6 @@ func (s *session) recover(ctx context.Context, goingUp bool) error {
 	if err != nil {
 		return err
 	}
-	if len(exported.Deployment.PendingOperations) > 0 {
-		if err := s.endOrphans(); err != nil {
-			return err
-		}
-	}
 	used, exported, err := s.machinesAtRest(ctx, exported)
 	if err != nil {
 		return err
@@ -90,17 +85,22 @@ func (s *session) clearLocks() (int, error) {
 	if errors.As(err, &busy) {
 		return 0, refused(err)
 	}
-	if err != nil || cleared == 0 {
+	if err != nil {
 		return cleared, err
 	}
-	s.report([]string{"the run before was killed: its lock is removed"})
-	return cleared, s.endOrphans()
+	which := "plugins of an engine that was killed"
+	if cleared > 0 {
+		s.report([]string{"the run before was killed: its lock is removed"})
+		which = "of its plugins"
+	}
+	return cleared, s.endOrphans(which)
 }
 
-func (s *session) endOrphans() error {
+// endOrphans ends the plugins whose engine is dead: a preview that was killed leaves no lock that would tell of it.
+func (s *session) endOrphans(which string) error {
 	ended, err := recovery.EndOrphans(s.workspace.Home)
 	if ended > 0 {
-		s.report([]string{fmt.Sprintf("%d of its plugins still worked: they are ended", ended)})
+		s.report([]string{fmt.Sprintf("%d %s still worked: they are ended", ended, which)})
 	}
 	return err
 }

@@ -36,6 +36,7 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 		newPoolCommand(),
+		newGuardCommand(),
 		newISOCommand(),
 		newSecretsCommand(),
 	)

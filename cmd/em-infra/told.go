@@ -33,7 +33,7 @@ func (s *session) told(ctx context.Context, command string, operate func(engineR
 	defer s.followTasks(ctx, teller)()
 	err := s.recorded(ctx, command, func(stream chan<- events.EngineEvent) error {
 		run.events = stream
-		return operate(run)
+		return s.guarded(func() error { return operate(run) })
 	}, func(event events.EngineEvent) { teller.Add(event.EngineEvent) })
 	s.failures = teller.Failures()
 	return err
@@ -49,7 +49,7 @@ func (s *session) previewed(ctx context.Context, operate func(engineRun) error) 
 	teller := progress.New(io.Discard, time.Now)
 	err := s.recorded(ctx, "preview", func(stream chan<- events.EngineEvent) error {
 		run.events = stream
-		return operate(run)
+		return s.guarded(func() error { return operate(run) })
 	}, func(event events.EngineEvent) {
 		seen = append(seen, event.EngineEvent)
 		teller.Add(event.EngineEvent)

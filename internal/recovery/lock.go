@@ -113,7 +113,7 @@ func alive(pid int) bool {
 	}
 	process, err := processOf(pid)
 	if err != nil {
-		return true // there is no /proc to ask
+		return true // nobody can be asked
 	}
-	return process.state != "Z" && process.name == cliName
+	return process.cli && !process.dead
 }

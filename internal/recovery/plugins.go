@@ -2,60 +2,78 @@ package recovery
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // EndOrphans ends the provider plugins of a PULUMI_HOME whose engine was killed, and says how many there were. A plugin
 // looks for its engine only every five minutes (pulumi sdk/v3, go/common/util/rpcutil/healthcheck.go), and until then goes
-// on with what it was doing: it would start a machine that nobody remembers. The caller has made sure that no engine
-// works in that home. Without /proc there is nothing to find them by.
+// on with what it was doing: it would start a machine that nobody remembers. Those of an engine that works are left alone.
 func EndOrphans(home string) (int, error) {
-	plugins, err := filepath.EvalSymlinks(filepath.Join(home, "plugins"))
-	if os.IsNotExist(err) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	processes, err := filepath.Glob("/proc/[0-9]*")
+	plugins, err := pluginsOf(home)
 	if err != nil {
 		return 0, err
 	}
 	ended := 0
-	for _, process := range processes {
-		pid, err := strconv.Atoi(filepath.Base(process))
-		if err != nil || !runsFrom(process, home, plugins) || !isOrphan(pid) {
+	for _, plugin := range plugins {
+		if alive(plugin.parent) {
 			continue
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-			return ended, fmt.Errorf("end plugin process %d of the run before: %w", pid, err)
+		if err := syscall.Kill(plugin.pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			return ended, fmt.Errorf("end plugin process %d of the run before: %w", plugin.pid, err)
 		}
 		ended++
 	}
 	return ended, nil
 }
 
-// runsFrom compares the command line too: a plugin in the home may be a link to where it was built.
-func runsFrom(process, home, plugins string) bool {
-	arguments, err := os.ReadFile(filepath.Join(process, "cmdline"))
-	if err != nil {
-		return false // it has ended, or is not ours
+// guardInterval is between two looks at plugins whose tool has ended.
+const guardInterval = 200 * time.Millisecond
+
+// Guard watches over the plugins of a PULUMI_HOME: when tool, the other end of which the tool alone holds, has come to its end,
+// it ends those whose engine is dead, and returns when there is none left. An engine that still works is waited for.
+func Guard(home string, tool io.Reader) error {
+	if _, err := io.Copy(io.Discard, tool); err != nil {
+		return err
 	}
-	program, _, _ := strings.Cut(string(arguments), "\x00")
-	return strings.HasPrefix(program, plugins+string(filepath.Separator)) ||
-		strings.HasPrefix(program, filepath.Join(home, "plugins")+string(filepath.Separator))
+	for {
+		plugins, err := pluginsOf(home)
+		if err != nil || len(plugins) == 0 {
+			return err
+		}
+		if _, err := EndOrphans(home); err != nil {
+			return err
+		}
+		time.Sleep(guardInterval)
+	}
 }
 
-// isOrphan reports whether the parent is no Pulumi CLI that runs. One that was killed stays the parent while the last of its
-// threads end.
-func isOrphan(pid int) bool {
-	process, err := processOf(pid)
-	if err != nil {
-		return false // it has ended
+// pluginsOf are the processes that run from the plugins of a PULUMI_HOME. A plugin in the home may be a link to where it was
+// built, and the home may be reached by one.
+func pluginsOf(home string) ([]process, error) {
+	folder := filepath.Join(home, "plugins")
+	resolved, err := filepath.EvalSymlinks(folder)
+	if os.IsNotExist(err) {
+		return nil, nil
 	}
-	return !alive(process.parent)
+	if err != nil {
+		return nil, err
+	}
+	all, err := processes()
+	if err != nil {
+		return nil, err
+	}
+	var found []process
+	for _, p := range all {
+		isOfHome := strings.HasPrefix(p.program, resolved+string(filepath.Separator)) ||
+			strings.HasPrefix(p.program, folder+string(filepath.Separator))
+		if isOfHome && !p.dead {
+			found = append(found, p)
+		}
+	}
+	return found, nil
 }

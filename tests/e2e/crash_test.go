@@ -41,7 +41,7 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-early")
 
-	r.killDuringClone()
+	r.killDuringClone("pulumi", "em-infra")
 	require.NotEmpty(t, r.pending(), "the state holds a pending create")
 	require.Regexp(t, "[0-9]+ of its plugins still worked: they are ended", r.mustRun(0, "state", "unlock", "--lab"))
 	r.cloneEnds()
@@ -79,8 +79,8 @@ func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-plain")
 
-	r.killDuringClone()
-	r.killPlugins() // as when the machine that ran it loses its power
+	r.killDuringClone("pulumi")
+	r.eventually("the guard of the plugins has ended them", func() bool { return len(r.plugins()) == 0 })
 	r.cloneEnds()
 	plain := r.plainEngine()
 
@@ -97,13 +97,13 @@ func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 }
 
-// killDuringClone kills a first up and its engine while the host clones. What works on for them is left to the caller, which
-// has it ended before cloneEnds.
-func (r *rehearsal) killDuringClone() {
+// killDuringClone kills a first up, and its children of these names, while the host clones. What works on for them is left to the
+// caller, which has it ended before cloneEnds.
+func (r *rehearsal) killDuringClone(children ...string) {
 	r.t.Helper()
 	r.mustRun(0, "lab", "start")
 	r.mustRun(0, "lab", "fault", "set", "clone-hangs")
-	kill := r.start("up", "--lab", "--yes")
+	kill := r.startWith(children, "up", "--lab", "--yes")
 	r.eventually("a clone was asked for", func() bool { return r.clones() > 0 })
 	kill()
 }

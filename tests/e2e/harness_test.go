@@ -171,13 +171,24 @@ func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return command, output
 }
 
-// start begins a command that the test will kill. kill is a kill -9 of it and of the engine that it runs.
+// start begins a command that the test will kill. kill is a kill -9 of it, of the engine that it runs, and of the guard over the
+// engine's plugins.
 func (r *rehearsal) start(args ...string) (kill func()) {
+	r.t.Helper()
+	return r.startWith([]string{"pulumi", "em-infra"}, args...)
+}
+
+// startWith begins a command that the test will kill, together with those of its children that run programs of these names.
+func (r *rehearsal) startWith(children []string, args ...string) (kill func()) {
 	r.t.Helper()
 	command, output := r.begin(args...)
 	return func() {
 		r.t.Helper()
-		for _, pid := range append([]int{command.Process.Pid}, childrenNamed(r.t, command.Process.Pid, "pulumi")...) {
+		pids := []int{command.Process.Pid}
+		for _, name := range children {
+			pids = append(childrenNamed(r.t, command.Process.Pid, name), pids...) // the guard first, before it is called to work
+		}
+		for _, pid := range pids {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
 				require.NoError(r.t, err)
 			}

@@ -57,7 +57,7 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 	r.shareTemplate()
 	r.writeInventory("nodes.yaml", onHosts("vmhost2", "vmhost2"))
 
-	r.killDuringClone()
+	r.killDuringClone("pulumi", "em-infra")
 	r.killPlugins()
 	r.cloneEnds()
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "ended half way: what was left of it is deleted, it never ran")

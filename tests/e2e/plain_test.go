@@ -53,8 +53,19 @@ func (r *rehearsal) plainEngineWith(options stacks.Options) auto.Stack {
 // killPlugins kills the plugins of the rehearsal that outlived their engine.
 func (r *rehearsal) killPlugins() {
 	r.t.Helper()
+	for _, pid := range r.plugins() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			require.NoError(r.t, err)
+		}
+	}
+}
+
+// plugins are the processes that run from the rehearsal's PULUMI_HOME.
+func (r *rehearsal) plugins() []int {
+	r.t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	require.NoError(r.t, err)
+	var pids []int
 	for _, line := range lines {
 		text, err := os.ReadFile(line)
 		if err != nil || !strings.HasPrefix(string(text), filepath.Join(r.dir(), "pulumi-home")) {
@@ -62,8 +73,7 @@ func (r *rehearsal) killPlugins() {
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line)))
 		require.NoError(r.t, err)
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			require.NoError(r.t, err)
-		}
+		pids = append(pids, pid)
 	}
+	return pids
 }

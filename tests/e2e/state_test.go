@@ -60,7 +60,7 @@ func TestE2EStateIsRestored(t *testing.T) {
 func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-state-pending")
-	r.killDuringClone()
+	r.killDuringClone("pulumi", "em-infra")
 	require.NotEmpty(t, r.pending())
 	r.mustRun(0, "state", "unlock", "--lab")
 	r.cloneEnds()
