@@ -16,8 +16,10 @@ import (
 
 // faultList is what there is to say of faults.
 type faultList struct {
-	Kinds []fault.Kind  `json:"kinds"`
-	Set   []fault.State `json:"set"`
+	// Kinds are all faults that there are.
+	Kinds []fault.Kind `json:"kinds"`
+	// Set are those that were asked for.
+	Set []fault.State `json:"set"`
 }
 
 func newLabFaultListCommand() *cobra.Command {

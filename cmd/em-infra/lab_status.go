@@ -12,18 +12,30 @@ import (
 
 // labStatus is a lab as it is told of.
 type labStatus struct {
-	Running   bool    `json:"running"`
-	Process   int     `json:"process,omitempty"`
-	Host      string  `json:"host"`
-	Release   string  `json:"release"`
-	Proxmox   string  `json:"proxmox"`
-	Factory   string  `json:"factory"`
-	Network   string  `json:"network"`
+	// Running says whether the lab runs.
+	Running bool `json:"running"`
+	// Process is the ID of its process, where it runs.
+	Process int `json:"process,omitempty"`
+	// Host is the name of the emulated host.
+	Host string `json:"host"`
+	// Release is that of Proxmox VE which it is.
+	Release string `json:"release"`
+	// Proxmox is the URL of its API.
+	Proxmox string `json:"proxmox"`
+	// Factory is the URL of the Image Factory.
+	Factory string `json:"factory"`
+	// Network is where the nodes have their addresses.
+	Network string `json:"network"`
+	// TimeScale is what the times of a small server are multiplied by.
 	TimeScale float64 `json:"timeScale"`
-	Seed      string  `json:"seed"`
-	Log       string  `json:"log"`
-	HostCalls string  `json:"hostCalls"`
-	NodeCalls string  `json:"nodeCalls"`
+	// Seed decides what faults of a probability strike.
+	Seed string `json:"seed"`
+	// Log is the file that the lab writes what goes wrong in it to.
+	Log string `json:"log"`
+	// HostCalls is the file of the calls that the host was asked.
+	HostCalls string `json:"hostCalls"`
+	// NodeCalls is the file of the calls that the nodes were asked.
+	NodeCalls string `json:"nodeCalls"`
 }
 
 func newLabStatusCommand() *cobra.Command {

@@ -171,10 +171,14 @@ func checkLines(out io.Writer, report preflight.Report, inPlace func(string) str
 
 // preflightReport is the JSON form of a report.
 type preflightReport struct {
-	Checks   preflight.Report `json:"checks"`
-	OK       int              `json:"ok"`
-	Warnings int              `json:"warnings"`
-	Failures int              `json:"failures"`
+	// Checks are all of them in their order.
+	Checks preflight.Report `json:"checks"`
+	// OK is how many found nothing.
+	OK int `json:"ok"`
+	// Warnings is how many found what is worth knowing.
+	Warnings int `json:"warnings"`
+	// Failures is how many found what keeps up from running.
+	Failures int `json:"failures"`
 }
 
 // checksInPlace are the checks with the flags of a session in the commands that they name.

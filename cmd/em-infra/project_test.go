@@ -21,6 +21,9 @@ type outcome struct {
 func em(ctx context.Context, args ...string) outcome {
 	var out, errs bytes.Buffer
 	code := run(ctx, streams{in: strings.NewReader(""), out: &out, err: &errs}, args)
+	if err := undocumented(args, out.String()); err != nil {
+		panic(err)
+	}
 	return outcome{out: out.String(), err: errs.String(), code: code}
 }
 

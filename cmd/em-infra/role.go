@@ -50,10 +50,14 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 
 // privilegePlan is what is needed, and with a host, what it lacks.
 type privilegePlan struct {
-	Release  string      `json:"release"`
-	Token    string      `json:"token"`
-	Commands []string    `json:"commands"`
-	Host     *roleOnHost `json:"host,omitempty"`
+	// Release is that of Proxmox VE which the privileges are for.
+	Release string `json:"release"`
+	// Token is the ID of the token.
+	Token string `json:"token"`
+	// Commands make user, role and token as root on the host.
+	Commands []string `json:"commands"`
+	// Host is what a host has of it, where one was asked.
+	Host *roleOnHost `json:"host,omitempty"`
 }
 
 func (f *roleFlags) run(ctx context.Context, streams streams) error {

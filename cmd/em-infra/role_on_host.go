@@ -12,12 +12,18 @@ import (
 
 // roleOnHost is what stands on a host.
 type roleOnHost struct {
-	Endpoint         string   `json:"endpoint"`
-	RoleFound        bool     `json:"roleFound"`
-	MissingFromRole  []string `json:"missingFromRole"`
+	// Endpoint is the URL of the host.
+	Endpoint string `json:"endpoint"`
+	// RoleFound says that the role is there.
+	RoleFound bool `json:"roleFound"`
+	// MissingFromRole are the privileges that the role lacks.
+	MissingFromRole []string `json:"missingFromRole"`
+	// MissingFromToken are the privileges that the token lacks on /.
 	MissingFromToken []string `json:"missingFromToken"`
-	Superfluous      []string `json:"superfluous"`
-	Repairs          []string `json:"repairs"`
+	// Superfluous are the privileges of the role that nothing needs.
+	Superfluous []string `json:"superfluous"`
+	// Repairs give the token what it lacks, as root on the host.
+	Repairs []string `json:"repairs"`
 }
 
 // compareRole reads what stands at the end of a connection, for images with a guest agent or without.

@@ -111,21 +111,29 @@ func validateText(out io.Writer, v verdict, show bool) error {
 
 // validation is the JSON form of a verdict.
 type validation struct {
-	Sound     bool               `json:"sound"`
-	Problems  inventory.Problems `json:"problems"`
-	Effective *effectiveJSON     `json:"effective,omitempty"`
+	// Sound says that nothing is wrong with the inventory.
+	Sound bool `json:"sound"`
+	// Problems are all that is wrong.
+	Problems inventory.Problems `json:"problems"`
+	// Effective is the inventory with its defaults, where --show asks for it and it is sound.
+	Effective *effectiveJSON `json:"effective,omitempty"`
 }
 
 // effectiveJSON is the effective inventory: the two files as they are in YAML, and the paths in them that are defaults.
 type effectiveJSON struct {
-	Cluster  any           `json:"cluster"`
-	Nodes    any           `json:"nodes"`
+	// Cluster is cluster.yaml with what is left out in it.
+	Cluster any `json:"cluster"`
+	// Nodes is nodes.yaml with what is left out in it.
+	Nodes any `json:"nodes"`
+	// Defaults are the paths of what was left out.
 	Defaults defaultedJSON `json:"defaults"`
 }
 
 type defaultedJSON struct {
+	// Cluster are the paths in cluster.yaml.
 	Cluster []string `json:"cluster"`
-	Nodes   []string `json:"nodes"`
+	// Nodes are the paths in nodes.yaml.
+	Nodes []string `json:"nodes"`
 }
 
 func validateJSON(out io.Writer, v verdict, show bool) error {

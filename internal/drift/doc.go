@@ -9,5 +9,6 @@ type Difference struct {
 	Property string `json:"property"`
 	// Want and Have are both values; empty for one that is absent. Secrets are replaced.
 	Want string `json:"want"`
+	// Have is what was found; empty where there is nothing.
 	Have string `json:"have"`
 }

@@ -22,9 +22,11 @@ type Agent struct {
 
 // AgentInterface is a network interface of a guest.
 type AgentInterface struct {
+	// Name is the guest's.
 	Name string `json:"name"`
 	// MAC is as the guest writes it, in lower case.
-	MAC       string       `json:"mac,omitempty"`
+	MAC string `json:"mac,omitempty"`
+	// Addresses are those that the guest has on it.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 

@@ -13,7 +13,9 @@ import (
 
 // Lock is what the engine writes into the lock file of a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
 type Lock struct {
-	PID      int    `json:"pid"`
+	// PID is the process that holds it.
+	PID int `json:"pid"`
+	// Hostname is the machine of that process.
 	Hostname string `json:"hostname"`
 	// Stale says that its owner is dead. One on another machine may live.
 	Stale bool `json:"stale"`

@@ -11,10 +11,11 @@ import (
 
 // Finding is what happens to one subject: a node, or another thing of the cluster.
 type Finding struct {
+	// Kind says how grave it is: the word that the text begins with.
 	Kind Kind `json:"kind"`
 	// Subject is the name of the node or thing.
 	Subject string `json:"subject"`
-	// What happens, in words.
+	// What is what happens, in words.
 	What []string `json:"what"`
 	// Means is what that means for the cluster and its data.
 	Means []string `json:"means,omitempty"`
@@ -28,6 +29,7 @@ type Finding struct {
 
 // Assessment is a preview in words.
 type Assessment struct {
+	// Findings are what happens, control planes first.
 	Findings []Finding `json:"findings"`
 	// Lost are the control planes that are made anew in a cluster of which nobody has the etcd data any more.
 	Lost []string `json:"lost,omitempty"`

@@ -39,11 +39,16 @@ type Report struct {
 
 // Machine is one of the inventory, as the host, Talos and Kubernetes see it.
 type Machine struct {
-	Name    string         `json:"name"`
-	Role    inventory.Role `json:"role"`
-	Host    string         `json:"host"`
-	VMID    int            `json:"vmid"`
-	Address netip.Addr     `json:"address"`
+	// Name is that of the inventory.
+	Name string `json:"name"`
+	// Role is that of the inventory.
+	Role inventory.Role `json:"role"`
+	// Host is where the inventory wants it.
+	Host string `json:"host"`
+	// VMID is that of the inventory.
+	VMID int `json:"vmid"`
+	// Address is that of the inventory; in a rehearsal, on the lab's network.
+	Address netip.Addr `json:"address"`
 	// VM is the status of the virtual machine, e.g. running or stopped; absent when there is none; empty when the host was
 	// not asked.
 	VM string `json:"vm,omitempty"`

@@ -42,8 +42,9 @@ type Tool struct {
 	// From is the Go module with version that the code is from. Empty unless the origin is Built.
 	From string `json:"from,omitempty"`
 	// Path is the executable. Empty when the tool is not installed.
-	Path      string `json:"path,omitempty"`
-	Installed bool   `json:"installed"`
+	Path string `json:"path,omitempty"`
+	// Installed says that it is there.
+	Installed bool `json:"installed"`
 	// Reason is why a tool is not the official one, as far as that was tried.
 	Reason string `json:"reason,omitempty"`
 

@@ -137,6 +137,7 @@ func (r *rehearsal) run(args ...string) result {
 		require.NoError(r.t, err)
 	}
 	r.t.Logf("em-infra %s: exit code %d after %s", strings.Join(args, " "), command.ProcessState.ExitCode(), time.Since(started).Round(100*time.Millisecond))
+	r.requireDocumented(args, string(output))
 	return result{code: command.ProcessState.ExitCode(), output: string(output)}
 }
 

@@ -2,11 +2,15 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -32,4 +36,21 @@ func (r *rehearsal) shellOfLabEnv(lines string) string {
 	require.NoError(r.t, err, "%s\n%s", lines, output)
 	r.t.Logf("%s: %s", lines, time.Since(started).Round(100*time.Millisecond))
 	return string(output)
+}
+
+// requireDocumented holds a result in JSON against the schema of its command, schemas/output.
+func (r *rehearsal) requireDocumented(args []string, output string) {
+	r.t.Helper()
+	at := slices.Index(args, "--output")
+	start := strings.IndexAny(output, "{[")
+	if at < 0 || args[at+1] != "json" || start < 0 {
+		return
+	}
+	var value any
+	require.NoError(r.t, json.NewDecoder(strings.NewReader(output[start:])).Decode(&value), "%s", output)
+	first := slices.IndexFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-") })
+	file := filepath.Join(r.root, "schemas", "output", strings.Join(args[:first], "-")+".schema.json")
+	schema, err := jsonschema.Compile(file)
+	require.NoError(r.t, err)
+	require.NoError(r.t, schema.Validate(value), "%s", output)
 }

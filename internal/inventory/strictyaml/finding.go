@@ -11,8 +11,9 @@ import (
 type Finding struct {
 	// Path of the value, empty for the document as a whole.
 	Path string `json:"path,omitempty"`
-	// Line and column where it stands, counted from 1; 0 when the document as a whole is meant.
-	Line   int `json:"line,omitempty"`
+	// Line where it stands, counted from 1; 0 when the document as a whole is meant.
+	Line int `json:"line,omitempty"`
+	// Column in that line, counted from 1.
 	Column int `json:"column,omitempty"`
 	Fault
 }

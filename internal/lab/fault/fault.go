@@ -34,8 +34,10 @@ type Fault struct {
 	Name string `json:"name"`
 	// Node, VMID and Endpoint narrow it to a host, a VM, and a method: the template of a path of Proxmox VE's API, or
 	// the full name of a gRPC method of Talos'.
-	Node     string `json:"node,omitempty"`
-	VMID     int    `json:"vmid,omitempty"`
+	Node string `json:"node,omitempty"`
+	// VMID narrows it to a VM.
+	VMID int `json:"vmid,omitempty"`
+	// Endpoint narrows it to a method.
 	Endpoint string `json:"endpoint,omitempty"`
 	// Nth is the only occasion that fails, counted from 1; 0 is not to count. With Times or a probability it is the first.
 	Nth int `json:"nth,omitempty"`
@@ -48,8 +50,9 @@ type Fault struct {
 // State is a fault that is asked for, with what it has seen so far.
 type State struct {
 	Fault
-	// Seen counts the occasions that it concerns, Struck those that failed.
-	Seen   int `json:"seen"`
+	// Seen counts the occasions that it concerns.
+	Seen int `json:"seen"`
+	// Struck counts those that failed.
 	Struck int `json:"struck"`
 }
 

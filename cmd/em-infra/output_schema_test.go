@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+	validator "github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/rehearsal"
+	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/internal/toolchain"
+)
+
+var update = flag.Bool("update", false, "write the schemas of --output json")
+
+// outputs are what --output json prints, by command.
+var outputs = map[string]reflect.Type{
+	"drift":          reflect.TypeFor[drift.Report](),
+	"explain":        reflect.TypeFor[[]explain.Explanation](),
+	"lab fault list": reflect.TypeFor[faultList](),
+	"lab status":     reflect.TypeFor[labStatus](),
+	"preflight":      reflect.TypeFor[preflightReport](),
+	"preview":        reflect.TypeFor[previewJSON](),
+	"rehearse":       reflect.TypeFor[rehearsal.Report](),
+	"role":           reflect.TypeFor[privilegePlan](),
+	"state list":     reflect.TypeFor[[]backup.Backup](),
+	"status":         reflect.TypeFor[status.Report](),
+	"tools install":  reflect.TypeFor[[]toolchain.Tool](),
+	"tools list":     reflect.TypeFor[[]toolchain.Tool](),
+	"validate":       reflect.TypeFor[validation](),
+}
+
+// schemaFile is where the schema of a command's output lies, in the repository.
+func schemaFile(command string) string {
+	return filepath.Join("schemas/output", strings.ReplaceAll(command, " ", "-")+".schema.json")
+}
+
+// TestSchemasOfOutputsAreFresh: schemas/output holds what the types and their comments make today, for each command that takes
+// --output, with a description of each field.
+func TestSchemasOfOutputsAreFresh(t *testing.T) {
+	t.Parallel()
+	comments := commentsOfSources(t)
+	var commands []string
+	for _, command := range allCommands(newRootCommand()) {
+		if command.Flags().Lookup("output") != nil {
+			commands = append(commands, strings.TrimPrefix(command.CommandPath(), toolName+" "))
+		}
+	}
+	require.Len(t, outputs, len(commands))
+	for _, command := range commands {
+		require.Contains(t, outputs, command, "its type is documented nowhere")
+		text := schemaOf(t, command, comments)
+		file := filepath.Join("../..", schemaFile(command))
+		if *update {
+			writeFile(t, file, string(text))
+			require.NoError(t, os.Chmod(file, 0o644)) //nolint:gosec // it is read by everybody
+		}
+		have, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Equal(t, string(text), string(have), "run go test ./cmd/em-infra -run TestSchemasOfOutputsAreFresh -update")
+	}
+	files, err := filepath.Glob("../../schemas/output/*")
+	require.NoError(t, err)
+	require.Len(t, files, len(commands), "a schema of a command that is gone")
+}
+
+func allCommands(command *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{command}
+	for _, child := range command.Commands() {
+		all = append(all, allCommands(child)...)
+	}
+	return all
+}
+
+func schemaOf(t *testing.T, command string, comments map[string]string) []byte {
+	t.Helper()
+	reflector := jsonschema.Reflector{
+		Anonymous: true, DoNotReference: true, Mapper: asText,
+		LookupComment: func(of reflect.Type, field string) string {
+			name := of.PkgPath() + "." + of.Name()
+			if field == "" {
+				return ""
+			}
+			comment := strings.Join(strings.Fields(comments[name+"."+field]), " ")
+			if comment == "" {
+				t.Errorf("%s.%s is printed by em-infra %s --output json and has no comment", name, field, command)
+			}
+			return comment
+		},
+	}
+	schema := reflector.ReflectFromType(outputs[command])
+	schema.Version = "http://json-schema.org/draft-07/schema#"
+	schema.Title = "em-infra " + command + " --output json"
+	text, err := json.MarshalIndent(schema, "", "  ")
+	require.NoError(t, err)
+	return append(text, '\n')
+}
+
+// asText is the schema of what writes itself as text, such as an address.
+func asText(t reflect.Type) *jsonschema.Schema {
+	marshaler := reflect.TypeFor[encoding.TextMarshaler]()
+	if t.String() != "time.Time" && (t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)) {
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
+}
+
+// commentsOfSources are the comments of all fields of the module, by package, type and field.
+func commentsOfSources(t *testing.T) map[string]string {
+	t.Helper()
+	comments := map[string]string{}
+	for _, folder := range []string{".", "../../internal", "../../components"} {
+		require.NoError(t, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+				return err
+			}
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments)
+			if err == nil {
+				readComments(path.Join("github.com/em-infra/em-infra/cmd/em-infra", filepath.ToSlash(filepath.Dir(file))), parsed, comments)
+			}
+			return err
+		}))
+	}
+	return comments
+}
+
+func readComments(folder string, file *ast.File, comments map[string]string) {
+	ast.Inspect(file, func(node ast.Node) bool {
+		declared, isType := node.(*ast.TypeSpec)
+		if !isType {
+			return true
+		}
+		structure, isStruct := declared.Type.(*ast.StructType)
+		if !isStruct {
+			return true
+		}
+		for _, field := range structure.Fields.List {
+			for _, name := range field.Names {
+				comments[folder+"."+declared.Name.Name+"."+name.Name] = field.Doc.Text() + field.Comment.Text()
+			}
+		}
+		return true
+	})
+}
+
+// compiledOutputs are the schemas in the repository.
+var compiledOutputs = sync.OnceValues(func() (map[string]*validator.Schema, error) {
+	_, source, _, _ := runtime.Caller(0) // tests change the folder
+	compiled := map[string]*validator.Schema{}
+	for command := range outputs {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(source), "../..", schemaFile(command)))
+		if err != nil {
+			return nil, err
+		}
+		compiler := validator.NewCompiler()
+		compiler.AssertFormat = true
+		if err := compiler.AddResource(command, bytes.NewReader(text)); err != nil {
+			return nil, err
+		}
+		if compiled[command], err = compiler.Compile(command); err != nil {
+			return nil, err
+		}
+	}
+	return compiled, nil
+})
+
+// undocumented is what a command has printed against its schema, where it was asked for JSON and came to print it.
+func undocumented(args []string, out string) error {
+	at := slices.Index(args, "--output")
+	if at < 0 || at+1 == len(args) || args[at+1] != outputJSON || out == "" {
+		return nil
+	}
+	command, _, err := newRootCommand().Find(args)
+	if err != nil {
+		return err
+	}
+	schemas, err := compiledOutputs()
+	if err != nil {
+		return err
+	}
+	name := strings.TrimPrefix(command.CommandPath(), toolName+" ")
+	var value any
+	if err := json.Unmarshal([]byte(out), &value); err != nil {
+		return fmt.Errorf("%s: %w", out, err)
+	}
+	if err := schemas[name].Validate(value); err != nil {
+		return fmt.Errorf("%s does not describe what was printed: %w", schemaFile(name), err)
+	}
+	return nil
+}
+
+// TestSchemasKnowWhatTheyDescribe: a field that is new, and one that is missing, is noticed.
+func TestSchemasKnowWhatTheyDescribe(t *testing.T) {
+	t.Parallel()
+	args := []string{"lab", "fault", "list", "--output", "json"}
+	require.NoError(t, undocumented(args, `{"kinds": [], "set": []}`))
+	require.ErrorContains(t, undocumented(args, `{"kinds": [], "set": [], "more": 1}`), "additionalProperties 'more' not allowed")
+	require.ErrorContains(t, undocumented(args, `{"kinds": []}`), "missing properties: 'set'")
+}
