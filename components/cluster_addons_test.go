@@ -232,7 +232,7 @@ func TestOperationsOnTheCluster(t *testing.T) {
 
 	r, err := run(t, false, discard(withAddons("k3s-dev", everyAddon())))
 	require.NoError(t, err)
-	const tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} "
+	const tool = "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} "
 	for name, want := range map[string]string{
 		"api":               "node ready --server https://192.168.20.10:6443 --timeout 15m",
 		"nodes":             "node ready --node k3s-dev-control-1 --node k3s-dev-gpu-1 --timeout 15m",

@@ -9,8 +9,9 @@ import (
 )
 
 // Tool is how a Command finds em-infra. The text is the same whoever runs the program, so that it is never a difference:
-// the CLI names itself in EM_INFRA, and Go, which is there wherever this program runs, finds it anywhere in the module.
-const Tool = "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra}"
+// the CLI names itself in EM_INFRA, and Go, which is there wherever this program runs, finds it anywhere in the module. It is
+// built as Pulumi's language host builds the program (-trimpath), so that what the two have in common is compiled once.
+const Tool = "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra}"
 
 const (
 	// readyTimeout covers the download of the installer image, its installation and the reboot on a slow disk.

@@ -214,12 +214,12 @@ func TestMembershipWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
 	r, err := run(t, false, discard(oneAndOne("k3s-dev")))
 	require.NoError(t, err)
 	gate := r.Named(t, tokenCommand, "k3s-dev-worker-1-membership")
-	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
+	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
 	require.Equal(t, "true", gate.Inputs["update"].StringValue(), "it never waits again")
 	require.NotContains(t, gate.Inputs, "triggers")
-	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-worker-1 --address 192.168.20.21 --drain-timeout 10m",
+	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-worker-1 --address 192.168.20.21 --drain-timeout 10m",
 		gate.Inputs["delete"].StringValue())
-	require.Equal(t, "${EM_INFRA:-go run github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-control-1 --address 192.168.20.11 --drain-timeout 10m --control-plane",
+	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-control-1 --address 192.168.20.11 --drain-timeout 10m --control-plane",
 		r.Named(t, tokenCommand, "k3s-dev-control-1-membership").Inputs["delete"].StringValue())
 	require.True(t, gate.Inputs["environment"].ObjectValue()["EM_INFRA_TALOSCONFIG"].IsSecret())
 }

@@ -23,7 +23,10 @@ func (w *Workspace) passphraseFile() string { return filepath.Join(w.Dir, "passp
 const rehearsalProject = `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
 name: %s
 description: A rehearsal on the emulated host
-runtime: go
+runtime:
+  name: go
+  options:
+    buildTarget: bin/program
 main: ../..
 options:
   refresh: always

@@ -70,13 +70,13 @@ func (h *Host) program(ctx context.Context, info *pulumirpc.ProgramInfo) (path s
 	return path, remove, nil
 }
 
-// build builds the program without -trimpath, which the official host adds: what `go build` and `go install` have compiled
-// is used then, and not compiled again.
+// build builds the program with the flags of the official host (compileProgram): what `go install -trimpath` has compiled is
+// used then, and a target that is up to date is not linked again.
 func (h *Host) build(ctx context.Context, dir, target string) error {
 	if err := h.say(ctx, "building the program"); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags", "-w -s", "-o", target)
+	command := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", target, "-trimpath", "-ldflags", "-w -s")
 	command.Dir = dir
 	command.Stdout, command.Stderr = os.Stdout, os.Stderr // the engine shows them
 	if err := command.Run(); err != nil {
