@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
@@ -44,17 +40,8 @@ func describe(o Options) (Description, error) {
 	return d, d.Bears(o.Release)
 }
 
-// chooseDescription chooses one lab after the other, and writes each choice down before the next is made, so that two labs
-// of a project that are made at once get different addresses.
+// chooseDescription chooses, and writes the choice down.
 func chooseDescription(o Options) (Description, error) {
-	choosing, err := os.OpenFile(filepath.Join(filepath.Dir(o.Dir), "choosing.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return Description{}, err
-	}
-	defer choosing.Close()
-	if err := unix.Flock(int(choosing.Fd()), unix.LOCK_EX); err != nil {
-		return Description{}, fmt.Errorf("wait for other labs: %w", err)
-	}
 	d, err := newDescription(o)
 	if err != nil {
 		return d, err

@@ -85,15 +85,18 @@ func TestChooseNetworkRefusesWhatLoopbackCannotHold(t *testing.T) {
 	}
 }
 
-// Labs of one project that are made at once get different addresses.
+// Labs that are made at once get different addresses, those of one project and those of projects that know nothing of each other.
 func TestLabsMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()
 	var started sync.WaitGroup
 	dirs := []string{filepath.Join(project, "one"), filepath.Join(project, "two"), filepath.Join(project, "three")}
+	for range 5 {
+		dirs = append(dirs, filepath.Join(t.TempDir(), ".lab", "one"))
+	}
 	problems := make([]error, len(dirs))
 	for i, dir := range dirs {
-		require.NoError(t, os.Mkdir(dir, 0o700))
+		require.NoError(t, os.MkdirAll(dir, 0o700))
 		serve := process(t, "serve", dir)
 		started.Go(func() { problems[i] = lab.Start(t.Context(), dir, serve) })
 	}

@@ -61,6 +61,11 @@ func Serve(ctx context.Context, o Options) error {
 		return sayReady(err)
 	}
 	defer held.release()
+	turn, err := takeTurn(ctx)
+	if err != nil {
+		return sayReady(err)
+	}
+	defer turn.Close()
 	description, err := describe(o)
 	if err != nil {
 		return sayReady(err)
@@ -75,6 +80,7 @@ func Serve(ctx context.Context, o Options) error {
 		return sayReady(err)
 	}
 	defer listeners.close()
+	turn.Close()
 	if err := description.write(o.Dir); err != nil {
 		return sayReady(err)
 	}

@@ -59,7 +59,10 @@ func TestPrepareRehearsal(t *testing.T) {
 		".lab/k3s-dev/Pulumi.yaml": "-rw------- " + `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
 name: em-infra
 description: A rehearsal on the emulated host
-runtime: go
+runtime:
+  name: go
+  options:
+    buildTarget: bin/program
 main: ../..
 options:
   refresh: always
