@@ -36,7 +36,18 @@ func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulu
 		if health.Runs != nil {
 			wait.IsOn = func(ctx context.Context) (bool, error) { return health.Runs(ctx, node) }
 		}
-		return wait.UntilConfigurable(ctx)
+		if err := wait.UntilConfigurable(ctx); err != nil {
+			return err
+		}
+		r.tell(args.URN, wait.Address+": it takes its configuration (10 min at most)") // the provider's own limit
+		return nil
+	}
+}
+
+// tellOf says what the update of a node waits for.
+func (r *rollout) tellOf(node rolling.Node, what string) {
+	if urn, found := r.changing.Load(node.Name); found {
+		r.tell(urn.(pulumi.URN), what)
 	}
 }
 

@@ -27,6 +27,7 @@ type rollout struct {
 	health      func() (nodeops.Health, error)
 	lane        func() (*rolling.Lane, error)
 	bootTimeout time.Duration
+	changing    *sync.Map // URN of what is being updated, by the name of its node
 	unheard     unheard
 	returning   returning
 }
@@ -42,14 +43,15 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		_, err = nodeops.Endpoints([]byte(text))
 		return healthOf(ctx, a, []byte(text)), err
 	})
-	lane := sync.OnceValues(func() (*rolling.Lane, error) {
+	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, unheard: newUnheard(a), returning: newReturning(a)}
+	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
 		if err != nil {
 			return nil, err
 		}
-		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout}), nil
+		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout, Tell: r.tellOf}), nil
 	})
-	return &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, lane: lane, bootTimeout: a.BootTimeout, unheard: newUnheard(a), returning: newReturning(a)}
+	return r
 }
 
 // healthOf looks at the nodes of the cluster, and moves their pods.
@@ -113,6 +115,7 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if err != nil {
 			return err
 		}
+		r.changing.Store(node.Name, args.URN)
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
 		if isMadeAnew(args) {
@@ -135,6 +138,7 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if err := lane.Enter(ctx, change); err != nil {
 			return err
 		}
+		r.tellOf(node, "its change goes on")
 		if isUnheard {
 			r.tellAgain(node, vmid)
 		}

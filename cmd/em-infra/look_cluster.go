@@ -45,7 +45,7 @@ func (s *session) awaitKubernetes(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	progress.Line(s.out, phase.Addons.String(), "waits for the Kubernetes API", 0)
+	progress.Line(s.out, phase.Addons.String(), fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", returnPatience.Minutes()), 0)
 	for {
 		why := silence(ctx, []byte(kubeconfig))
 		if why == "" {

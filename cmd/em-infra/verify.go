@@ -55,7 +55,7 @@ func (s *session) untilWell(ctx context.Context, sources status.Sources) (status
 		}
 		if time.Since(told) > verifyReminder {
 			told = time.Now()
-			progress.Line(s.out, phase.Verify.String(), "waits for "+lacks[0], time.Since(began))
+			progress.Line(s.out, phase.Verify.String(), fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), time.Since(began))
 		}
 		select {
 		case <-ctx.Done():

@@ -196,7 +196,7 @@ func (t *Teller) waits(message apitype.DiagnosticEvent) int {
 		return -1
 	}
 	return slices.IndexFunc(t.running, func(o operation) bool {
-		return string(o.urn) == message.URN && (o.kind == apitype.OpCreate || o.kind == apitype.OpCreateReplacement) && tellsItsWait(o.urn.Type())
+		return string(o.urn) == message.URN && tellsItsWait(o.urn.Type(), o.kind)
 	})
 }
 

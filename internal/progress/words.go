@@ -57,6 +57,8 @@ var usual = []struct {
 	{typeVM, apitype.OpUpdate, times{2 * time.Minute, 30 * time.Minute}},
 	{typeConfiguration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
 	{typeConfiguration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
+	{typeBootstrap, apitype.OpCreate, times{30 * time.Second, 10 * time.Minute}},
+	{typeKubeconfig, apitype.OpCreate, times{10 * time.Second, 10 * time.Minute}},
 	{typeCommand, apitype.OpCreate, times{2 * time.Minute, 15 * time.Minute}},
 	{typeCommand, apitype.OpDelete, times{2 * time.Minute, 0}},
 	{typeRelease, apitype.OpCreate, times{2 * time.Minute, 0}},
@@ -66,6 +68,8 @@ var usual = []struct {
 const (
 	typeVM            = "proxmoxve:VM/virtualMachine:VirtualMachine"
 	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
+	typeBootstrap     = "talos:machine/bootstrap:Bootstrap"
+	typeKubeconfig    = "talos:cluster/kubeconfig:Kubeconfig"
 	typeCommand       = "command:local:Command"
 	typeRelease       = "kubernetes:helm.sh/v3:Release"
 )
@@ -80,8 +84,18 @@ func timesOf(kind tokens.Type, operation apitype.OpType) times {
 	return times{}
 }
 
-// tellsItsWait reports whether what passes by while such a resource is made is the cause of its wait, in words of ours.
-func tellsItsWait(kind tokens.Type) bool { return kind == typeConfiguration || kind == typeCommand }
+// tellsItsWait reports whether what passes by during an operation is the cause of its wait, in words of ours: of a hook or of a
+// Command. What a Command says of a removal is news of its own.
+func tellsItsWait(kind tokens.Type, operation apitype.OpType) bool {
+	switch operation {
+	case apitype.OpCreate, apitype.OpCreateReplacement:
+		return kind == typeConfiguration || kind == typeCommand
+	case apitype.OpUpdate:
+		return kind == typeConfiguration || kind == typeVM
+	default:
+		return false
+	}
+}
 
 // colors are the engine's own marks for colours.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)

@@ -22,6 +22,9 @@ type Options struct {
 	Settle time.Duration
 	// Interval between two looks. Default: 2 seconds.
 	Interval time.Duration
+	// Tell is told what a node in the lane or before it waits for, and for how long at most, whenever that becomes another thing.
+	// Default: nil, nobody.
+	Tell func(node Node, what string)
 }
 
 func (o Options) withDefaults() Options {
@@ -99,7 +102,7 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 		l.giveBack(node, nil)
 		return nil
 	}
-	last := l.await(ctx, l.options.Recovery, l.settled(back))
+	last := l.await(ctx, wait{node, "it was changed, and", l.options.Recovery}, l.settled(back))
 	switch {
 	case last == nil:
 		last = l.uncordon(ctx, node)
@@ -179,6 +182,7 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 		}
 		moved := l.moved
 		l.mu.Unlock()
+		l.tell(node, "waits for its turn")
 		select {
 		case <-moved:
 		case <-ctx.Done():
@@ -201,7 +205,7 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err
 	busy := l.others(change.Node)
 	l.mu.Unlock()
 
-	last := l.await(ctx, patience, func(ctx context.Context) (err error) {
+	last := l.await(ctx, wait{change.Node, "the cluster cannot do without it now:", patience}, func(ctx context.Context) (err error) {
 		terms, err = l.cluster.Spare(ctx, change, busy)
 		return err
 	})
@@ -218,15 +222,41 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err
 	}
 }
 
+// wait is that of a node, as it is told, for a time at most.
+type wait struct {
+	node  Node
+	words string // before what the last look found
+	limit time.Duration
+}
+
+// inWords is a time in minutes, or in seconds where it is shorter.
+func inWords(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+func (l *Lane) tell(node Node, what string) {
+	if l.options.Tell != nil {
+		l.options.Tell(node, what)
+	}
+}
+
 // await looks until a condition holds, at least once; its error is what the last look found.
-func (l *Lane) await(ctx context.Context, limit time.Duration, holds Condition) error {
-	deadline := time.Now().Add(limit)
+func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
+	deadline := time.Now().Add(w.limit)
+	var told string
 	ticker := time.NewTicker(l.options.Interval)
 	defer ticker.Stop()
 	for {
 		err := holds(ctx)
 		if err == nil || !time.Now().Before(deadline) {
 			return err
+		}
+		if what := fmt.Sprintf("%s %v (%s at most)", w.words, err, inWords(w.limit)); what != told && ctx.Err() == nil {
+			told = what
+			l.tell(w.node, what)
 		}
 		select {
 		case <-ctx.Done():

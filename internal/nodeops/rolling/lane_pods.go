@@ -34,7 +34,7 @@ const uncordonTimeout = 30 * time.Second
 
 // uncordon gives the API server time that the node itself may run.
 func (l *Lane) uncordon(ctx context.Context, node Node) error {
-	err := l.await(ctx, uncordonTimeout, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.visitors(node)) })
+	err := l.await(ctx, wait{node, "it works, and takes no pods yet:", uncordonTimeout}, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.visitors(node)) })
 	if err != nil {
 		return fmt.Errorf("%s works again, but takes no new pods (%w): run `kubectl uncordon %s`, then run up again", node.Name, err, node.Name)
 	}

@@ -296,3 +296,31 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 			"w-1 is untouched, because cp-1 did not come back from its change: mend that node, then run up again")
 	})
 }
+
+// TestTheLaneTellsWhatANodeWaitsFor, each thing once, with its bound.
+func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		lane := rolling.NewLane(&cluster{unwell: errors.New("worker-2 is not Ready"), until: time.Now().Add(time.Minute), exempt: "worker-1"}, rolling.Options{
+			Tell: func(node rolling.Node, what string) { told = append(told, node.Name+": "+what) },
+		})
+		errs, changed := roll(lane, worker("worker-1"), worker("worker-3"))
+		require.Equal(t, map[string]error{"worker-1": nil, "worker-3": nil}, errs)
+		require.Equal(t, []string{"worker-1", "worker-3"}, changed)
+		require.ElementsMatch(t, []string{ // the first two at the same time
+			"worker-3: waits for its turn",
+			"worker-1: it was changed, and its Talos API does not answer (15 min at most)",
+			"worker-1: it was changed, and it has worked again for a moment only (15 min at most)",
+			"worker-3: it was changed, and its Talos API does not answer (15 min at most)",
+			"worker-3: it was changed, and it has worked again for a moment only (15 min at most)",
+		}, told)
+
+		told = nil
+		lane = rolling.NewLane(&cluster{unwell: errors.New("worker-2 is not Ready"), until: time.Now().Add(time.Minute)}, rolling.Options{
+			Tell: func(node rolling.Node, what string) { told = append(told, node.Name+": "+what) },
+		})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1")}))
+		require.Equal(t, []string{"worker-1: the cluster cannot do without it now: worker-2 is not Ready (5 min at most)"}, told)
+	})
+}
