@@ -312,6 +312,12 @@ var findings = []struct {
 		[]preflight.Check{{Name: "factory", Result: preflight.Fail, Sentence: "the Image Factory at https://factory.talos.dev does not answer (596 Connection timed out)", Remedy: "see that this machine reaches it, or set em-infra:imageFactoryUrl"}},
 	},
 	{
+		"factory that is being mended", func(s *preflight.Snapshot) {
+			s.Factory.Versions.Err = errors.New("HTTP 503: Service Unavailable\n")
+		},
+		[]preflight.Check{{Name: "factory", Result: preflight.Fail, Sentence: "the Image Factory at https://factory.talos.dev does not answer (HTTP 503: Service Unavailable)", Remedy: "see that this machine reaches it, or set em-infra:imageFactoryUrl"}},
+	},
+	{
 		"version that the factory has not", func(s *preflight.Snapshot) { s.Factory.Versions.Value = []string{"v1.12.3"} },
 		[]preflight.Check{{Name: "factory", Result: preflight.Fail, Sentence: "the Image Factory at https://factory.talos.dev has no Talos v1.12.4", Remedy: "choose a version that https://factory.talos.dev/versions lists"}},
 	},

@@ -19,11 +19,11 @@ func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	switch {
 	case factory.Versions.Err != nil:
-		away("factory", "see that this machine reaches it, or set em-infra:imageFactoryUrl", "the Image Factory at %s does not answer (%s)", factory.URL, factory.Versions.Err)
+		away("factory", "see that this machine reaches it, or set em-infra:imageFactoryUrl", "the Image Factory at %s does not answer (%s)", factory.URL, inOneLine(factory.Versions.Err))
 	case !slices.Contains(factory.Versions.Value, talos.Version.String()):
 		s.fail("factory", "choose a version that "+strings.TrimSuffix(factory.URL, "/")+"/versions lists", "the Image Factory at %s has no Talos %s", factory.URL, talos.Version)
 	case factory.Extensions.Err != nil:
-		away("factory", "try again later", "the Image Factory at %s does not tell its extensions (%s)", factory.URL, factory.Extensions.Err)
+		away("factory", "try again later", "the Image Factory at %s does not tell its extensions (%s)", factory.URL, inOneLine(factory.Extensions.Err))
 	default:
 		if absent := without(factory.Needed, factory.Extensions.Value); len(absent) > 0 {
 			s.fail("factory", "correct talos.schematic.extensions or talos.version", "the Image Factory at %s has no extension %s for Talos %s", factory.URL, listed(absent), talos.Version)
@@ -38,6 +38,9 @@ func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
 		s.ok("factory", "the Image Factory at %s has Talos %s, and is reached from the host", factory.URL, talos.Version)
 	}
 }
+
+// inOneLine is the text of an error that quotes an answer as it came, with its line ends.
+func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func templatesStand(inv *inventory.Inventory, found Snapshot) bool {
 	return !slices.ContainsFunc(inv.TemplateHosts(), func(host string) bool {

@@ -1,0 +1,64 @@
+package e2e_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// begins gives a test what a trial begins with: a lab that is empty for a birth, else a cluster that stands, and an inventory that
+// asks for something else.
+func begins(t *testing.T, o trial, name string) *rehearsal {
+	t.Helper()
+	r := newRehearsal(t, "e2e-fault-"+string(o)+"-"+name)
+	switch o {
+	case birth:
+		r.mustRun(0, "lab", "start")
+	case removal:
+		r.mustRun(0, "up", "--lab", "--yes")
+		nodes, _, found := strings.Cut(r.inventoryText("nodes.yaml"), "  - name: k3s-dev-worker-1")
+		require.True(t, found)
+		r.writeInventory("nodes.yaml", nodes)
+	case change:
+		r.mustRun(0, "up", "--lab", "--yes")
+		r.changesBoth()
+	}
+	return r
+}
+
+// changesBoth gives both nodes other memory and a configuration for which Talos reboots.
+func (r *rehearsal) changesBoth() {
+	r.t.Helper()
+	r.edit("nodes.yaml", "address: 192.168.20.11}", "address: 192.168.20.11, memoryMiB: 6144"+rebootingPatch+"}")
+	r.edit("nodes.yaml", "    address: 192.168.20.21\n", "    address: 192.168.20.21\n    memoryMiB: 6144\n"+
+		`    patches: [{machine: {udev: {rules: ['SUBSYSTEM=="drm", MODE="0660"']}}}]`+"\n")
+}
+
+// harmless are runs of operations under all faults that cannot strike in them.
+type harmless struct {
+	once [3]sync.Once
+	met  [3]map[string]int
+}
+
+// runs has an operation run under all faults that cannot strike in it, once for all of them, and returns how often each has
+// struck.
+func (h *harmless) runs(t *testing.T, o trial) map[string]int {
+	t.Helper()
+	i := slices.Index(trials, o)
+	h.once[i].Do(func() {
+		r := begins(t, o, "none")
+		for _, row := range faultTable {
+			if row.course(o).never != "" {
+				r.mustRun(0, "lab", "fault", "set", row.fault)
+			}
+		}
+		r.mustRun(0, "up", "--lab", "--yes")
+		h.met[i] = r.struck()
+		r.mustRun(0, "lab", "fault", "clear")
+		r.endsWell()
+	})
+	return h.met[i]
+}

@@ -1,0 +1,251 @@
+package e2e_test
+
+import (
+	"flag"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+)
+
+var faultsOf = flag.String("faults", "selection", "selection, or all: the rows that TestE2EFaults runs")
+
+// trial is what a fault strikes in.
+type trial string
+
+const (
+	birth   trial = "up"
+	removal trial = "removal"
+	change  trial = "change"
+)
+
+var trials = []trial{birth, removal, change}
+
+// end is how an operation ends in which a fault strikes, and how it goes on when the fault is gone.
+type end struct {
+	// code is the exit code, and says are what is printed, in parts.
+	code int
+	says []string
+	// where narrows the fault, as flags of `em-infra lab fault set`.
+	where []string
+	// before prepares the inventory; nil is the operation's own.
+	before func(*rehearsal)
+	// next are the commands that the message names for the way on, as patterns whose group is a command of em-infra's. Without
+	// them it is `em-infra up` alone.
+	next []string
+	// selected has it run in each build.
+	selected bool
+	// untried is a row that has not run yet: it is held to the rule alone, that it ends within a bound and can be gone on with, and
+	// logs how it ended.
+	untried bool
+}
+
+// untried is an operation of which nobody has seen the end yet.
+func untried() end { return end{untried: true} }
+
+// bears is an operation that goes through.
+func bears() end { return end{} }
+
+// stops is an operation that fails with a message.
+func stops(says ...string) end { return end{code: 1, says: says} }
+
+// refused is an operation that is refused before it begins.
+func refused(says ...string) end { return end{code: 3, says: says} }
+
+func (e end) at(flags ...string) end           { e.where = flags; return e }
+func (e end) with(before func(*rehearsal)) end { e.before = before; return e }
+func (e end) then(patterns ...string) end      { e.next = patterns; return e }
+func (e end) inEachBuild() end                 { e.selected = true; return e }
+func (e end) telling(says ...string) end       { e.says = says; return e }
+func (e end) runs() bool                       { return e.selected || *faultsOf == "all" }
+func (e end) isWhole() bool                    { return e.code == 0 }
+func (f faultRow) course(o trial) course {
+	return map[trial]course{birth: f.birth, removal: f.removal, change: f.change}[o]
+}
+
+// course is what becomes of an operation under a fault: it strikes once, or whenever it can until it is taken back.
+type course struct {
+	// never is why it cannot strike. Then nothing else is set.
+	never         string
+	once, lasting end
+}
+
+// never says why a fault cannot strike in an operation.
+func never(why string) course { return course{never: why} }
+
+// both is the course where a fault that strikes once and one that lasts end alike.
+func both(e end) course { return course{once: e, lasting: e} }
+
+// faultRow is one fault in all operations.
+type faultRow struct {
+	fault                  string
+	birth, removal, change course
+}
+
+// faultBound is the longest that a run under a fault may take: the longest gate of the graph, and what is around it.
+const faultBound = 20 * time.Minute
+
+// TestE2EFaults has each fault of the lab strike in the birth of a cluster, in the removal of a worker and in a change of
+// nodes, one after the other: how that ends, what is said, and that it can be gone on with once the fault is gone. Most rows
+// run on request, with -faults all (docs/testing.md).
+func TestE2EFaults(t *testing.T) {
+	t.Parallel()
+	all := &harmless{}
+	for _, row := range faultTable {
+		t.Run(row.fault, func(t *testing.T) {
+			t.Parallel()
+			for _, o := range trials {
+				t.Run(string(o), func(t *testing.T) {
+					t.Parallel()
+					c := row.course(o)
+					if c.never != "" && *faultsOf != "all" {
+						t.Skip("runs with -faults all")
+					}
+					if c.never != "" {
+						struck, was := all.runs(t, o)[row.fault]
+						require.True(t, was, "the run under those faults did not come to an end")
+						require.Zero(t, struck, "it struck, although: %s", c.never)
+						return
+					}
+					t.Run("once", func(t *testing.T) { strikes(t, row.fault, o, c.once, "--times", "1") })
+					t.Run("lasting", func(t *testing.T) { strikes(t, row.fault, o, c.lasting) })
+				})
+			}
+		})
+	}
+}
+
+// TestEveryFaultHasARow holds the table against the lab: each fault once, in the lab's order, with all that a row says.
+func TestEveryFaultHasARow(t *testing.T) {
+	t.Parallel()
+	var want, have []string
+	for _, kind := range lab.FaultKinds() {
+		want = append(want, kind.Name)
+	}
+	for _, row := range faultTable {
+		have = append(have, row.fault)
+		for _, o := range trials {
+			for _, e := range []end{row.course(o).once, row.course(o).lasting} {
+				require.False(t, row.course(o).never != "" && e.code != 0, "%s cannot strike in %s", row.fault, o)
+				require.Equal(t, e.code != 0, len(e.says) > 0, "%s in %s: what fails says why", row.fault, o)
+			}
+		}
+	}
+	require.Equal(t, want, have)
+}
+
+// strikes runs one row.
+func strikes(t *testing.T, fault string, o trial, e end, times ...string) {
+	t.Helper()
+	if !e.runs() {
+		t.Skip("runs with -faults all")
+	}
+	t.Parallel()
+	r := begins(t, o, fault+"-"+path.Base(t.Name()))
+	if e.before != nil {
+		e.before(r)
+	}
+	if slices.Contains(e.where, "--nth") {
+		times = nil // it is once by itself
+	}
+	r.mustRun(0, slices.Concat([]string{"lab", "fault", "set", fault}, times, e.where)...)
+
+	began := time.Now()
+	first := r.run("up", "--lab", "--yes")
+	assert.Less(t, time.Since(began), faultBound, "it ends within a bound")
+	assert.NotZero(t, r.struck()[fault], "it did not strike")
+	t.Logf("%s", first.output)
+	if !e.untried {
+		assert.Equal(t, e.code, first.code)
+	}
+	for _, said := range e.says {
+		assert.Contains(t, first.output, said)
+	}
+	r.mustRun(0, "lab", "fault", "clear")
+
+	r.goesOn(first, e.next)
+	r.endsWell()
+}
+
+// goesOn does what a run that failed has said, with its fault gone.
+func (r *rehearsal) goesOn(first result, next []string) {
+	r.t.Helper()
+	for _, pattern := range next {
+		told := regexp.MustCompile(pattern).FindStringSubmatch(first.output)
+		require.Len(r.t, told, 2, "no command like %s is named in:\n%s", pattern, first.output)
+		r.mustRun(0, strings.Fields(told[1])...)
+	}
+	if first.code == 0 {
+		return
+	}
+	again := r.run("up", "--lab", "--yes")
+	require.Equal(r.t, 0, again.code, "up, run again when the fault is gone:\n%s\n\nafter:\n%s", again.output, first.output)
+}
+
+// endsWell holds that the cluster is as the inventory says, that nothing is left to do, and that nothing is left over.
+func (r *rehearsal) endsWell() {
+	r.t.Helper()
+	preview := r.run("preview", "--lab")
+	require.Equal(r.t, 0, preview.code, "a preview in which something would change:\n%s", preview.output)
+	require.Empty(r.t, r.pending())
+	names := r.nodeNames()
+	r.nodesAreReady(names...)
+	for _, name := range names {
+		require.False(r.t, r.isCordoned(name), "%s takes pods", name)
+	}
+	require.Empty(r.t, r.leftOver(names))
+}
+
+var nodeName = regexp.MustCompile(`name: (k3s-dev-[a-z0-9-]+)`)
+
+// nodeNames are the nodes of the inventory, in the order of Kubernetes.
+func (r *rehearsal) nodeNames() []string {
+	r.t.Helper()
+	var names []string
+	for _, found := range nodeName.FindAllStringSubmatch(r.inventoryText("nodes.yaml"), -1) {
+		names = append(names, found[1])
+	}
+	slices.Sort(names)
+	return names
+}
+
+// leftOver is what is on the host and belongs to none of the nodes: machines, locks, and volumes that no machine has.
+func (r *rehearsal) leftOver(names []string) []string {
+	r.t.Helper()
+	var left []string
+	used := ""
+	machines, err := r.host().VirtualMachines(r.t.Context())
+	require.NoError(r.t, err)
+	for _, listed := range machines {
+		machine := r.machine(int(listed.VMID))
+		used += fmt.Sprintf("%+v", *machine.VirtualMachineConfig)
+		if !bool(machine.VirtualMachineConfig.Template) && !slices.Contains(names, machine.Name) {
+			left = append(left, fmt.Sprintf("VM %d (%s)", machine.VMID, machine.Name))
+		}
+		if machine.Lock != "" {
+			left = append(left, fmt.Sprintf("lock %s of VM %d", machine.Lock, machine.VMID))
+		}
+	}
+	for _, name := range []string{"tank", "other"} {
+		storage, err := r.host().Storage(r.t.Context(), name)
+		if err != nil {
+			continue // the inventory has not named it yet
+		}
+		content, err := storage.GetContent(r.t.Context())
+		require.NoError(r.t, err)
+		for _, volume := range content {
+			if !strings.Contains(used, volume.Volid) {
+				left = append(left, "volume "+volume.Volid)
+			}
+		}
+	}
+	return left
+}
