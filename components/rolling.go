@@ -111,6 +111,9 @@ func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulum
 // enter fails the update before its first call, so that the machine stays as it is.
 func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
+		if isNote(args) {
+			return nil
+		}
 		lane, err := r.lane()
 		if err != nil {
 			return err
@@ -152,6 +155,12 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 	}
 }
 
+// isNote reports whether an update of a machine is none of the node's business: it waits for no turn, and is made while another
+// node is down.
+func isNote(args *pulumi.ResourceHookArgs) bool {
+	return args.Type == typeVirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
+}
+
 // typeVirtualMachine is the provider's.
 const typeVirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
@@ -170,7 +179,10 @@ func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {
 
 // leave fails the run when the machine does not come back; what was done to it stays in the state.
 func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
-	return func(*pulumi.ResourceHookArgs) error {
+	return func(args *pulumi.ResourceHookArgs) error {
+		if isNote(args) {
+			return nil
+		}
 		lane, err := r.lane()
 		if err != nil {
 			return err

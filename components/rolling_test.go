@@ -299,3 +299,29 @@ func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 		require.Contains(t, refusal, "the run was interrupted: run up again to go on")
 	}
 }
+
+// TestANoteWaitsForNoTurn: a cluster from before the marks of owners gets them while one of its nodes is down.
+func TestANoteWaitsForNoTurn(t *testing.T) {
+	t.Parallel()
+
+	interrupted := make(chan struct{})
+	close(interrupted) // what waits for its turn is refused
+	e := runHooked(t, nowhereThatRuns(interrupted, true))
+	update := func(hook string, description string, memory float64) string {
+		before := map[string]any{"description": "Talos worker, made by em-infra.", "memory": map[string]any{"dedicated": 4096.0}}
+		after := map[string]any{"description": description, "memory": map[string]any{"dedicated": memory}}
+		request := &pulumirpc.ResourceHookRequest{Name: "k3s-dev-worker-1-vm", Type: "proxmoxve:VM/virtualMachine:VirtualMachine"}
+		var err error
+		request.OldInputs, err = structpb.NewStruct(before)
+		require.NoError(t, err)
+		request.NewInputs, err = structpb.NewStruct(after)
+		require.NoError(t, err)
+		var answer pulumirpc.ResourceHookResponse
+		e.call(t, "k3s-dev-worker-1-"+hook, request, &answer)
+		return answer.GetError()
+	}
+	const marked = "Talos worker, made by em-infra for stack test, cluster 0123456789ab."
+	require.Empty(t, update("enter", marked, 4096))
+	require.Empty(t, update("leave", marked, 4096))
+	require.Contains(t, update("enter", marked, 8192), "k3s-dev-worker-1 is untouched")
+}

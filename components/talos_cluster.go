@@ -106,6 +106,7 @@ func (c *TalosCluster) addSecrets(ctx *pulumi.Context, name string, a TalosClust
 	if err != nil {
 		return err
 	}
+	a.Ownership.of(c.secrets)
 	c.Talosconfig = c.talosconfigFor(ctx, a, a.controlPlaneEndpoints(), a.endpoints())
 	return nil
 }
@@ -125,6 +126,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		Machine:              m,
 		Network:              a.Network,
 		Pool:                 a.Pool,
+		Ownership:            a.Ownership,
 		Template:             template,
 		ClientConfiguration:  c.secrets.ClientConfiguration,
 		MachineConfiguration: configuration,

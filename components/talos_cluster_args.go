@@ -60,6 +60,9 @@ type TalosClusterArgs struct {
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machines belong to. Default: nil, none. A change is made in place.
 	Pool *Pool
+	// Ownership is whose the machines are, which their descriptions say: by that a machine of this cluster is told from one of a
+	// copy of the stack. The templates are given the same. Default: nil, nobody's. A change is made in place, without a reboot.
+	Ownership *Ownership
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
 	// Default: 1. A change concerns later runs only.
 	MaxUnavailable int

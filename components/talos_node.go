@@ -34,6 +34,9 @@ type TalosNodeArgs struct {
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machine belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
+	// Ownership is whose machine it is, which its description says. Default: nil, nobody's. A change is made in place, without a
+	// reboot.
+	Ownership *Ownership
 	// Template that the machine is cloned from, on the same host or shared. Required. A change does nothing to a node that is there
 	// (F3).
 	Template *TalosTemplate
@@ -91,7 +94,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		a.next.announce(a.MachineConfiguration, patches)
 	}
 	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
-	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Birth),
+	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Ownership, a.Birth),
 		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), unaskedAgent(a.Template.schematic), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err

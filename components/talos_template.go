@@ -72,6 +72,8 @@ type TalosTemplateArgs struct {
 	SCSIController SCSIController
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
+	// Ownership is whose template it is, which its description says. Default: nil, nobody's. A change is made in place.
+	Ownership *Ownership
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
 	// Until is the last phase to register: with PhaseGenerate the schematic alone. Default: 0, all of them. A change to an

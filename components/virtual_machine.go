@@ -30,7 +30,7 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		NodeName:        pulumi.String(a.Host),
 		VmId:            pulumi.Int(a.VMID),
 		Name:            pulumi.String(a.Name),
-		Description:     pulumi.String("Talos " + a.TalosVersion + ", made by em-infra. Nodes are cloned from it."),
+		Description:     a.Ownership.describe("Talos "+a.TalosVersion, " Nodes are cloned from it."),
 		Template:        pulumi.Bool(true),
 		Started:         pulumi.Bool(false),
 		OnBoot:          pulumi.Bool(false),
@@ -55,12 +55,12 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 	return args
 }
 
-func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, birth string) *vm.VirtualMachineArgs {
+func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, owner *Ownership, birth string) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
 		NodeName:    pulumi.String(m.Host),
 		VmId:        pulumi.Int(m.VMID),
 		Name:        pulumi.String(m.Name),
-		Description: pulumi.String("Talos " + string(m.Role) + ", made by em-infra."),
+		Description: owner.describe("Talos "+string(m.Role), ""),
 		// The VMID is a plain number: as an output of the template it would replace every clone with it (F3).
 		Clone: vm.VirtualMachineCloneArgs{
 			VmId:        pulumi.Int(template.vmid),

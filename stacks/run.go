@@ -52,7 +52,7 @@ func Program(options Options) pulumi.RunFunc {
 }
 
 // program is the whole of it: settings, inventory, providers, template, cluster, addons, outputs.
-func program(ctx *pulumi.Context, options Options) error {
+func program(ctx *pulumi.Context, options Options) (err error) {
 	settings, err := readSettings(ctx, options)
 	if err != nil {
 		return err
@@ -76,7 +76,9 @@ func program(ctx *pulumi.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	templates, err := newTemplates(ctx, inv, settings, pool, options.Until, shared)
+	owner := components.NewOwnership(ctx)
+	defer func() { owner.Abandon(ctx, err) }()
+	templates, err := newTemplates(ctx, inv, settings, pool, owner, options.Until, shared)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func program(ctx *pulumi.Context, options Options) error {
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString
 	}
-	args.Pool, args.Templates = pool, templates
+	args.Pool, args.Templates, args.Ownership = pool, templates, owner
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {
 		return err
@@ -125,11 +127,11 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until co
 }
 
 // newTemplates makes a template on every host that a node stands on, or the one that the hosts share.
-func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
+func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, owner *components.Ownership, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.TemplateHosts() {
 		args := templateArgs(inv, s, host)
-		args.Pool, args.Until = pool, until
+		args.Pool, args.Ownership, args.Until = pool, owner, until
 		template, err := components.NewTalosTemplate(ctx, templateName(inv, host), args, options)
 		if err != nil {
 			return nil, err

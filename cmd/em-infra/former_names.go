@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 
+	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/stacks"
 )
 
 // findFormerNames tells the program which nodes the state knows by another name, so that the engine replaces them instead
-// of making one beside the other.
+// of making one beside the other. Whose machines a preflight is to take for ours is known from then on, too.
 func (s *session) findFormerNames(ctx context.Context) error {
 	exported, err := s.readState(ctx)
 	if err != nil {
@@ -17,6 +18,10 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
+	if s.owner, err = recovery.OwnerOf(s.workspace.Stack, &exported.Deployment); err != nil {
+		return err
+	}
+	s.known = recovery.KnownVMIDs(&exported.Deployment)
 	s.program.FormerNames = former
 	s.setProgram(s.program.Until)
 	return nil

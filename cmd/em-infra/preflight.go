@@ -77,7 +77,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	return s.examineHost(ctx)
 }
 
-// preflightBeside asks the host while the engine thinks, since both take seconds. Former names are known before. The result waits
+// preflightBeside asks the host while the engine thinks, since both take seconds. What the state says is known before. The result waits
 // for the answer.
 func (s *session) preflightBeside(ctx context.Context) func() (preflight.Report, error) {
 	type answer struct {
@@ -102,6 +102,7 @@ func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
 	}
 	return preflight.Run(ctx, preflight.Subject{
 		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
+		Owner: s.owner, Known: s.known,
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
@@ -42,6 +43,8 @@ type session struct {
 	refresh    bool               // the engine reads what is there before it compares
 	keep       int                // of artifacts and backups of each kind
 	program    stacks.Options     // of the program that the stack runs
+	owner      ownership.Owner    // whose machines are ours, as the state says
+	known      []int              // the VMIDs that the state knows
 	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
 	mended     bool               // machines were started before anybody was asked
 	failures   []progress.Failure // what the engine reported as wrong in its last run

@@ -68,6 +68,10 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
+	owner, err := recovery.OwnerOf(s.workspace.Stack, &exported.Deployment)
+	if err != nil {
+		return status.Sources{}, err
+	}
 	outputs, err := engine.Outputs(exported.Deployment)
 	if err != nil {
 		return status.Sources{}, err
@@ -82,7 +86,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	}
 	images, err := s.images()
 	return status.Sources{
-		Inventory: s.inventory, Images: images, Host: host, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
+		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
 		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
 	}, err
 }

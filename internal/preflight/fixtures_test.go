@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/role"
@@ -96,6 +97,8 @@ func sound(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 		},
 		Privileges: map[string]preflight.Reading[[]string]{},
 		Configs:    map[int]preflight.Reading[pve.GuestConfig]{},
+		Owner:      ownership.Owner{Stack: "home", Cluster: "0123456789ab"},
+		Knows:      map[int]bool{101: true, 102: true, 103: true, 9000: true, 9001: true},
 	}
 	for _, path := range []string{
 		"/", "/nodes/pve1", "/nodes/pve2", "/storage/local", "/storage/tank", "/vms/101", "/vms/102", "/vms/103", "/vms/9000", "/vms/9001",

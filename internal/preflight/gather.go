@@ -29,8 +29,11 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	g := &gatherer{subject: subject, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
 		Configs: map[int]Reading[pve.GuestConfig]{}, Factory: Factory{URL: subject.Factory.String(), Needed: extensions(subject.Inventory)},
-		FormerNames: subject.FormerNames,
+		FormerNames: subject.FormerNames, Owner: subject.Owner, Knows: map[int]bool{},
 	}}
+	for _, vmid := range subject.Known {
+		g.found.Knows[vmid] = true
+	}
 	if !g.reach(ctx) {
 		return g.found
 	}

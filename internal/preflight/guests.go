@@ -21,10 +21,15 @@ func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	return found.Guests.Value[at], true
 }
 
-// isOurs reports whether a guest with a node's VMID is that node: it is a machine of that name or of the one that the node had, or
-// one that somebody has renamed, whose card has the node's MAC address, which is made from the cluster's name and the VMID
-// unless it is given.
+// isOurs reports whether a guest with a node's VMID is that node: a machine of this stack that looks like it.
 func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
+	return found.belongs(guest) && found.looksLike(guest, node)
+}
+
+// looksLike reports whether a guest with a node's VMID has the looks of that node: it is a machine of that name or of the one
+// that the node had, or one that somebody has renamed, whose card has the node's MAC address, which is made from the cluster's
+// name and the VMID unless it is given.
+func (found Snapshot) looksLike(guest pve.Guest, node inventory.Node) bool {
 	if guest.Type != qemu || bool(guest.Template) {
 		return false
 	}

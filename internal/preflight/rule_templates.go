@@ -26,6 +26,11 @@ func checkTemplates(s *sheet, inv *inventory.Inventory, found Snapshot) {
 			s.ok("template", "template %d is not on %s yet: up makes it", vmid, host)
 			continue
 		}
+		if !isBeingMade(guest, found.Configs[vmid]) && found.Configs[vmid].Err == nil && !found.belongs(guest) {
+			whose, remedy := found.stranger(guest, templateVersion(found.Configs[vmid].Value) != "")
+			s.fail("template", remedy+anotherTemplate, "VMID %d of the template on %s is taken by %s%s", vmid, host, described(guest), whose)
+			continue
+		}
 		checkTemplate(s, inv, host, guest, found.Configs[vmid])
 	}
 }
@@ -39,7 +44,7 @@ func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Gu
 	case isOurTemplate(inv, guest) && guest.Node == host && !bool(guest.Template):
 		s.ok("template", "%s is half made by a run before: up goes on from there", described(guest))
 	case !bool(guest.Template) || guest.Node != host:
-		s.fail("template", "set another proxmox.template.vmid, or perHost for a further host", "VMID %d of the template on %s is taken by %s", guest.VMID, host, described(guest))
+		s.fail("template", anotherTemplate, "VMID %d of the template on %s is taken by %s", guest.VMID, host, described(guest))
 	case config.Err != nil:
 		s.unread("template", described(guest), config.Err)
 	case version == "":
@@ -50,6 +55,8 @@ func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Gu
 		s.ok("template", "%s is of Talos %s", described(guest), version)
 	}
 }
+
+const anotherTemplate = "set another proxmox.template.vmid, or perHost for a further host"
 
 func isOurTemplate(inv *inventory.Inventory, guest pve.Guest) bool {
 	return guest.Type == qemu && guest.Name == inv.Cluster.TemplateName()

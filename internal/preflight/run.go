@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -15,6 +16,10 @@ type Subject struct {
 	Inventory *inventory.Inventory
 	// FormerNames are those of nodes that the state knows by another name; a run replaces their machines.
 	FormerNames map[string]string
+	// Owner is the stack, with its cluster where the state has one: whose machines are no obstacle.
+	Owner ownership.Owner
+	// Known are the VMIDs of the machines that the state knows, or knows to have been begun.
+	Known []int
 	// Host is how to reach Proxmox VE.
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.

@@ -3,6 +3,7 @@ package preflight
 import (
 	"time"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -34,6 +35,10 @@ type Snapshot struct {
 	Factory Factory
 	// FormerNames are those that nodes had, by the state.
 	FormerNames map[string]string
+	// Owner is who asks.
+	Owner ownership.Owner
+	// Knows are the VMIDs of the machines that the state knows.
+	Knows map[int]bool
 }
 
 // Host is one host of the inventory.

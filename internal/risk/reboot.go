@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +16,14 @@ import (
 func Reboots(before, after resource.PropertyMap) bool {
 	return slices.ContainsFunc(differences("", before.Mappable(), after.Mappable()), rebootsFor)
 }
+
+// IsNote reports whether an update changes nothing but what Proxmox VE notes of a machine, which the machine never sees.
+func IsNote(before, after resource.PropertyMap) bool {
+	paths := differences("", before.Mappable(), after.Mappable())
+	return len(paths) > 0 && !slices.ContainsFunc(paths, func(path string) bool { return !notes.MatchString(path) })
+}
+
+var notes = regexp.MustCompile(`^(description|tags(\[\d+\])?)$`)
 
 // differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no
 // object and no list on both.

@@ -48,7 +48,7 @@ func statusOf(guests []pve.Guest, vmid int) string {
 
 func (s Sources) ours() Ours {
 	c := s.Inventory.Cluster
-	ours := Ours{Cluster: c.Name, VMIDs: vmids(s.Deployment), Named: map[int]string{}, ISO: isos(s.Deployment)}
+	ours := Ours{Owner: s.Owner, VMIDs: vmids(s.Deployment), Named: map[int]string{}, ISO: isos(s.Deployment)}
 	for _, node := range s.Inventory.Nodes {
 		ours.Named[node.VMID] = node.Name
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -16,14 +17,24 @@ type Orphan struct {
 	What string `json:"what"`
 	// Host that it lies on.
 	Host string `json:"host"`
-	// Remove is the command that deletes it, to be run there.
-	Remove string `json:"remove"`
+	// Remove is the command that deletes it, to be run there; empty for a machine that runs, which may hold what nobody has a
+	// second time.
+	Remove string `json:"remove,omitempty"`
+	// Do is what to do instead of that.
+	Do string `json:"do,omitempty"`
+}
+
+func (o Orphan) remedy() string {
+	if o.Remove == "" {
+		return o.Do
+	}
+	return fmt.Sprintf("on %s, if nobody needs it: %s", o.Host, o.Remove)
 }
 
 // Ours is what the inventory and the state know.
 type Ours struct {
-	// Cluster is the cluster's name.
-	Cluster string
+	// Owner is the stack with its cluster, which the description of each machine of ours names.
+	Owner ownership.Owner
 	// VMIDs that the state knows.
 	VMIDs []int
 	// Named maps the VMIDs of the inventory to the names of their machines, templates included.
@@ -43,27 +54,44 @@ type Found struct {
 }
 
 // Orphans are, in this order: machines that the state lost, disks whose machine is gone, disks that a machine of ours does
-// not use any more, and ISOs that nothing boots. A machine is ours by its name: that of the inventory at its VMID, or one that
-// begins with the cluster's.
+// not use any more, and ISOs that nothing boots. Only a machine whose description says so is ours: a copy of a stack has the
+// same names and VMIDs. One without a mark, from a release before the marks, is ours where the state knows it.
 func (o Ours) Orphans(found Found) []Orphan {
 	return slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found), o.unusedISOs(found))
 }
 
-func (o Ours) owns(guest pve.Guest) bool {
-	return guest.Type == "qemu" && (o.Named[guest.VMID] == guest.Name || strings.HasPrefix(guest.Name, o.Cluster+"-"))
+func (o Ours) owns(guest pve.Guest, found Found) bool {
+	if guest.Type != "qemu" {
+		return false
+	}
+	owner, isMarked := ownership.In(found.Configs[guest.VMID]["description"])
+	if isMarked {
+		return owner == o.Owner
+	}
+	return slices.Contains(o.VMIDs, guest.VMID) && o.Named[guest.VMID] == guest.Name
 }
 
 func (o Ours) lostMachines(found Found) (orphans []Orphan) {
 	for _, guest := range found.Guests {
-		if o.owns(guest) && !slices.Contains(o.VMIDs, guest.VMID) {
-			orphans = append(orphans, Orphan{
-				What:   fmt.Sprintf("VM %d (%s): the state does not know it", guest.VMID, guest.Name),
-				Host:   guest.Node,
-				Remove: fmt.Sprintf("qm stop %[1]d; qm destroy %[1]d --purge", guest.VMID),
-			})
+		if o.owns(guest, found) && !slices.Contains(o.VMIDs, guest.VMID) {
+			orphans = append(orphans, o.lostMachine(guest))
 		}
 	}
 	return orphans
+}
+
+func (o Ours) lostMachine(guest pve.Guest) Orphan {
+	orphan := Orphan{What: fmt.Sprintf("VM %d (%s): the state does not know it", guest.VMID, guest.Name), Host: guest.Node}
+	switch {
+	case o.Named[guest.VMID] == guest.Name:
+		orphan.Do = "run `em-infra up`, which takes it into the state"
+	case guest.Status != "stopped":
+		orphan.What += ", and it runs"
+		orphan.Do = "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if nobody needs it, shut it down, and look again"
+	default:
+		orphan.Remove = fmt.Sprintf("qm destroy %d --purge", guest.VMID)
+	}
+	return orphan
 }
 
 // lostDisks belong to a VMID that no guest has. Whose they were nobody can tell any more; they are on our storages.
@@ -88,7 +116,7 @@ var unusedKey = regexp.MustCompile(`^unused\d+$`)
 
 func (o Ours) unusedDisks(found Found) (orphans []Orphan) {
 	for _, guest := range found.Guests {
-		if !o.owns(guest) {
+		if !o.owns(guest, found) {
 			continue
 		}
 		config := found.Configs[guest.VMID]

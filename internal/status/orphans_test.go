@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/status"
 )
@@ -16,11 +17,12 @@ const (
 
 func TestOrphans(t *testing.T) {
 	t.Parallel()
+	owner := ownership.Owner{Stack: "k3s-dev", Cluster: "0123456789ab"}
 	ours := status.Ours{
-		Cluster: "k3s-dev",
-		VMIDs:   []int{101, 9000},
-		Named:   map[int]string{101: "k3s-dev-control-1", 102: "worker-1", 9000: "talos-v1.12.4-base"},
-		ISO:     []string{currentISO},
+		Owner: owner,
+		VMIDs: []int{101, 9000},
+		Named: map[int]string{101: "k3s-dev-control-1", 102: "worker-1", 9000: "talos-v1.12.4-base"},
+		ISO:   []string{currentISO},
 	}
 	control := pve.Guest{VMID: 101, Name: "k3s-dev-control-1", Node: "vmhost", Type: "qemu"}
 	for _, test := range []struct {
@@ -43,17 +45,31 @@ func TestOrphans(t *testing.T) {
 			},
 		},
 		{
-			name: "machines that the state lost, by the inventory's name and by the cluster's",
-			found: status.Found{Guests: []pve.Guest{
-				control,
-				{VMID: 102, Name: "worker-1", Node: "vmhost2", Type: "qemu"},
-				{VMID: 109, Name: "k3s-dev-worker-9", Node: "vmhost", Type: "qemu"},
-				{VMID: 110, Name: "k3s-dev-dns", Node: "vmhost", Type: "lxc"},
-				{VMID: 111, Name: "homeassistant", Node: "vmhost", Type: "qemu"},
-			}},
+			name: "machines that the state lost, and those of a copy of the stack",
+			found: status.Found{
+				Guests: []pve.Guest{
+					control,
+					{VMID: 102, Name: "worker-1", Node: "vmhost2", Type: "qemu", Status: "running"},
+					{VMID: 103, Name: "k3s-dev-worker-3", Node: "vmhost", Type: "qemu", Status: "running"},
+					{VMID: 108, Name: "k3s-dev-worker-8", Node: "vmhost", Type: "qemu", Status: "running"},
+					{VMID: 109, Name: "k3s-dev-worker-9", Node: "vmhost", Type: "qemu", Status: "stopped"},
+					{VMID: 110, Name: "k3s-dev-dns", Node: "vmhost", Type: "lxc"},
+					{VMID: 111, Name: "homeassistant", Node: "vmhost", Type: "qemu"},
+				},
+				Configs: map[int]pve.GuestConfig{
+					102: {"description": "Talos worker, " + owner.Mark() + ".\n"},
+					103: {"description": "Talos worker, " + ownership.Owner{Stack: "k3s-copy", Cluster: owner.Cluster}.Mark() + ".\n", "unused0": "tank:vm-103-disk-3"},
+					108: {"description": "Talos worker, " + owner.Mark() + ".\n"},
+					109: {"description": "Talos worker, " + owner.Mark() + ".\n"},
+				},
+			},
 			want: []status.Orphan{
-				{"VM 102 (worker-1): the state does not know it", "vmhost2", "qm stop 102; qm destroy 102 --purge"},
-				{"VM 109 (k3s-dev-worker-9): the state does not know it", "vmhost", "qm stop 109; qm destroy 109 --purge"},
+				{What: "VM 102 (worker-1): the state does not know it", Host: "vmhost2", Do: "run `em-infra up`, which takes it into the state"},
+				{
+					What: "VM 108 (k3s-dev-worker-8): the state does not know it, and it runs", Host: "vmhost",
+					Do: "put the state that knows it back with `em-infra state restore`, or give it its place in nodes.yaml; if nobody needs it, shut it down, and look again",
+				},
+				{What: "VM 109 (k3s-dev-worker-9): the state does not know it", Host: "vmhost", Remove: "qm destroy 109 --purge"},
 			},
 		},
 		{
@@ -67,15 +83,15 @@ func TestOrphans(t *testing.T) {
 				},
 			},
 			want: []status.Orphan{
-				{"disk tank:vm-103-disk-0 (128.0 GiB): there is no VM 103", "vmhost", "pvesm free tank:vm-103-disk-0"},
-				{"disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", "vmhost2", "pvesm free tank:vm-120-disk-0"},
-				{"disk tank:vm-101-disk-3: VM 101 (k3s-dev-control-1) does not use it any more", "vmhost", "qm disk unlink 101 --idlist unused0 --force"},
+				{What: "disk tank:vm-103-disk-0 (128.0 GiB): there is no VM 103", Host: "vmhost", Remove: "pvesm free tank:vm-103-disk-0"},
+				{What: "disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", Host: "vmhost2", Remove: "pvesm free tank:vm-120-disk-0"},
+				{What: "disk tank:vm-101-disk-3: VM 101 (k3s-dev-control-1) does not use it any more", Host: "vmhost", Remove: "qm disk unlink 101 --idlist unused0 --force"},
 			},
 		},
 		{
 			name:  "an ISO that nothing boots",
 			found: status.Found{Volumes: map[string][]pve.Volume{"vmhost": {{ID: currentISO, Content: "iso"}, {ID: earlierISO, Content: "iso", Bytes: 1 << 28}}}},
-			want:  []status.Orphan{{earlierISO + " (0.2 GiB): no machine boots it", "vmhost", "pvesm free " + earlierISO}},
+			want:  []status.Orphan{{What: earlierISO + " (0.2 GiB): no machine boots it", Host: "vmhost", Remove: "pvesm free " + earlierISO}},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

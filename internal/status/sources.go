@@ -13,6 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
 )
@@ -25,6 +26,8 @@ type Sources struct {
 	Images map[string]Image
 	// Host is Proxmox VE.
 	Host pve.Reader
+	// Owner is the stack, with its cluster where the state has one.
+	Owner ownership.Owner
 	// Deployment is the state.
 	Deployment apitype.DeploymentV3
 	// LastUpdate is the last run; nil when there was none.

@@ -176,7 +176,7 @@ func (r Report) printFindings(out io.Writer) {
 		}
 	}
 	for _, orphan := range r.Orphans {
-		fmt.Fprintf(out, "orphan        %s\n              → on %s, if nobody needs it: %s\n", orphan.What, orphan.Host, orphan.Remove)
+		fmt.Fprintf(out, "orphan        %s\n              → %s\n", orphan.What, orphan.remedy())
 	}
 	for _, reason := range r.Unread {
 		fmt.Fprintf(out, "not read      %s\n", reason)

@@ -1,0 +1,49 @@
+// Package ownership says whose a machine on a Proxmox VE host is: a mark in its description, pure.
+//
+// Names, VMIDs and MAC addresses do not say that: a copy of a stack has the same ones.
+package ownership
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+)
+
+// Owner is a stack and the cluster that its state knows. Two stacks differ by name; two states of one stack, such as one that
+// was lost and the one that was begun after it, differ by the cluster.
+type Owner struct {
+	// Stack is the name of the stack.
+	Stack string
+	// Cluster is the short form of the cluster's ID; "" where the state has no cluster yet, which then owns nothing.
+	Cluster string
+}
+
+// shortLength is the number of hexadecimal digits of a cluster's short ID.
+const shortLength = 12
+
+// Short is the short form of the ID that Talos gives a cluster with its machine secrets. It lasts as long as anything of the
+// cluster does: it is in the secrets, in each backup of them, and in the configuration of each node. The ID itself is known
+// to whoever is let into the discovery service, so it is not shown.
+func Short(talosClusterID string) string {
+	sum := sha256.Sum256([]byte(talosClusterID))
+	return hex.EncodeToString(sum[:])[:shortLength]
+}
+
+// String is the owner as a sentence names it.
+func (o Owner) String() string { return fmt.Sprintf("stack %s, cluster %s", o.Stack, o.Cluster) }
+
+// Mark is what the description of each machine of the owner contains.
+func (o Owner) Mark() string { return "made by em-infra for " + o.String() }
+
+var mark = regexp.MustCompile(fmt.Sprintf(`made by em-infra for stack (\S+), cluster ([0-9a-f]{%d})\b`, shortLength))
+
+// In is the owner that a description names; isMarked is false where it names none: nobody has made the machine, somebody has
+// edited its description, or a release of em-infra from before the marks made it.
+func In(description string) (owner Owner, isMarked bool) {
+	match := mark.FindStringSubmatch(description)
+	if match == nil {
+		return Owner{}, false
+	}
+	return Owner{Stack: match[1], Cluster: match[2]}, true
+}

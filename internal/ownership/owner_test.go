@@ -1,0 +1,29 @@
+package ownership_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/ownership"
+)
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	owner := ownership.Owner{Stack: "k3s-dev", Cluster: ownership.Short("Bm90IGEgcmVhbCBjbHVzdGVyIElE")}
+	require.Len(t, owner.Cluster, 12)
+	require.NotEqual(t, owner.Cluster, ownership.Short("another"))
+	for _, description := range []string{
+		"Talos worker, " + owner.Mark() + ".",
+		"Talos worker, " + owner.Mark() + ".\n", // as Proxmox VE gives it back
+		"the big one\n\n" + owner.Mark(),
+	} {
+		found, isMarked := ownership.In(description)
+		require.True(t, isMarked, description)
+		require.Equal(t, owner, found)
+	}
+	for _, description := range []string{"", "Talos worker, made by em-infra.", "made by em-infra for stack k3s-dev, cluster 12"} {
+		_, isMarked := ownership.In(description)
+		require.False(t, isMarked, description)
+	}
+}

@@ -1,0 +1,44 @@
+package preflight
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// owner is whose a guest is by its description, if that says so.
+func (found Snapshot) owner(guest pve.Guest) (owner ownership.Owner, isMarked bool) {
+	return ownership.In(found.Configs[guest.VMID].Value["description"])
+}
+
+// belongs reports whether a guest is a machine of this stack. Only the mark in its description counts: a copy of a stack has
+// the same names, VMIDs and MAC addresses. One without a mark, whose description somebody has edited or which a release from
+// before the marks has made, is of this stack where its state knows the VMID; a run then writes the mark.
+func (found Snapshot) belongs(guest pve.Guest) bool {
+	owner, isMarked := found.owner(guest)
+	if isMarked {
+		return owner == found.Owner
+	}
+	return found.Knows[guest.VMID]
+}
+
+// stranger says whose a guest is that is in the way and looks like ours, and what may be done about it besides changing the
+// inventory; both are empty where nothing more is known.
+func (found Snapshot) stranger(guest pve.Guest, looksLikeOurs bool) (whose, remedy string) {
+	owner, isMarked := found.owner(guest)
+	switch {
+	case isMarked && owner.Stack == found.Owner.Stack && owner != found.Owner:
+		return fmt.Sprintf(", which belongs to %s: this stack's state is of another cluster", owner), restore
+	case isMarked && owner.Cluster == found.Owner.Cluster && owner != found.Owner:
+		return fmt.Sprintf(", which belongs to stack %s: this stack's state is a copy of that one's", owner.Stack), fmt.Sprintf("work on stack %s; or ", owner.Stack)
+	case isMarked && owner != found.Owner:
+		return fmt.Sprintf(", which belongs to %s", owner), ""
+	case !isMarked && looksLikeOurs && !found.Knows[guest.VMID]:
+		return ", which the state does not know, and whose description does not say that this stack has made it", restore
+	default:
+		return "", ""
+	}
+}
+
+const restore = "put the state that knows it back with `em-infra state restore`; or "

@@ -1,0 +1,50 @@
+package recovery
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/ownership"
+)
+
+// OwnerOf is who owns the machines of a deployment with secrets in clear: without a cluster, where it has no machine secrets
+// yet.
+func OwnerOf(stack string, deployment *apitype.DeploymentV3) (ownership.Owner, error) {
+	owner := ownership.Owner{Stack: stack}
+	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == typeSecrets && !r.Delete })
+	if at < 0 {
+		return owner, nil
+	}
+	plain, err := engine.Unseal(deployment.Resources[at].Outputs["machineSecrets"])
+	if err != nil {
+		return owner, err
+	}
+	secrets, _ := plain.(map[string]any)
+	cluster, _ := secrets["cluster"].(map[string]any)
+	id, isText := cluster["id"].(string)
+	if !isText {
+		return owner, errors.New("the machine secrets in the state hold no ID of the cluster: restore the state from a backup")
+	}
+	owner.Cluster = ownership.Short(id)
+	return owner, nil
+}
+
+// KnownVMIDs are those of the machines that a deployment knows, and of those whose creation it knows to have begun.
+func KnownVMIDs(deployment *apitype.DeploymentV3) []int {
+	var known []int
+	for _, machine := range deployment.Resources {
+		if machine.Type == typeVM && !machine.Delete {
+			known = append(known, vmidOf(machine))
+		}
+	}
+	for _, operation := range deployment.PendingOperations {
+		if operation.Resource.Type == typeVM {
+			known = append(known, vmidOf(operation.Resource))
+		}
+	}
+	slices.Sort(known)
+	return slices.Compact(known)
+}
