@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -89,7 +90,7 @@ func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
 
 func (s *session) assessSteps(steps []risk.Step, unconfigured ...recovery.Configured) risk.Assessment {
 	assessment := risk.Assess(steps, namesOf(unconfigured)...)
-	assessment.Notes = append(assessment.Notes, s.promises()...)
+	assessment.Notes = slices.Concat(assessment.Notes, s.promises(), s.adoptions())
 	return assessment
 }
 
@@ -105,7 +106,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
 		return err
 	})
-	return result.ChangeSummary, s.asMadeAnew(seen), err
+	return result.ChangeSummary, s.asAdopted(s.asMadeAnew(seen)), err
 }
 
 // weigh shows what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.

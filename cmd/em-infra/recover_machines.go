@@ -69,6 +69,9 @@ func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported
 	if err := s.note(ctx, exported, unfinished); err != nil {
 		return nil, err
 	}
+	if err := s.adoptUnknown(ctx, exported, evidence); err != nil {
+		return nil, err
+	}
 	recorded, err := recovery.Record(ctx, &exported.Deployment, evidence.Host)
 	if err != nil {
 		return nil, err
@@ -120,8 +123,9 @@ func (s *session) foresee(ctx context.Context) error {
 			return s.unlockable(err)
 		}
 		s.neverRan = append(s.neverRan, survey.NeverRan...)
+		s.unanswered = append(s.unanswered, survey.Unanswered...)
 	}
-	return nil
+	return s.foreseeUnknown(ctx, &exported.Deployment, evidence.Host)
 }
 
 // promises says what is going to be deleted.

@@ -46,6 +46,7 @@ type session struct {
 	owner      ownership.Owner    // whose machines are ours, as the state says
 	known      []int              // the VMIDs that the state knows
 	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
+	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
 	mended     bool               // machines were started before anybody was asked
 	failures   []progress.Failure // what the engine reported as wrong in its last run
 	started    time.Time

@@ -10,6 +10,7 @@ import (
 
 	"github.com/luthermonson/go-proxmox"
 
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/recovery"
 )
 
@@ -86,10 +87,23 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 		Node: node, Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock,
 		Running: machine.Status != proxmox.StatusVirtualMachineStopped, Ran: ran,
 	}
+	described.Owner, _ = ownership.In(config["description"])
+	described.Birth = smbiosUUID(config["smbios1"])
 	if described.Empty {
 		described.Name = "" // Proxmox VE says "VM 101" for it
 	}
 	return described, nil
+}
+
+// smbiosUUID is the UUID among the firmware's settings of a machine, which are written as in uuid=…,base64=1 (qemu-server,
+// QemuServer.pm, $smbios1_fmt; the UUID itself is never encoded).
+func smbiosUUID(smbios1 string) string {
+	for setting := range strings.SplitSeq(smbios1, ",") {
+		if uuid, is := strings.CutPrefix(setting, "uuid="); is {
+			return strings.ToLower(uuid)
+		}
+	}
+	return ""
 }
 
 // Start implements [recovery.Host]. A machine that runs already is as it is to be, whoever has started it.

@@ -42,7 +42,9 @@ func remember(deployment *apitype.DeploymentV3, machine apitype.ResourceV3, now 
 		deployment.Resources = append(deployment.Resources, machine)
 		return
 	}
-	machine.Created, machine.Modified = &now, &now
+	if machine.Created == nil {
+		machine.Created, machine.Modified = &now, &now
+	}
 	deployment.Resources[replaced] = machine
 }
 

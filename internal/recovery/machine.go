@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/ownership"
 )
 
 const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
@@ -28,6 +30,10 @@ type Host interface {
 type Machine struct {
 	// Node that it stands on.
 	Node string
+	// Owner is whose it is by its description; the zero Owner where that says nothing.
+	Owner ownership.Owner
+	// Birth is the UUID that its firmware shows, by which the program marks each machine that it makes.
+	Birth string
 	// Name in Proxmox VE; that of an empty machine is "".
 	Name string
 	// Empty says that a task has only begun to make it: it has no name yet, no disk and no other hardware.
@@ -46,6 +52,12 @@ type wanted struct {
 	Node string  `json:"nodeName"`
 	VMID float64 `json:"vmId"`
 	Name string  `json:"name"`
+	// Description says whose it is to be.
+	Description string `json:"description"`
+	SMBIOS      struct {
+		// UUID is the mark of its birth.
+		UUID string `json:"uuid"`
+	} `json:"smbios"`
 	// Started is whether the machine is to be on. Default: true, as the provider's.
 	Started *bool `json:"started"`
 	// Template says that the machine is one to clone from, which is never started.

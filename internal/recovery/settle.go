@@ -16,7 +16,7 @@ import (
 // and no operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done,
 // and reports whether the state changed.
 func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
-	changed = len(s.ended)+len(s.begun)+len(deployment.PendingOperations) > 0
+	changed = len(s.ended)+len(s.begun)+len(s.lost)+len(deployment.PendingOperations) > 0
 	for _, urn := range s.ended {
 		forget(deployment, urn)
 	}
@@ -25,6 +25,9 @@ func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []st
 		machine.Outputs = machine.Inputs
 		machine.InitErrors = []string{"its creation was cut off"}
 		remember(deployment, machine, now)
+	}
+	for _, machine := range s.lost {
+		remember(deployment, machine.adopted(now), now)
 	}
 	deployment.PendingOperations = nil
 	return s.notes, changed
@@ -76,6 +79,9 @@ func changedSince(remnant Remnant, found *Machine) string {
 // Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what
 // was done, and what is left to do: a reboot that failed leaves settings which the host tells of as if they were there.
 func Start(ctx context.Context, remnant Remnant, host Host) (done string, err error) {
+	if !remnant.Idle && remnant.Unanswered {
+		return fmt.Sprintf("VM %d (%s) runs as it was made: what it lacks is added", remnant.VMID, remnant.Name), nil
+	}
 	if !remnant.Idle {
 		done = fmt.Sprintf("the last change of VM %d (%s) failed half way: it is tried again", remnant.VMID, remnant.Name)
 		pending, err := host.Pending(ctx, remnant.Node, remnant.VMID)

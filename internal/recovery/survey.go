@@ -21,6 +21,12 @@ type Remnant struct {
 	Idle bool
 	// Joined says that the state has a configuration of it: once it is on, its Talos answers.
 	Joined bool
+	// Unanswered says that the state does not know it, because nobody has told the run that made it that it was made: it is taken
+	// into the state.
+	Unanswered bool
+
+	birth string
+	runs  bool
 }
 
 // Survey is what failed and killed runs have left. Making it changes nothing, neither the host nor the state.
@@ -29,9 +35,13 @@ type Survey struct {
 	NeverRan []Remnant
 	// Used are machines that were in use when a change of them failed. They are kept, started and looked at anew.
 	Used []Remnant
+	// Unanswered are machines that run, or ran, and of which the state knows at most that their creation was begun. They are
+	// taken into the state.
+	Unanswered []Remnant
 
 	ended []resource.URN       // machines in the state that are not on the host
 	begun []apitype.ResourceV3 // machines of NeverRan that are not in the state
+	lost  []unanswered         // machines of Unanswered
 	notes []string
 }
 
@@ -101,6 +111,8 @@ func (l *looking) atUnfinished(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
+		case remnant != nil && remnant.Unanswered:
+			l.adopt(*remnant, operation.Resource)
 		case remnant != nil && use != "":
 			return &usedError{Remnant: *remnant, use: use}
 		case remnant != nil:
@@ -144,9 +156,13 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 	if !found.Empty && found.Name != w.Name && (unfinished || use == "") {
 		return nil, "", fmt.Errorf("VM %d on %s is %q, not our %q: give our node another vmid in nodes.yaml, or delete that VM", int(w.VMID), found.Node, found.Name, w.Name)
 	}
+	if err := w.refuse(found, !unfinished); err != nil {
+		return nil, "", err
+	}
 	return &Remnant{
 		URN: machine.URN, VMID: int(w.VMID), Node: found.Node, Name: w.Name,
 		Idle: !found.Running && w.isToRun(), Joined: known.memberOf(machine.URN) != "",
+		Unanswered: isUnanswered(machine, found) || unfinished && found.Ran != "" && w.isProvenBy(found), birth: found.Birth, runs: found.Running,
 	}, use, nil
 }
 
@@ -165,6 +181,12 @@ type usedError struct {
 	use string
 }
 
+// Error names no command that deletes a machine which runs.
 func (e *usedError) Error() string {
-	return fmt.Sprintf("VM %[1]d (%[2]s) is left alone, because %[4]s, and the state knows only that its creation was begun: if it holds nothing, delete it with `qm stop %[1]d && qm destroy %[1]d --purge` on %[3]s, then run up again; if it does, put the state that knows it back with `em-infra state restore`", e.VMID, e.Name, e.Node, e.use)
+	left := fmt.Sprintf("VM %d (%s) on %s is left alone, because %s, and the state knows only that its creation was begun: ", e.VMID, e.Name, e.Node, e.use)
+	const restore = "if it holds anything, put the state that knows it back with `em-infra state restore`; "
+	if e.runs {
+		return left + restore + "if it does not, shut it down, then run up again"
+	}
+	return left + restore + fmt.Sprintf("if it does not, delete it with `qm destroy %d --purge` on %s, then run up again", e.VMID, e.Node)
 }

@@ -39,10 +39,10 @@ func (w witnesses) use(machine apitype.ResourceV3, unfinished bool, found *Machi
 	case !unfinished && !isSameTime(machine.Created, machine.Modified):
 		return "it was changed after it had been made"
 	}
-	if name := w.memberOf(machine.URN); name != "" {
+	if name := w.memberOf(machine.URN); name != "" && !w.isAnother(machine.URN, found) {
 		return name + " in the state was applied to it"
 	}
-	return w.wholeIn(machine, unfinished)
+	return w.wholeIn(machine, unfinished, found.Birth)
 }
 
 // memberOf is the name of the configuration or membership of a machine in the state; "" for none. One that waits for its
@@ -63,14 +63,14 @@ func (w witnesses) memberOf(machine resource.URN) string {
 // wholeIn names the newest earlier state in which the machine was whole; "" for none. The time of its creation tells a
 // machine from one that had its place before. Of one whose creation was cut off there is no such time: there every earlier
 // machine counts, unless the engine has noted that it deleted it. One that was made later counts, too: a copy of the state was
-// put back since.
-func (w witnesses) wholeIn(machine apitype.ResourceV3, unfinished bool) string {
+// put back since. One with another mark of birth than that on the host does not speak of it.
+func (w witnesses) wholeIn(machine apitype.ResourceV3, unfinished bool, birth string) string {
 	if unfinished && w.isReplaced(machine.URN) {
 		return ""
 	}
 	for _, past := range w.past {
 		for _, r := range past.Deployment.Resources {
-			if r.URN != machine.URN || r.Delete || r.PendingReplacement || len(r.InitErrors) > 0 {
+			if r.URN != machine.URN || r.Delete || r.PendingReplacement || len(r.InitErrors) > 0 || differ(birthOf(r), birth) {
 				continue
 			}
 			if machine.Created == nil || r.Created == nil || !r.Created.Before(*machine.Created) {

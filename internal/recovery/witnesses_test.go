@@ -71,7 +71,7 @@ func TestWhatWasNotedAndUsedIsLeftAlone(t *testing.T) {
 	noted.Created, noted.Modified = nil, nil
 	h := &host{machine: ours()}
 	_, err := recovery.LookAtFailed(t.Context(), state(noted), with(h, kept("2026-01-02T03-04-05-before-up", machine())))
-	require.EqualError(t, err, "VM 102 (k3s-dev-worker-1) is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up, and the state knows only that its creation was begun: if it holds nothing, delete it with `qm stop 102 && qm destroy 102 --purge` on vmhost, then run up again; if it does, put the state that knows it back with `em-infra state restore`")
+	require.EqualError(t, err, "VM 102 (k3s-dev-worker-1) on vmhost is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up, and the state knows only that its creation was begun: if it holds anything, put the state that knows it back with `em-infra state restore`; if it does not, delete it with `qm destroy 102 --purge` on vmhost, then run up again")
 }
 
 // TestACreationThatWasCutOff: the state knows no more than that it was begun, so the machine is ours only if nobody knows of
@@ -82,7 +82,7 @@ func TestACreationThatWasCutOff(t *testing.T) {
 	replaced.PendingReplacement = true
 	started := ours()
 	started.Ran = "it was started"
-	const remedy = ", and the state knows only that its creation was begun: if it holds nothing, delete it with `qm stop 102 && qm destroy 102 --purge` on vmhost, then run up again; if it does, put the state that knows it back with `em-infra state restore`"
+	const remedy = ", and the state knows only that its creation was begun: if it holds anything, put the state that knows it back with `em-infra state restore`; if it does not, delete it with `qm destroy 102 --purge` on vmhost, then run up again"
 
 	for _, test := range []struct {
 		name       string
@@ -101,15 +101,15 @@ func TestACreationThatWasCutOff(t *testing.T) {
 		},
 		{
 			name: "started", deployment: begun(), host: &host{machine: started},
-			err: "VM 102 (k3s-dev-worker-1) is left alone, because it was started" + remedy,
+			err: "VM 102 (k3s-dev-worker-1) on vmhost is left alone, because it was started" + remedy,
 		},
 		{
 			name: "whole in an earlier state", deployment: begun(), past: []recovery.Past{kept("2026-01-02T03-04-05-before-up", machine())}, host: &host{machine: ours()},
-			err: "VM 102 (k3s-dev-worker-1) is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up" + remedy,
+			err: "VM 102 (k3s-dev-worker-1) on vmhost is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up" + remedy,
 		},
 		{
 			name: "its configuration is in the state", deployment: begun(configuration()), host: &host{machine: ours()},
-			err: "VM 102 (k3s-dev-worker-1) is left alone, because k3s-dev-worker-1-configuration in the state was applied to it" + remedy,
+			err: "VM 102 (k3s-dev-worker-1) on vmhost is left alone, because k3s-dev-worker-1-configuration in the state was applied to it" + remedy,
 		},
 		{
 			name: "somebody else's", deployment: begun(), host: &host{machine: &recovery.Machine{Name: "nas"}},
