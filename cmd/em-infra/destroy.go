@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/spf13/cobra"
@@ -51,7 +50,11 @@ func (s *session) destroy(ctx context.Context) error {
 	if err := s.deleteNeverRan(ctx); err != nil {
 		return err
 	}
-	err := s.told(ctx, "destroy", func(run engineRun) error {
+	had, err := s.possessions(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.told(ctx, "destroy", func(run engineRun) error {
 		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 		return err
 	})
@@ -61,6 +64,5 @@ func (s *session) destroy(ctx context.Context) error {
 	if err := s.forgetCredentials(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "\n%s is gone. The ISO of Talos stays on the host: a machine that names it in its drive would not start without it.\n", s.workspace.Stack)
-	return nil
+	return s.checkNothingLeft(ctx, had)
 }

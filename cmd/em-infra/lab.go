@@ -22,7 +22,7 @@ func newLabCommand() *cobra.Command {
 	}
 	command.AddCommand(
 		newLabStartCommand(), newLabStopCommand(), newLabStatusCommand(), newLabEnvCommand(), newLabFaultCommand(),
-		newLabUnlockCommand(), newLabResetCommand(), newLabServeCommand(),
+		newLabUnlockCommand(), newLabResetCommand(), newLabDestroyCommand(), newLabServeCommand(),
 	)
 	return command
 }

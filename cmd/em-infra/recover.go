@@ -105,10 +105,16 @@ func (s *session) endOrphans(which string) error {
 	return err
 }
 
-// unlockable says how a lock is taken away in a rehearsal, whose host nobody can log in to.
+// unlockable says how a lock is taken away, and a machine deleted, in a rehearsal, whose host nobody can log in to.
 func (s *session) unlockable(err error) error {
 	var locked *pve.LockedError
-	if !s.workspace.Rehearsed || !errors.As(err, &locked) {
+	switch {
+	case !s.workspace.Rehearsed || err == nil:
+		return err
+	case !errors.As(err, &locked):
+		if text := s.hostCommand(err.Error()); text != err.Error() {
+			return errors.New(text)
+		}
 		return err
 	}
 	return fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `em-infra lab unlock %[1]d %[4]s`, which is `qm unlock %[1]d` on %[2]s, then run up again",

@@ -43,6 +43,7 @@ Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
 				return err
 			}
 			report := sources.Report(command.Context(), time.Now())
+			s.tellOrphans(report.Orphans)
 			if err := writeResult(streams.out, output, report); err != nil {
 				return err
 			}

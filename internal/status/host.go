@@ -17,24 +17,38 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	for i := range r.Machines {
 		r.Machines[i].VM = statusOf(guests, r.Machines[i].VMID)
 	}
-	ours := s.ours()
-	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Volumes: map[string][]pve.Volume{}}
-	for _, guest := range guests {
-		config, err := s.Host.GuestConfig(ctx, guest)
-		if err != nil {
-			return fmt.Errorf("configuration of VM %d: %w", guest.VMID, err)
-		}
-		found.Configs[guest.VMID] = config
-	}
-	if err := s.readVolumes(ctx, found.Volumes); err != nil {
+	found, err := s.findOn(ctx, guests)
+	if err != nil {
 		return err
 	}
-	r.Orphans = ours.Orphans(found)
+	r.Orphans = s.ours().Orphans(found)
 	lost, err := LostISOs(ctx, s.Host, s.Deployment)
 	for _, template := range lost {
 		r.LostISOs = append(r.LostISOs, template.ISO)
 	}
 	return err
+}
+
+// find is what the host has.
+func (s Sources) find(ctx context.Context) (Found, error) {
+	guests, err := s.Host.Guests(ctx)
+	if err != nil {
+		return Found{}, fmt.Errorf("virtual machines: %w", err)
+	}
+	return s.findOn(ctx, guests)
+}
+
+// findOn adds to the guests of the host how they are configured, and what lies on the storages that the inventory names.
+func (s Sources) findOn(ctx context.Context, guests []pve.Guest) (Found, error) {
+	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Volumes: map[string][]pve.Volume{}}
+	for _, guest := range guests {
+		config, err := s.Host.GuestConfig(ctx, guest)
+		if err != nil {
+			return found, fmt.Errorf("configuration of VM %d: %w", guest.VMID, err)
+		}
+		found.Configs[guest.VMID] = config
+	}
+	return found, s.readVolumes(ctx, found.Volumes)
 }
 
 func statusOf(guests []pve.Guest, vmid int) string {

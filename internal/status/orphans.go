@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -101,14 +102,18 @@ func lostDisks(found Found) (orphans []Orphan) {
 			if volume.VMID == 0 || volume.Content != "images" || found.has(int(volume.VMID)) {
 				continue
 			}
-			orphans = append(orphans, Orphan{
-				What:   fmt.Sprintf("disk %s (%s): there is no VM %d", volume.ID, gibibytes(volume.Bytes), volume.VMID),
-				Host:   host,
-				Remove: "pvesm free " + volume.ID,
-			})
+			orphans = append(orphans, lostDisk(host, volume))
 		}
 	}
 	return orphans
+}
+
+func lostDisk(host string, volume pve.Volume) Orphan {
+	return Orphan{
+		What:   fmt.Sprintf("disk %s (%s): there is no VM %d", volume.ID, gibibytes(volume.Bytes), volume.VMID),
+		Host:   host,
+		Remove: "pvesm free " + volume.ID,
+	}
 }
 
 // unusedKey is where Proxmox VE notes a disk that was detached.
@@ -168,6 +173,6 @@ func (f Found) names(volume string) bool {
 	return false
 }
 
-func sorted[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[M ~map[K]V, K cmp.Ordered, V any](m M) []K { return slices.Sorted(maps.Keys(m)) }
 
 func gibibytes(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -1,0 +1,72 @@
+package status
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// Left is what a stack that was destroyed has left on its host.
+type Left struct {
+	// Machines belong to the stack by their descriptions.
+	Machines []Orphan
+	// Disks bear the VMID of a machine that the stack had, and no machine has that VMID.
+	Disks []Orphan
+	// ISOs are those that its templates booted.
+	ISOs []Orphan
+}
+
+// Left looks for what is on the host of a stack that the state, which is Deployment as it was before, does not know any more.
+// owners are the stack with each cluster that it had.
+func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found, err := s.find(ctx)
+	if err != nil {
+		return left, err
+	}
+	for _, guest := range found.Guests {
+		owner, isMarked := ownership.In(found.Configs[guest.VMID]["description"])
+		if isMarked && guest.Type == "qemu" && slices.Contains(owners, owner) {
+			left.Machines = append(left.Machines, leftMachine(guest))
+		}
+	}
+	had := slices.Concat(vmids(s.Deployment), sorted(s.ours().Named))
+	for _, host := range sorted(found.Volumes) {
+		for _, volume := range found.Volumes[host] {
+			switch {
+			case slices.Contains(isos(s.Deployment), volume.ID):
+				left.ISOs = append(left.ISOs, leftISO(host, volume, found))
+			case volume.Content == "images" && slices.Contains(had, int(volume.VMID)) && !found.has(int(volume.VMID)):
+				left.Disks = append(left.Disks, lostDisk(host, volume))
+			}
+		}
+	}
+	return left, nil
+}
+
+// leftMachine names no command that deletes a machine which runs.
+func leftMachine(guest pve.Guest) Orphan {
+	left := Orphan{What: fmt.Sprintf("VM %d (%s) on %s", guest.VMID, guest.Name, guest.Node), Host: guest.Node}
+	if guest.Status != "stopped" {
+		left.What += ", which runs"
+		left.Do = "shut it down, then run `em-infra destroy` again, which says how it is deleted"
+		return left
+	}
+	left.Remove = fmt.Sprintf("qm destroy %d --purge", guest.VMID)
+	return left
+}
+
+// leftISO names no command where a machine would not start any more without it (F16).
+func leftISO(host string, volume pve.Volume, found Found) Orphan {
+	left := Orphan{What: fmt.Sprintf("%s (%s)", volume.ID, gibibytes(volume.Bytes)), Host: host}
+	if found.names(volume.ID) {
+		left.Do = "leave it: a machine names it in its drive, and would not start without it"
+		return left
+	}
+	left.Remove = "pvesm free " + volume.ID
+	return left
+}
