@@ -28,7 +28,7 @@ var notes = regexp.MustCompile(`^(description|tags(\[\d+\])?)$`)
 // differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no
 // object and no list on both.
 func differences(path string, before, after any) []string {
-	if reflect.DeepEqual(before, after) {
+	if reflect.DeepEqual(before, after) || isEmpty(before) && isEmpty(after) {
 		return nil
 	}
 	switch before := before.(type) {
@@ -42,6 +42,25 @@ func differences(path string, before, after any) []string {
 		}
 	}
 	return []string{path}
+}
+
+// isEmpty reports whether nothing is in a value: a refresh writes blocks down in which nothing is, where a program gives none.
+func isEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for name, member := range value {
+			if !strings.HasPrefix(name, "__") && !isEmpty(member) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return !slices.ContainsFunc(value, func(item any) bool { return !isEmpty(item) })
+	default:
+		return false
+	}
 }
 
 func differencesOfObjects(path string, before, after map[string]any) []string {

@@ -21,6 +21,7 @@ func TestReboots(t *testing.T) {
 		{"memory", map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, true},
 		{"a note of the bridge", map[string]any{"__defaults": []any{"bios"}}, false},
 		{"tags", map[string]any{"tags": []any{"talos", "extra"}}, false},
+		{"blocks in which nothing is", map[string]any{"serialDevices": []any{map[string]any{"__defaults": []any{}}}, "watchdog": map[string]any{}}, false},
 		{"tags and memory", map[string]any{"tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
 		{"growth of a disk", map[string]any{"disks": []any{disk(80)}}, false},
 		{"a data disk more", map[string]any{"disks": []any{disk(64), disk(20)}}, false},
@@ -41,6 +42,24 @@ func TestReboots(t *testing.T) {
 			}
 			require.Equal(t, test.reboots, risk.Reboots(resource.NewPropertyMapFromMap(before), resource.NewPropertyMapFromMap(after)))
 		})
+	}
+}
+
+func TestIsNote(t *testing.T) {
+	t.Parallel()
+	before := map[string]any{"description": "a", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}
+	for _, test := range []struct {
+		name   string
+		after  map[string]any
+		isNote bool
+	}{
+		{"nothing", map[string]any{"description": "a", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}, false},
+		{"the description", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
+		{"a tag more", map[string]any{"description": "b", "tags": []any{"talos", "x"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
+		{"an empty block beside it", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}, "serialDevices": []any{map[string]any{}}}, true},
+		{"memory, too", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 8192.0}}, false},
+	} {
+		require.Equal(t, test.isNote, risk.IsNote(resource.NewPropertyMapFromMap(before), resource.NewPropertyMapFromMap(test.after)), test.name)
 	}
 }
 

@@ -24,11 +24,26 @@ func TestE2EWhoseMachinesAre(t *testing.T) {
 	r := newRehearsal(t, "e2e-whose")
 	r.mustRun(0, "up", "--lab", "--yes", "--time-scale", "0")
 
+	r.isMarkedAsItRuns(102)
 	r.anEmptyStateOwnsNothing()
 	r.wasNotToldOf(102, true)
 	require.NoError(t, os.RemoveAll(filepath.Join(r.dir(), "backups")))
 	r.wasNotToldOf(102, false)
 	r.destroyNamesWhatStays(150)
+}
+
+// isMarkedAsItRuns gives a machine the description that an earlier release gave it.
+func (r *rehearsal) isMarkedAsItRuns(vmid int) {
+	r.t.Helper()
+	machine := r.machine(vmid)
+	marked := machine.VirtualMachineConfig.Description
+	task, err := machine.Config(r.t.Context(), proxmox.VirtualMachineOption{Name: "description", Value: "Talos worker, made by em-infra."})
+	require.NoError(r.t, err)
+	require.NoError(r.t, task.Wait(r.t.Context(), 10*time.Millisecond, time.Minute))
+
+	output := r.mustRun(0, "up", "--lab", "--yes")
+	require.NotContains(r.t, output, "is drained")
+	require.Equal(r.t, marked, r.machine(vmid).VirtualMachineConfig.Description)
 }
 
 // anEmptyStateOwnsNothing moves the state away for a while, as in a copy of the project.
