@@ -29,15 +29,6 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	return err
 }
 
-// find is what the host has.
-func (s Sources) find(ctx context.Context) (Found, error) {
-	guests, err := s.Host.Guests(ctx)
-	if err != nil {
-		return Found{}, fmt.Errorf("virtual machines: %w", err)
-	}
-	return s.findOn(ctx, guests)
-}
-
 // findOn adds to the guests of the host how they are configured, and what lies on the storages that the inventory names.
 func (s Sources) findOn(ctx context.Context, guests []pve.Guest) (Found, error) {
 	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Volumes: map[string][]pve.Volume{}}

@@ -24,29 +24,42 @@ type Left struct {
 func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	found, err := s.find(ctx)
+	guests, err := s.Host.Guests(ctx)
+	if err != nil {
+		return left, fmt.Errorf("virtual machines: %w", err)
+	}
+	found, err := s.findOn(ctx, slices.DeleteFunc(slices.Clone(guests), isOutOfReach))
 	if err != nil {
 		return left, err
 	}
+	found.Guests = guests // a disk of one that is out of reach is no disk without a machine
+	return LeftOf(found, owners, slices.Concat(vmids(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
+}
+
+// LeftOf is what is left on a host of a stack: machines of its owners, disks of the VMIDs that it had, and its ISOs.
+func LeftOf(found Found, owners []ownership.Owner, had []int, booted []string) (left Left) {
 	for _, guest := range found.Guests {
 		owner, isMarked := ownership.In(found.Configs[guest.VMID]["description"])
 		if isMarked && guest.Type == "qemu" && slices.Contains(owners, owner) {
 			left.Machines = append(left.Machines, leftMachine(guest))
 		}
 	}
-	had := slices.Concat(vmids(s.Deployment), sorted(s.ours().Named))
 	for _, host := range sorted(found.Volumes) {
 		for _, volume := range found.Volumes[host] {
 			switch {
-			case slices.Contains(isos(s.Deployment), volume.ID):
+			case slices.Contains(booted, volume.ID):
 				left.ISOs = append(left.ISOs, leftISO(host, volume, found))
 			case volume.Content == "images" && slices.Contains(had, int(volume.VMID)) && !found.has(int(volume.VMID)):
 				left.Disks = append(left.Disks, lostDisk(host, volume))
 			}
 		}
 	}
-	return left, nil
+	return left
 }
+
+// isOutOfReach reports whether a guest is on a host of the cluster that is off: nothing of ours, whose machines the engine has just
+// deleted (pve-manager, PVE/API2Tools.pm, extract_vm_stats).
+func isOutOfReach(guest pve.Guest) bool { return guest.Status == "unknown" }
 
 // leftMachine names no command that deletes a machine which runs.
 func leftMachine(guest pve.Guest) Orphan {
