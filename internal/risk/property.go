@@ -37,6 +37,7 @@ var properties = []property{
 	{path: regexp.MustCompile(`^disks\[\d+\]\.datastoreId$`), label: "storage", key: "diskStorage", effect: Reboot},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.serial$`), label: "serial of a disk", effect: Change},
 	{path: regexp.MustCompile(`^disks\[\d+\]\.iothread$`), label: "thread of a disk", effect: Change},
+	{path: regexp.MustCompile(`^disks\[\d+\]\.speed`), label: "limits of a disk", effect: Change},
 	{path: regexp.MustCompile(`^disks\[\d+\]$`), label: "data disk", effect: Change, stays: true},
 	{path: regexp.MustCompile(`^disks`), label: "disks", effect: Reboot},
 	{path: regexp.MustCompile(`^scsiHardware$`), label: "SCSI controller", key: "scsiController", effect: Reboot},

@@ -23,7 +23,8 @@ func IsNote(before, after resource.PropertyMap) bool {
 	return len(paths) > 0 && !slices.ContainsFunc(paths, func(path string) bool { return !notes.MatchString(path) })
 }
 
-var notes = regexp.MustCompile(`^(description|tags(\[\d+\])?)$`)
+// notes are also the limits of disks, which the provider fills in with zeros at each update and never reads back (F22).
+var notes = regexp.MustCompile(`^(description|tags(\[\d+\])?|disks\[\d+\]\.speed)$`)
 
 // differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no
 // object and no list on both.

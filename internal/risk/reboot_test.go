@@ -47,7 +47,7 @@ func TestReboots(t *testing.T) {
 
 func TestIsNote(t *testing.T) {
 	t.Parallel()
-	before := map[string]any{"description": "a", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}
+	before := map[string]any{"description": "a", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}, "disks": []any{map[string]any{}}}
 	for _, test := range []struct {
 		name   string
 		after  map[string]any
@@ -57,6 +57,7 @@ func TestIsNote(t *testing.T) {
 		{"the description", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
 		{"a tag more", map[string]any{"description": "b", "tags": []any{"talos", "x"}, "memory": map[string]any{"dedicated": 4096.0}}, true},
 		{"an empty block beside it", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}, "serialDevices": []any{map[string]any{}}}, true},
+		{"limits of a disk that the provider fills in", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 4096.0}, "disks": []any{map[string]any{"speed": map[string]any{"read": 0.0}}}}, true},
 		{"memory, too", map[string]any{"description": "b", "tags": []any{"talos"}, "memory": map[string]any{"dedicated": 8192.0}}, false},
 	} {
 		require.Equal(t, test.isNote, risk.IsNote(resource.NewPropertyMapFromMap(before), resource.NewPropertyMapFromMap(test.after)), test.name)
