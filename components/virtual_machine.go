@@ -20,6 +20,10 @@ const (
 	osType        = "l26"
 	// templateMemoryMiB is never used: a template does not start.
 	templateMemoryMiB = 2048
+	// The display is what Proxmox VE gives to a machine of which nothing is said. It is said nevertheless, since one build of
+	// the provider fills it in and another does not (docs/decisions/0041).
+	displayType      = "std"
+	displayMemoryMiB = 16
 )
 
 // bootOrder tries the disk first: while it is blank, the firmware goes on to the ISO.
@@ -46,6 +50,7 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(false)},
+		Vga:             display(),
 		PoolId:          optional(a.Pool.name()),
 		Tags:            pulumi.ToStringArray(a.Tags),
 	}
@@ -85,6 +90,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, owner
 		Initialization:  initialization(m, n),
 		OperatingSystem: vm.VirtualMachineOperatingSystemArgs{Type: pulumi.String(osType)},
 		Agent:           agent(template.schematic),
+		Vga:             display(),
 		Smbios:          smbios(birth),
 		PoolId:          optional(pool.name()),
 		Tags:            pulumi.ToStringArray(m.Tags),
@@ -136,6 +142,10 @@ func agent(s Schematic) vm.VirtualMachineAgentArgs {
 // memory is without a balloon: the guest must have what the kubelet reports, and passthrough needs it.
 func memory(mib int) vm.VirtualMachineMemoryArgs {
 	return vm.VirtualMachineMemoryArgs{Dedicated: pulumi.Int(mib), Floating: pulumi.Int(0)}
+}
+
+func display() vm.VirtualMachineVgaArgs {
+	return vm.VirtualMachineVgaArgs{Type: pulumi.String(displayType), Memory: pulumi.Int(displayMemoryMiB), Clipboard: pulumi.String("")}
 }
 
 func networkDevices(m Machine, n NodeNetwork) vm.VirtualMachineNetworkDeviceArray {

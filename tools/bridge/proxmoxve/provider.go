@@ -33,9 +33,10 @@ func Schema(version string) ([]byte, error) { return packageschema.WithVersion(s
 // Provider joins the two halves of the Terraform provider (plugin SDK and plugin framework) and maps their types
 // to tokens. The version is a semantic version without a leading v.
 func Provider(version string) tfbridge.ProviderInfo {
+	infos := resources()
 	info := tfbridge.ProviderInfo{
 		P: pf.MuxShimWithPF(context.Background(),
-			shimv2.NewProvider(provider.ProxmoxVirtualEnvironment()), fwprovider.New(version)()),
+			shimv2.NewProvider(likeOfficial(provider.ProxmoxVirtualEnvironment(), infos)), fwprovider.New(version)()),
 		Name:              "proxmox",
 		GitHubOrg:         "bpg",
 		DisplayName:       "Proxmox Virtual Environment (Proxmox VE)",
@@ -45,7 +46,7 @@ func Provider(version string) tfbridge.ProviderInfo {
 		PluginDownloadURL: "github://api.github.com/muhlba91/pulumi-proxmoxve",
 		Version:           version,
 		MetadataInfo:      tfbridge.NewProviderMetadata(metadata),
-		Resources:         resources(),
+		Resources:         infos,
 		DataSources:       dataSources(),
 		IgnoreMappings: []string{
 			prefix + "container",      // a data source since bpg v0.71; the resource of that name is mapped

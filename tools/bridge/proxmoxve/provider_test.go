@@ -32,17 +32,11 @@ func TestSchemaServesTheSDK(t *testing.T) {
 	t.Parallel()
 	const younger = "the SDK was made from 0.69.1 of the Terraform provider: programs cannot name it"
 	exceptions := contract.Exceptions{
-		"proxmoxve:CT/container:Container inputs.devicePassthroughs":           younger,
-		"proxmoxve:CT/container:Container outputs.devicePassthroughs":          younger,
-		"proxmoxve:VM/virtualMachine:VirtualMachine inputs.rebootAfterUpdate":  younger,
-		"proxmoxve:VM/virtualMachine:VirtualMachine outputs.rebootAfterUpdate": younger,
-		"proxmoxve:VM/virtualMachine:VirtualMachine inputs.rngs":               younger,
-		"proxmoxve:VM/virtualMachine:VirtualMachine outputs.rngs":              younger,
-		"proxmoxve:VM/virtualMachine2:VirtualMachine2 inputs.rng":              younger,
-		"proxmoxve:VM/virtualMachine2:VirtualMachine2 outputs.rng":             younger,
-		"proxmoxve:index/getVm2:getVm2 inputs.rng":                             younger,
-		"proxmoxve:index/getVm2:getVm2 outputs.rng":                            younger,
-		"proxmoxve:index/vm2:Vm2":                                              "the deprecated name of VM/virtualMachine2, an experiment: it is not served",
+		"proxmoxve:VM/virtualMachine2:VirtualMachine2 inputs.rng":  younger,
+		"proxmoxve:VM/virtualMachine2:VirtualMachine2 outputs.rng": younger,
+		"proxmoxve:index/getVm2:getVm2 inputs.rng":                 younger,
+		"proxmoxve:index/getVm2:getVm2 outputs.rng":                younger,
+		"proxmoxve:index/vm2:Vm2":                                  "the deprecated name of VM/virtualMachine2, an experiment: it is not served",
 	}
 	sdk, err := contract.FindSDK(sdkModule)
 	require.NoError(t, err)

@@ -7,11 +7,11 @@ import (
 // resources maps every resource of the SDK.
 func resources() map[string]*tfbridge.ResourceInfo {
 	return map[string]*tfbridge.ResourceInfo{
-		"talos_cluster_kubeconfig":          resource("cluster", "Kubeconfig"),
-		"talos_image_factory_schematic":     resource("imageFactory", "Schematic"),
-		"talos_machine_bootstrap":           resource("machine", "Bootstrap"),
-		"talos_machine_configuration_apply": resource("machine", "ConfigurationApply"),
-		"talos_machine_secrets":             resource("machine", "Secrets"),
+		"talos_cluster_kubeconfig":          named("cluster", "Kubeconfig"),
+		"talos_image_factory_schematic":     named("imageFactory", "Schematic"),
+		"talos_machine_bootstrap":           named("machine", "Bootstrap"),
+		"talos_machine_configuration_apply": withoutResolvedMode(named("machine", "ConfigurationApply")),
+		"talos_machine_secrets":             named("machine", "Secrets"),
 	}
 }
 
@@ -30,7 +30,7 @@ func dataSources() map[string]*tfbridge.DataSourceInfo {
 	}
 }
 
-func resource(module, name string) *tfbridge.ResourceInfo {
+func named(module, name string) *tfbridge.ResourceInfo {
 	return &tfbridge.ResourceInfo{Tok: tfbridge.MakeResource(Name, module, name)}
 }
 

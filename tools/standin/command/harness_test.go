@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	provider "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi-go-provider/integration/fake"
 	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -38,7 +37,7 @@ func start(t *testing.T) harness {
 		stop()
 		<-done
 	})
-	server, err := provider.RawServer(command.Name, "1.2.1", command.New())(host)
+	server, err := command.Server("1.2.1")(host)
 	require.NoError(t, err)
 	return harness{ResourceProviderServer: server, t: t, engine: engine}
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	provider "github.com/pulumi/pulumi-go-provider"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
 
@@ -18,7 +17,7 @@ func TestSchemaServesTheSDK(t *testing.T) {
 	t.Parallel()
 	sdk, err := contract.FindSDK("github.com/pulumi/pulumi-command/sdk")
 	require.NoError(t, err)
-	server, err := provider.RawServer(command.Name, sdk.Version, command.New())(nil)
+	server, err := command.Server(sdk.Version)(nil)
 	require.NoError(t, err)
 	schema, err := server.GetSchema(t.Context(), &pulumirpc.GetSchemaRequest{})
 	require.NoError(t, err)

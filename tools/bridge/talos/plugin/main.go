@@ -4,7 +4,7 @@ package main
 import (
 	"context"
 
-	pf "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge"
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/util/cmdutil"
 
 	"github.com/em-infra/em-infra/tools/bridge/talos"
@@ -14,9 +14,7 @@ import (
 var version string
 
 func main() {
-	metadata, err := talos.Metadata(version)
-	if err != nil {
+	if err := pprovider.Main(talos.Name, talos.Server(context.Background(), version)); err != nil {
 		cmdutil.ExitError(err.Error())
 	}
-	pf.Main(context.Background(), talos.Name, talos.Provider(version), metadata)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
+
 	"github.com/em-infra/em-infra/tools/standin/command"
 )
 
@@ -13,7 +15,7 @@ import (
 var version string
 
 func main() {
-	if err := command.New().Run(context.Background(), command.Name, version); err != nil {
+	if err := pprovider.MainContext(context.Background(), command.Name, command.Server(version)); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}

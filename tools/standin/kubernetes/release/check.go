@@ -45,10 +45,7 @@ func (r *Releases) Check(ctx context.Context, request operation.Check) (operatio
 			in.Version = loaded.Metadata.Version
 		}
 	}
-	checked, err := encode(in)
-	if err != nil {
-		return operation.Checked{}, err
-	}
+	checked := encode(in)
 	properties.MarkUnknown(checked, withoutDerived(given))
 	properties.MarkSecrets(checked, request.New)
 	return operation.Checked{Inputs: checked, Failures: failures}, nil

@@ -21,17 +21,10 @@ import (
 const inputsKey = "__inputs"
 
 // checkpoint is the state of a release. Before there is one, what only Helm can tell is not known.
-func checkpoint(given resource.PropertyMap, in inputs, out *outputs) (resource.PropertyMap, error) {
-	state, err := encode(in)
-	if err != nil {
-		return nil, err
-	}
+func checkpoint(given resource.PropertyMap, in inputs, out *outputs) resource.PropertyMap {
+	state := encode(in)
 	if out != nil {
-		extra, err := encode(out)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(state, extra)
+		maps.Copy(state, encode(*out))
 	}
 	state[inputsKey] = resource.MakeSecret(resource.NewProperty(given))
 	properties.MarkUnknown(state, given)
@@ -41,7 +34,7 @@ func checkpoint(given resource.PropertyMap, in inputs, out *outputs) (resource.P
 			state[name] = resource.MakeComputed(resource.NewProperty(""))
 		}
 	}
-	return state, nil
+	return state
 }
 
 // inputsOf a state; nil when it has none.

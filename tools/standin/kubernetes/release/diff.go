@@ -17,8 +17,7 @@ var replaceOn = []resource.PropertyPath{{"name"}, {"namespace"}}
 // Diff compares the new inputs with the state, as far as inputs have a say in it: what Helm found deployed at the last
 // look, so that values which somebody else set are a change.
 func (r *Releases) Diff(_ context.Context, request operation.Diff) (operation.Difference, error) {
-	old := toPlain(inputsOf(request.State))
-	state, inputs := toPlain(request.State), toPlain(request.Inputs)
+	old, state, inputs := toPlain(withZeros(inputsOf(request.State))), toPlain(withZeros(request.State)), toPlain(request.Inputs)
 	for _, name := range []string{"resourceNames", "checksum"} { // inputs of older versions
 		delete(old, name)
 	}

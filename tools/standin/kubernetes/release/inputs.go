@@ -155,17 +155,21 @@ func merge(under, over map[string]any) map[string]any {
 	return merged
 }
 
-// encode returns inputs or outputs as properties.
-func encode(value any) (resource.PropertyMap, error) {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, fmt.Errorf("write a release: %w", err)
+// encode returns inputs or outputs as properties, by the function of the official provider: what is zero is written down, and
+// would be a change in a state that has it not (provider/pkg/provider/helm_release.go v4.30.0, Check, checkpointRelease).
+func encode(value any) resource.PropertyMap { return resource.NewPropertyMap(value) }
+
+// withZeros adds what is zero to the inputs in a state that an earlier version of the stand-in has written, which left it out.
+// A release that was handed over to somebody else is so not upgraded for it.
+func withZeros(given resource.PropertyMap) resource.PropertyMap {
+	whole := encode(inputs{Values: map[string]any{}})
+	maps.Copy(whole, given)
+	if from := given["repositoryOpts"]; from.IsObject() {
+		opts := encode(repository{})
+		maps.Copy(opts, from.ObjectValue())
+		whole["repositoryOpts"] = resource.NewProperty(opts)
 	}
-	plain := map[string]any{}
-	if err := json.Unmarshal(text, &plain); err != nil {
-		return nil, fmt.Errorf("write a release: %w", err)
-	}
-	return resource.NewPropertyMapFromMap(plain), nil
+	return whole
 }
 
 // defaultTimeout of an operation that is waited for, in seconds.

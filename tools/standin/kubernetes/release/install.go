@@ -21,8 +21,7 @@ func (r *Releases) Create(ctx context.Context, request operation.Create) (operat
 		return operation.Live{}, err
 	}
 	if request.Preview {
-		state, err := checkpoint(request.Inputs, in, nil)
-		return operation.Live{State: state}, err
+		return operation.Live{State: checkpoint(request.Inputs, in, nil)}, nil
 	}
 	if r.connection.Unreachable != "" {
 		return operation.Live{}, fmt.Errorf("can't create Helm Release with unreachable cluster: %s", r.connection.Unreachable)
@@ -58,11 +57,7 @@ func kept(given resource.PropertyMap, in inputs, deployed *helm.Release, failure
 	if err != nil {
 		return operation.Live{}, err
 	}
-	state, err := checkpoint(given, now, out)
-	if err != nil {
-		return operation.Live{}, err
-	}
-	live := operation.Live{ID: now.id(), State: state}
+	live := operation.Live{ID: now.id(), State: checkpoint(given, now, out)}
 	if failure != nil {
 		return operation.Live{}, &operation.NotReadyError{Live: live, Err: failure}
 	}

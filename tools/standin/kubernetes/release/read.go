@@ -36,13 +36,8 @@ func (r *Releases) Read(_ context.Context, request operation.Read) (operation.Li
 	if given == nil {
 		imported := now
 		imported.Timeout = defaultTimeout
-		if given, err = encode(imported); err != nil {
-			return operation.Live{}, err
-		}
+		given = encode(imported)
 	}
-	state, err := checkpoint(given, now, out)
-	if err != nil {
-		return operation.Live{}, err
-	}
-	return operation.Live{ID: request.ID, State: state, Inputs: given}, nil
+	given = withZeros(given)
+	return operation.Live{ID: request.ID, State: checkpoint(given, now, out), Inputs: given}, nil
 }

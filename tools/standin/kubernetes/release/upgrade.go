@@ -21,8 +21,7 @@ func (r *Releases) Update(ctx context.Context, request operation.Update) (operat
 		return operation.Live{}, err
 	}
 	if request.Preview {
-		state, err := checkpoint(request.Inputs, in, nil)
-		return operation.Live{State: state}, err
+		return operation.Live{State: checkpoint(request.Inputs, in, nil)}, nil
 	}
 	if r.connection.Unreachable != "" {
 		return operation.Live{}, fmt.Errorf("can't update Helm Release with unreachable cluster: %s", r.connection.Unreachable)

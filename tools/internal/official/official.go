@@ -1,0 +1,109 @@
+// Package official holds a plugin against what the official one answered, for tests: the official plugins can be downloaded on few
+// machines that tests run on, and a state has to mean the same to both. The answers stand in files that say which plugin gave
+// them, and how it was asked.
+package official
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/pulumi/pulumi-go-provider/integration/fake"
+	pprovider "github.com/pulumi/pulumi/pkg/v3/resource/provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Record is a file of answers.
+type Record struct {
+	Source  string   `json:"source"`  // the plugin, what it was built from, and when it was asked
+	Answers []Answer `json:"answers"` // in the order in which they were given
+}
+
+// Answer is what the official plugin makes of inputs.
+type Answer struct {
+	Call  Call             `json:"call"`
+	Type  string           `json:"type"` // of the resource
+	Given *structpb.Struct `json:"given"`
+	// State is what the resource is like already, as the official plugin wrote it, for a difference.
+	State *structpb.Struct `json:"state,omitempty"`
+	// Answer are inputs, planned outputs, or the paths that differ.
+	Answer *structpb.Struct `json:"answer"`
+}
+
+// Call is what is asked of a plugin.
+type Call string
+
+// The calls.
+const (
+	CheckConfig Call = "checkConfig" // inputs of a provider, with its defaults
+	Check       Call = "check"       // inputs of a resource, with its defaults
+	Plan        Call = "plan"        // outputs of a resource that is to be made
+	Diff        Call = "diff"        // between a state and inputs, none where the answer is empty
+)
+
+// Start makes a server as the engine would run it, beside an engine that keeps what is logged.
+func Start(t *testing.T, serve func(*pprovider.HostClient) (pulumirpc.ResourceProviderServer, error)) pulumirpc.ResourceProviderServer {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	addr, done, err := fake.StartEngineServer(ctx, fake.NewEngineServer())
+	require.NoError(t, err)
+	host, err := pprovider.NewHostClient(addr)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, host.Close())
+		stop()
+		<-done
+	})
+	server, err := serve(host)
+	require.NoError(t, err)
+	return server
+}
+
+// Hold asks the plugin what the official one was asked, and expects the same answers.
+func Hold(t *testing.T, server pulumirpc.ResourceProviderServer, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var record Record
+	require.NoError(t, json.Unmarshal(text, &record))
+	require.NotEmpty(t, record.Source)
+	require.NotEmpty(t, record.Answers)
+	for i, want := range record.Answers {
+		got, err := ask(t.Context(), server, want)
+		require.NoError(t, err)
+		require.Equal(t, want.Answer.AsMap(), got, "%s, answer %d: %s of %s", path, i, want.Call, want.Type)
+	}
+}
+
+func ask(ctx context.Context, server pulumirpc.ResourceProviderServer, a Answer) (map[string]any, error) {
+	urn := string(resource.NewURN("stack", "em-infra", "", tokens.Type(a.Type), "asked"))
+	switch a.Call {
+	case CheckConfig:
+		response, err := server.CheckConfig(ctx, &pulumirpc.CheckRequest{Urn: urn, News: a.Given})
+		return response.GetInputs().AsMap(), err
+	case Check:
+		response, err := server.Check(ctx, &pulumirpc.CheckRequest{Urn: urn, News: a.Given})
+		return response.GetInputs().AsMap(), err
+	case Plan:
+		response, err := server.Create(ctx, &pulumirpc.CreateRequest{Urn: urn, Properties: a.Given, Preview: true})
+		return response.GetProperties().AsMap(), err
+	case Diff:
+		response, err := server.Diff(ctx, &pulumirpc.DiffRequest{Id: "asked", Urn: urn, Olds: a.State, News: a.Given})
+		paths := map[string]any{}
+		for path, change := range response.GetDetailedDiff() {
+			paths[path] = change.GetKind().String()
+		}
+		if response.GetChanges() == pulumirpc.DiffResponse_DIFF_SOME && len(paths) == 0 {
+			paths["?"] = "SOME"
+		}
+		return paths, err
+	default:
+		return nil, fmt.Errorf("nobody can be asked %q", a.Call)
+	}
+}
