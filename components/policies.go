@@ -18,11 +18,9 @@ import (
 // The cloud-init drive follows, since Talos reads it at every boot, and what is ignored stays as it was even for a machine
 // that is replaced. What does not: its storage and its place, for which the provider would shut the machine down and make
 // another drive, and the name servers, for which it would reboot it, although those of the configuration replace them.
-// The display is a fact of birth too: a build of the provider that fills none in made machines without one, which would be
-// rebooted for the default being written down (docs/decisions/0041).
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios", "vga"}, neverSet(disks)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, neverSet(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
@@ -39,10 +37,10 @@ func unaskedAgent(s Schematic) pulumi.ResourceOption {
 // templateMachine keeps its VMID across versions, so the old one goes before the new one comes. The provider would put
 // another ISO into the drive of a template that stays; another image is another template, and a preview says so. A change
 // of firmware or TPM replaces it as it is (F21). The provider reads back that no drive is enabled, whatever was written
-// (F22). The display is ignored as that of a clone is.
+// (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom.enabled", "vga"}, neverSet(1)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, neverSet(1)...)),
 		pulumi.ReplaceOnChanges([]string{"cdrom.fileId"}),
 		pulumi.DeleteBeforeReplace(true),
 	)

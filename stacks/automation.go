@@ -61,6 +61,8 @@ type Outputs struct {
 	VMIDs map[string]int `json:"talosVmIds"`
 	// KubernetesEndpoint is the URL of the Kubernetes API.
 	KubernetesEndpoint string `json:"kubernetesEndpoint"`
+	// Plugins maps a plugin's name to the build of it that wrote the state; empty when nobody noted it.
+	Plugins map[string]string `json:"plugins"`
 	// Talosconfig of the administrator. Secret.
 	Talosconfig string `json:"talosconfig"`
 	// Kubeconfig of the administrator. Secret.

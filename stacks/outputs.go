@@ -26,12 +26,15 @@ const (
 	OutputKubernetesEndpoint = "kubernetesEndpoint"
 	// OutputTalosconfig is the talosconfig of the administrator. Secret.
 	OutputTalosconfig = "talosconfig"
+	// OutputPlugins maps a plugin's name to the build of it that wrote the state. Not there when an embedding does not say, as
+	// under a plain pulumi.
+	OutputPlugins = "plugins"
 	// OutputKubeconfig is the kubeconfig of the administrator. Secret.
 	OutputKubeconfig = "kubeconfig"
 )
 
 // export gives what is there: until the bootstrap phase that is no kubeconfig.
-func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.TalosCluster, until components.Phase) {
+func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.TalosCluster, options Options) {
 	addresses, vmids, endpoints := pulumi.StringMap{}, pulumi.IntMap{}, pulumi.StringArray{}
 	for _, node := range inv.Nodes {
 		addresses[node.Name] = pulumi.String(node.Address.String())
@@ -47,7 +50,10 @@ func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.T
 	ctx.Export(OutputVMIDs, vmids)
 	ctx.Export(OutputKubernetesEndpoint, pulumi.String(inv.Cluster.EndpointURL().String()))
 	ctx.Export(OutputTalosconfig, cluster.Talosconfig)
-	if until.Reaches(components.PhaseBootstrap) {
+	if len(options.Plugins) > 0 {
+		ctx.Export(OutputPlugins, pulumi.ToStringMap(options.Plugins))
+	}
+	if options.Until.Reaches(components.PhaseBootstrap) {
 		ctx.Export(OutputKubeconfig, cluster.Kubeconfig)
 	}
 }

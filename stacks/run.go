@@ -41,6 +41,8 @@ type Options struct {
 	// FormerNames are those of nodes that the state knows by another name, as [FormerNames] finds them. Default: nil, nobody
 	// has looked; a node that has what a node of another name has in the state is then refused.
 	FormerNames map[string]string
+	// Plugins say of each provider plugin by its name which build of it runs, to be kept with the state. Default: none.
+	Plugins map[string]string
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
 	// phase exists it must be 0: what is not registered is deleted.
 	Until components.Phase
@@ -103,7 +105,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 		}
 	}
 
-	export(ctx, inv, cluster, options.Until)
+	export(ctx, inv, cluster, options)
 	return nil
 }
 

@@ -55,6 +55,14 @@ func TestTheOutputsAreTheContract(t *testing.T) {
 	require.Equal(t, pulumi.String("https://192.168.20.10:6443"), e.Exports["kubernetesEndpoint"])
 }
 
+// The state says which builds of the plugins wrote it, where somebody knows.
+func TestTheBuildsOfPluginsAreNoted(t *testing.T) {
+	t.Parallel()
+	e, err := runWith(t, stacks.Options{Root: "..", Plugins: map[string]string{"talos": "v0.7.1, official"}}, reachable(nil))
+	require.NoError(t, err)
+	require.Equal(t, pulumi.StringMap{"talos": pulumi.String("v0.7.1, official")}, e.Exports["plugins"])
+}
+
 // One that writes the endpoint in another way is not shown a change of what has not changed.
 func TestThePathOfTheEndpointDoesNotCount(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,9 @@ func (j judgement) hasChanges() bool {
 // judge runs the engine's preview, adds what was seen besides, and judges both; of the targets alone, if there are any.
 func (s *session) judge(ctx context.Context, seen look, targets []string, options ...optpreview.Option) (judgement, error) {
 	options = append(options, seen.excluded()...)
+	if err := s.tellPlugins(ctx); err != nil {
+		return judgement{}, err
+	}
 	unconfigured, err := s.unconfigured(ctx)
 	if err != nil {
 		return judgement{}, err

@@ -185,6 +185,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	}
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: readSecrets, Interrupted: ctx.Done(),
+		Plugins:      tools.Plugins(),
 		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
 	}
 	embedding := stacks.Embedding{

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	sdkv2 "github.com/hashicorp/terraform-plugin-sdk/v2/helper/schema"
+	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/reservedkeys"
 	"github.com/pulumi/pulumi-terraform-bridge/v3/pkg/tfbridge"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
@@ -25,6 +26,7 @@ func likeOfficial(p *sdkv2.Provider, infos map[string]*tfbridge.ResourceInfo) *s
 	for name, fields := range younger {
 		hideYounger(p.ResourcesMap[name].Schema, fields, infos[name])
 	}
+	addDisplay(infos[prefix+"vm"])
 	machine := p.ResourcesMap[prefix+"vm"].Schema
 	machine["vga"].DefaultFunc = officialDisplay
 	// Without it v0.69.1 makes no drive, so programs set it, and would be told for every machine that they should not.
@@ -33,9 +35,31 @@ func likeOfficial(p *sdkv2.Provider, infos map[string]*tfbridge.ResourceInfo) *s
 	return p
 }
 
-// officialDisplay is the default of v0.69.1 (proxmoxtf/resource/vm/vm.go, mkVGA).
+// The display that v0.69.1 gives to a machine of which nothing is said (proxmoxtf/resource/vm/vm.go, mkVGA).
+const (
+	displayType      = "std"
+	displayMemoryMiB = 16
+)
+
 func officialDisplay() (any, error) {
-	return []any{map[string]any{"clipboard": "", "memory": 16, "type": "std"}}, nil
+	return []any{map[string]any{"clipboard": "", "memory": displayMemoryMiB, "type": displayType}}, nil
+}
+
+// addDisplay adds the default display to a state without one: an earlier build of this plugin filled none in, and v0.73.0 takes a
+// host that has none for the default. Without it each machine of such a state would be rebooted for its default being written down.
+// What the bridge notes of the form of a state is left out with it, since that says of the display that there is none.
+func addDisplay(info *tfbridge.ResourceInfo) {
+	before := info.TransformFromState
+	info.TransformFromState = func(ctx context.Context, state resource.PropertyMap) (resource.PropertyMap, error) {
+		state, err := before(ctx, state)
+		if err == nil && !state["vga"].HasValue() {
+			delete(state, reservedkeys.RawStateDelta)
+			state["vga"] = resource.NewProperty(resource.PropertyMap{
+				"clipboard": resource.NewProperty(""), "memory": resource.NewProperty(float64(displayMemoryMiB)), "type": resource.NewProperty(displayType),
+			})
+		}
+		return state, err
+	}
 }
 
 // hideYounger takes fields out of the package schema, out of inputs and out of outputs. A default is applied by the provider

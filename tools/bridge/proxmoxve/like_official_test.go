@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	pf "github.com/pulumi/pulumi-terraform-bridge/v3/pkg/pf/tfbridge"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/tools/bridge/proxmoxve"
@@ -13,8 +14,18 @@ import (
 // TestInputsAndStatesAreTheOfficialOnes: a state of the official plugin is no change for this one, and the other way round.
 func TestInputsAndStatesAreTheOfficialOnes(t *testing.T) {
 	t.Parallel()
+	official.Hold(t, start(t), "testdata/official-6.18.1.json")
+}
+
+// TestStatesOfAnEarlierBuildAreNoChange: clusters that stand are not rebooted because the plugin is another one.
+func TestStatesOfAnEarlierBuildAreNoChange(t *testing.T) {
+	t.Parallel()
+	official.Hold(t, start(t), "testdata/earlier-build.json")
+}
+
+func start(t *testing.T) pulumirpc.ResourceProviderServer {
+	t.Helper()
 	schema, err := proxmoxve.Schema("6.18.1")
 	require.NoError(t, err)
-	server := official.Start(t, pf.MakeMuxedServer(t.Context(), proxmoxve.Name, proxmoxve.Provider("6.18.1"), schema))
-	official.Hold(t, server, "testdata/official-6.18.1.json")
+	return official.Start(t, pf.MakeMuxedServer(t.Context(), proxmoxve.Name, proxmoxve.Provider("6.18.1"), schema))
 }

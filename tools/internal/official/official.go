@@ -21,8 +21,9 @@ import (
 
 // Record is a file of answers.
 type Record struct {
-	Source  string   `json:"source"`  // the plugin, what it was built from, and when it was asked
-	Answers []Answer `json:"answers"` // in the order in which they were given
+	Source        string           `json:"source"`        // the plugin, what it was built from, and when it was asked
+	Configuration *structpb.Struct `json:"configuration"` // inputs of its provider, made up
+	Answers       []Answer         `json:"answers"`       // in the order in which they were given
 }
 
 // Answer is what the official plugin makes of inputs.
@@ -32,6 +33,8 @@ type Answer struct {
 	Given *structpb.Struct `json:"given"`
 	// State is what the resource is like already, as the official plugin wrote it, for a difference.
 	State *structpb.Struct `json:"state,omitempty"`
+	// Ignored are the paths that the program has the engine ignore in a difference.
+	Ignored []string `json:"ignored,omitempty"`
 	// Answer are inputs, planned outputs, or the paths that differ.
 	Answer *structpb.Struct `json:"answer"`
 }
@@ -44,7 +47,7 @@ const (
 	CheckConfig Call = "checkConfig" // inputs of a provider, with its defaults
 	Check       Call = "check"       // inputs of a resource, with its defaults
 	Plan        Call = "plan"        // outputs of a resource that is to be made
-	Diff        Call = "diff"        // between a state and inputs, none where the answer is empty
+	Diff        Call = "diff"        // between a state and the inputs that led to it, none where the answer is empty
 )
 
 // Start makes a server as the engine would run it, beside an engine that keeps what is logged.
@@ -74,6 +77,8 @@ func Hold(t *testing.T, server pulumirpc.ResourceProviderServer, path string) {
 	require.NoError(t, json.Unmarshal(text, &record))
 	require.NotEmpty(t, record.Source)
 	require.NotEmpty(t, record.Answers)
+	_, err = server.Configure(t.Context(), &pulumirpc.ConfigureRequest{Args: record.Configuration, AcceptSecrets: true, AcceptResources: true})
+	require.NoError(t, err)
 	for i, want := range record.Answers {
 		got, err := ask(t.Context(), server, want)
 		require.NoError(t, err)
@@ -94,7 +99,7 @@ func ask(ctx context.Context, server pulumirpc.ResourceProviderServer, a Answer)
 		response, err := server.Create(ctx, &pulumirpc.CreateRequest{Urn: urn, Properties: a.Given, Preview: true})
 		return response.GetProperties().AsMap(), err
 	case Diff:
-		response, err := server.Diff(ctx, &pulumirpc.DiffRequest{Id: "asked", Urn: urn, Olds: a.State, News: a.Given})
+		response, err := server.Diff(ctx, &pulumirpc.DiffRequest{Id: "asked", Urn: urn, Olds: a.State, OldInputs: a.Given, News: a.Given, IgnoreChanges: a.Ignored})
 		paths := map[string]any{}
 		for path, change := range response.GetDetailedDiff() {
 			paths[path] = change.GetKind().String()

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/blang/semver"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// TestOtherPluginsAreTold: the state itself names the builds that wrote it, so that they come with a backup and from a bucket.
+func TestOtherPluginsAreTold(t *testing.T) {
+	t.Parallel()
+	const built, official = "v6.18.1, built from v0.73.0", "v6.18.1, official"
+	for name, tc := range map[string]struct {
+		noted any
+		now   string
+		want  string
+	}{
+		"the same":                  {noted: map[string]any{"proxmoxve": built}, now: built},
+		"nobody noted them":         {now: official},
+		"another build":             {noted: map[string]any{"proxmoxve": built}, now: official, want: "the state was written with other builds of the plugins:\n  proxmoxve: v6.18.1, official (before: v6.18.1, built from v0.73.0)\n"},
+		"an output of another kind": {noted: "proxmoxve", now: official},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, out := sessionWith(t, strings.NewReader(""), true)
+			s.state.Command = engine.NewCommand("pulumi", semver.Version{})
+			s.program.Plugins = map[string]string{"proxmoxve": tc.now}
+			outputs := map[string]any{}
+			if tc.noted != nil {
+				outputs[stacks.OutputPlugins] = tc.noted
+			}
+			s.exported = &engine.Exported{Deployment: apitype.DeploymentV3{Resources: []apitype.ResourceV3{{
+				URN: "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev", Type: resource.RootStackType, Outputs: outputs,
+			}}}}
+			require.NoError(t, s.tellPlugins(t.Context()))
+			require.Equal(t, tc.want, out.String())
+			for line := range strings.Lines(out.String()) {
+				require.LessOrEqual(t, len(line), 81)
+			}
+		})
+	}
+}

@@ -1,0 +1,37 @@
+package toolchain
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Plugins say of each plugin by its name which build it is: "v6.18.1, official", "v6.18.1, built from v0.73.0", "v1.2.1, stand-in".
+// They hold no place of this machine, so that they can be kept with a state.
+func (i *Installed) Plugins() map[string]string {
+	builds := map[string]string{}
+	for _, tool := range i.Tools {
+		if tool.Kind != Plugin {
+			continue
+		}
+		build := string(tool.Origin)
+		if from := tool.From[strings.LastIndex(tool.From, " ")+1:]; from != "" {
+			build = "built from " + from
+		}
+		builds[tool.Name] = tool.Version + ", " + build
+	}
+	return builds
+}
+
+// OtherPlugins lists the plugins of which a state was written with another build than that of now, by name. A plugin that only
+// one side knows is not listed: nothing of the state is its own, or nobody has noted what wrote it.
+func OtherPlugins(wrote, now map[string]string) []string {
+	var others []string
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if before, known := wrote[name]; known && before != now[name] {
+			others = append(others, fmt.Sprintf("%s: %s (before: %s)", name, now[name], before))
+		}
+	}
+	return others
+}
