@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -36,9 +37,14 @@ func TestOtherPluginsAreTold(t *testing.T) {
 			if tc.noted != nil {
 				outputs[stacks.OutputPlugins] = tc.noted
 			}
-			s.exported = &engine.Exported{Deployment: apitype.DeploymentV3{Resources: []apitype.ResourceV3{{
+			deployment, err := json.Marshal(apitype.DeploymentV3{Resources: []apitype.ResourceV3{{
 				URN: "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev", Type: resource.RootStackType, Outputs: outputs,
-			}}}}
+			}}})
+			require.NoError(t, err)
+			text, err := json.Marshal(apitype.UntypedDeployment{Version: 3, Deployment: deployment})
+			require.NoError(t, err)
+			s.exported, err = s.state.Read(text)
+			require.NoError(t, err)
 			require.NoError(t, s.tellPlugins(t.Context()))
 			require.Equal(t, tc.want, out.String())
 			for line := range strings.Lines(out.String()) {
