@@ -34,8 +34,8 @@ nothing would change, 2 when something would, and 3 when up would refuse it: the
 plane, the loss of quorum or other machine secrets are only done when a flag names them, what a cluster is born with never
 changes, and the host must be able to bear it, which is asked as preflight asks it.
 
-Nodes that run an image of another schematic than the inventory's are named, too; that takes an upgrade, and does not count
-as a change.
+Nodes that run an image of another schematic or release than the inventory's are named, too; that takes an upgrade, and does
+not count as a change.
 
 A preview compares the inventory with what is there: the host is read first, so that what was changed by hand is found.
 --refresh=false compares with the state alone.`,

@@ -43,6 +43,7 @@ func newRootCommand() *cobra.Command {
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))
 	})
+	fitHelp(command)
 	for _, group := range append(command.Commands(), command) {
 		if group.HasSubCommands() {
 			refuseUnknown(group)
