@@ -20,9 +20,7 @@ import (
 // from every other machine; what a cluster is born with is refused by a plain engine, too.
 func TestE2EAddressesGatewaysEndpoints(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-addresses")
-	r.mustRun(0, "up", "--lab", "--yes")
-
+	r := standing(t, pair)
 	r.keepsItsBirth()
 	r.endpointAndGatewayMove()
 	r.workerMoves()

@@ -19,8 +19,7 @@ import (
 // holds no secret.
 func TestE2EChangesAreJudged(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-judged")
-	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), " artifacts  .lab/e2e-judged/artifacts/")
+	r := standing(t, pair)
 	secrets := r.secrets()
 	require.Greater(t, len(secrets), 20)
 	nodes, cluster := r.read(filepath.Join(r.inventory, "nodes.yaml")), r.read(filepath.Join(r.inventory, "cluster.yaml"))
@@ -50,8 +49,8 @@ func TestE2EChangesAreJudged(t *testing.T) {
 	require.Equal(t, []struct{ Kind, Subject string }{{"REBOOT", "k3s-dev-worker-1"}}, judged.Findings)
 	r.writeInventory("cluster.yaml", cluster)
 
-	r.mustRun(0, "destroy", "--lab", "--yes")
-	r.artifactsHoldNone(secrets)
+	require.Contains(t, r.mustRun(0, "destroy", "--lab", "--yes"), " artifacts  .lab/"+r.stack+"/artifacts/")
+	r.artifactsHoldNone(secrets) // of the birth, too
 }
 
 // secrets are all that are in the state, and what opens the host and the state itself.

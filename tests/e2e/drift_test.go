@@ -21,8 +21,7 @@ import (
 // can be mended is, and the status tells what stands all along.
 func TestE2EDriftAndStatus(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-drift")
-	r.mustRun(0, "up", "--lab", "--yes")
+	r := standing(t, pair)
 	require.Contains(t, r.mustRun(0, "drift", "--lab"), "no drift: the host and the nodes are as the inventory says\n")
 	report := r.status(0)
 	require.Empty(t, report.Lacks())

@@ -17,8 +17,7 @@ import (
 // asked for that the running images do not have, so that it never answers, and at last a machine is born with it.
 func TestE2EF10GuestAgentsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-guest-agent")
-	r.mustRun(0, "up", "--lab", "--yes")
+	r := standing(t, pair)
 	require.Equal(t, []string{"enabled=0", "enabled=0"}, r.agents(101, 102))
 	require.Nil(t, r.statusOf("k3s-dev-worker-1").GuestAgent, "nobody is asked where there is none")
 

@@ -6,11 +6,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,7 +21,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
+	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
@@ -27,18 +32,62 @@ import (
 // workshop is the folder that the tool under test is built in, which goes with the tests.
 var workshop string
 
+// atOnce is how many tests run at once for each processor, unless -parallel says how many: most of the time one waits for delays
+// of the emulated host.
+const atOnce = 2
+
 func TestMain(m *testing.M) {
-	var err error
-	if workshop, err = os.MkdirTemp("", "em-infra-e2e-"); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	if err := os.RemoveAll(workshop); err != nil {
+	flag.Parse()
+	code, err := runTests(m)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
 	os.Exit(code)
+}
+
+// runTests runs them in a workshop, with a lifeline for their labs.
+func runTests(m *testing.M) (code int, err error) {
+	if workshop, err = os.MkdirTemp("", "em-infra-e2e-"); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, lanes.remove(), os.RemoveAll(workshop)) }()
+	lifeline, _, err := hold(filepath.Join(workshop, "lifeline"))
+	if err != nil {
+		return 1, err
+	}
+	defer lifeline.Close()
+	if err := os.Setenv(lab.LifelineVariable, lifeline.Name()); err != nil {
+		return 1, err
+	}
+	if err := runMoreAtOnce(); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// runMoreAtOnce sets -parallel unless it was given.
+func runMoreAtOnce() error {
+	const parallel = "test.parallel"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if given {
+		return nil
+	}
+	return flag.Set(parallel, strconv.Itoa(atOnce*runtime.GOMAXPROCS(0)))
+}
+
+// hold locks a file for as long as it is open; held is false when somebody else has it.
+func hold(path string) (file *os.File, held bool, err error) {
+	if file, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, false, err
+	}
+	lock := &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, lock)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return nil, false, file.Close()
+	}
+	return file, err == nil, err
 }
 
 // tool is the em-infra under test, built once.
@@ -60,30 +109,43 @@ type rehearsal struct {
 	env       []string // of its commands, beside that of the test
 }
 
-// newRehearsal copies an inventory of one control plane and one worker for a stack that the test has to itself, and
-// removes all of it at the end.
+// newRehearsal is a rehearsal of which nothing stands yet, with an inventory of one control plane and one worker, for a stack that
+// the test has to itself; all of it is removed at the end. A test that does not look at the birth takes a [standing] one.
 func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("end to end: builds the tool chain and takes minutes")
-	}
-	root, err := filepath.Abs("../..")
-	require.NoError(t, err)
-	r := &rehearsal{t: t, stack: stack, root: root, inventory: t.TempDir()}
+	skipIfShort(t)
+	r := &rehearsal{t: t, stack: stack, root: projectRoot(t), inventory: t.TempDir()}
 	require.NoError(t, os.RemoveAll(r.dir()), "what an earlier run left behind")
-	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
-		r.writeInventory(name, r.read(filepath.Join("testdata", "inventory", name)))
-	}
+	r.writeTestdata()
 	t.Cleanup(func() {
-		stop := r.command(context.Background(), "lab", "stop", "--stack", r.stack)
-		if output, err := stop.CombinedOutput(); err != nil {
-			t.Errorf("lab stop: %v\n%s", err, output)
-		}
+		r.stopLab()
 		if !t.Failed() {
 			require.NoError(t, os.RemoveAll(r.dir()))
 		}
 	})
 	return r
+}
+
+func skipIfShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("end to end: builds the tool chain and takes minutes")
+	}
+}
+
+func projectRoot(t testing.TB) string {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	return root
+}
+
+// writeTestdata writes the inventory of testdata.
+func (r *rehearsal) writeTestdata() {
+	r.t.Helper()
+	for _, name := range []string{"cluster.yaml", "nodes.yaml"} {
+		r.writeInventory(name, r.read(filepath.Join("testdata", "inventory", name)))
+	}
 }
 
 // dir is the folder of the rehearsal.
@@ -115,6 +177,7 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	// What the tool tells people to run begins with its name, where a shell finds it.
 	onPath := "PATH=" + filepath.Dir(path) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	command.Dir, command.Env = r.root, append(append(os.Environ(), onPath), r.env...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // the engine and the plugins end with it
 	return command
 }
 
@@ -203,22 +266,40 @@ func (r *rehearsal) startWith(children []string, args ...string) (kill func()) {
 // childrenNamed are the child processes of a process that run a program of that name.
 func childrenNamed(t testing.TB, parent int, name string) []int {
 	t.Helper()
+	var children []int
+	for _, p := range processes(t) {
+		if p.parent == parent && p.name == name {
+			children = append(children, p.pid)
+		}
+	}
+	return children
+}
+
+// process is one of this machine.
+type process struct {
+	pid, parent int
+	name        string
+}
+
+// processes are all that run now.
+func processes(t testing.TB) []process {
+	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
-	var children []int
+	var found []process
 	for _, stat := range stats {
 		text, err := os.ReadFile(stat)
 		if err != nil {
 			continue // it has ended
 		}
-		var pid, ppid int
-		var comm string
+		var p process
 		var state rune
-		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &pid, &comm, &state, &ppid); err == nil && ppid == parent && comm == "("+name+")" {
-			children = append(children, pid)
+		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &p.pid, &p.name, &state, &p.parent); err == nil { // else its name has spaces
+			p.name = strings.Trim(p.name, "()")
+			found = append(found, p)
 		}
 	}
-	return children
+	return found
 }
 
 // calls are what was asked of the lab's Proxmox VE so far.
@@ -253,14 +334,15 @@ func writes(calls []proxmox.Call) []string {
 	return found
 }
 
+// patience bounds a wait for what a running command or the lab does, on a machine that is busy with other things.
+const patience = 10 * time.Minute
+
 // eventually waits for something that a running command does.
 func (r *rehearsal) eventually(what string, holds func() bool) {
 	r.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for !holds() {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("waited two minutes for: %s", what)
+			r.t.Fatalf("waited %s for: %s", patience, what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }

@@ -32,8 +32,7 @@ func BenchmarkUp(b *testing.B) {
 
 // BenchmarkPreview is a preview in which nothing would change.
 func BenchmarkPreview(b *testing.B) {
-	r := newRehearsal(b, "bench-preview")
-	r.mustRun(0, "up", "--lab", "--yes")
+	r := standing(b, pair)
 	for b.Loop() {
 		timed(b, previewLimit, func() { r.mustRun(0, "preview", "--lab") })
 	}

@@ -17,33 +17,32 @@ import (
 // TestE2EStateIsRestored: whatever happens to a state, a backup takes its place and the next preview finds nothing to do.
 func TestE2EStateIsRestored(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-state")
-	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), " backup     .lab/e2e-state/backups/")
+	r := standing(t, pair)
 	older := r.newestBackup()
 	require.Contains(t, older, "-after-up")
 
 	r.damage("torn")
 	mended := r.mustRun(0, "up", "--lab", "--yes")
-	require.Contains(t, mended, "e2e-state.json.attrs was torn and is removed")
+	require.Contains(t, mended, r.stack+".json.attrs was torn and is removed")
 	require.Contains(t, mended, "the state was torn (the file is cut off): its copy of ")
 	r.mustRun(0, "preview", "--lab")
 
 	for _, damage := range []struct{ name, refusal string }{
-		{"deleted", "the state of stack e2e-state is gone, but "},
-		{"corrupted", "the state of stack e2e-state cannot be read ("},
+		{"deleted", "the state of stack " + r.stack + " is gone, but "},
+		{"corrupted", "the state of stack " + r.stack + " cannot be read ("},
 	} {
 		r.damage(damage.name)
 		seen := len(r.calls())
 		refusal := r.mustRun(3, "up", "--lab", "--yes")
 		require.Contains(t, refusal, damage.refusal)
-		require.Contains(t, refusal, "`em-infra state restore --stack e2e-state")
+		require.Contains(t, refusal, "`em-infra state restore --stack "+r.stack)
 		require.Empty(t, writes(r.calls()[seen:]), "nothing is made once more")
 		r.mustRun(0, "state", "restore", "--lab", "--yes")
 		r.mustRun(0, "preview", "--lab", "--refresh")
 	}
 
 	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 104, address: 192.168.20.22}")
-	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), " backup     .lab/"+r.stack+"/backups/")
 	newer := r.newestBackup()
 	output := r.mustRun(0, "state", "restore", "--lab", "--yes", "--from", older)
 	require.Contains(t, output, "FORGET     k3s-dev-worker-2-vm was made after the backup: it stays where it is")
@@ -79,17 +78,16 @@ func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 // TestE2EStateMovesToABucketAndBack: the cluster does not notice, and the passphrase stays what it was.
 func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	t.Parallel()
-	r := newRehearsal(t, "e2e-bucket")
+	r := standing(t, pair)
 	address := s3Server(t)
 	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
 	bucket := "s3://states?endpoint=http://" + address + "&use_path_style=true&region=us-east-1&disable_https=true"
-	r.mustRun(0, "up", "--lab", "--yes")
-	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi.e2e-bucket.yaml"))
+	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
 
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
 	require.NoFileExists(t, r.stateFile())
 	require.Contains(t, r.read(filepath.Join(r.dir(), "Pulumi.yaml")), "url: "+bucket)
-	require.Equal(t, stackFile, r.read(filepath.Join(r.dir(), "Pulumi.e2e-bucket.yaml")), "the salt of the passphrase, too")
+	require.Equal(t, stackFile, r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")), "the salt of the passphrase, too")
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", bucket), "the state is there already")
 	require.Contains(t, r.mustRun(3, "state", "unlock", "--lab"), "cannot be judged from here")

@@ -1,0 +1,26 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestE2EAStandingClusterIsAsItWasBorn: what one test does to a standing cluster is nothing to the next one.
+func TestE2EAStandingClusterIsAsItWasBorn(t *testing.T) {
+	t.Parallel()
+	var stacks []string
+	for _, name := range []string{"one that loses its worker", "the next"} {
+		t.Run(name, func(t *testing.T) {
+			r := standing(t, pair)
+			stacks = append(stacks, r.stack)
+			r.mustRun(0, "preview", "--lab")
+			r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
+			require.Equal(t, 2, r.clones(), "those of its birth")
+			r.deleteOnHost(102)
+			r.edit("nodes.yaml", "vmid: 102", "vmid: 112")
+
+		})
+	}
+	require.Equal(t, stacks[0], stacks[1], "they had the same one")
+}
