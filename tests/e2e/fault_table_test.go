@@ -21,7 +21,7 @@ const (
 
 // faultTable has each fault of the lab.
 var faultTable = []faultRow{
-	{"config-lock-timeout", both(untried()), never(nothingConfigured), both(untried())},
+	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), both(untried())},
 	{"template-missing", both(untried()), never(nothingCloned), never(nothingCloned)},
 	{"vmid-taken", both(untried()), never(nothingMade), never(nothingMade)},
 	{"no-worker", both(untried()), both(untried()), never(nothingStarted)},
@@ -30,10 +30,10 @@ var faultTable = []faultRow{
 	{"forbidden", both(untried()), both(untried()), both(untried())},
 	{"unreachable", both(untried()), both(untried()), both(untried())},
 	{"answer-lost", both(untried()), both(untried()), both(untried())},
-	{"host-reboots", both(untried()), both(untried()), both(untried())},
+	{"host-reboots", both(refused("proxmox VE does not answer at ")), both(untried()), both(untried())},
 	{"storage-lock-timeout", both(untried()), never(nothingAllocated), both(untried().with(movesADisk))},
-	{"storage-full", both(untried()), never(nothingAllocated), both(untried().with(movesADisk))},
-	{"clone-fails", course{once: bears(), lasting: untried()}, never(nothingCloned), never(nothingCloned)},
+	{"storage-full", course{once: stops("out of space").inEachBuild(), lasting: stops("out of space")}, never(nothingAllocated), both(untried().with(movesADisk))},
+	{"clone-fails", course{once: bears().inEachBuild(), lasting: stops("'mirror' has been cancelled")}, never(nothingCloned), never(nothingCloned)},
 	{"move-disk-fails", never(nothingMoved), never(nothingMoved), both(untried().with(movesADisk))},
 	{"clone-hangs", both(untried()), never(nothingCloned), never(nothingCloned)},
 	{"lock-lingers", both(untried()), never(nothingCloned), never(nothingCloned)},
