@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
@@ -32,24 +30,16 @@ func (s *session) possessions(ctx context.Context) (p possessions, err error) {
 	if err != nil {
 		return p, err
 	}
-	deployments := []*apitype.DeploymentV3{&exported.Deployment}
-	if len(recovery.KnownVMIDs(&exported.Deployment)) == 0 {
+	owner, err := recovery.OwnerOf(s.workspace.Stack, &exported.Deployment)
+	if err != nil {
+		return p, err
+	}
+	if p.owners = []ownership.Owner{owner}; owner.Cluster == "" {
 		past, err := s.pastStates()
 		if err != nil {
 			return p, err
 		}
-		for i := range past {
-			deployments = append(deployments, &past[i].Deployment)
-		}
-	}
-	for _, deployment := range deployments {
-		owner, err := recovery.OwnerOf(s.workspace.Stack, deployment)
-		if err != nil {
-			return p, err
-		}
-		if owner.Cluster != "" && !slices.Contains(p.owners, owner) {
-			p.owners = append(p.owners, owner)
-		}
+		p.owners = recovery.PastOwners(s.workspace.Stack, past)
 	}
 	p.sources = status.Sources{Inventory: s.inventory, Host: host, Deployment: exported.Deployment}
 	return p, nil

@@ -32,6 +32,22 @@ func OwnerOf(stack string, deployment *apitype.DeploymentV3) (ownership.Owner, e
 	return owner, nil
 }
 
+// PastOwners are the owners that a stack's machines named in earlier states, newest first. The secrets of a copy are not in clear,
+// the descriptions of its machines are.
+func PastOwners(stack string, past []Past) []ownership.Owner {
+	var owners []ownership.Owner
+	for _, one := range past {
+		for _, machine := range one.Deployment.Resources {
+			description, _ := machine.Inputs["description"].(string)
+			owner, isMarked := ownership.In(description)
+			if isMarked && machine.Type == typeVM && owner.Stack == stack && !slices.Contains(owners, owner) {
+				owners = append(owners, owner)
+			}
+		}
+	}
+	return owners
+}
+
 // KnownVMIDs are those of the machines that a deployment knows, and of those whose creation it knows to have begun.
 func KnownVMIDs(deployment *apitype.DeploymentV3) []int {
 	var known []int

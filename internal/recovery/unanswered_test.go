@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/ownership"
@@ -128,6 +129,17 @@ func TestOwnerOf(t *testing.T) {
 	found, err := recovery.OwnerOf("k3s-dev", state(machine(), secrets()))
 	require.NoError(t, err)
 	require.Equal(t, owner, found)
+}
+
+// TestPastOwners: an empty state does not say any more which cluster it had; its copies do, without their secrets.
+func TestPastOwners(t *testing.T) {
+	t.Parallel()
+	sealed := secrets()
+	sealed.Outputs = map[string]any{"machineSecrets": map[string]any{sig.Key: sig.Secret, "ciphertext": "v1:x"}}
+	require.Equal(t, []ownership.Owner{owner}, recovery.PastOwners("k3s-dev", []recovery.Past{
+		kept("b"), kept("a", sealed, marked(machine()), machine()), kept("0", marked(machine())),
+	}))
+	require.Empty(t, recovery.PastOwners("k3s-copy", []recovery.Past{kept("a", marked(machine()))}))
 }
 
 // TestAMachineThatTheStateDoesNotKnow: the answer to its clone was lost, or an earlier state was put back.

@@ -114,7 +114,7 @@ func (r *rehearsal) destroyNamesWhatStays(vmid int) {
 	require.Contains(r.t, output, "VM 150 (k3s-dev-lost) on vmhost")
 	require.Contains(r.t, output, "em-infra lab destroy 150")
 	require.Contains(r.t, output, "e2e-whose is not gone")
-	r.mustRun(1, "destroy", "--lab", "--yes")
+	require.Contains(r.t, r.mustRun(1, "destroy", "--lab", "--yes"), "VM 150 (k3s-dev-lost) on vmhost", "the state is empty by now")
 	r.mustRun(0, "lab", "destroy", "150")
 	require.Contains(r.t, r.mustRun(0, "destroy", "--lab", "--yes"), "e2e-whose is gone")
 }
