@@ -13,19 +13,19 @@ import (
 // asks for something else.
 func begins(t *testing.T, o trial, name string) *rehearsal {
 	t.Helper()
-	r := newRehearsal(t, "e2e-fault-"+string(o)+"-"+name)
-	switch o {
-	case birth:
+	if o == birth {
+		r := newRehearsal(t, "e2e-fault-"+name)
 		r.mustRun(0, "lab", "start")
-	case removal:
-		r.mustRun(0, "up", "--lab", "--yes")
-		nodes, _, found := strings.Cut(r.inventoryText("nodes.yaml"), "  - name: k3s-dev-worker-1")
-		require.True(t, found)
-		r.writeInventory("nodes.yaml", nodes)
-	case change:
-		r.mustRun(0, "up", "--lab", "--yes")
-		r.changesBoth()
+		return r
 	}
+	r := standing(t, pair)
+	if o == change {
+		r.changesBoth()
+		return r
+	}
+	nodes, _, found := strings.Cut(r.inventoryText("nodes.yaml"), "  - name: k3s-dev-worker-1")
+	require.True(t, found)
+	r.writeInventory("nodes.yaml", nodes)
 	return r
 }
 
