@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/em-infra/em-infra/internal/engine"
@@ -60,6 +61,9 @@ func (s *session) takeBack(ctx context.Context, judged judgement) error {
 	exported, err := s.freshState(ctx)
 	if err != nil {
 		return err
+	}
+	if recovery.Unbootstrapped(&exported.Deployment) != nil {
+		s.allowReplace(slices.Concat(judged.Lost, namesOf(judged.unconfigured))) // there was no etcd yet that could be lost
 	}
 	for _, machine := range judged.unconfigured {
 		if err := recovery.Unapply(&exported.Deployment, machine); err != nil {

@@ -102,7 +102,7 @@ func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	require.Contains(a.t, output, `chart "flux2" version "2.18.3" not found in `+empty.URL+"\n")
 	require.Contains(a.t, output, "correct version in the addon of cluster.yaml: ")
 	require.True(a.t, a.stateHas("k3s-dev-addons-nodes"), "the cluster is there without it")
-	require.Contains(a.t, output, "the cluster stands nevertheless: kubectl --kubeconfig ")
+	require.Contains(a.t, output, "the cluster stands nevertheless:\n  kubectl --kubeconfig ")
 	require.FileExists(a.t, filepath.Join(a.dir(), "kubeconfig"))
 }
 

@@ -8,6 +8,7 @@ import (
 
 // TestE2EAStandingClusterIsAsItWasBorn: what one test does to a standing cluster is nothing to the next one.
 func TestE2EAStandingClusterIsAsItWasBorn(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	var stacks []string
 	for _, name := range []string{"one that loses its worker", "the next"} {
