@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// killedStack is brought up by a run of these tests that is killed.
+// killedStack is the stack of a run of these tests that is killed.
 const killedStack = "e2e-killed-run"
 
 // killedVariable is set for the run that is killed.
 const killedVariable = "EM_INFRA_TEST_KILLED_RUN"
 
-// TestE2EAKilledTestRunLeavesNothing kills a run of these tests, as a time limit does, while it brings a cluster up: the lab, its
+// TestE2EAKilledTestRunLeavesNothing kills a run of these tests, as a time limit does, in the middle of a preview: the lab, its
 // control plane, em-infra, the engine and its plugins end.
 func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	t.Parallel()
@@ -25,7 +25,9 @@ func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	run := exec.Command(self, "-test.run", "^TestE2EIsKilled$", "-test.v")
-	run.Env = append(os.Environ(), killedVariable+"=1", "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
+	built, err := tool()
+	require.NoError(t, err)
+	run.Env = append(os.Environ(), killedVariable+"=1", toolVariable+"="+built, "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
 	require.NoError(t, run.Start())
 	parts := []string{"pulumi", "pulumi-resource-proxmoxve", "pulumi-resource-talos", "controlplane"}
 	r.eventually("all parts of a run work", func() bool {
@@ -42,7 +44,11 @@ func TestE2EIsKilled(t *testing.T) {
 	if os.Getenv(killedVariable) == "" {
 		t.Skip("only for the test of a run that is killed")
 	}
-	newRehearsal(t, killedStack).mustRun(0, "up", "--lab", "--yes")
+	r := newRehearsal(t, killedStack)
+	r.mustRun(0, "up", "--lab", "--yes")
+	for { // while one goes on, the engine, its plugins and the control plane run at the same time
+		r.mustRun(0, "preview", "--lab")
+	}
 }
 
 // programsOf are the programs of the processes that have something to do with a stack, by their command lines.

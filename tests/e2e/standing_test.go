@@ -43,17 +43,7 @@ func standing(t testing.TB, of topology) *rehearsal {
 	t.Helper()
 	skipIfShort(t)
 	l := lanes.take(t, of)
-	r := l.rehearsal(t)
-	t.Cleanup(func() {
-		r.stopLab()
-		if t.Failed() {
-			t.Logf("the lab of this test is kept in %s", r.dir())
-			return
-		}
-		lanes.giveBack(l)
-	})
-	l.comeBack(r)
-	return r
+	return l.lend(t, func() { lanes.giveBack(l) })
 }
 
 // lane is a cluster that was born, and what it was then.
@@ -62,6 +52,22 @@ type lane struct {
 	number   int
 	born     bool
 	claim    *os.File // locked, so that no other run of these tests in this checkout takes the number
+}
+
+// lend gives a test the lane, and calls back when that has ended well.
+func (l *lane) lend(t testing.TB, back func()) *rehearsal {
+	t.Helper()
+	r := l.rehearsal(t)
+	t.Cleanup(func() {
+		r.stopLab()
+		if t.Failed() {
+			t.Logf("the lab of this test is kept in %s", r.dir())
+			return
+		}
+		back()
+	})
+	l.comeBack(r)
+	return r
 }
 
 func (l *lane) stack() string { return fmt.Sprintf("standing-%s-%d", l.topology.name, l.number) }

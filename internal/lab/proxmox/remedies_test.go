@@ -46,7 +46,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
 	{texts: []string{
-		"qm destroy VMID --purge", "qm stop VMID && qm destroy VMID --purge", "qm stop %[1]d && qm destroy %[1]d --purge", "qm stop %[1]d; qm destroy %[1]d --purge",
+		"qm destroy", "qm destroy VMID --purge", "qm destroy %d --purge", "qm destroy (\\d+) --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
@@ -59,7 +59,7 @@ var remedies = []remedy{
 		"pveum user token add",
 	}, works: makeTheToken},
 	{texts: []string{"pveum role modify %s --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s"}, works: repairTheToken},
-	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvenode task status {upid}", "pvesm status"}, works: look},
+	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status"}, works: look},
 
 	{texts: []string{"pvesm set %s --content %s,%s"}, elsewhere: "the lab's storages are those of the inventory; PUT /storage/{storage} has the option content"},
 	{texts: []string{"qm set"}, elsewhere: "it stands for any setting that only root may set, which no token can"},
