@@ -35,7 +35,7 @@ func (r *rehearsal) changedSchematicReaches(nodes ...string) {
 
 	differences := r.mustRun(2, "drift", "--lab")
 	for i, node := range nodes {
-		require.Regexp(r.t, node+` +schematic +[0-9a-f]{64} +`+old.Machines[i].Node.Schematic+`\n`, differences)
+		require.Regexp(r.t, node+`\n +PROPERTY +schematic\n +WANTED +[0-9a-f]{64}\n +FOUND +`+old.Machines[i].Node.Schematic+`\n`, differences)
 		require.NotContains(r.t, differences, node+"  configuration", "the new installer is applied already")
 	}
 	r.mustRun(0, "preview", "--lab", "--refresh")
