@@ -2,39 +2,24 @@ package e2e_test
 
 import (
 	"slices"
-	"strings"
 	"sync"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // begins gives a test what a trial begins with: a lab that is empty for a birth, else a cluster that stands, and an inventory that
 // asks for something else.
 func begins(t *testing.T, o trial, name string) *rehearsal {
 	t.Helper()
-	if o == birth {
+	switch o {
+	case removal:
+		return begunRemoval(t)
+	case change:
+		return begunRoll(t)
+	default:
 		r := newRehearsal(t, "e2e-fault-"+name)
 		r.mustRun(0, "lab", "start")
 		return r
 	}
-	r := standing(t, pair)
-	if o == change {
-		r.changesBoth()
-		return r
-	}
-	nodes, _, found := strings.Cut(r.inventoryText("nodes.yaml"), "  - name: k3s-dev-worker-1")
-	require.True(t, found)
-	r.writeInventory("nodes.yaml", nodes)
-	return r
-}
-
-// changesBoth gives both nodes other memory and a configuration for which Talos reboots.
-func (r *rehearsal) changesBoth() {
-	r.t.Helper()
-	r.edit("nodes.yaml", "address: 192.168.20.11}", "address: 192.168.20.11, memoryMiB: 6144"+rebootingPatch+"}")
-	r.edit("nodes.yaml", "    address: 192.168.20.21\n", "    address: 192.168.20.21\n    memoryMiB: 6144\n"+
-		`    patches: [{machine: {udev: {rules: ['SUBSYSTEM=="drm", MODE="0660"']}}}]`+"\n")
 }
 
 // harmless are runs of operations under all faults that cannot strike in them.

@@ -35,6 +35,7 @@ func TestE2EPlainPulumi(t *testing.T) {
 	c.shell("em-infra preview --stack k3s-dev --lab")
 	c.shell("em-infra up --stack k3s-dev --lab --yes")
 	require.Empty(t, writes(c.calls())[before:], "em-infra has nothing to add")
+	c.holdsTheChecklist()
 	c.requireNoChanges()
 
 	c.shell("env -u EM_INFRA pulumi destroy --stack k3s-dev --yes") // as somebody who has no em-infra: its Commands run with go
