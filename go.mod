@@ -25,7 +25,7 @@ require (
 	github.com/siderolabs/image-factory v0.6.9 // schematics and their IDs
 	github.com/siderolabs/talos v1.12.0 // lab: kubeconfig, access rules and health checks of Talos itself
 	github.com/siderolabs/talos/pkg/machinery v1.12.4 // machine configuration and client of Talos; the version inside the provider
-	github.com/spf13/cobra v1.10.2 // command line
+	github.com/spf13/cobra v1.10.2 // command line; tests: docs/cli
 	github.com/stretchr/testify v1.11.1 // tests
 	go.yaml.in/yaml/v3 v3.0.4 // the inventory
 	golang.org/x/mod v0.35.0 // versions in go.mod files of tools/
@@ -113,6 +113,7 @@ require (
 	github.com/containerd/go-cni v1.1.13 // indirect
 	github.com/containerd/stargz-snapshotter/estargz v0.16.3 // indirect
 	github.com/containernetworking/cni v1.3.0 // indirect
+	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/diskfs/go-diskfs v1.9.3 // indirect
 	github.com/distribution/reference v0.6.0 // indirect
@@ -221,6 +222,7 @@ require (
 	github.com/pulumi/appdash v0.0.0-20231130102222-75f619a67231 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/rogpeppe/go-internal v1.14.1 // indirect
+	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/ryanuber/go-glob v1.0.0 // indirect
 	github.com/sasha-s/go-deadlock v0.3.5 // indirect
 	github.com/sergi/go-diff v1.4.0 // indirect

@@ -1,6 +1,6 @@
-// Package role is the least that an API token of Proxmox VE has to be allowed for a stack: one list of privileges, from
-// which the commands that make the role are printed, which a preflight holds a token against, and which the emulated host
-// gives its own token.
+// Package role holds the privileges that an API token of Proxmox VE needs for a stack. The list has four users: `em-infra
+// role` prints the commands that make the role, a preflight compares a token with it, the lab gives it to its own token, and
+// docs/security.md is generated from it.
 package role
 
 import (
@@ -30,62 +30,139 @@ const (
 type grant struct {
 	privilege string
 	scopes    []Scope
+	// purpose is what the program and this tool do with it, as docs/security.md prints it.
+	purpose string
 	// since and until bound the releases that know the privilege: from since on, and before until.
 	since, until Release
 }
 
-// nine is the release that put finer privileges in the place of VM.Monitor (pve-access-control, src/PVE/AccessControl.pm,
+// nine is the release that replaced VM.Monitor by finer privileges (pve-access-control, src/PVE/AccessControl.pm,
 // $valid_privs; F12).
 var nine = Release{Major: 9}
 
-// grants are what the methods that the provider and this tool call ask for ("permissions" in the API schema of Proxmox VE),
-// and no more. Only privileges that every path of a scope needs stand here.
+// grants are the privileges that the API methods which the provider and this tool call ask for ("permissions" in the API
+// schema of Proxmox VE), and no more. Only privileges that every path of a scope needs are listed.
 var grants = []grant{
-	// Reading hosts, their PCI devices and their tasks; with Sys.Modify it also allows downloads from a URL.
-	{privilege: "Sys.Audit", scopes: []Scope{Root, Host}},
-	// The startup order of a VM; the host's network; downloads where the host knows no finer privilege.
-	{privilege: "Sys.Modify", scopes: []Scope{Root}},
-	{privilege: "Sys.AccessNetwork", scopes: []Scope{Host}},
-	// Reading storages, disks of VMs, and ISO files.
-	{privilege: "Datastore.Audit", scopes: []Scope{Storage, ISOStorage}},
-	{privilege: "Datastore.AllocateSpace", scopes: []Scope{Storage, ISOStorage}},
-	{privilege: "Datastore.AllocateTemplate", scopes: []Scope{ISOStorage}},
-	// Deleting ISO files.
-	{privilege: "Datastore.Allocate", scopes: []Scope{ISOStorage}},
-	// VMs: existence, cloning, settings by group, power.
-	{privilege: "VM.Allocate", scopes: []Scope{Machine}},
-	{privilege: "VM.Audit", scopes: []Scope{Machine}},
-	{privilege: "VM.Clone", scopes: []Scope{Machine}},
-	{privilege: "VM.Migrate", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.CDROM", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.CPU", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.Cloudinit", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.Disk", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.HWType", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.Memory", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.Network", scopes: []Scope{Machine}},
-	{privilege: "VM.Config.Options", scopes: []Scope{Machine}},
-	{privilege: "VM.PowerMgmt", scopes: []Scope{Machine}},
-	// Plugging a VM into a bridge (F13).
-	{privilege: "SDN.Use", scopes: []Scope{Bridge}},
-	// Resource mappings of GPUs (F14).
-	{privilege: "Mapping.Audit", scopes: []Scope{Mapping}},
-	{privilege: "Mapping.Modify", scopes: []Scope{Mapping}},
-	{privilege: "Mapping.Use", scopes: []Scope{Mapping}},
-	// Pools.
-	{privilege: "Pool.Allocate", scopes: []Scope{Pool}},
-	{privilege: "Pool.Audit", scopes: []Scope{Pool}},
-	// Asking the guest agent what it knows.
-	{privilege: "VM.Monitor", scopes: []Scope{GuestAgent}, until: nine},
-	{privilege: "VM.GuestAgent.Audit", scopes: []Scope{GuestAgent}, since: nine},
+	{
+		privilege: "Sys.Audit", scopes: []Scope{Root, Host},
+		purpose: "reads hosts, their PCI devices, tasks and measurements",
+	},
+	{
+		privilege: "Sys.Modify", scopes: []Scope{Root},
+		purpose: "sets the startup order of a VM; reads a host's network; allows downloads where the host knows no finer privilege",
+	},
+	{
+		privilege: "Sys.AccessNetwork", scopes: []Scope{Host},
+		purpose: "has the host download the ISO from the Image Factory",
+	},
+	{
+		privilege: "Datastore.Audit", scopes: []Scope{Storage, ISOStorage},
+		purpose: "reads which storages there are, their free space, and the disks and ISO files on them",
+	},
+	{
+		privilege: "Datastore.AllocateSpace", scopes: []Scope{Storage, ISOStorage},
+		purpose: "makes disks and cloud-init drives, and the file of an ISO",
+	},
+	{
+		privilege: "Datastore.AllocateTemplate", scopes: []Scope{ISOStorage},
+		purpose: "downloads an ISO to the storage",
+	},
+	{
+		privilege: "Datastore.Allocate", scopes: []Scope{ISOStorage},
+		purpose: "lets the provider delete an ISO file; the program keeps all of them, so no run asks for it",
+	},
+	{
+		privilege: "VM.Allocate", scopes: []Scope{Machine},
+		purpose: "creates and deletes VMs and templates",
+	},
+	{
+		privilege: "VM.Audit", scopes: []Scope{Machine},
+		purpose: "reads the configuration and the status of VMs",
+	},
+	{
+		privilege: "VM.Clone", scopes: []Scope{Machine},
+		purpose: "clones the template",
+	},
+	{
+		privilege: "VM.Migrate", scopes: []Scope{Machine},
+		purpose: "moves a VM to another host when its node's host changes",
+	},
+	{
+		privilege: "VM.Config.CDROM", scopes: []Scope{Machine},
+		purpose: "puts the ISO into the VM's drive",
+	},
+	{
+		privilege: "VM.Config.CPU", scopes: []Scope{Machine},
+		purpose: "sets cores, sockets and the type of CPU",
+	},
+	{
+		privilege: "VM.Config.Cloudinit", scopes: []Scope{Machine},
+		purpose: "gives the VM its first address by the cloud-init drive",
+	},
+	{
+		privilege: "VM.Config.Disk", scopes: []Scope{Machine},
+		purpose: "adds, grows and moves disks",
+	},
+	{
+		privilege: "VM.Config.HWType", scopes: []Scope{Machine},
+		purpose: "sets the machine type, the controllers and PCI devices",
+	},
+	{
+		privilege: "VM.Config.Memory", scopes: []Scope{Machine},
+		purpose: "sets the memory",
+	},
+	{
+		privilege: "VM.Config.Network", scopes: []Scope{Machine},
+		purpose: "adds network cards, with bridge, VLAN and MAC address",
+	},
+	{
+		privilege: "VM.Config.Options", scopes: []Scope{Machine},
+		purpose: "sets name, description, tags, boot order and start at boot",
+	},
+	{
+		privilege: "VM.PowerMgmt", scopes: []Scope{Machine},
+		purpose: "starts, stops and restarts VMs",
+	},
+	{
+		privilege: "SDN.Use", scopes: []Scope{Bridge}, // F13
+		purpose: "connects a network card to a bridge",
+	},
+	{
+		privilege: "Mapping.Audit", scopes: []Scope{Mapping}, // F14
+		purpose: "reads the resource mappings of PCI devices",
+	},
+	{
+		privilege: "Mapping.Modify", scopes: []Scope{Mapping},
+		purpose: "creates and deletes the mapping of a GPU that the inventory describes",
+	},
+	{
+		privilege: "Mapping.Use", scopes: []Scope{Mapping},
+		purpose: "gives a mapped GPU to a VM",
+	},
+	{
+		privilege: "Pool.Allocate", scopes: []Scope{Pool},
+		purpose: "creates and deletes the resource pool, and puts VMs into it",
+	},
+	{
+		privilege: "Pool.Audit", scopes: []Scope{Pool},
+		purpose: "reads the resource pool",
+	},
+	{
+		privilege: "VM.Monitor", scopes: []Scope{GuestAgent}, until: nine,
+		purpose: "asks the guest agent what it knows; it opens QEMU's monitor as well",
+	},
+	{
+		privilege: "VM.GuestAgent.Audit", scopes: []Scope{GuestAgent}, since: nine,
+		purpose: "asks the guest agent what it knows",
+	},
 }
 
 // Need is what a role is made for.
 type Need struct {
 	// Release of the host.
 	Release Release
-	// GuestAgent says that there are images with QEMU's guest agent. Only then is there somebody to ask, and VM.Monitor, which
-	// Proxmox VE 8 has for that, opens QEMU's monitor as well.
+	// GuestAgent is whether images have QEMU's guest agent. Without one there is nobody to ask, and VM.Monitor, which Proxmox
+	// VE 8 needs for that, opens QEMU's monitor as well.
 	GuestAgent bool
 }
 

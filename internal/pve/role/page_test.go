@@ -1,0 +1,73 @@
+package role_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/pve/role"
+)
+
+var update = flag.Bool("update", false, "write the table in docs/security.md")
+
+const (
+	page  = "../../../docs/security.md"
+	begin = "<!-- Made by go test ./internal/pve/role -update; do not edit. -->\n"
+	end   = "<!-- End of what is made. -->\n"
+)
+
+// paths are where Proxmox VE looks for a privilege, by scope.
+var paths = map[role.Scope]string{
+	role.Root: "/", role.Host: "/nodes/HOST", role.Storage: "/storage/STORAGE", role.ISOStorage: "/storage/STORAGE of the ISO",
+	role.Machine: "/vms/VMID", role.GuestAgent: "/vms/VMID with the guest agent", role.Bridge: "/sdn/zones/localnetwork/BRIDGE",
+	role.Mapping: "/mapping/pci", role.Pool: "/pool/POOL",
+}
+
+// TestTheTableOfPrivilegesIsCurrent: docs/security.md lists the privileges of the role, each with what it is for.
+func TestTheTableOfPrivilegesIsCurrent(t *testing.T) {
+	t.Parallel()
+	committed, err := os.ReadFile(page)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(committed), begin)
+	require.True(t, found, "%s has no place for the table", page)
+	_, after, found := strings.Cut(rest, end)
+	require.True(t, found, "the table in %s has no end", page)
+	made := before + begin + table(t) + end + after
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(made), 0o644)) //nolint:gosec // a page of the documentation
+	}
+	require.Equal(t, made, string(committed), "make it anew: go test ./internal/pve/role -update")
+}
+
+func table(t *testing.T) string {
+	t.Helper()
+	var text strings.Builder
+	text.WriteString("\n| privilege | on | what for | release |\n|---|---|---|---|\n")
+	for _, row := range role.Rows() {
+		require.NotEmpty(t, row.Purpose, row.Privilege)
+		var on []string
+		for _, scope := range row.Scopes {
+			require.Contains(t, paths, scope, row.Privilege)
+			on = append(on, "`"+paths[scope]+"`")
+		}
+		fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", row.Privilege, strings.Join(on, ", "), row.Purpose, releases(row))
+	}
+	text.WriteString("\n")
+	return text.String()
+}
+
+// releases are those that know a privilege.
+func releases(row role.Row) string {
+	switch every := (role.Release{}); {
+	case row.Since != every:
+		return "from " + row.Since.String()
+	case row.Until != every:
+		return "before " + row.Until.String()
+	default:
+		return "all"
+	}
+}
