@@ -3,6 +3,9 @@ package components
 import (
 	"errors"
 	"fmt"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // GPU is a PCI device of a host that is passed through to a machine. It is always taken from a resource mapping: a device
@@ -30,19 +33,17 @@ type PCIDevice struct {
 	IOMMUGroup int
 }
 
-// mostGPUs is the number of PCI devices that a machine can have (hostpci0 to hostpci15, qemu-server).
-const mostGPUs = 16
-
 func (m Machine) validateGPUs() error {
 	problems := []error{
 		require(len(m.GPUs) == 0 || m.Role == RoleWorker, "GPUs", "only a worker can have some: choose RoleWorker"),
 		require(m.Driver == "" || len(m.GPUs) > 0, "Driver", "only a machine with GPUs has one: give GPUs, or leave it out"),
 		require(m.Driver == "" || m.Driver.Extensions() != nil, "Driver", fmt.Sprintf("%q is unknown: use NVIDIAOpen or one of its siblings", m.Driver)),
-		require(len(m.GPUs) <= mostGPUs, "GPUs", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.GPUs), mostGPUs)),
+		require(len(m.GPUs) <= hardware.MaxGPUs, "GPUs", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.GPUs), hardware.MaxGPUs)),
 	}
 	for i, gpu := range m.GPUs {
 		at := fmt.Sprintf("GPUs[%d]", i)
-		problems = append(problems, require(gpu.Mapping != "", at+".Mapping", "name the resource mapping"))
+		problems = append(problems, require(gpu.Mapping != "", at+".Mapping", "name the resource mapping"),
+			requireName(limits.Mapping, gpu.Mapping, at+".Mapping"))
 		if gpu.Device != nil {
 			problems = append(problems, gpu.Device.validate(at+".Device"))
 		}

@@ -182,10 +182,11 @@ func TestGPUWorkerArgumentsAreRefusedAllAtOnce(t *testing.T) {
 			name: "a control plane with half a device",
 			change: func(a *components.GpuWorkerArgs) {
 				a.Node.Machine.Role = components.RoleControlPlane
-				a.Node.Machine.GPUs = []components.GPU{{}, {Mapping: "x", Device: &components.PCIDevice{IOMMUGroup: -1}}}
+				a.Node.Machine.GPUs = []components.GPU{{}, {Mapping: "1080ti", Device: &components.PCIDevice{IOMMUGroup: -1}}}
 			},
 			err: `gpu worker "gpu-1": GPUs: only a worker can have some: choose RoleWorker
 GPUs[0].Mapping: name the resource mapping
+GPUs[1].Mapping: "1080ti" is not valid in Proxmox VE (a mapping's ID: a letter, then letters, digits, - and _, two characters at least): choose another name
 GPUs[1].Device.Address: give the PCI address, e.g. 0000:01:00.0
 GPUs[1].Device.ID: give vendor:device, e.g. 10de:2204
 GPUs[1].Device.SubsystemID: give vendor:device of the subsystem, e.g. 1462:3881
@@ -223,7 +224,7 @@ Node.Machine.GPUs: give at least one, or make a TalosNode`,
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 
-			_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+			require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 				args := templateFixture("vmhost")
 				args.Schematic.Extensions = test.extensions
 				template, err := components.NewTalosTemplate(ctx, "template", args, providers)
@@ -233,10 +234,8 @@ Node.Machine.GPUs: give at least one, or make a TalosNode`,
 				worker := &components.GpuWorkerArgs{Node: nodeFixture(template, gpuMachine("gpu-1", 31, components.GPU{Mapping: "rtx3090"}))}
 				test.change(worker)
 				_, err = components.NewGpuWorker(ctx, "gpu-1", worker, providers)
-				require.EqualError(t, err, test.err)
-				return nil
-			})
-			require.NoError(t, err)
+				return err
+			}), test.err)
 		})
 	}
 }

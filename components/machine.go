@@ -2,11 +2,11 @@ package components
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"slices"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // Role is what a machine does in its cluster.
@@ -153,33 +153,25 @@ type NodeNetwork struct {
 	MTU int
 }
 
-const (
-	defaultCPUType = "x86-64-v2-AES"
-	// hostCPUType shows a machine the CPU of its host. x86-64-v2-AES is without AVX (pve-docs, qm.adoc), which what computes on
-	// a GPU asks for, too; a machine with a GPU is bound to its host anyway.
-	hostCPUType = "host"
-	defaultMTU  = 1500
-)
-
 func (m Machine) withDefaults() Machine {
 	if m.Sockets == 0 {
 		m.Sockets = 1
 	}
 	if len(m.GPUs) > 0 {
-		m.CPUType = cmp.Or(m.CPUType, hostCPUType)
+		m.CPUType = cmp.Or(m.CPUType, hardware.GPUCPUType)
 		m.Driver = cmp.Or(m.Driver, m.recommendedDriver())
 	}
-	m.CPUType = cmp.Or(m.CPUType, defaultCPUType)
+	m.CPUType = cmp.Or(m.CPUType, hardware.CPUType)
 	m.Cards = slices.Clone(m.Cards)
 	for i := range m.Cards {
-		m.Cards[i].MTU = cmp.Or(m.Cards[i].MTU, defaultMTU)
+		m.Cards[i].MTU = cmp.Or(m.Cards[i].MTU, hardware.MTU)
 	}
 	return m
 }
 
 func (n NodeNetwork) withDefaults() NodeNetwork {
 	if n.MTU == 0 {
-		n.MTU = defaultMTU
+		n.MTU = hardware.MTU
 	}
 	n.Addressing = cmp.Or(n.Addressing, AddressingNoCloud)
 	return n
@@ -187,65 +179,3 @@ func (n NodeNetwork) withDefaults() NodeNetwork {
 
 // endpoint is the address where the machine's Talos API is reached.
 func (m Machine) endpoint() string { return m.Addresses[0].Addr().String() }
-
-func (m Machine) validate() error {
-	return errors.Join(
-		require(m.Name != "", "Name", "give the machine a hostname"),
-		require(m.Role == RoleControlPlane || m.Role == RoleWorker, "Role", fmt.Sprintf("%q is no role: use RoleControlPlane or RoleWorker", m.Role)),
-		require(m.Host != "", "Host", "name the Proxmox VE node"),
-		requireVMID(m.VMID),
-		require(len(m.MAC) == 6, "MAC", "give the 6 bytes of a hardware address"),
-		require(len(m.Addresses) > 0, "Addresses", "give at least one"),
-		require(m.Cores > 0, "Cores", "give at least 1"),
-		require(m.MemoryMiB > 0, "MemoryMiB", "give the memory in MiB"),
-		require(m.DiskGiB >= templateDiskGiB, "DiskGiB", fmt.Sprintf("%d is smaller than the template's disk: give at least %d", m.DiskGiB, templateDiskGiB)),
-		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
-		m.validateDataDisks(),
-		m.validateCards(),
-		m.validateGPUs(),
-	)
-}
-
-func (m Machine) validateDataDisks() error {
-	var problems []error
-	for i, disk := range m.DataDisks {
-		at := fmt.Sprintf("DataDisks[%d]", i)
-		problems = append(problems,
-			require(disk.SizeGiB > 0, at+".SizeGiB", "give the size in GiB"),
-			require(disk.Storage != "", at+".Storage", "name the storage"),
-			require(disk.Mount != "", at+".Mount", "name the volume"))
-	}
-	return errors.Join(problems...)
-}
-
-func (m Machine) validateCards() error {
-	var problems []error
-	for i, card := range m.Cards {
-		at := fmt.Sprintf("Cards[%d]", i)
-		problems = append(problems,
-			require(len(card.MAC) == 6, at+".MAC", "give the 6 bytes of a hardware address"),
-			require(card.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"))
-	}
-	return errors.Join(problems...)
-}
-
-func (n NodeNetwork) validate() error {
-	return errors.Join(
-		require(len(n.Subnets) > 0, "Subnets", "give at least one"),
-		require(len(n.Gateways) > 0, "Gateways", "give at least one"),
-		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
-		require(n.Addressing == "" || n.Addressing == AddressingNoCloud || n.Addressing == AddressingDHCP, "Addressing", fmt.Sprintf("%q is unknown: use AddressingNoCloud or AddressingDHCP", n.Addressing)),
-	)
-}
-
-func requireVMID(vmid int) error {
-	return require(vmid >= 100 && vmid <= 999_999_999, "VMID", fmt.Sprintf("%d is not between 100 and 999999999: choose a free number in that range", vmid))
-}
-
-// require is one rule about one argument: what must hold, and what to do when it does not.
-func require(holds bool, argument, remedy string) error {
-	if holds {
-		return nil
-	}
-	return fmt.Errorf("%s: %s", argument, remedy)
-}

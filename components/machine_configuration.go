@@ -6,6 +6,7 @@ import (
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos/machine"
 
 	"github.com/em-infra/em-infra/internal/machineconfig"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // machineConfiguration is the configuration of one machine: the defaults of the contract under the cluster's secrets, our
@@ -74,7 +75,7 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 		cards = append(cards, machineconfig.Card{MAC: card.MAC, Address: card.Address, MTU: card.MTU})
 	}
 	for i, disk := range m.DataDisks {
-		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Drive: dataDrive(i)})
+		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Drive: hardware.DataDisk(i)})
 	}
 	return machineconfig.Node{
 		Name:         m.Name,

@@ -3,15 +3,12 @@ package components
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/pulumi/pulumi-command/sdk/go/command/local"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-)
 
-// poolName is the form that Proxmox VE takes (pve-poolid in pve-access-control), without a start that it refuses for new
-// pools. It also keeps the name from being anything but a word in a command.
-var poolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*(/[A-Za-z][A-Za-z0-9._-]*){0,2}$`)
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
 
 // Pool is a resource pool of Proxmox VE that machines belong to.
 type Pool struct {
@@ -53,7 +50,8 @@ func (args *PoolArgs) validate() error {
 		return errors.New("args: give PoolArgs")
 	}
 	return errors.Join(
-		require(poolName.MatchString(args.Name), "Name", fmt.Sprintf("%q is no name of a pool: use letters, digits, . _ - and / between nested ones", args.Name)),
+		require(args.Name != "", "Name", "name the pool"),
+		requireName(limits.Pool, args.Name, "Name"),
 		args.API.validate(),
 	)
 }

@@ -55,14 +55,15 @@ func TestInputsOfAPoolAreGolden(t *testing.T) {
 func TestAPoolIsRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 
-	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
-		_, err := components.NewPool(ctx, "pool", &components.PoolArgs{Name: "a b"}, providers)
-		require.EqualError(t, err, `pool "pool": Name: "a b" is no name of a pool: use letters, digits, . _ - and / between nested ones
+	pool := func(args *components.PoolArgs) error {
+		return refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+			_, err := components.NewPool(ctx, "pool", args, providers)
+			return err
+		})
+	}
+	require.EqualError(t, pool(&components.PoolArgs{}), `pool "pool": Name: name the pool
 API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
 API.Token: give the API token`)
-		_, err = components.NewPool(ctx, "pool", nil, providers)
-		require.EqualError(t, err, `pool "pool": args: give PoolArgs`)
-		return nil
-	})
-	require.NoError(t, err)
+	require.EqualError(t, pool(&components.PoolArgs{Name: "a b", API: apiFixture()}), `pool "pool": Name: "a b" is not valid in Proxmox VE (a pool's ID: a letter, then letters, digits, -, _ and ., nested with / three deep at most): choose another name`)
+	require.EqualError(t, pool(nil), `pool "pool": args: give PoolArgs`)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi-command/sdk/go/command"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos"
+	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/recorder"
 )
@@ -27,6 +28,19 @@ func run(t testing.TB, preview bool, program program, options ...pulumi.RunOptio
 		}
 		return program(ctx, providers)
 	}, options...)
+}
+
+// refusal is the error of a program that makes something with arguments which cannot be. The program hands it out, since it does not
+// run where a test may end.
+func refusal(t testing.TB, program program) error {
+	t.Helper()
+	var refused error
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		refused = program(ctx, providers)
+		return nil
+	})
+	require.NoError(t, err)
+	return refused
 }
 
 func providers(ctx *pulumi.Context) (pulumi.ResourceOption, error) {

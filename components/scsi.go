@@ -5,6 +5,8 @@ import (
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // SCSIController is what the disks of a machine hang on.
@@ -18,32 +20,20 @@ const (
 	SCSIVirtIO SCSIController = "virtio-scsi-pci"
 )
 
-// Numbers of the disks on their controller. Talos finds them by these (decision 12).
-const (
-	systemDrive    = 0
-	firstDataDrive = 1
-)
-
-// scsiInterface is what Proxmox VE calls the drive.
-func scsiInterface(drive int) string { return fmt.Sprintf("scsi%d", drive) }
-
-// dataDrive is the number of a machine's data disk.
-func dataDrive(index int) int { return firstDataDrive + index }
-
 // disks have no serial: Talos cannot see one, and with it the links below /dev/disk/by-id would change with the release of
 // Proxmox VE (decision 12).
 func disks(m Machine, controller SCSIController) vm.VirtualMachineDiskArray {
-	array := vm.VirtualMachineDiskArray{controller.disk(systemDrive, m.DiskStorage, m.DiskGiB)}
+	array := vm.VirtualMachineDiskArray{controller.disk(hardware.SystemDisk, m.DiskStorage, m.DiskGiB)}
 	for i, data := range m.DataDisks {
-		array = append(array, controller.disk(dataDrive(i), data.Storage, data.SizeGiB))
+		array = append(array, controller.disk(hardware.DataDisk(i), data.Storage, data.SizeGiB))
 	}
 	return array
 }
 
 // disk has a thread of its own where the controller can give it one; elsewhere Proxmox VE would warn at each start.
-func (c SCSIController) disk(drive int, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
+func (c SCSIController) disk(number int, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
 	return vm.VirtualMachineDiskArgs{
-		Interface:   pulumi.String(scsiInterface(drive)),
+		Interface:   pulumi.String(hardware.SCSIDrive(number)),
 		DatastoreId: pulumi.String(storage),
 		FileFormat:  pulumi.String("raw"),
 		Size:        pulumi.Int(sizeGiB),

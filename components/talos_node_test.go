@@ -1,6 +1,7 @@
 package components_test
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -142,27 +143,33 @@ func TestWhatAMachineAloneHasIsTheLastWordOnItsConfiguration(t *testing.T) {
 func TestNodeArgumentsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 
-	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
-		elsewhere, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost2"), providers)
-		if err != nil {
+	node := func(args *components.TalosNodeArgs) error {
+		return refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+			template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost2"), providers)
+			if err != nil {
+				return err
+			}
+			if args != nil {
+				args.Template = template
+			}
+			_, err = components.NewTalosNode(ctx, "node", args, providers)
 			return err
-		}
-		_, err = components.NewTalosNode(ctx, "node", &components.TalosNodeArgs{
-			Machine: components.Machine{
-				Name: "worker-1", Host: "vmhost", DataDisks: []components.DataDisk{{}}, Cards: []components.Card{{}},
-			},
-			Network:  components.NodeNetwork{Addressing: "slaac"},
-			Template: elsewhere,
-		}, providers)
-		require.EqualError(t, err, `talos node "node": Role: "" is no role: use RoleControlPlane or RoleWorker
+		})
+	}
+	require.EqualError(t, node(&components.TalosNodeArgs{
+		Machine: components.Machine{
+			Name: "worker-1", Host: "vmhost", DataDisks: []components.DataDisk{{}}, Cards: []components.Card{{}},
+		},
+		Network: components.NodeNetwork{Addressing: "slaac"},
+	}), `talos node "node": Role: "" is no role: use RoleControlPlane or RoleWorker
 VMID: 0 is not between 100 and 999999999: choose a free number in that range
 MAC: give the 6 bytes of a hardware address
 Addresses: give at least one
-Cores: give at least 1
-MemoryMiB: give the memory in MiB
+Cores: 0 is not between 1 and 2304: give the cores of each socket
+MemoryMiB: 0 is not between 1 and 268435456: give the memory in MiB
 DiskGiB: 0 is smaller than the template's disk: give at least 1
 DiskStorage: name the storage of its disk
-DataDisks[0].SizeGiB: give the size in GiB
+DataDisks[0].SizeGiB: 0 is not 1 or more: give the size in GiB
 DataDisks[0].Storage: name the storage
 DataDisks[0].Mount: name the volume
 Cards[0].MAC: give the 6 bytes of a hardware address
@@ -174,11 +181,72 @@ Addressing: "slaac" is unknown: use AddressingNoCloud or AddressingDHCP
 Template: it stands on another host: give the one on vmhost, or share it (F19)
 ClientConfiguration: give that of the cluster's machine.Secrets
 MachineConfiguration: give the generated configuration`)
-		_, err = components.NewTalosNode(ctx, "node", nil, providers)
-		require.EqualError(t, err, `talos node "node": args: give TalosNodeArgs`)
-		return nil
-	})
-	require.NoError(t, err)
+	require.EqualError(t, node(nil), `talos node "node": args: give TalosNodeArgs`)
+}
+
+// What Proxmox VE does not accept is refused here as it is in an inventory.
+func TestWhatProxmoxDoesNotAcceptIsRefused(t *testing.T) {
+	t.Parallel()
+
+	mac := net.HardwareAddr{0xbc, 0x24, 0x11, 1, 0, 21}
+	for _, test := range []struct {
+		name   string
+		change func(*components.Machine, *components.NodeNetwork)
+		err    string
+	}{
+		{"tags of a VLAN that there is not", func(m *components.Machine, n *components.NodeNetwork) {
+			n.VLAN = 4095
+			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", VLAN: -1}}
+		}, `Cards[0].VLAN: -1 is not between 1 and 4094: choose a tag in that range, or 0 for none
+VLAN: 4095 is not between 1 and 4094: choose a tag in that range, or 0 for none`},
+		{"an MTU beyond that of Proxmox VE", func(m *components.Machine, n *components.NodeNetwork) {
+			n.MTU = 65521
+			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", MTU: 575}}
+		}, `Cards[0].MTU: 575 is not between 576 and 65520: choose 1500 unless the bridge has less
+MTU: 65521 is not between 576 and 65520: choose 1500 unless the bridge has less`},
+		{"an MTU that carries no IPv6", func(m *components.Machine, n *components.NodeNetwork) {
+			n.MTU, n.Subnets = 1279, append(n.Subnets, netip.MustParsePrefix("fd00:20::/64"))
+			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", MTU: 1279, Address: netip.MustParsePrefix("fd00:40::21/64")}}
+		}, `Cards[0].MTU: 1279 is too small for IPv6, which needs 1280: choose 1500 unless the bridge has less
+MTU: 1279 is too small for IPv6, which needs 1280: choose 1500 unless the bridge has less`},
+		{"more than the host's hardware can be", func(m *components.Machine, _ *components.NodeNetwork) {
+			m.Sockets, m.Cores, m.MemoryMiB = 17, 2305, 268435457
+		}, `Sockets: 17 is not between 1 and 16: choose a number in that range
+Cores: 2305 is not between 1 and 2304: give the cores of each socket
+MemoryMiB: 268435457 is not between 1 and 268435456: give the memory in MiB`},
+		{"more devices than there are slots", func(m *components.Machine, _ *components.NodeNetwork) {
+			for i := range 32 {
+				mount := fmt.Sprintf("data-%d", i)
+				m.DataDisks = append(m.DataDisks, components.DataDisk{SizeGiB: 1, Storage: "tank", Mount: mount})
+				m.Cards = append(m.Cards, components.Card{MAC: mac, Bridge: "vmbr1"})
+				m.GPUs = append(m.GPUs, components.GPU{Mapping: "rtx3090"})
+			}
+		}, `DataDisks: 32 are more than a machine can have: give at most 13
+Cards: 32 are more than a machine can have: give at most 31
+GPUs: 32 are more than a machine can have: give at most 16`},
+		{"names and addresses that are none", func(m *components.Machine, n *components.NodeNetwork) {
+			m.Name, m.DiskStorage, m.Tags, n.Bridge = "Worker_1", "1", []string{"a tag"}, "vmbr 0"
+			m.MAC = net.HardwareAddr{1, 0, 0, 0, 0, 0}
+			m.Cards = []components.Card{{MAC: make(net.HardwareAddr, 6), Bridge: "vmbr 1"}}
+			m.DataDisks = []components.DataDisk{{SizeGiB: 1, Storage: "tank", Mount: "data"}, {SizeGiB: 1, Storage: "a b", Mount: "Data"}}
+		}, `Name: "Worker_1" is not a DNS-1123 label: use a-z, 0-9 and -, at most 63 characters
+MAC: 01:00:00:00:00:00 is a multicast address: choose one whose first byte is even
+DiskStorage: "1" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
+Tags[0]: "a tag" is not valid in Proxmox VE (a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _): choose another name
+DataDisks[1].Storage: "a b" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
+DataDisks[1].Mount: "Data" is that of DataDisks[0] too: choose another
+Cards[0].MAC: give the 6 bytes of a hardware address
+Cards[0].Bridge: "vmbr 1" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name
+Bridge: "vmbr 0" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+
+			require.EqualError(t, refusal(t, oneNode(func(args *components.TalosNodeArgs) {
+				test.change(&args.Machine, &args.Network)
+			})), `talos node "worker-1": `+test.err)
+		})
+	}
 }
 
 // F23: the provider deletes a machine that another hand has moved, or whose host was changed, and makes it anew, unless it

@@ -8,10 +8,9 @@ import (
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
-)
 
-// templateDiskGiB is the size of the template's blank disk. A clone's disk grows from it and cannot be smaller (F21).
-const templateDiskGiB = 1
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
 
 // TalosTemplate is a template in Proxmox VE that Talos nodes are cloned from: a q35 machine with a blank disk and the
 // Talos ISO in its drive. Nothing but the API is needed to make it (F15).
@@ -148,14 +147,18 @@ func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {
 		a.SCSIController.validate(),
 		a.API.validate(),
 		require(a.Host != "", "Host", "name the Proxmox VE node"),
-		requireWord(a.Host, "Host"),
+		requireName(limits.Host, a.Host, "Host"),
 		requireVMID(a.VMID),
 		require(a.TalosVersion != "", "TalosVersion", "give the version of Talos, e.g. v1.12.4"),
 		requireWord(a.TalosVersion, "TalosVersion"),
-		requireWord(a.ISOStorage, "ISOStorage"),
+		requireName(limits.Storage, a.ISOStorage, "ISOStorage"),
 		require(a.ISOStorage != "", "ISOStorage", "name a storage with content type iso"),
 		require(a.DiskStorage != "", "DiskStorage", "name the storage of the template's disk"),
+		requireName(limits.Storage, a.DiskStorage, "DiskStorage"),
 		require(a.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
+		requireName(limits.Bridge, a.Bridge, "Bridge"),
+		requireName(limits.Machine, a.Name, "Name"),
+		validateTags(a.Tags),
 	)
 }
 

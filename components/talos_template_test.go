@@ -72,27 +72,30 @@ func TestAnotherImageReplacesTheTemplateAtItsVMID(t *testing.T) {
 func TestTheInstallerIsForNoCloud(t *testing.T) {
 	t.Parallel()
 
+	var image any
 	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
 			return err
 		}
-		image, err := internals.UnsafeAwaitOutput(ctx.Context(), template.InstallerImage)
-		if err != nil {
-			return err
-		}
-		require.Equal(t, "factory.talos.dev/nocloud-installer/"+schematicID(t, components.Schematic{})+":v1.12.4", image.Value, "another one loses the address of the first boot (F8)")
-		return nil
+		installer, err := internals.UnsafeAwaitOutput(ctx.Context(), template.InstallerImage)
+		image = installer.Value
+		return err
 	})
 	require.NoError(t, err)
+	require.Equal(t, "factory.talos.dev/nocloud-installer/"+schematicID(t, components.Schematic{})+":v1.12.4", image, "another one loses the address of the first boot (F8)")
 }
 
 func TestTemplateArgumentsAreRefusedAllAtOnce(t *testing.T) {
 	t.Parallel()
 
-	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
-		_, err := components.NewTalosTemplate(ctx, "template", &components.TalosTemplateArgs{VMID: 99}, providers)
-		require.EqualError(t, err, `talos template "template": API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
+	template := func(args *components.TalosTemplateArgs) error {
+		return refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+			_, err := components.NewTalosTemplate(ctx, "template", args, providers)
+			return err
+		})
+	}
+	require.EqualError(t, template(&components.TalosTemplateArgs{VMID: 99}), `talos template "template": API.Endpoint: give the URL of the API, e.g. https://vmhost:8006
 API.Token: give the API token
 Host: name the Proxmox VE node
 VMID: 99 is not between 100 and 999999999: choose a free number in that range
@@ -100,11 +103,17 @@ TalosVersion: give the version of Talos, e.g. v1.12.4
 ISOStorage: name a storage with content type iso
 DiskStorage: name the storage of the template's disk
 Bridge: name the bridge of Proxmox VE`)
-		_, err = components.NewTalosTemplate(ctx, "template", nil, providers)
-		require.EqualError(t, err, `talos template "template": args: give TalosTemplateArgs`)
-		return nil
-	})
-	require.NoError(t, err)
+	require.EqualError(t, template(nil), `talos template "template": args: give TalosTemplateArgs`)
+	require.EqualError(t, template(&components.TalosTemplateArgs{
+		API: apiFixture(), Host: "vm host", VMID: 1_000_000_000, Name: "talos base", TalosVersion: "v1.12.4", ISOStorage: "1", DiskStorage: "tank/vm",
+		Bridge: "a-bridge-with-a-long-name", Tags: []string{"talos", "Not a tag"},
+	}), `talos template "template": Host: "vm host" is not valid in Proxmox VE (a host's name: letters, digits and -, at most 63 characters): choose another name
+VMID: 1000000000 is not between 100 and 999999999: choose a free number in that range
+ISOStorage: "1" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
+DiskStorage: "tank/vm" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
+Bridge: "a-bridge-with-a-long-name" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name
+Name: "talos base" is not valid in Proxmox VE (a machine's name: labels of letters, digits and - with dots between them): choose another name
+Tags[1]: "Not a tag" is not valid in Proxmox VE (a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _): choose another name`)
 }
 
 // F19: Proxmox VE clones to another host only from a template that stands there or whose storages both hosts have.
@@ -158,13 +167,11 @@ func clusterFrom(templates []components.TalosTemplateArgs, machines ...component
 func TestATemplateThatIsNilIsRefused(t *testing.T) {
 	t.Parallel()
 
-	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		args := clusterFixture("k3s-dev", machineFixture("control-1", components.RoleControlPlane, 11))
 		args.Templates = []*components.TalosTemplate{nil}
 		_, err := components.NewTalosCluster(ctx, "k3s-dev", args, providers)
-		require.EqualError(t, err, `talos cluster "k3s-dev": Templates: one of them is nil: give what NewTalosTemplate has made
+		return err
+	}), `talos cluster "k3s-dev": Templates: one of them is nil: give what NewTalosTemplate has made
 Templates: there is none on host vmhost: add one, or share one (F19)`)
-		return nil
-	})
-	require.NoError(t, err)
 }

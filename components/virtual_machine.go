@@ -2,24 +2,21 @@ package components
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"strings"
 
 	"github.com/muhlba91/pulumi-proxmoxve/sdk/v6/go/proxmoxve/vm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // The hardware that template and clones share. q35 is needed for PCIe passthrough and, with this provider, comes from the
-// template alone: the machine type is not applied to a clone. q35 has ide0 and ide2 only.
+// template alone: the machine type is not applied to a clone.
 const (
-	machineType   = "q35"
-	firmware      = "ovmf"
-	isoInterface  = "ide0"
-	seedInterface = "ide2"
-	osType        = "l26"
-	// templateMemoryMiB is never used: a template does not start.
-	templateMemoryMiB = 2048
+	machineType = "q35"
+	firmware    = "ovmf"
+	osType      = "l26"
 	// The display is what Proxmox VE gives to a machine of which nothing is said. It is said nevertheless, since one build of
 	// the provider fills it in and another does not (docs/decisions/0041).
 	displayType      = "std"
@@ -27,7 +24,7 @@ const (
 )
 
 // bootOrder tries the disk first: while it is blank, the firmware goes on to the ISO.
-var bootOrder = []string{scsiInterface(systemDrive), isoInterface}
+var bootOrder = []string{hardware.SystemDrive, hardware.ISODrive}
 
 func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineArgs {
 	args := &vm.VirtualMachineArgs{
@@ -41,10 +38,10 @@ func templateVM(a TalosTemplateArgs, iso pulumi.StringInput) *vm.VirtualMachineA
 		Machine:         pulumi.String(machineType),
 		Bios:            pulumi.String(firmware),
 		EfiDisk:         efiDisk(a.DiskStorage),
-		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(1), Sockets: pulumi.Int(1), Type: pulumi.String(defaultCPUType)},
-		Memory:          memory(templateMemoryMiB),
+		Cpu:             vm.VirtualMachineCpuArgs{Cores: pulumi.Int(1), Sockets: pulumi.Int(1), Type: pulumi.String(hardware.CPUType)},
+		Memory:          memory(hardware.TemplateMemoryMiB),
 		ScsiHardware:    pulumi.String(string(a.SCSIController)),
-		Disks:           vm.VirtualMachineDiskArray{a.SCSIController.disk(systemDrive, a.DiskStorage, templateDiskGiB)},
+		Disks:           vm.VirtualMachineDiskArray{a.SCSIController.disk(hardware.SystemDisk, a.DiskStorage, hardware.TemplateDiskGiB)},
 		Cdrom:           cdrom(iso),
 		BootOrders:      pulumi.ToStringArray(bootOrder),
 		NetworkDevices:  vm.VirtualMachineNetworkDeviceArray{vm.VirtualMachineNetworkDeviceArgs{Bridge: pulumi.String(a.Bridge)}},
@@ -126,7 +123,7 @@ func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
 func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 	return vm.VirtualMachineCdromArgs{
 		Enabled:   pulumi.Bool(true),
-		Interface: pulumi.String(isoInterface),
+		Interface: pulumi.String(hardware.ISODrive),
 		FileId:    pulumi.StringPtrInput(iso.ToStringOutput().ToStringPtrOutput()),
 	}
 }
@@ -173,7 +170,7 @@ func passedThrough(gpus []GPU) vm.VirtualMachineHostpciArray {
 	var array vm.VirtualMachineHostpciArray
 	for i, gpu := range gpus {
 		array = append(array, vm.VirtualMachineHostpciArgs{
-			Device:  pulumi.String(fmt.Sprintf("hostpci%d", i)),
+			Device:  pulumi.String(hardware.PCISlot(i)),
 			Mapping: pulumi.String(gpu.Mapping),
 			Pcie:    pulumi.Bool(true),
 			Rombar:  pulumi.Bool(true),
@@ -192,7 +189,7 @@ func initialization(m Machine, n NodeNetwork) vm.VirtualMachineInitializationArg
 	return vm.VirtualMachineInitializationArgs{
 		Type:        pulumi.String("nocloud"),
 		DatastoreId: pulumi.String(m.DiskStorage),
-		Interface:   pulumi.String(seedInterface),
+		Interface:   pulumi.String(hardware.SeedDrive),
 		IpConfigs:   vm.VirtualMachineInitializationIpConfigArray{ipConfig(m, n)},
 		Dns:         vm.VirtualMachineInitializationDnsArgs{Servers: servers},
 	}

@@ -102,9 +102,9 @@ type Network struct {
 	// Bridge of Proxmox VE that the nodes are attached to. Default: vmbr0.
 	Bridge string `yaml:"bridge" default:"vmbr0"`
 	// VLAN tag of the nodes' cards. Default: none, untagged.
-	VLAN int `yaml:"vlan" min:"1" max:"4094"`
+	VLAN int `yaml:"vlan"`
 	// MTU in bytes. Default: 1500.
-	MTU int `yaml:"mtu" default:"1500" min:"576" max:"65520"`
+	MTU int `yaml:"mtu"`
 }
 
 // Proxmox says where the machines stand.
@@ -131,7 +131,7 @@ type Proxmox struct {
 // Template is the virtual machine that the nodes are cloned from.
 type Template struct {
 	// VMID of the template on proxmox.host. It stays what it is across Talos versions. Required.
-	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
+	VMID int `yaml:"vmid" required:"true"`
 	// Name of the template on every host. Default: talos-VERSION-base.
 	Name string `yaml:"name"`
 	// TPM gives every machine that is cloned from it a TPM 2.0. Default: false. A change concerns machines that are made
@@ -158,14 +158,11 @@ type Defaults struct {
 
 // Size is what a machine is given, in the defaults of a role or for one node.
 type Size struct {
-	// The bounds of cores and memory, like those of a node's sockets and disks, are the provider's (proxmoxtf/resource/vm
-	// in bpg/terraform-provider-proxmox).
-
 	// Cores of each socket. A change reboots the node. Default: that of the role.
-	Cores int `yaml:"cores" min:"1" max:"2304"`
+	Cores int `yaml:"cores"`
 	// MemoryMiB is the memory in MiB. A change reboots the node. Default: that of the role.
-	MemoryMiB int `yaml:"memoryMiB" min:"1" max:"268435456"`
+	MemoryMiB int `yaml:"memoryMiB"`
 	// DiskGiB is the size of the system disk in GiB. It can only grow; Talos uses the room from the node's next boot
 	// on. Default: that of the role.
-	DiskGiB int `yaml:"diskGiB" min:"1"`
+	DiskGiB int `yaml:"diskGiB"`
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/em-infra/em-infra/internal/nvidia"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // complete fills in what follows from other facts. What is the same for every inventory stands in the default tags of
@@ -47,14 +48,12 @@ func (n *Node) complete(c Cluster) {
 	}
 }
 
-// cpuTypeOf is what a machine of a role sees as its CPU. One with a GPU cannot move to another host, so that it need not see
-// what all hosts have, and x86-64-v2-AES is without AVX (pve-docs, qm.adoc), without which Ollama refuses the GPU
-// (ollama#8606).
+// cpuTypeOf is what a machine of a role sees as its CPU.
 func cpuTypeOf(role Role) string {
 	if role == RoleGPUWorker {
-		return "host"
+		return hardware.GPUCPUType
 	}
-	return "x86-64-v2-AES"
+	return hardware.CPUType
 }
 
 // completeDriver gives a gpu-worker what its driver does not say. Only the GPUs decide, not the version of Talos, so that

@@ -22,7 +22,7 @@ type Node struct {
 	// keeps its role.
 	Role Role `yaml:"role" required:"true"`
 	// VMID of the machine, unique in the whole of Proxmox VE. Required. A change replaces a worker; a control plane keeps it.
-	VMID int `yaml:"vmid" required:"true" min:"100" max:"999999999"`
+	VMID int `yaml:"vmid" required:"true"`
 	// Address in network.cidr. Required. A change replaces a worker; a control plane keeps it.
 	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
@@ -33,7 +33,7 @@ type Node struct {
 	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
 	MAC MAC `yaml:"mac"`
 	// Sockets of the machine. Default: 1. A change reboots the node.
-	Sockets int `yaml:"sockets" default:"1" min:"1" max:"16"`
+	Sockets int `yaml:"sockets"`
 	// Size is what the machine is given. Default: that of the role.
 	Size `yaml:",inline"`
 	// CPUType that the machine sees. Default: host for a gpu-worker, whose programs ask for AVX and which moves to no other
@@ -43,11 +43,11 @@ type Node struct {
 	DiskStorage string `yaml:"diskStorage"`
 	// DataDisks are further disks, mounted by Talos. Default: none. Further ones come at the end; none is taken from
 	// a machine that stands.
-	DataDisks []DataDisk `yaml:"dataDisks" max:"13"`
+	DataDisks []DataDisk `yaml:"dataDisks"`
 	// Networks are further network cards. Default: none.
-	Networks []NIC `yaml:"networks" max:"31"`
+	Networks []NIC `yaml:"networks"`
 	// GPUs that are passed through: at least one for a gpu-worker, none for the others. Default: none.
-	GPUs []GPU `yaml:"gpus" max:"16"`
+	GPUs []GPU `yaml:"gpus"`
 	// Driver is NVIDIA's driver in the image of a gpu-worker. Default: the one for its GPUs; no other node has one.
 	Driver *Driver `yaml:"driver"`
 	// Labels of the Kubernetes node. Default: none.
@@ -69,7 +69,7 @@ type Node struct {
 // DataDisk is a further disk of a node.
 type DataDisk struct {
 	// SizeGiB is the size in GiB. It can only grow; Talos uses the room from the node's next boot on. Required.
-	SizeGiB int `yaml:"sizeGiB" required:"true" min:"1"`
+	SizeGiB int `yaml:"sizeGiB" required:"true"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`
 	// Mount is the name of the Talos user volume, which is mounted at /var/mnt/NAME. Required.
@@ -81,11 +81,11 @@ type NIC struct {
 	// Bridge that the card is attached to. Required.
 	Bridge string `yaml:"bridge" required:"true"`
 	// VLAN tag of the card. Default: none, untagged.
-	VLAN int `yaml:"vlan" min:"1" max:"4094"`
+	VLAN int `yaml:"vlan"`
 	// Address with its prefix length, e.g. 10.0.40.21/24. Default: none.
 	Address netip.Prefix `yaml:"address"`
 	// MTU in bytes. Default: 1500.
-	MTU int `yaml:"mtu" default:"1500" min:"576" max:"65520"`
+	MTU int `yaml:"mtu"`
 	// MAC of the card. Default: derived as that of the first.
 	MAC MAC `yaml:"mac"`
 }

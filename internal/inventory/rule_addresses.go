@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // addresses checks that every node has an address of its own in the nodes' network.
@@ -87,10 +89,10 @@ func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.
 		c.node(at, problem)
 		return
 	}
-	if cidr.Addr().Is6() && card.MTU != 0 && card.MTU < minIPv6MTU {
+	if cidr.Addr().Is6() && card.MTU != 0 && card.MTU < limits.IPv6MTU {
 		c.node(at.Parent().Key("mtu"), fault{
-			What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
-			Got: strconv.Itoa(card.MTU), Do: "choose 1500 unless the bridge has less",
+			What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", limits.IPv6MTU),
+			Got: strconv.Itoa(card.MTU), Do: fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU),
 		})
 	}
 	for _, other := range c.clusterSubnets() {

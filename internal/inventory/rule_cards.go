@@ -1,6 +1,9 @@
 package inventory
 
-import "github.com/em-infra/em-infra/internal/inventory/strictyaml"
+import (
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
 
 // cards checks the network cards of all nodes: their bridges, and that each MAC address is one card's only. Derived
 // addresses have 24 bits of their own, so two of them can meet; then one has to be given.
@@ -11,7 +14,7 @@ func (c *checker) cards() {
 		c.mac(node.MAC, card{path, i, node.VMID}, taken)
 		for j, nic := range node.Networks {
 			at := path.Key("networks").Index(j)
-			bridgeName.check(nic.Bridge, at.Key("bridge"), c.node)
+			checkName(limits.Bridge, nic.Bridge, at.Key("bridge"), c.node)
 			c.mac(nic.MAC, card{at, i, node.VMID}, taken)
 		}
 	}
@@ -40,7 +43,7 @@ func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
 	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, and reported
 		c.node(at, fault{
 			What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
-			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, maxVMID+1, len(taken)).String(),
+			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, limits.VMID.Max+1, len(taken)).String(),
 		})
 	}
 }

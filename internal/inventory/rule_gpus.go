@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // slot is a PCI device of one host, or with a number in place of an address, one of its IOMMU groups.
@@ -64,7 +65,7 @@ func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (w
 		}
 	}
 	mapping := c.inv.nodesSource.Has(at.Key("mapping"))
-	mappingName.check(gpu.Mapping, at.Key("mapping"), c.node)
+	checkName(limits.Mapping, gpu.Mapping, at.Key("mapping"), c.node)
 	switch {
 	case mapping && len(given) > 0:
 		c.node(at, fault{
@@ -89,9 +90,9 @@ func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (w
 			})
 		}
 	}
-	if name := node.MappingName(index); node.Name != "" && !mappingName.form.MatchString(name) {
+	if name := node.MappingName(index); node.Name != "" && !limits.Mapping.Matches(name) {
 		c.node(at, fault{
-			What: "would be mapped by a name that is not valid in Proxmox VE", Rule: mappingName.words, Got: name,
+			What: "would be mapped by a name that is not valid in Proxmox VE", Rule: limits.Mapping.Words, Got: name,
 			Do: "give the node a name that begins with a letter, or a mapping",
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // floor is the least that Talos runs on, by its system requirements (docs.siderolabs.com, getting started). A GPU worker
@@ -97,13 +98,13 @@ var firstUserVolumes = Contract{Major: 1, Minor: 10}
 // disks checks the storages of a node and its data disks.
 func (c *checker) disks(node Node, path *strictyaml.Path) {
 	if c.inv.nodesSource.Has(path.Key("diskStorage")) {
-		storageName.check(node.DiskStorage, path.Key("diskStorage"), c.node)
+		checkName(limits.Storage, node.DiskStorage, path.Key("diskStorage"), c.node)
 	}
 	mounts := make(map[string]int, len(node.DataDisks))
 	for i, disk := range node.DataDisks {
 		at := path.Key("dataDisks").Index(i)
 		if c.inv.nodesSource.Has(at.Key("storage")) {
-			storageName.check(disk.Storage, at.Key("storage"), c.node)
+			checkName(limits.Storage, disk.Storage, at.Key("storage"), c.node)
 		}
 		c.mount(disk.Mount, at.Key("mount"))
 		if first, twice := mounts[strings.ToLower(disk.Mount)]; twice && disk.Mount != "" {

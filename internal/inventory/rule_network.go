@@ -8,10 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
-
-// minIPv6MTU is the smallest MTU that carries IPv6 (RFC 8200, section 5).
-const minIPv6MTU = 1280
 
 // network checks the nodes' own network.
 func (c *checker) network() {
@@ -23,12 +22,12 @@ func (c *checker) network() {
 	c.gateway(network.Gateway6, c.cidr6, "gateway6", "cidr6")
 	c.nameservers()
 	c.timeServers()
-	if !c.carriesIPv6() || network.MTU == 0 || network.MTU >= minIPv6MTU {
+	if !c.carriesIPv6() || network.MTU == 0 || network.MTU >= limits.IPv6MTU {
 		return
 	}
 	c.cluster(key("network", "mtu"), fault{
-		What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", minIPv6MTU),
-		Got: strconv.Itoa(network.MTU), Do: "choose 1500 unless the bridge has less",
+		What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", limits.IPv6MTU),
+		Got: strconv.Itoa(network.MTU), Do: fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU),
 	})
 }
 

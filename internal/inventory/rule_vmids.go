@@ -7,15 +7,10 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// The VMIDs that Proxmox VE knows (pve-vmid in its API schema).
-const (
-	minVMID = 100
-	maxVMID = 999999999
-)
-
-var anotherVMID = fmt.Sprintf("choose another, %d to %d", minVMID, maxVMID)
+var anotherVMID = fmt.Sprintf("choose another, %s", limits.VMID)
 
 // vmids checks that no two machines share a VMID, templates included: it is unique in a whole Proxmox VE cluster.
 func (c *checker) vmids() {
@@ -52,9 +47,9 @@ func (c *checker) templateVMIDs() map[int]string {
 		switch owner, twice := taken[vmid]; {
 		case host == proxmox.Host:
 			c.cluster(at, fault{What: "is proxmox.host", Rule: "its template is template.vmid", Got: host, Do: "remove the key"})
-		case vmid < minVMID || vmid > maxVMID:
+		case !limits.VMID.Contains(vmid):
 			c.cluster(at, fault{
-				What: "is out of range", Rule: fmt.Sprintf("%d to %d", minVMID, maxVMID), Got: fmt.Sprint(vmid),
+				What: "is out of range", Rule: limits.VMID.String(), Got: fmt.Sprint(vmid),
 				Do: "choose a number within",
 			})
 		case twice:
@@ -98,8 +93,8 @@ func (c *checker) host(node Node, path *strictyaml.Path) {
 	if !c.inv.nodesSource.Has(at) {
 		return
 	}
-	hostName.check(node.Host, at, c.node)
-	if !hostName.form.MatchString(node.Host) || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
+	checkName(limits.Host, node.Host, at, c.node)
+	if !limits.Host.Matches(node.Host) || cluster.Proxmox.Host == "" || cluster.TemplateVMID(node.Host) != 0 || cluster.Proxmox.Template.VMID == 0 {
 		return
 	}
 	c.node(at, fault{

@@ -7,6 +7,8 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/stdpatches"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // Node is what the configuration of one node has of its own.
@@ -80,7 +82,7 @@ const gatewayMetric = 512
 
 func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 	return &v1alpha1.MachineConfig{
-		MachineInstall: &v1alpha1.InstallConfig{InstallDiskSelector: &v1alpha1.InstallDiskSelector{BusPath: scsiPath(systemDrive)}},
+		MachineInstall: &v1alpha1.InstallConfig{InstallDiskSelector: &v1alpha1.InstallDiskSelector{BusPath: scsiPath(hardware.SystemDisk)}},
 		MachineNetwork: &v1alpha1.NetworkConfig{
 			NetworkInterfaces: devices(c, n),
 			NameServers:       addrStrings(c.Nameservers),

@@ -18,9 +18,6 @@ type Volume struct {
 	Drive int
 }
 
-// systemDrive is the number of the disk that Talos is installed on.
-const systemDrive = 0
-
 // scsiPath is a pattern for the bus path of a virtio-scsi disk, whichever of the two controllers of Proxmox VE it hangs on:
 // the LUN is the number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Neither names nor serials do:
 // controllers are probed side by side, so that /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi

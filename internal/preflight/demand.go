@@ -6,6 +6,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
@@ -133,9 +134,9 @@ type volume struct {
 
 // disks of a node: the system disk and the data disks behind it, as the components attach them.
 func disks(node inventory.Node) []volume {
-	volumes := []volume{{"scsi0", node.DiskStorage, node.DiskGiB}}
+	volumes := []volume{{hardware.SystemDrive, node.DiskStorage, node.DiskGiB}}
 	for i, disk := range node.DataDisks {
-		volumes = append(volumes, volume{fmt.Sprintf("scsi%d", i+1), disk.Storage, disk.SizeGiB})
+		volumes = append(volumes, volume{hardware.SCSIDrive(hardware.DataDisk(i)), disk.Storage, disk.SizeGiB})
 	}
 	return volumes
 }

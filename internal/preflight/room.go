@@ -7,6 +7,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // ask is what is put on one storage of a host.
@@ -38,7 +39,7 @@ func templateAsks(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	iso := ask{storage: c.ISOStorage, content: "iso", shared: c.Template.Shared}
 	disk := ask{storage: c.DiskStorage, content: "images", shared: c.Template.Shared}
 	if _, there := found.guest(inv.Cluster.TemplateVMID(host)); !there && slices.Contains(inv.TemplateHosts(), host) {
-		iso.sizeGiB, disk.sizeGiB = isoGiB, templateGiB
+		iso.sizeGiB, disk.sizeGiB = hardware.ISOGiB, hardware.TemplateDiskGiB
 	}
 	return []ask{iso, disk}
 }

@@ -12,9 +12,6 @@ import (
 // place is a storage as a host has it; a shared one has no host.
 type place struct{ storage, host string }
 
-// Room that is taken besides the nodes' disks, in GiB: the template's blank disk, and an ISO with its extensions, rounded up.
-const templateGiB, isoGiB = 1, 1
-
 func checkStorages(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	demand := map[place]int{}

@@ -3,6 +3,7 @@
 package recorder
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,8 +51,9 @@ func Run(t testing.TB, program pulumi.RunFunc, options ...pulumi.RunOption) (*Re
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		r, err := Record(program, options...)
-		done <- outcome{r, err}
+		o := outcome{err: errors.New("the program ended its goroutine: let it return an error, and assert outside of it")}
+		defer func() { done <- o }()
+		o.recorder, o.err = Record(program, options...)
 	}()
 	select {
 	case o := <-done:

@@ -8,10 +8,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
-
-// systemDrive is the drive that the firmware boots.
-const systemDrive = "scsi0"
 
 // diskProblems are what is wrong with a node's disks, each with what to do: Talos on another drive than the firmware boots,
 // and volumes that are not ready. A node that did not say where it is installed was not asked.
@@ -20,8 +18,8 @@ func (m Machine) diskProblems() []string {
 		return nil
 	}
 	var problems []string
-	if m.Node.InstalledOn != systemDrive {
-		problems = append(problems, fmt.Sprintf("Talos is installed on %s, and the firmware boots %s: make the machine anew before it is switched off, since its ISO would start and halt", m.Node.InstalledOn, systemDrive))
+	if m.Node.InstalledOn != hardware.SystemDrive {
+		problems = append(problems, fmt.Sprintf("Talos is installed on %s, and the firmware boots %s: make the machine anew before it is switched off, since its ISO would start and halt", m.Node.InstalledOn, hardware.SystemDrive))
 	}
 	for _, volume := range m.Node.Volumes {
 		if !volume.Ready() && !slices.Contains(m.DataDisks, volume.Name) {
@@ -29,7 +27,7 @@ func (m Machine) diskProblems() []string {
 		}
 	}
 	for i, name := range m.DataDisks {
-		problems = append(problems, m.dataDiskProblems(name, fmt.Sprintf("scsi%d", i+1))...)
+		problems = append(problems, m.dataDiskProblems(name, hardware.SCSIDrive(hardware.DataDisk(i)))...)
 	}
 	return problems
 }

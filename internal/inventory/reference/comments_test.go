@@ -9,8 +9,10 @@ import (
 	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
 var word = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9./-]*`)
@@ -56,15 +58,19 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 		inventory.SmokeTest{},
 	} {
 		structure := reflect.TypeOf(declared)
-		for i := range structure.NumField() {
-			field := structure.Field(i)
+		fields, err := strictyaml.Fields(structure)
+		require.NoError(t, err)
+		for _, field := range fields {
+			if field.Owner != structure {
+				continue // of a struct of its own
+			}
 			name := structure.Name() + "." + field.Name
 			comment := strings.Join(strings.Fields(reader.CommentMap[types+name]), " ")
-			required := field.Tag.Get("required") == "true"
+			required := field.Required
 			assert.Equal(t, required, strings.Contains(comment+" ", "Required. "), "%s: %s", name, comment)
 			_, fallback, found := strings.Cut(comment, "Default: ")
 			assert.False(t, required && found, "%s is required and has a default", name)
-			for _, part := range word.FindAllString(field.Tag.Get("default"), -1) {
+			for _, part := range word.FindAllString(defaultText(t, field), -1) {
 				if strings.HasSuffix(part, "MiB") || strings.HasSuffix(part, "GiB") {
 					continue // the keys of a size; the comment has its units
 				}
@@ -72,4 +78,15 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 			}
 		}
 	}
+}
+
+// defaultText is the default of a field as YAML, empty without one.
+func defaultText(t *testing.T, field strictyaml.Field) string {
+	t.Helper()
+	if field.Default == nil {
+		return ""
+	}
+	text, err := yaml.Marshal(field.Default)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -2,6 +2,7 @@ package strictyaml
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -30,6 +31,13 @@ type Field struct {
 
 	index []int
 }
+
+// Number is what a tag would say of a whole number, or of a number of members, were it no constant of another package. 0 is none of
+// it.
+type Number struct{ Min, Max, Default int }
+
+// numbered is a struct with such numbers, by their keys.
+type numbered interface{ Numbers() map[string]Number }
 
 // Fields are the keys of a mapping that is read into a struct of the type, in the order of the struct. An error is a
 // mistake in the tags.
@@ -64,7 +72,41 @@ func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
 		}
 		fields = append(fields, f)
 	}
-	return fields, nil
+	return fields, setNumbers(fields, t)
+}
+
+// setNumbers gives the fields that a struct declares itself the numbers that its tags do not say.
+func setNumbers(fields []Field, t reflect.Type) error {
+	owner, has := reflect.Zero(t).Interface().(numbered)
+	if !has {
+		return nil
+	}
+	numbers := owner.Numbers()
+	for i := range fields {
+		f := &fields[i]
+		number, given := numbers[f.Key]
+		if !given || f.Owner != t {
+			continue
+		}
+		f.setNumber(number)
+		delete(numbers, f.Key)
+	}
+	if len(numbers) > 0 {
+		return fmt.Errorf("numbers of keys that there are not: %s", strings.Join(slices.Sorted(maps.Keys(numbers)), ", "))
+	}
+	return nil
+}
+
+func (f *Field) setNumber(number Number) {
+	if number.Min != 0 {
+		f.Min = &number.Min
+	}
+	if number.Max != 0 {
+		f.Max = &number.Max
+	}
+	if number.Default != 0 {
+		f.Default = &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(number.Default)}
+	}
 }
 
 func (f *Field) readTags(tag reflect.StructTag) (err error) {

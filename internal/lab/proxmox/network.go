@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // iface is a network interface of a node by the names of the API; all its values are strings.
@@ -141,8 +143,6 @@ func (i iface) show(priority int) shownInterface {
 	}
 }
 
-const maxVLAN = 4094
-
 // The names that tell a VLAN's number, and those with a dot its device as well.
 var dottedVLAN, numberedVLAN = regexp.MustCompile(`^(\S+)\.(\d+)$`), regexp.MustCompile(`^vlan(\d+)$`)
 
@@ -162,8 +162,8 @@ func (i iface) setVLAN(others map[string]iface, name string) error {
 		return errors.New("missing vlan-id option")
 	}
 
-	if id, err := strconv.Atoi(i["vlan-id"]); err != nil || id > maxVLAN {
-		return fmt.Errorf("vlan '%s' - vlan-id %s should be <= %d", name, i["vlan-id"], maxVLAN)
+	if id, err := strconv.Atoi(i["vlan-id"]); err != nil || id > limits.VLAN.Max {
+		return fmt.Errorf("vlan '%s' - vlan-id %s should be <= %d", name, i["vlan-id"], limits.VLAN.Max)
 	}
 
 	if _, ok := others[i["vlan-raw-device"]]; !ok {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
 // Flag is a Perl boolean in JSON: 0, 1 or absent.
@@ -124,16 +126,20 @@ func (p *Property) compile() error {
 // QemuServer/Drive.pm, QemuServer/PCI.pm, QemuServer/USB.pm, QemuServer/Memory.pm, QemuServer/Virtiofs.pm).
 func indexed(name string) int {
 	switch name {
-	case "ide", "serial":
+	case "ide":
+		return limits.IDEDrives
+	case "serial":
 		return 4
 	case "sata":
-		return 6
+		return limits.SATADrives
 	case "scsi":
-		return 31
-	case "virtio", "hostpci":
-		return 16
+		return limits.SCSIDrives
+	case "virtio":
+		return limits.VirtIODrives
+	case "hostpci":
+		return limits.PCIDevices
 	case "net", "ipconfig":
-		return 32
+		return limits.NICs
 	case "usb":
 		return 14
 	case "numa":

@@ -1,0 +1,147 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/em-infra/em-infra/internal/pve/hardware"
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
+
+func (m Machine) validate() error {
+	return errors.Join(
+		require(m.Name != "", "Name", "give the machine a hostname"),
+		require(m.Name == "" || len(validation.IsDNS1123Label(m.Name)) == 0, "Name", fmt.Sprintf("%q is not a DNS-1123 label: use a-z, 0-9 and -, at most %d characters", m.Name, validation.DNS1123LabelMaxLength)),
+		require(m.Role == RoleControlPlane || m.Role == RoleWorker, "Role", fmt.Sprintf("%q is no role: use RoleControlPlane or RoleWorker", m.Role)),
+		require(m.Host != "", "Host", "name the Proxmox VE node"),
+		requireName(limits.Host, m.Host, "Host"),
+		requireVMID(m.VMID),
+		requireMAC(m.MAC, "MAC"),
+		require(len(m.Addresses) > 0, "Addresses", "give at least one"),
+		requireWithin(limits.Sockets, m.Sockets, "Sockets", "choose a number in that range"),
+		requireWithin(limits.Cores, m.Cores, "Cores", "give the cores of each socket"),
+		requireWithin(limits.MemoryMiB, m.MemoryMiB, "MemoryMiB", "give the memory in MiB"),
+		require(m.DiskGiB >= hardware.TemplateDiskGiB, "DiskGiB", fmt.Sprintf("%d is smaller than the template's disk: give at least %d", m.DiskGiB, hardware.TemplateDiskGiB)),
+		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
+		requireName(limits.Storage, m.DiskStorage, "DiskStorage"),
+		validateTags(m.Tags),
+		m.validateDataDisks(),
+		m.validateCards(),
+		m.validateGPUs(),
+	)
+}
+
+func validateTags(tags []string) error {
+	var problems []error
+	for i, tag := range tags {
+		problems = append(problems, require(limits.Tag.Matches(tag), fmt.Sprintf("Tags[%d]", i), invalidName(limits.Tag, tag)))
+	}
+	return errors.Join(problems...)
+}
+
+func (m Machine) validateDataDisks() error {
+	problems := []error{
+		require(len(m.DataDisks) <= hardware.MaxDataDisks, "DataDisks", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.DataDisks), hardware.MaxDataDisks)),
+	}
+	for i, disk := range m.DataDisks {
+		at := fmt.Sprintf("DataDisks[%d]", i)
+		same := func(other DataDisk) bool { return strings.EqualFold(other.Mount, disk.Mount) }
+		first := slices.IndexFunc(m.DataDisks, same)
+		problems = append(problems,
+			requireWithin(limits.DiskGiB, disk.SizeGiB, at+".SizeGiB", "give the size in GiB"),
+			require(disk.Storage != "", at+".Storage", "name the storage"),
+			requireName(limits.Storage, disk.Storage, at+".Storage"),
+			require(disk.Mount != "", at+".Mount", "name the volume"),
+			require(disk.Mount == "" || first == i, at+".Mount", fmt.Sprintf("%q is that of DataDisks[%d] too: choose another", disk.Mount, first)))
+	}
+	return errors.Join(problems...)
+}
+
+func (m Machine) validateCards() error {
+	problems := []error{
+		require(len(m.Cards) <= hardware.MaxNICs, "Cards", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.Cards), hardware.MaxNICs)),
+	}
+	for i, card := range m.Cards {
+		at := fmt.Sprintf("Cards[%d]", i)
+		problems = append(problems,
+			requireMAC(card.MAC, at+".MAC"),
+			require(card.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"),
+			requireName(limits.Bridge, card.Bridge, at+".Bridge"),
+			requireVLAN(card.VLAN, at+".VLAN"),
+			requireMTU(card.MTU, card.Address.Addr().Is6(), at+".MTU"))
+	}
+	return errors.Join(problems...)
+}
+
+func (n NodeNetwork) validate() error {
+	return errors.Join(
+		require(len(n.Subnets) > 0, "Subnets", "give at least one"),
+		require(len(n.Gateways) > 0, "Gateways", "give at least one"),
+		require(n.Bridge != "", "Bridge", "name the bridge of Proxmox VE"),
+		requireName(limits.Bridge, n.Bridge, "Bridge"),
+		requireVLAN(n.VLAN, "VLAN"),
+		requireMTU(n.MTU, slices.ContainsFunc(n.Subnets, isIPv6), "MTU"),
+		require(n.Addressing == "" || n.Addressing == AddressingNoCloud || n.Addressing == AddressingDHCP, "Addressing", fmt.Sprintf("%q is unknown: use AddressingNoCloud or AddressingDHCP", n.Addressing)),
+	)
+}
+
+func requireVMID(vmid int) error {
+	return requireWithin(limits.VMID, vmid, "VMID", "choose a free number in that range")
+}
+
+// requireVLAN: 0 is no tag.
+func requireVLAN(vlan int, argument string) error {
+	if vlan == 0 {
+		return nil
+	}
+	return requireWithin(limits.VLAN, vlan, argument, "choose a tag in that range, or 0 for none")
+}
+
+// requireMTU holds the MTU of a card against Proxmox VE's, and against what the IP families on it need.
+func requireMTU(mtu int, ipv6 bool, argument string) error {
+	remedy := fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU)
+	if err := requireWithin(limits.MTU, mtu, argument, remedy); err != nil {
+		return err
+	}
+	return require(!ipv6 || mtu >= limits.IPv6MTU, argument, fmt.Sprintf("%d is too small for IPv6, which needs %d: %s", mtu, limits.IPv6MTU, remedy))
+}
+
+// requireMAC: a card has a unicast address, so the lowest bit of the first byte is 0.
+func requireMAC(mac net.HardwareAddr, argument string) error {
+	if len(mac) != 6 || slices.Max(mac) == 0 {
+		return require(false, argument, "give the 6 bytes of a hardware address")
+	}
+	return require(mac[0]&1 == 0, argument, fmt.Sprintf("%s is a multicast address: choose one whose first byte is even", mac))
+}
+
+// requireName holds a name against its form in Proxmox VE. Whether it must be given is another rule.
+func requireName(form limits.Name, name, argument string) error {
+	return require(name == "" || form.Matches(name), argument, invalidName(form, name))
+}
+
+func invalidName(form limits.Name, name string) string {
+	return fmt.Sprintf("%q is not valid in Proxmox VE (%s): choose another name", name, form.Words)
+}
+
+func requireWithin(r limits.Range, number int, argument, remedy string) error {
+	words := fmt.Sprintf("between %d and %d", r.Min, r.Max)
+	if r.Max == math.MaxInt {
+		words = r.String()
+	}
+	return require(r.Contains(number), argument, fmt.Sprintf("%d is not %s: %s", number, words, remedy))
+}
+
+// require is one rule about one argument: what must hold, and what to do when it does not.
+func require(holds bool, argument, remedy string) error {
+	if holds {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", argument, remedy)
+}

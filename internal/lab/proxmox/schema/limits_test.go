@@ -1,0 +1,75 @@
+package schema_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
+
+// What the inventory and components accept is what the descriptions of Proxmox VE's own API say.
+func TestLimitsAreThoseOfTheDescriptions(t *testing.T) {
+	t.Parallel()
+
+	for _, release := range schema.Releases() {
+		t.Run(string(release), func(t *testing.T) {
+			t.Parallel()
+
+			api, err := schema.Load(release)
+			require.NoError(t, err)
+			create, found := api.Method("POST", "/nodes/{node}/qemu")
+			require.True(t, found)
+			require.Equal(t, limits.VMID, rangeOf(t, create.Parameters["vmid"]))
+			card := create.Parameters["net[n]"].Fields()
+			require.Equal(t, limits.VLAN, rangeOf(t, card["tag"]))
+			require.Equal(t, limits.MTU.Max, rangeOf(t, card["mtu"]).Max)
+			require.Positive(t, limits.MTU.Min, "1 is the MTU of the bridge")
+		})
+	}
+}
+
+func rangeOf(t *testing.T, p *schema.Property) limits.Range {
+	t.Helper()
+	require.NotNil(t, p)
+	return limits.Range{Min: int(*p.Minimum), Max: int(*p.Maximum)}
+}
+
+// Proxmox VE accepts each name that has the form, and those that it refuses have not.
+func TestNamesAreThoseThatProxmoxAccepts(t *testing.T) {
+	t.Parallel()
+
+	names := []string{
+		"a", "ab", "A1", "1a", "a-b", "a_b", "a.b", "-a", "a-", ".a", "a.", "a b", "a/b", "a/b/c", "a/b/c/d", "a+b", "ä", "vmbr0",
+		"a-name-of-sixteen", "k3s-dev-worker-1.example.org",
+	}
+	for _, test := range []struct {
+		form   limits.Name
+		format string
+		// narrower lists the names that Proxmox VE accepts and the form does not, for a reason that stands with the form.
+		narrower []string
+	}{
+		{limits.Host, "pve-node", nil},
+		{limits.Storage, "pve-storage-id", nil},
+		{limits.Pool, "pve-poolid", []string{"1a", "-a", ".a"}},
+		{limits.Mapping, "pve-configid", nil},
+		{limits.Machine, "dns-name", nil},
+		{limits.Tag, "pve-tag", []string{"A1"}},
+		{limits.Bridge, "pve-bridge-id", []string{"a-name-of-sixteen", "k3s-dev-worker-1.example.org"}},
+	} {
+		t.Run(test.format, func(t *testing.T) {
+			t.Parallel()
+
+			var narrower []string
+			for _, name := range names {
+				accepted := schema.CheckFormat(test.format, name) == nil
+				require.True(t, accepted || !test.form.Matches(name), "%s is refused by Proxmox VE", name)
+				if accepted && !test.form.Matches(name) {
+					narrower = append(narrower, name)
+				}
+			}
+			require.Equal(t, test.narrower, narrower)
+		})
+	}
+}

@@ -1,0 +1,66 @@
+// Package hardware has what the machines and templates of a cluster are made of where nobody chooses: the slots of their drives, the
+// sizes of a template, and defaults. What makes machines, what looks at them and the lab take it from here. Pure.
+package hardware
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/pve/limits"
+)
+
+// Numbers of the disks on their SCSI controller. Talos finds them by these (decision 12).
+const (
+	// SystemDisk is what Talos is installed on.
+	SystemDisk    = 0
+	firstDataDisk = 1
+)
+
+// Slots of drives that every machine has. A q35 machine, which PCIe passthrough needs, has ide0 and ide2 only.
+const (
+	// SystemDrive is that of the system disk.
+	SystemDrive = "scsi0"
+	// ISODrive holds the ISO of Talos.
+	ISODrive = "ide0"
+	// SeedDrive is the cloud-init drive.
+	SeedDrive = "ide2"
+)
+
+// DataDisk is the number of a data disk of a machine, which are counted from 0.
+func DataDisk(index int) int { return firstDataDisk + index }
+
+// SCSIDrive is what Proxmox VE calls the drive of a disk: scsi1 for number 1.
+func SCSIDrive(number int) string { return fmt.Sprintf("scsi%d", number) }
+
+// PCISlot is what Proxmox VE calls a device that is passed through, counted from 0: hostpci0.
+func PCISlot(index int) string { return fmt.Sprintf("hostpci%d", index) }
+
+// How many of each a machine can have beside what every machine has.
+const (
+	// MaxDataDisks are the disks beside the system disk.
+	MaxDataDisks = limits.Disks - firstDataDisk
+	// MaxNICs are the network cards beside the first.
+	MaxNICs = limits.NICs - 1
+	// MaxGPUs are the devices that are passed through.
+	MaxGPUs = limits.PCIDevices
+)
+
+// Sizes of a template.
+const (
+	// TemplateDiskGiB is the size of its blank disk in GiB. A clone's disk grows from it and cannot be smaller (F21).
+	TemplateDiskGiB = 1
+	// TemplateMemoryMiB is its memory in MiB, which is never used: a template does not start.
+	TemplateMemoryMiB = 2048
+	// ISOGiB is the room that an ISO of Talos takes with its extensions, in GiB, rounded up.
+	ISOGiB = 1
+)
+
+// Defaults of a machine.
+const (
+	// MTU of a network card in bytes.
+	MTU = 1500
+	// CPUType that a machine sees: what any host of a cluster can offer.
+	CPUType = "x86-64-v2-AES"
+	// GPUCPUType is that of a machine with GPUs, the CPU of its host: it cannot move to another one, so that it need not see what
+	// all hosts have, and x86-64-v2-AES is without AVX (pve-docs, qm.adoc), without which Ollama refuses the GPU (ollama#8606).
+	GPUCPUType = "host"
+)
