@@ -2,6 +2,7 @@ package components
 
 import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 )
 
@@ -38,6 +39,18 @@ func mergedConfiguration(configuration string, texts []string) []byte {
 		return nil
 	}
 	return text
+}
+
+// PlannedConfiguration is the machine configuration that the node is given, in whatever phase, without what the machine's own
+// Patches change, which may hold credentials that nobody could take out again. It is secret, made when it is asked for, and
+// empty where ConfigPatches are none that Talos reads.
+func (n *TalosNode) PlannedConfiguration() pulumi.StringOutput {
+	merged := pulumi.All(n.planned, n.patches).ApplyT(func(parts []any) string {
+		configuration, _ := parts[0].(string)
+		patches, _ := parts[1].([]string)
+		return string(mergedConfiguration(configuration, patches))
+	})
+	return pulumi.ToSecret(merged).(pulumi.StringOutput)
 }
 
 // plain is a value without the wrapping of secrets and outputs.

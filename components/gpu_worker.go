@@ -66,8 +66,10 @@ func (c *TalosCluster) newNode(ctx *pulumi.Context, name string, args TalosNodeA
 
 // build is what makes a worker one with GPUs: mappings, an image with the driver, a configuration that loads it.
 func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (err error) {
-	if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
-		return err
+	if a.Node.Until.Reaches(PhaseProvision) {
+		if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
+			return err
+		}
 	}
 	known, err := g.addImage(ctx, name, a)
 	if err != nil {

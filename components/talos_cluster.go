@@ -57,7 +57,7 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 
 // build is the life of a cluster: secrets, nodes, and what makes them members.
 func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
-	if err := c.addSecrets(ctx, name, a); err != nil || !a.Until.Reaches(PhaseProvision) {
+	if err := c.addSecrets(ctx, name, a); err != nil {
 		return err
 	}
 	c.rollout = newRollout(ctx, a, c.Talosconfig)

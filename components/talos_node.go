@@ -19,10 +19,14 @@ type TalosNode struct {
 
 	// Address where the node's Talos API is reached.
 	Address pulumi.StringOutput `pulumi:"address"`
-	// VM is the virtual machine, for settings that this component does not cover.
+	// VM is the virtual machine, for settings that this component does not cover. Not there until PhaseProvision.
 	VM *vm.VirtualMachine
 	// Configuration is the machine configuration as applied. Not there until PhaseBootstrap.
 	Configuration *machine.ConfigurationApply
+
+	// planned and patches are the configuration and what is merged over it, but for the machine's own Patches.
+	planned pulumi.StringInput
+	patches pulumi.StringArray
 }
 
 // TalosNodeArgs describe one node.
@@ -55,8 +59,8 @@ type TalosNodeArgs struct {
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
 	ConfigPatches pulumi.StringArray
-	// Until is the last phase to register: with PhaseProvision the machine alone. Default: 0, all of them. A change to an
-	// earlier phase deletes what belongs to later ones.
+	// Until is the last phase to register: with PhaseGenerate nothing, with PhaseProvision the machine alone. Default: 0, all of
+	// them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
 
 	// after is what must be there before the machine: mappings that it takes devices from, an image of its own.
@@ -86,10 +90,11 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 }
 
 func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (err error) {
-	patches, err := a.patches()
-	if err != nil {
+	n.planned = a.MachineConfiguration
+	if n.patches, err = a.ownPatches(); err != nil || !a.Until.Reaches(PhaseProvision) {
 		return err
 	}
+	patches := a.withUserPatches(n.patches)
 	if a.Until.Reaches(PhaseBootstrap) {
 		a.next.announce(a.MachineConfiguration, patches)
 	}
@@ -129,23 +134,25 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 	)
 }
 
-// patches are the last word on the configuration: what was given for the node, its labels and taints, and the machine's
-// own patches. They are secret, since the credentials of a registry may stand there.
-func (args TalosNodeArgs) patches() (pulumi.StringArrayInput, error) {
+// ownPatches are what was given for the node, and its labels and taints; never nil, which as an input would never be known.
+func (args TalosNodeArgs) ownPatches() (pulumi.StringArray, error) {
 	m := args.Machine
-	all := slices.Clone(args.ConfigPatches)
+	all := append(pulumi.StringArray{}, args.ConfigPatches...)
 	registration, err := machineconfig.Registration(m.Role == RoleControlPlane, m.Labels, m.Taints)
-	if err != nil {
-		return nil, err
-	}
-	if registration != "" {
+	if err == nil && registration != "" {
 		all = append(all, pulumi.String(registration))
 	}
-	all = append(all, pulumi.ToStringArray(m.Patches)...)
+	return all, err
+}
+
+// withUserPatches are all patches of the node: the machine's own Patches are the last word on the configuration. They are
+// secret, since the credentials of a registry may stand there.
+func (args TalosNodeArgs) withUserPatches(patches pulumi.StringArray) pulumi.StringArrayInput {
+	all := slices.Concat(patches, pulumi.ToStringArray(args.Machine.Patches))
 	if len(all) == 0 {
-		return nil, nil
+		return nil
 	}
-	return pulumi.ToSecret(all).(pulumi.StringArrayOutput), nil
+	return pulumi.ToSecret(all).(pulumi.StringArrayOutput)
 }
 
 func (args TalosNodeArgs) summary() pulumi.Map {

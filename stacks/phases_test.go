@@ -1,7 +1,9 @@
 package stacks_test
 
 import (
+	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/recorder"
 	"github.com/em-infra/em-infra/stacks"
@@ -62,4 +65,35 @@ func TestOutputsOfAPhaseAreThoseThatAreThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, r.Exports, stacks.OutputTalosconfig)
 	require.NotContains(t, r.Exports, stacks.OutputKubeconfig)
+}
+
+// TestConfigurationsAreTherePhasesBeforeTheyAreApplied: from the first phase on, with what is particular to a GPU worker, and
+// without what the user's own patches of a node say, in which the credentials of a registry may stand.
+func TestConfigurationsAreTherePhasesBeforeTheyAreApplied(t *testing.T) {
+	t.Parallel()
+	var mutex sync.Mutex
+	planned := map[string]string{}
+	options := fixture("every-key")
+	options.Until = components.PhaseGenerate
+	options.Planned = func(node, configuration string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		planned[node] = configuration
+	}
+	_, err := runWith(t, options, reachable(nil), recorder.Generates("version: v1alpha1\nmachine:\n  type: worker\ncluster: {}\n"))
+	require.NoError(t, err)
+
+	inv, err := inventory.Load(filepath.Join("..", options.Inventory))
+	require.NoError(t, err)
+	require.Len(t, planned, len(inv.Nodes))
+	for _, node := range inv.Nodes {
+		text := planned[components.NodeName(inv.Cluster.Name, node.Name)]
+		require.Contains(t, text, "type: worker", node.Name)
+		if len(node.GPUs) > 0 {
+			require.Contains(t, text, "name: nvidia", node.Name)
+		}
+		for label := range node.Labels {
+			require.Contains(t, text, label+": ", node.Name)
+		}
+	}
 }

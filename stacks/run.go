@@ -43,6 +43,10 @@ type Options struct {
 	FormerNames map[string]string
 	// Plugins say of each provider plugin by its name which build of it runs, to be kept with the state. Default: none.
 	Plugins map[string]string
+	// Planned is told the machine configuration of each node, by its logical name, with the cluster's secrets in it and without the
+	// node's own patches; in a preview of a cluster that has no secrets yet it is told of none. It is called from several goroutines.
+	// Default: nil, nobody.
+	Planned func(node, configuration string)
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
 	// phase exists it must be 0: what is not registered is deleted.
 	Until components.Phase
@@ -105,8 +109,23 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 		}
 	}
 
+	tellPlanned(cluster, inv, options.Planned)
 	export(ctx, inv, cluster, options)
 	return nil
+}
+
+// tellPlanned tells what the nodes are given, if anybody wants to know.
+func tellPlanned(cluster *components.TalosCluster, inv *inventory.Inventory, tell func(node, configuration string)) {
+	if tell == nil {
+		return
+	}
+	for i, node := range cluster.Nodes {
+		name := components.NodeName(inv.Cluster.Name, inv.Nodes[i].Name)
+		node.PlannedConfiguration().ApplyT(func(configuration string) string {
+			tell(name, configuration)
+			return configuration
+		})
+	}
 }
 
 func loadInventory(s settings) (*inventory.Inventory, error) {

@@ -23,9 +23,9 @@ func run(t testing.TB, config map[string]string) (*recorder.Recorder, error) {
 	return runWith(t, stacks.Options{Root: ".."}, config)
 }
 
-func runWith(t testing.TB, options stacks.Options, config map[string]string) (*recorder.Recorder, error) {
+func runWith(t testing.TB, options stacks.Options, config map[string]string, more ...pulumi.RunOption) (*recorder.Recorder, error) {
 	t.Helper()
-	return recorder.Run(t, stacks.Program(options), recorder.Config(config))
+	return recorder.Run(t, stacks.Program(options), append([]pulumi.RunOption{recorder.Config(config)}, more...)...)
 }
 
 // reachable is a configuration with a token made up for the test.

@@ -73,11 +73,11 @@ func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end a
 	if err != nil {
 		return err
 	}
-	configurations, err := artifacts.MachineConfigurations(&after.Deployment)
+	applied, err := artifacts.Applied(&after.Deployment)
 	if err != nil {
 		return err
 	}
-	return errors.Join(run.MachineConfigurations(configurations), run.Finish(end, secrets))
+	return errors.Join(run.MachineConfigurations(s.configured.Over(applied)), run.Finish(end, secrets))
 }
 
 // secretsIn are the values of a configuration that nobody may see.

@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/artifacts"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
@@ -43,6 +44,7 @@ type session struct {
 	refresh    bool               // the engine reads what is there before it compares
 	keep       int                // of artifacts and backups of each kind
 	program    stacks.Options     // of the program that the stack runs
+	configured artifacts.Planned  // the machine configurations of that program
 	owner      ownership.Owner    // whose machines are ours, as the state says
 	known      []int              // the VMIDs that the state knows
 	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
@@ -186,6 +188,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: readSecrets, Interrupted: ctx.Done(),
 		Plugins:      tools.Plugins(),
+		Planned:      s.configured.Take,
 		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
 	}
 	embedding := stacks.Embedding{

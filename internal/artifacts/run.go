@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,11 +104,14 @@ func (f Folder) prune() error {
 // Inventory keeps the effective inventory, each file by its name.
 func (r *Run) Inventory(files map[string][]byte) error { return r.writeAll(dirInventory, files) }
 
-// MachineConfigurations keeps the configuration of each node by its name; they have to be redacted already, as those of
-// [MachineConfigurations] are.
-func (r *Run) MachineConfigurations(nodes map[string][]byte) error {
+// MachineConfigurations keeps the configuration of each node by its name, with the secrets replaced that Talos knows as such.
+func (r *Run) MachineConfigurations(nodes map[string]string) error {
 	files := make(map[string][]byte, len(nodes))
-	for node, text := range nodes {
+	for _, node := range slices.Sorted(maps.Keys(nodes)) {
+		text, err := redactConfiguration(nodes[node])
+		if err != nil {
+			return fmt.Errorf("machine configuration of %s: %w", node, err)
+		}
 		files[node+".yaml"] = text
 	}
 	return r.writeAll(dirMachines, files)

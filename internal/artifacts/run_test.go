@@ -61,7 +61,7 @@ func TestNoSecretStays(t *testing.T) {
 	require.NotContains(t, read(t, run, "events.jsonl"), token, "what is known is never written")
 	run.Keep(said("made a key: " + key))
 	require.NoError(t, run.Inventory(map[string][]byte{"cluster.yaml": []byte("token: " + token)}))
-	require.NoError(t, run.MachineConfigurations(map[string][]byte{"cp-1": []byte("key: |\n" + key)}))
+	require.NoError(t, run.MachineConfigurations(map[string]string{"cp-1": "machine: {type: worker, env: {KEY: \"" + token + "\"}}\n"}))
 	require.NoError(t, run.Finish(artifacts.End{Error: "with " + key}, []string{key, "on"}))
 
 	keyInJSON, err := json.Marshal(key)
@@ -83,7 +83,7 @@ func TestNoSecretStays(t *testing.T) {
 	}))
 	require.Contains(t, read(t, run, "events.jsonl"), "token [secret] is refused")
 	require.Contains(t, read(t, run, "events.jsonl"), "made a key: [secret]")
-	require.Contains(t, read(t, run, "machine-configurations", "cp-1.yaml"), "key: |\n[secret]")
+	require.Contains(t, read(t, run, "machine-configurations", "cp-1.yaml"), "KEY: [secret]")
 	require.Contains(t, read(t, run, "summary.json"), `"seconds"`, "a word of two letters is none")
 }
 

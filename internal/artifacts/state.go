@@ -2,9 +2,9 @@ package artifacts
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
@@ -60,10 +60,9 @@ func collect(value any, secret bool, found *[]string) error {
 	return nil
 }
 
-// MachineConfigurations are the machine configurations in a deployment with secrets in clear, by the name of the node's
-// resource, with the secrets replaced that Talos knows as such.
-func MachineConfigurations(deployment *apitype.DeploymentV3) (map[string][]byte, error) {
-	nodes := make(map[string][]byte)
+// Applied are the machine configurations in a deployment with secrets in clear, secrets and all, by the logical name of the node.
+func Applied(deployment *apitype.DeploymentV3) (map[string]string, error) {
+	nodes := make(map[string]string)
 	for _, r := range deployment.Resources {
 		if r.Type != typeConfiguration || r.Delete {
 			continue
@@ -75,11 +74,7 @@ func MachineConfigurations(deployment *apitype.DeploymentV3) (map[string][]byte,
 		if len(texts) != 1 {
 			continue // its creation was interrupted
 		}
-		text, err := redactConfiguration(texts[0])
-		if err != nil {
-			return nil, fmt.Errorf("machine configuration of %s: %w", r.URN.Name(), err)
-		}
-		nodes[r.URN.Name()] = text
+		nodes[strings.TrimSuffix(r.URN.Name(), "-configuration")] = texts[0]
 	}
 	return nodes, nil
 }

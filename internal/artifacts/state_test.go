@@ -34,6 +34,25 @@ func TestSecretsOfAnEncryptedState(t *testing.T) {
 	require.EqualError(t, err, "a secret in the state is not in clear: export it with its secrets")
 }
 
+const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
+
+func TestApplied(t *testing.T) {
+	t.Parallel()
+	applied, err := artifacts.Applied(&apitype.DeploymentV3{Resources: []apitype.ResourceV3{
+		{URN: urn(typeConfiguration, "cp-1-configuration"), Type: typeConfiguration, Inputs: map[string]any{"machineConfigurationInput": sealed(t, "first")}},
+		{URN: urn(typeConfiguration, "cp-2-configuration"), Type: typeConfiguration},
+		{URN: urn(typeVM, "cp-1-vm"), Type: typeVM},
+	}})
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"cp-1": "first"}, applied)
+
+	var planned artifacts.Planned
+	require.Equal(t, applied, planned.Over(applied))
+	planned.Take("cp-1", "next")
+	planned.Take("cp-2", "second")
+	require.Equal(t, map[string]string{"cp-1": "next", "cp-2": "second"}, planned.Over(applied))
+}
+
 func TestMachineConfigurationsAreRedacted(t *testing.T) {
 	t.Parallel()
 	bundle, err := secrets.NewBundle(secrets.NewClock(), nil)
@@ -44,16 +63,10 @@ func TestMachineConfigurationsAreRedacted(t *testing.T) {
 	require.NoError(t, err)
 	text, err := config.Bytes()
 	require.NoError(t, err)
-	const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
-	nodes, err := artifacts.MachineConfigurations(&apitype.DeploymentV3{Resources: []apitype.ResourceV3{
-		{URN: urn(typeConfiguration, "cp-1-configuration"), Type: typeConfiguration, Inputs: map[string]any{"machineConfigurationInput": sealed(t, string(text))}},
-		{URN: urn(typeConfiguration, "cp-2-configuration"), Type: typeConfiguration},
-		{URN: urn(typeVM, "cp-1-vm"), Type: typeVM},
-	}})
-	require.NoError(t, err)
-	require.Len(t, nodes, 1)
-	redacted := string(nodes["cp-1-configuration"])
+	run := begin(t)
+	require.NoError(t, run.MachineConfigurations(map[string]string{"cp-1": string(text)}))
+	redacted := read(t, run, "machine-configurations/cp-1.yaml")
 	require.Contains(t, redacted, "type: controlplane")
 	for _, secret := range []string{bundle.TrustdInfo.Token, bundle.Secrets.BootstrapToken, bundle.Secrets.SecretboxEncryptionSecret, bundle.Cluster.Secret} {
 		require.Contains(t, string(text), secret)
@@ -64,9 +77,6 @@ func TestMachineConfigurationsAreRedacted(t *testing.T) {
 
 func TestAConfigurationThatIsNoneIsNotQuoted(t *testing.T) {
 	t.Parallel()
-	const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
-	_, err := artifacts.MachineConfigurations(&apitype.DeploymentV3{Resources: []apitype.ResourceV3{
-		{URN: urn(typeConfiguration, "cp-1-configuration"), Type: typeConfiguration, Inputs: map[string]any{"machineConfigurationInput": sealed(t, "secret: {")}},
-	}})
-	require.EqualError(t, err, "machine configuration of cp-1-configuration: it is none that Talos reads: run up again")
+	err := begin(t).MachineConfigurations(map[string]string{"cp-1": "secret: {"})
+	require.EqualError(t, err, "machine configuration of cp-1: it is none that Talos reads: run up again")
 }

@@ -102,6 +102,17 @@ func TestAWorkerBringsItsTaintsAlongAndAControlPlaneIsGivenThem(t *testing.T) {
 	require.Empty(t, registration(t, false, nil, nil))
 }
 
+// TestALabelMayBeEmpty: those of Kubernetes' own roles are.
+func TestALabelMayBeEmpty(t *testing.T) {
+	t.Parallel()
+
+	require.Equal(t, `machine:
+  nodeLabels:
+    example.org/shelf: upper
+    node-role.kubernetes.io/etcd: ""
+`, registration(t, true, map[string]string{"node-role.kubernetes.io/etcd": "", "example.org/shelf": "upper"}, nil))
+}
+
 func TestATaintThatIsNoneIsRefused(t *testing.T) {
 	t.Parallel()
 

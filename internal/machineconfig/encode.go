@@ -25,18 +25,25 @@ func encode(document *v1alpha1.Config) (string, error) {
 	return text.String(), encoder.Close()
 }
 
+// keyLabels is the mapping of labels, in which an empty value says that the label is there.
+const keyLabels = "nodeLabels"
+
 // dropEmpty removes the members of mappings that hold nothing. Values of false and 0 say something and stay.
 func dropEmpty(node *yaml.Node) {
-	for _, child := range node.Content {
-		dropEmpty(child)
-	}
 	if node.Kind != yaml.MappingNode {
+		for _, child := range node.Content {
+			dropEmpty(child)
+		}
 		return
 	}
 	kept := node.Content[:0]
 	for i := 0; i < len(node.Content); i += 2 {
-		if !isEmpty(node.Content[i+1]) {
-			kept = append(kept, node.Content[i], node.Content[i+1])
+		key, value := node.Content[i], node.Content[i+1]
+		if key.Value != keyLabels {
+			dropEmpty(value)
+		}
+		if !isEmpty(value) {
+			kept = append(kept, key, value)
 		}
 	}
 	node.Content = kept

@@ -57,12 +57,8 @@ const addons = "em-infra:index:ClusterAddons"
 // command outside of any component makes the pool that the machines belong to; those of a cluster wait for its nodes.
 const command = "command:local:Command"
 
-const (
-	// gpuWorker resolves a schematic of its own, when its machine is made.
-	gpuWorker = "em-infra:index:GpuWorker"
-	// template has a Command that sees that its ISO is there.
-	template = "em-infra:index:TalosTemplate"
-)
+// template has a Command that sees that its ISO is there.
+const template = "em-infra:index:TalosTemplate"
 
 // Of is the phase that makes a resource: that of the first rule that its type fits. What stands outside of all, the stack,
 // the providers and the components, is there from the first.
@@ -70,7 +66,7 @@ func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), addons):
 		return Addons
-	case urn.QualifiedType() == command, urn.QualifiedType() == template+"$"+command, strings.Contains(string(urn.QualifiedType()), gpuWorker+"$talos:imageFactory/"):
+	case urn.QualifiedType() == command, urn.QualifiedType() == template+"$"+command:
 		return Provision
 	}
 	for _, rule := range []struct {

@@ -18,7 +18,7 @@ func TestOf(t *testing.T) {
 		"em-infra:index:TalosTemplate": phase.Generate,
 		"em-infra:index:TalosTemplate$talos:imageFactory/schematic:Schematic":                         phase.Generate,
 		"em-infra:index:TalosCluster$talos:machine/secrets:Secrets":                                   phase.Generate,
-		"em-infra:index:TalosCluster$em-infra:index:GpuWorker$talos:imageFactory/schematic:Schematic": phase.Provision,
+		"em-infra:index:TalosCluster$em-infra:index:GpuWorker$talos:imageFactory/schematic:Schematic": phase.Generate,
 		"command:local:Command":                                                               phase.Provision,
 		"em-infra:index:TalosTemplate$command:local:Command":                                  phase.Provision,
 		node + "proxmoxve:VM/virtualMachine:VirtualMachine":                                   phase.Provision,

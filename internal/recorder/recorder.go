@@ -155,6 +155,23 @@ func (f otherFactory) NewResource(args pulumi.MockResourceArgs) (string, resourc
 	return id, outputs, err
 }
 
+// Generates has the Talos provider generate that configuration for every machine.
+func Generates(configuration string) pulumi.RunOption {
+	return func(info *pulumi.RunInfo) { info.Mocks = otherConfiguration{info.Mocks, configuration} }
+}
+
+type otherConfiguration struct {
+	pulumi.MockResourceMonitor
+	text string
+}
+
+// Call implements [pulumi.MockResourceMonitor].
+func (o otherConfiguration) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
+	answer, err := o.MockResourceMonitor.Call(args)
+	answer["machineConfiguration"] = resource.NewStringProperty(o.text)
+	return answer, err
+}
+
 // Call implements [pulumi.MockResourceMonitor].
 func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) {
 	r.mu.Lock()

@@ -118,7 +118,7 @@ func (r *rehearsal) artifactsHoldNone(secrets []string) {
 		}
 		return err
 	}))
-	for _, name := range []string{"events.jsonl", "summary.json", "cluster.yaml", "nodes.yaml", "k3s-dev-control-1-configuration.yaml"} {
+	for _, name := range []string{"events.jsonl", "summary.json", "cluster.yaml", "nodes.yaml", "k3s-dev-control-1.yaml"} {
 		require.NotZero(r.t, kinds[name], name)
 	}
 }

@@ -61,6 +61,7 @@ func (r *rehearsal) phaseByPhase() {
 	r.mustRun(0, "up", "--lab", "--yes", "--until", "generate")
 	require.Equal(r.t, phase.Generate, r.reached())
 	require.Empty(r.t, writes(r.calls()), "secrets and schematics are no matter of the host's")
+	r.leavesConfigurations("k3s-dev-control-1", "k3s-dev-worker-1")
 
 	r.mustRun(0, "lab", "fault", "set", "no-worker", "--endpoint", "/nodes/{node}/qemu/{vmid}/status/start", "--vm", "k3s-dev-worker-1")
 	require.Contains(r.t, r.mustRun(1, "up", "--lab", "--yes", "--until", "provision"), "failed in provision: k3s-dev-worker-1-vm")
@@ -78,6 +79,20 @@ func (r *rehearsal) phaseByPhase() {
 	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "k3s-dev is up")
 	require.Empty(r.t, writes(r.calls()[seen:]), "the machines stand")
 	r.mustRun(0, "preview", "--lab")
+}
+
+// leavesConfigurations holds that the last run has left the configurations of nodes to be looked at, without their secrets.
+func (r *rehearsal) leavesConfigurations(nodes ...string) {
+	r.t.Helper()
+	runs, err := filepath.Glob(filepath.Join(r.dir(), "artifacts", "*-up-until-generate"))
+	require.NoError(r.t, err)
+	require.NotEmpty(r.t, runs)
+	for _, node := range nodes {
+		text, err := os.ReadFile(filepath.Join(runs[len(runs)-1], "machine-configurations", node+".yaml"))
+		require.NoError(r.t, err)
+		require.Contains(r.t, string(text), "hostname: "+node)
+		require.Contains(r.t, string(text), "token: '[secret]'")
+	}
 }
 
 // phasesOfAClusterThatStands runs phases again, and finds nothing to do.
