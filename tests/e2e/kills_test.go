@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"errors"
 	"flag"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
 // everyKill asks for the whole table.
@@ -66,143 +63,6 @@ func begunRoll(t *testing.T) *rehearsal {
 	return r
 }
 
-// killPoint is reached by what the host, its nodes or the state say, so that it does not depend on the machine's speed.
-type killPoint struct {
-	name    string
-	reached func(seen progressOf) bool
-}
-
-// progressOf is what an operation has done so far.
-type progressOf struct {
-	calls []proxmox.Call
-	nodes []talosLine
-	*rehearsal
-}
-
-// locked is reached when an engine works on the state.
-var locked = killPoint{name: "the lock", reached: func(seen progressOf) bool { return seen.isLocked() }}
-
-// answered is reached when the host has answered n requests to change something, by the end of their path.
-func answered(verb, suffix string, n int) killPoint {
-	return killPoint{
-		name: nth(n, verb+" "+suffix),
-		reached: func(seen progressOf) bool {
-			count := 0
-			for _, c := range seen.calls {
-				if c.Verb == verb && strings.HasSuffix(c.Path, suffix) {
-					count++
-				}
-			}
-			return count >= n
-		},
-	}
-}
-
-// onNodes is reached when n calls of a method, or steps, of nodes have ended.
-func onNodes(what string, n int) killPoint {
-	return killPoint{
-		name: nth(n, what),
-		reached: func(seen progressOf) bool {
-			count := 0
-			for _, line := range seen.nodes {
-				if line.Step == what || strings.HasSuffix(line.Method, "/"+what) {
-					count++
-				}
-			}
-			return count >= n
-		},
-	}
-}
-
-// inState is reached when the state has a resource, forgotten when it has it no more, and begun when it says that something is
-// under way with it.
-func inState(name string) killPoint {
-	return killPoint{name: name + " is in the state", reached: func(seen progressOf) bool { return seen.stateHas(name) }}
-}
-
-func forgotten(name string) killPoint {
-	return killPoint{name: name + " is forgotten", reached: func(seen progressOf) bool {
-		return len(seen.state().Resources) > 0 && !seen.stateHas(name)
-	}}
-}
-
-func begun(name string) killPoint {
-	return killPoint{name: name + " is begun", reached: func(seen progressOf) bool {
-		for _, pending := range seen.pending() {
-			if pending.Resource.URN.Name() == name {
-				return true
-			}
-		}
-		return false
-	}}
-}
-
-func nth(n int, what string) string { return []string{"", "first ", "second "}[n] + what }
-
-var birthPoints = []killPoint{
-	locked,
-	inState("k3s-dev-template-vmhost-image-schematic"),
-	answered("POST", "/download-url", 1),
-	answered("POST", "/nodes/vmhost/qemu", 1),
-	inState("k3s-dev-template-vmhost-vm"),
-	begun("k3s-dev-worker-1-vm"),
-	answered("POST", "/9000/clone", 1),
-	answered("POST", "/9000/clone", 2),
-	answered("PUT", "/resize", 1),
-	answered("POST", "/status/start", 1),
-	answered("POST", "/status/start", 2),
-	onNodes("ApplyConfiguration", 1),
-	onNodes("install", 2),
-	onNodes("Bootstrap", 1),
-	inState("k3s-dev-kubeconfig"),
-}
-
-var endPoints = []killPoint{
-	locked,
-	forgotten("k3s-dev-worker-1-membership"),
-	forgotten("k3s-dev-kubeconfig"),
-	forgotten("k3s-dev-bootstrap"),
-	forgotten("k3s-dev-control-1-configuration"),
-	begun("k3s-dev-control-1-vm"),
-	begun("k3s-dev-worker-1-vm"),
-	answered("POST", "/102/status/stop", 1),
-	answered("DELETE", "/qemu/101/", 1),
-	answered("DELETE", "/qemu/102/", 1),
-	forgotten("k3s-dev-control-1-vm"),
-	forgotten("k3s-dev-worker-1-vm"),
-	begun("k3s-dev-template-vmhost-vm"),
-	answered("DELETE", "/qemu/9000/", 1),
-	forgotten("k3s-dev-secrets"),
-}
-
-var removalPoints = []killPoint{
-	locked,
-	begun("k3s-dev-worker-1-membership"),
-	onNodes("Reset", 1),
-	forgotten("k3s-dev-worker-1-membership"),
-	begun("k3s-dev-worker-1-configuration"),
-	forgotten("k3s-dev-worker-1-configuration"),
-	begun("k3s-dev-worker-1-vm"),
-	answered("DELETE", "/qemu/102/", 1),
-	forgotten("k3s-dev-worker-1-vm"),
-}
-
-var rollPoints = []killPoint{
-	locked,
-	begun("k3s-dev-control-1-vm"),
-	answered("PUT", "/101/config", 1),
-	answered("POST", "/101/status/reboot", 1),
-	begun("k3s-dev-control-1-configuration"),
-	onNodes("ApplyConfiguration", 1),
-	onNodes("boot", 1),
-	begun("k3s-dev-worker-1-vm"),
-	answered("PUT", "/102/config", 1),
-	answered("POST", "/102/status/reboot", 1),
-	begun("k3s-dev-worker-1-configuration"),
-	onNodes("ApplyConfiguration", 2),
-	onNodes("boot", 2),
-}
-
 // victim is what is killed.
 type victim struct {
 	name string
@@ -249,9 +109,11 @@ func spread(operation, victim, points int) int {
 func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	r := op.begin(t)
 	calls, since := len(r.calls()), time.Now()
+	seen := &progressOf{rehearsal: r, before: r.inState(), unlocked: -1}
 	command, output := r.begin(op.args...)
 	r.eventually(point.name, func() bool {
-		return point.reached(progressOf{calls: r.calls()[calls:], nodes: r.talosSteps(since), rehearsal: r})
+		seen.look(calls, since)
+		return point.reached(seen)
 	})
 	killed := victim.of(r, command.Process.Pid)
 	require.NotEmpty(t, killed, "there is something to kill")
@@ -268,21 +130,6 @@ func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	r.mustRun(0, op.args...)
 	op.holds(r)
 	r.eventually("nothing works on for the run that was killed", func() bool { return len(r.workers()) == 0 })
-}
-
-// talosSteps is the nodes' log since, which is not there before the first boot.
-func (r *rehearsal) talosSteps(since time.Time) []talosLine {
-	if _, err := os.Stat(filepath.Join(r.dir(), "calls-talos.jsonl")); err != nil {
-		return nil
-	}
-	return r.talosLog(since)
-}
-
-// isLocked reports whether an engine works on the state.
-func (r *rehearsal) isLocked() bool {
-	files, err := filepath.Glob(filepath.Join(r.dir(), "state", ".pulumi", "locks", "organization", "em-infra", r.stack, "*.json"))
-	require.NoError(r.t, err)
-	return len(files) > 0
 }
 
 // workers are the programs that work for the rehearsal, but for its lab.
