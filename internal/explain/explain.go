@@ -5,6 +5,8 @@ package explain
 import (
 	"regexp"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Explanation is what is known about an error.
@@ -23,10 +25,30 @@ type Explanation struct {
 	Do string `json:"do"`
 	// Safe reports whether to go on is safe; it begins with yes or no.
 	Safe string `json:"safe"`
+	// Commands are those in Do and Safe, in their order.
+	Commands []string `json:"commands"`
 	// Failure is its number in docs/failures.md, empty for one that has none.
 	Failure string `json:"failure,omitempty"`
 	// Source is where the words of the error come from: a file of who says it, or a report.
 	Source string `json:"source"`
+
+	do, safe string // with failedVerb
+}
+
+// For is the explanation for whoever has run that command of em-infra: up, destroy and so on.
+func (e Explanation) For(verb string) Explanation {
+	return e.advise(strings.ReplaceAll(e.do, failedVerb, verb), strings.ReplaceAll(e.safe, failedVerb, verb))
+}
+
+// At is the explanation with its commands as they are typed at a place.
+func (e Explanation) At(place remedy.Place) Explanation {
+	return e.advise(place.Complete(e.Do), place.Complete(e.Safe))
+}
+
+func (e Explanation) advise(do, safe string) Explanation {
+	e.Do, e.Safe = do, safe
+	e.Commands = append([]string{}, remedy.Commands(do+" "+safe)...)
+	return e
 }
 
 // row is an error that is known.
@@ -86,8 +108,12 @@ func (r row) explain(match []string) Explanation {
 		}
 	}
 	fill := strings.NewReplacer(pairs...)
-	return Explanation{
+	e := Explanation{
 		Name: r.name, Speaker: r.speaker, Failure: r.failure, Source: r.source, Said: strings.TrimSpace(match[0]),
-		Meaning: fill.Replace(r.meaning), Do: fill.Replace(r.do), Safe: fill.Replace(r.safe),
+		Meaning: fill.Replace(r.meaning), do: fill.Replace(r.do), safe: fill.Replace(r.safe),
 	}
+	return e.For(anyVerb)
 }
+
+// anyVerb is the command in an explanation for whoever has said none.
+const anyVerb = "up"

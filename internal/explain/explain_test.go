@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 func TestEveryRowKnowsItsErrors(t *testing.T) {
@@ -41,21 +42,34 @@ func requireReadable(t *testing.T, e explain.Explanation) {
 	require.Zero(t, strings.Count(e.Do, "`")%2, "%s: a command is not closed", e.Name)
 }
 
-func TestTheErrorOfTheSample(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []explain.Explanation{{
-		Name: "config-lock", Subject: "k3s-dev-worker-1", Speaker: "Proxmox", Failure: "F18",
-		Said:    "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout",
-		Meaning: "another task holds VM 102, or held it when the host went down",
-		Do:      "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra up` again",
-		Safe:    "yes: nothing was left half done; up goes on from here",
-		Source:  "qemu-server, pve-guest-common AbstractConfig.pm, lock_config",
-	}}, explain.Text(`Diagnostics:
+const sample = `Diagnostics:
   proxmoxve:VM/virtualMachine:VirtualMachine (k3s-dev-worker-1):
     error:   sdk-v2/provider2.go:520: sdk.helper_schema: error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout: provider=proxmox@6.18.1
     error: 1 error occurred:
     	* error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
-`))
+`
+
+func TestTheErrorOfTheSample(t *testing.T) {
+	t.Parallel()
+	found := explain.Text(sample)
+	require.Len(t, found, 1)
+	e := found[0]
+	require.Equal(t, "config-lock", e.Name)
+	require.Equal(t, "k3s-dev-worker-1", e.Subject)
+	require.Equal(t, "Proxmox", e.Speaker)
+	require.Equal(t, "F18", e.Failure)
+	require.Equal(t, "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout", e.Said)
+	require.Equal(t, "another task holds VM 102, or held it when the host went down", e.Meaning)
+	require.Equal(t, "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra up` again", e.Do)
+	require.Equal(t, "yes: nothing was left half done; up goes on from here", e.Safe)
+	require.Equal(t, []string{"qm unlock 102", "pvesh get /nodes/HOST/tasks --source active", "em-infra up"}, e.Commands)
+	require.Equal(t, "qemu-server, pve-guest-common AbstractConfig.pm, lock_config", e.Source)
+
+	destroyed := e.For("destroy").At(remedy.Place{Stack: "--stack home --lab", Lab: "--stack home"})
+	require.Equal(t, "`em-infra lab unlock 102 --stack home` if no task is running there (`em-infra task list --stack home --lab`), then run `em-infra destroy --stack home --lab` again", destroyed.Do)
+	require.Equal(t, "yes: nothing was left half done; destroy goes on from here", destroyed.Safe)
+	require.Equal(t, []string{"em-infra lab unlock 102 --stack home", "em-infra task list --stack home --lab", "em-infra destroy --stack home --lab"}, destroyed.Commands)
+
 }
 
 func TestSeveralErrorsInTheOrderOfTheText(t *testing.T) {

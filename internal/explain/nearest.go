@@ -133,8 +133,9 @@ func (r row) guess(line string) Explanation {
 	unfilled := func(text string) string {
 		return placeholder.ReplaceAllStringFunc(text, func(value string) string { return strings.ToUpper(strings.Trim(value, "{}")) })
 	}
-	return Explanation{
+	e := Explanation{
 		Name: r.name, Speaker: r.speaker, Failure: r.failure, Source: r.source, Said: strings.TrimSpace(line),
-		Meaning: unfilled(r.meaning), Do: unfilled(r.do), Safe: unfilled(r.safe),
+		Meaning: unfilled(r.meaning), do: unfilled(r.do), safe: unfilled(r.safe),
 	}
+	return e.For(anyVerb)
 }

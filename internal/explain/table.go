@@ -30,10 +30,13 @@ const (
 	flux     = "Flux"
 )
 
+// failedVerb stands in the texts of rows where the command stands that has failed.
+const failedVerb = "<verb>"
+
 // What is the same for many.
 const (
-	goesOn     = "yes: nothing was left half done; up goes on from here"
-	upAgain    = "run `em-infra up` again"
+	goesOn     = "yes: nothing was left half done; " + failedVerb + " goes on from here"
+	upAgain    = "run `em-infra " + failedVerb + "` again"
 	notTouched = "yes: nothing was changed"
 )
 

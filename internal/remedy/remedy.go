@@ -1,0 +1,99 @@
+// Package remedy is about the commands that messages name: a message has them between backquotes, as in "run `em-infra up` again", for
+// whoever reads it from wherever. Here they are found, and completed for the place where they will be typed.
+package remedy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// tool is how messages call em-infra.
+const tool = "em-infra"
+
+// Place is where somebody reads a message and types what it says.
+type Place struct {
+	// Tool is how em-infra is called there. Default: em-infra.
+	Tool string
+	// Stack are the flags that lead a command to the stack, as in --stack k3s-dev --lab. Default: none.
+	Stack string
+	// Lab are the flags that lead a command of the lab to it, as in --stack k3s-dev. With them, the lab's commands stand for those of a
+	// host, which nobody can log in to there. Default: none, it is no rehearsal.
+	Lab string
+}
+
+// commandForm is a command in a message, with what may follow one that belongs on a host.
+var commandForm = regexp.MustCompile("`([^`]+)`( on (?:its host|the host|[a-zA-Z0-9.-]*[a-zA-Z0-9]))?")
+
+// Commands are those that a message names, in its order.
+func Commands(message string) []string {
+	var commands []string
+	for _, found := range commandForm.FindAllStringSubmatch(message, -1) {
+		commands = append(commands, found[1])
+	}
+	return commands
+}
+
+// Complete is the message with its commands as they are typed at the place.
+func (p Place) Complete(message string) string {
+	return commandForm.ReplaceAllStringFunc(message, func(found string) string {
+		parts := commandForm.FindStringSubmatch(found)
+		command, onHost := parts[1], parts[2]
+		if instead, known := p.inLab(command); known {
+			return "`" + p.call(instead) + "`"
+		}
+		return "`" + p.call(p.onStack(command)) + "`" + onHost
+	})
+}
+
+// call has the tool called as it is here.
+func (p Place) call(command string) string {
+	rest, ours := strings.CutPrefix(command, tool+" ")
+	if !ours || p.Tool == "" {
+		return command
+	}
+	return p.Tool + " " + rest
+}
+
+// stackCommands are the commands of em-infra that work on a stack and that messages name without one.
+var stackCommands = []string{
+	"up", "destroy", "preview", "drift", "preflight", "status", "role", "validate", "rehearse",
+	"state list", "state restore", "state unlock", "task list", "task stop UPID",
+}
+
+// onStack leads a command to the stack.
+func (p Place) onStack(command string) string {
+	verb, ours := strings.CutPrefix(command, tool+" ")
+	if !ours || p.Stack == "" || !slices.Contains(stackCommands, verb) {
+		return command
+	}
+	return command + " " + p.Stack
+}
+
+// hostCommands are commands of a Proxmox VE host that have one in their place in a lab; $1 is the VMID.
+var hostCommands = []struct {
+	host *regexp.Regexp
+	lab  string
+}{
+	{regexp.MustCompile(`^qm unlock (\w+)$`), "lab unlock $1"},
+	{regexp.MustCompile(`^(?:qm stop \w+ && )?qm destroy (\w+) --purge$`), "lab destroy $1"},
+}
+
+// hostTasks lists what a host works on.
+const hostTasks = "pvesh get /nodes/HOST/tasks --source active"
+
+// inLab is the command that does in a lab what one does on a host.
+func (p Place) inLab(command string) (instead string, known bool) {
+	if p.Lab == "" {
+		return "", false
+	}
+	if command == hostTasks {
+		return p.onStack(tool + " task list"), true
+	}
+	for _, one := range hostCommands {
+		if one.host.MatchString(command) {
+			return tool + " " + one.host.ReplaceAllString(command, one.lab) + " " + p.Lab, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,60 @@
+package remedy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/remedy"
+)
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	real := remedy.Place{Tool: "go run ./cmd/em-infra", Stack: "--stack home"}
+	rehearsed := remedy.Place{Stack: "--stack home --lab", Lab: "--stack home"}
+	for _, test := range []struct{ name, message, onHost, inLab string }{
+		{
+			"no command", "free some space on tank", "free some space on tank", "free some space on tank",
+		},
+		{
+			"of the stack", "run `em-infra up` again, or look at `em-infra state list`",
+			"run `go run ./cmd/em-infra up --stack home` again, or look at `go run ./cmd/em-infra state list --stack home`",
+			"run `em-infra up --stack home --lab` again, or look at `em-infra state list --stack home --lab`",
+		},
+		{
+			"of no stack", "`em-infra tools install`", "`go run ./cmd/em-infra tools install`", "`em-infra tools install`",
+		},
+		{
+			"with its flags", "`em-infra up --stack home --only addons`", "`go run ./cmd/em-infra up --stack home --only addons`", "`em-infra up --stack home --only addons`",
+		},
+		{
+			"of the host, where the lab has one for it", "`qm unlock 102` on its host if no task runs there (`pvesh get /nodes/HOST/tasks --source active`), then `em-infra up`",
+			"`qm unlock 102` on its host if no task runs there (`pvesh get /nodes/HOST/tasks --source active`), then `go run ./cmd/em-infra up --stack home`",
+			"`em-infra lab unlock 102 --stack home` if no task runs there (`em-infra task list --stack home --lab`), then `em-infra up --stack home --lab`",
+		},
+		{
+			"that deletes a machine", "if nobody needs it: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
+			"if nobody needs it: `qm destroy 102 --purge` on pve-1; or `qm stop 103 && qm destroy 103 --purge`",
+			"if nobody needs it: `em-infra lab destroy 102 --stack home`; or `em-infra lab destroy 103 --stack home`",
+		},
+		{
+			"of the host, where the lab has none", "`pvesm status` on the host", "`pvesm status` on the host", "`pvesm status` on the host",
+		},
+		{
+			"of others", "`kubectl get nodes` on your computer", "`kubectl get nodes` on your computer", "`kubectl get nodes` on your computer",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.onHost, real.Complete(test.message))
+			require.Equal(t, test.inLab, rehearsed.Complete(test.message))
+			require.Equal(t, test.message, remedy.Place{}.Complete(test.message))
+		})
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"qm unlock 102", "em-infra up"}, remedy.Commands("`qm unlock 102` on vmhost, then run `em-infra up` again"))
+	require.Empty(t, remedy.Commands("nothing to do"))
+}
