@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
@@ -53,6 +54,9 @@ func runExplain(streams streams, text, output string) error {
 		return refused(errors.New("there is no error to explain: give it as an argument, or paste it"))
 	}
 	found := explain.Text(text)
+	for i := range found {
+		found[i] = found[i].At(remedy.Place{Tool: calledHere()})
+	}
 	if output == outputJSON {
 		return explainJSON(streams, found, text)
 	}
@@ -101,17 +105,13 @@ func explainText(out io.Writer, e explain.Explanation) {
 	const width = 14
 	fmt.Fprintf(out, "  %-*s %s\n", width, e.Speaker+" said", e.Said)
 	fmt.Fprintf(out, "  %-*s %s\n", width, "meaning", e.Meaning)
-	fmt.Fprintf(out, "  %s %s\n", terminal.Paint(out, terminal.Strong, terminal.Pad("do", width)), asTyped(e.Do))
-	fmt.Fprintf(out, "  %-*s %s\n", width, "safe", asTyped(e.Safe))
+	fmt.Fprintf(out, "  %s %s\n", terminal.Paint(out, terminal.Strong, terminal.Pad("do", width)), e.Do)
+	fmt.Fprintf(out, "  %-*s %s\n", width, "safe", e.Safe)
 }
 
 // explainJSON writes what is known. A guess is none of it: it goes to people, beside the list, so that no script takes it for more.
 func explainJSON(streams streams, found []explain.Explanation, text string) error {
-	explanations := append([]explain.Explanation{}, found...)
-	for i := range explanations {
-		explanations[i].Do, explanations[i].Safe = asTyped(explanations[i].Do), asTyped(explanations[i].Safe)
-	}
-	if err := writeJSON(streams.out, explanations); err != nil {
+	if err := writeJSON(streams.out, append([]explain.Explanation{}, found...)); err != nil {
 		return err
 	}
 	if len(found) == 0 {

@@ -86,7 +86,8 @@ func TestExplainJSON(t *testing.T) {
 	require.JSONEq(t, `[{
 		"name": "storage-absent", "speaker": "Proxmox", "said": "storage 'tnak' does not exist", "meaning": "Proxmox VE has no storage tnak",
 		"do": "correct isoStorage or diskStorage in the inventory (`+"`pvesm status`"+` lists what there is), then run `+"`em-infra up`"+` again",
-		"safe": "yes: nothing was left half done; up goes on from here", "source": "pve-storage Storage.pm, storage_config"
+		"safe": "yes: nothing was left half done; up goes on from here", "source": "pve-storage Storage.pm, storage_config",
+		"commands": ["pvesm status", "em-infra up"]
 	}]`, result.out)
 }
 
