@@ -36,6 +36,26 @@ func TestWhatThePageOnArchitectureNamesIsThere(t *testing.T) {
 	}
 }
 
+// place is a file or a folder of the repository; a * stands for part of a name.
+var place = regexp.MustCompile("`((?:cmd|components|docs|internal|operator|stacks|tests|tools)/[\\w./*-]+?)/?`")
+
+// TestWhatThePageForContributorsNamesIsThere: each path in CONTRIBUTING.md leads to a file.
+func TestWhatThePageForContributorsNamesIsThere(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../CONTRIBUTING.md")
+	require.NoError(t, err)
+	places := place.FindAllStringSubmatch(string(page), -1)
+	require.Greater(t, len(places), 20, "the page is read")
+	for _, match := range places {
+		if strings.HasSuffix(match[1], "-NAME") {
+			continue // what is to be made
+		}
+		found, err := filepath.Glob(filepath.Join("..", match[1]))
+		require.NoError(t, err)
+		require.NotEmpty(t, found, "CONTRIBUTING.md names %s", match[1])
+	}
+}
+
 // symbolsIn are the names that a file declares: those of the package, and the fields and methods of types as Type.Name.
 func symbolsIn(t *testing.T, path string) map[string]bool {
 	t.Helper()

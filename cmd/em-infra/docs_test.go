@@ -19,7 +19,7 @@ func pages(t *testing.T) []string {
 	require.NoError(t, err)
 	decisions, err := filepath.Glob("../../docs/decisions/*.md")
 	require.NoError(t, err)
-	return append(append(found, decisions...), "../../README.md")
+	return append(append(found, decisions...), "../../README.md", "../../CONTRIBUTING.md")
 }
 
 var (
