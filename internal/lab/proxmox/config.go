@@ -1,21 +1,92 @@
 package proxmox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/netip"
-	"slices"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/accesscontrol"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/journal"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// ErrConfig is the parent of every mistake in a Config.
-var ErrConfig = errors.New("lab host")
+// What a host is described with, and what runs in it.
+type (
+	// Host is one node.
+	Host = hardware.Host
+	// Storage is a storage as one host has it.
+	Storage = hardware.Storage
+	// Bridge is a Linux bridge of a host.
+	Bridge = hardware.Bridge
+	// PCIDevice is a device that may be passed through.
+	PCIDevice = hardware.PCIDevice
+
+	// Token is an API token with the role it has.
+	Token = accesscontrol.Token
+	// Account is a user who may open a session.
+	Account = accesscontrol.Account
+
+	// Machines is what runs inside the VMs.
+	Machines = qemu.Machines
+	// Machine is the hardware that a VM shows its guest.
+	Machine = qemu.Machine
+	// Disk is a disk of a machine.
+	Disk = qemu.Disk
+	// CloudInit is what the cloud-init drive configures.
+	CloudInit = qemu.CloudInit
+	// Guest is what a guest agent tells of its machine.
+	Guest = qemu.Guest
+	// GuestInterface is a network interface inside the guest.
+	GuestInterface = qemu.GuestInterface
+	// VM is a virtual machine as the host's overview shows it.
+	VM = qemu.VM
+
+	// Call is one request as the call log has it.
+	Call = journal.Entry
+	// TaskInfo names a worker to whoever makes it fail, Step a point in its work, and Effect what it leaves behind.
+	TaskInfo = task.Info
+	Step     = task.Step
+	Effect   = task.Effect
+	// Endpoint is a method of the API.
+	Endpoint = api.Endpoint
+)
+
+// The steps at which workers can fail, and the effects that can lag behind.
+const (
+	StepLock     = task.StepLock
+	StepAllocate = task.StepAllocate
+	StepCopy     = task.StepCopy
+	StepStart    = task.StepStart
+	StepShutdown = task.StepShutdown
+	StepDownload = task.StepDownload
+	StepReload   = task.StepReload
+	EffectUnlock = task.EffectUnlock
+	EffectStatus = task.EffectStatus
+)
+
+// Faults is the one place that every call and every worker passes before it does its work, so that a test or an operator can
+// make it fail. Implementations must be safe for concurrent use.
+type Faults interface {
+	api.Faults
+	task.Faults
+}
+
+type noFaults struct{}
+
+func (noFaults) Call(context.Context, Call) error           { return nil }
+func (noFaults) Lost(Call) bool                             { return false }
+func (noFaults) Step(context.Context, TaskInfo, Step) error { return nil }
+func (noFaults) Lag(TaskInfo, Effect) time.Duration         { return 0 }
+
+var _ Faults = noFaults{}
 
 // Config describes the host, or cluster of hosts, that is emulated.
 type Config struct {
@@ -48,80 +119,6 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Host is one node.
-type Host struct {
-	// Name is the node's name, such as "vmhost".
-	Name string
-	// Cores is the number of CPU threads.
-	Cores int
-	// CPUModel is the processor's name as the host shows it.
-	CPUModel string
-	// MemoryMiB is the installed memory.
-	MemoryMiB int
-	Storages  []Storage
-	Bridges   []Bridge
-	PCI       []PCIDevice
-}
-
-// Storage is a storage as one host has it. A shared one stands at every host that has it, with the same facts.
-type Storage struct {
-	Name string
-	Type storage.Type
-	// Content are the content types, storage.Images and storage.ISO.
-	Content []string
-	// TotalBytes is its size, ReservedBytes what others have filled of it.
-	TotalBytes, ReservedBytes uint64
-	Shared                    bool
-	// Path is the folder of a file-based storage.
-	Path string
-}
-
-// Bridge is a Linux bridge of a host.
-type Bridge struct {
-	Name      string
-	Ports     []string
-	Address   netip.Prefix
-	Gateway   netip.Addr
-	VLANAware bool
-}
-
-// PCIDevice is a device that may be passed through. IDs are hexadecimal with a leading 0x, as Proxmox VE lists them.
-type PCIDevice struct {
-	// Address is domain:bus:slot.function, such as "0000:01:00.0".
-	Address string
-	// Class is the PCI class, such as 0x030000 for a display controller.
-	Class                            string
-	Vendor, Device                   string
-	SubsystemVendor, SubsystemDevice string
-	VendorName, DeviceName           string
-	IOMMUGroup                       int
-	MediatedDevices                  bool
-	// Mapping is the resource mapping that names the device from the start; "" for none. Devices of several hosts, or
-	// several of one, may share it.
-	Mapping string
-}
-
-// Token is an API token with the role it has.
-type Token struct {
-	// ID is USER@REALM!NAME.
-	ID string
-	// Secret is the token's value: letters, digits and dashes.
-	Secret string
-	// Role is the name of the role, and Privileges what it consists of; a built-in role needs none.
-	Role       string
-	Privileges []string
-	// Path is where the role holds, and below; the default is "/".
-	Path string
-}
-
-// Account is a user who may open a session.
-type Account struct {
-	// ID is USER@REALM.
-	ID string
-	// Password opens the session.
-	Password string
-}
-
 func (c Config) withDefaults() Config {
 	if c.Release == "" {
 		c.Release = schema.Release84
@@ -132,7 +129,7 @@ func (c Config) withDefaults() Config {
 	}
 
 	if c.Machines == nil {
-		c.Machines = noMachines{}
+		c.Machines = qemu.NoMachines{}
 	}
 
 	if c.Log == nil {
@@ -154,68 +151,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate reports every mistake at once.
+// validate reports every mistake at once, each of which wraps [hardware.ErrInvalid].
 func (c Config) validate() error {
-	var problems []error
-
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%w: "+format, append([]any{ErrConfig}, args...)...))
-	}
-
-	if len(c.Hosts) == 0 {
-		add("there is none: name at least one")
-	}
-
-	shared := map[string]Storage{}
-
-	for i, h := range c.Hosts {
-		if schema.CheckFormat("pve-node", h.Name) != nil {
-			add("%q is no name for one: use letters, digits and dashes", h.Name)
-		}
-
-		if slices.ContainsFunc(c.Hosts[:i], func(other Host) bool { return other.Name == h.Name }) {
-			add("%s stands twice", h.Name)
-		}
-
-		if h.Cores < 1 || h.MemoryMiB < 1 {
-			add("%s needs at least one core and one MiB of memory", h.Name)
-		}
-
-		for _, s := range h.Storages {
-			h.validateStorage(s, shared, add)
-		}
-	}
+	problems := []error{hardware.Validate(c.Hosts)}
 
 	for _, t := range c.Tokens {
 		if schema.CheckFormat("pve-tokenid", t.ID) != nil || t.Secret == "" {
-			add("token %q needs the form USER@REALM!NAME and a secret", t.ID)
+			problems = append(problems, fmt.Errorf("%w: token %q needs the form USER@REALM!NAME and a secret",
+				hardware.ErrInvalid, t.ID))
 		}
 	}
 
 	return errors.Join(problems...)
-}
-
-func (h Host) validateStorage(s Storage, shared map[string]Storage, add func(string, ...any)) {
-	if schema.CheckFormat("pve-storage-id", s.Name) != nil {
-		add("%s: %q is no name for a storage", h.Name, s.Name)
-	}
-
-	if !s.Type.Known() {
-		add("%s: storage %s has type %q, which is not emulated", h.Name, s.Name, s.Type)
-	}
-
-	if s.Type.FileBased() && s.Path == "" {
-		add("%s: storage %s of type %s needs a path", h.Name, s.Name, s.Type)
-	}
-
-	if !s.Type.FileBased() && slices.Contains(s.Content, storage.ISO) {
-		add("%s: storage %s of type %s cannot hold ISO files", h.Name, s.Name, s.Type)
-	}
-
-	other, seen := shared[s.Name]
-	if seen && (other.Type != s.Type || other.Shared != s.Shared) {
-		add("%s: storage %s differs from the one of that name on another host", h.Name, s.Name)
-	}
-
-	shared[s.Name] = s
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/accesscontrol"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
@@ -30,9 +32,6 @@ const (
 var startsWorker = []string{listEndpoint, vmEndpoint, cloneEndpoint, vmEndpoint + "/status/start"}
 
 func anyCall(Call) bool { return true }
-
-// errPowerCut makes the server lose its power instead of answering.
-var errPowerCut = errors.New("the power is cut")
 
 // callFaults strike before a call is done, or between its work and its answer.
 var callFaults = []faultKind{
@@ -74,7 +73,7 @@ var callFaults = []faultKind{
 		Kind: fault.Kind{Name: "unauthorized", About: "the token is not valid any more (401)", Source: "F13"},
 		call: anyCall, wait: pace.LoginDelay,
 		answer: func(Call) error {
-			return &statusError{status: http.StatusUnauthorized, message: errAuthentication.Error(), plain: true}
+			return &api.StatusError{Status: http.StatusUnauthorized, Message: accesscontrol.ErrAuthentication.Error(), Plain: true}
 		},
 	},
 	{
@@ -89,7 +88,7 @@ var callFaults = []faultKind{
 		},
 		call: func(c Call) bool { return c.Node != "" }, wait: 5 * time.Second,
 		answer: func(Call) error {
-			return &statusError{status: statusTimeout, message: "Connection timed out", plain: true}
+			return &api.StatusError{Status: statusTimeout, Message: "Connection timed out", Plain: true}
 		},
 	},
 	{
@@ -101,7 +100,7 @@ var callFaults = []faultKind{
 			Name: "host-reboots", About: "the power of all hosts is cut at a call, and comes back", Source: "F35", Once: true,
 		},
 		call:   anyCall,
-		answer: func(Call) error { return errPowerCut },
+		answer: func(Call) error { return api.ErrPowerCut },
 	},
 }
 

@@ -43,7 +43,7 @@ func kindNamed(name string) *faultKind {
 
 // Call implements Faults.
 func (f *FaultSet) Call(ctx context.Context, c Call) error {
-	k := f.pick(c.occasion(), func(k *faultKind) bool { return k.answer != nil && k.call(c) })
+	k := f.pick(occasionOfCall(c), func(k *faultKind) bool { return k.answer != nil && k.call(c) })
 	if k == nil {
 		return nil
 	}
@@ -57,12 +57,12 @@ func (f *FaultSet) Call(ctx context.Context, c Call) error {
 
 // Lost implements Faults.
 func (f *FaultSet) Lost(c Call) bool {
-	return f.pick(c.occasion(), func(k *faultKind) bool { return k.lost && k.call(c) }) != nil
+	return f.pick(occasionOfCall(c), func(k *faultKind) bool { return k.lost && k.call(c) }) != nil
 }
 
 // Step implements Faults.
 func (f *FaultSet) Step(ctx context.Context, t TaskInfo, step Step) error {
-	k := f.pick(t.occasion(), func(k *faultKind) bool { return k.step == step && (k.work == nil || k.work(t)) })
+	k := f.pick(occasionOfTask(t), func(k *faultKind) bool { return k.step == step && (k.work == nil || k.work(t)) })
 	if k == nil {
 		return nil
 	}
@@ -88,7 +88,7 @@ func (f *FaultSet) Step(ctx context.Context, t TaskInfo, step Step) error {
 
 // Lag implements Faults.
 func (f *FaultSet) Lag(t TaskInfo, effect Effect) time.Duration {
-	k := f.pick(t.occasion(), func(k *faultKind) bool { return k.effect == effect })
+	k := f.pick(occasionOfTask(t), func(k *faultKind) bool { return k.effect == effect })
 	if k == nil {
 		return 0
 	}
@@ -96,12 +96,12 @@ func (f *FaultSet) Lag(t TaskInfo, effect Effect) time.Duration {
 	return k.lag
 }
 
-func (c Call) occasion() fault.Occasion {
+func occasionOfCall(c Call) fault.Occasion {
 	return fault.Occasion{Node: c.Node, VMIDs: []int{c.VMID, c.Creates}, Endpoint: c.Endpoint}
 }
 
-// occasion of a worker has the VM that it brings forth or changes; a clone's has its source too.
-func (t TaskInfo) occasion() fault.Occasion {
+// occasionOfTask has the VM that it brings forth or changes; a clone's has its source too.
+func occasionOfTask(t TaskInfo) fault.Occasion {
 	o := fault.Occasion{Node: t.Node, VMIDs: []int{t.VMID}}
 	if source, err := strconv.Atoi(t.ID); err == nil {
 		o.VMIDs = append(o.VMIDs, source)

@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
 )
 
 // ofTypes is the work of tasks of these types; "" is a call that works by itself.
@@ -49,7 +50,7 @@ var workFaults = []faultKind{
 			Source: "qemu-server QemuServer/QemuImage.pm",
 		},
 		step: StepCopy, work: ofTypes("qmmove"),
-		fail: func(TaskInfo) error { return errCopy },
+		fail: func(TaskInfo) error { return qemu.ErrCopy },
 	},
 	{
 		Kind: fault.Kind{
@@ -72,7 +73,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{Name: "start-fails", About: "QEMU does not come up", Source: "qemu-server QemuServer.pm"},
-		step: StepStart, fail: func(TaskInfo) error { return errQEMU },
+		step: StepStart, fail: func(TaskInfo) error { return qemu.ErrQEMU },
 	},
 	{
 		Kind: fault.Kind{Name: "gpu-in-use", About: "another VM, 999, has the PCI device of a VM that starts", Source: "F14"},
@@ -83,7 +84,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{Name: "shutdown-ignored", About: "a guest does not react to its power button", Source: "F24"},
-		step: StepShutdown, fail: func(TaskInfo) error { return errButtonIgnored },
+		step: StepShutdown, fail: func(TaskInfo) error { return qemu.ErrButtonIgnored },
 	},
 	{
 		Kind: fault.Kind{Name: "download-fails", About: "a download breaks off", Source: "F16"},

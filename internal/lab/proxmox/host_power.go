@@ -1,19 +1,10 @@
 package proxmox
 
 import (
-	"cmp"
-	"fmt"
-	"math"
-	"net/http"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
+	"context"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
 // bootOnce starts what is to start with the hosts, the first time that the server serves.
@@ -21,107 +12,11 @@ func (s *Server) bootOnce() error {
 	var err error
 
 	s.boots.Do(func() {
-		err = s.startGuests()
-		s.tendAll()
+		err = s.vms.StartGuests()
+		s.ha.TendAll()
 	})
 
 	return err
-}
-
-// startGuests starts the VMs that are to start with their host, by order and ID, as the service pve-guests does with
-// a task of root's (pve-manager API2/Nodes.pm, startall). Those of the HA manager are its own affair.
-func (s *Server) startGuests() error {
-	for _, host := range s.hosts() {
-		guests := s.guestsOf(host.Name)
-		if len(guests) == 0 {
-			continue
-		}
-
-		_, err := s.fork(host.Name, "startall", "", access.Root, 0, func(w *worker) error {
-			return s.startOneByOne(w, host.Name, guests)
-		})
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// guest is a VM that starts with its host.
-type guest struct{ vmid, order, delay int }
-
-func (s *Server) guestsOf(node string) []guest {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	// Starts are three seconds apart unless the VM says otherwise.
-	const usualDelay = 3
-
-	var guests []guest
-
-	for _, m := range s.state.sorted() {
-		_, managed := s.state.managed(m.ID)
-		if managed || m.Node != node || !m.Config.Flag("onboot") || m.Config.Template() {
-			continue
-		}
-
-		g := guest{vmid: m.ID, order: math.MaxInt, delay: usualDelay}
-		g.read(m.Config.Get("startup"))
-		guests = append(guests, g)
-	}
-
-	slices.SortStableFunc(guests, func(a, b guest) int { return cmp.Compare(a.order, b.order) })
-
-	return guests
-}
-
-// read takes order and delay from a startup setting such as "order=2,up=30", whose order may stand without its name.
-func (g *guest) read(startup string) {
-	for _, part := range schema.SplitList(startup) {
-		name, value, named := strings.Cut(part, "=")
-		if !named {
-			name, value = "order", part
-		}
-
-		n, err := strconv.Atoi(value)
-
-		switch {
-		case err != nil:
-		case name == "order":
-			g.order = n
-		case name == "up":
-			g.delay = n
-		}
-	}
-}
-
-func (s *Server) startOneByOne(w *worker, node string, guests []guest) error {
-	for _, g := range guests {
-		w.print("Starting VM %d", g.vmid)
-
-		upid, err := s.fork(node, "qmstart", strconv.Itoa(g.vmid), access.Root, g.vmid, func(w *worker) error {
-			return s.startVM(w, g.vmid, node)
-		})
-		if err != nil {
-			return err
-		}
-
-		if err := s.await(w.ctx, upid); err != nil {
-			return err
-		}
-
-		if t, ok := s.tasks.Find(upid); ok && t.Exit != task.StatusOK {
-			w.print("Starting VM %d failed: %s", g.vmid, t.Exit)
-			continue
-		}
-
-		if err := s.wait(w.ctx, time.Duration(g.delay)*time.Second); err != nil {
-			return err
-		}
-	}
-
-	return nil
 }
 
 // PowerCut takes the power from all hosts and gives it back: VMs and workers are gone at once, what they left half
@@ -133,27 +28,27 @@ func (s *Server) PowerCut() error {
 	}
 
 	s.setDown(true)
-	s.workers.halt()
-	s.cutAll()
+	s.env.Tasks.Halt()
+	s.vms.CutPower()
 
 	if err := s.recover(left); err != nil {
 		return err
 	}
 
-	s.workers.beside(func() {
+	s.env.Tasks.Beside(func(ctx context.Context) {
 		// The server closing ends the wait, and then there is nothing to come up.
-		if s.wait(s.workers.ctx, pace.HostReboot) != nil {
+		if s.env.Wait(ctx, pace.HostReboot) != nil {
 			return
 		}
 
-		s.workers.resume()
+		s.env.Tasks.Resume()
 		s.setDown(false)
 
-		if err := s.startGuests(); err != nil {
-			s.journal.note("guests not started", err)
+		if err := s.vms.StartGuests(); err != nil {
+			s.journal.Note("guests not started", err)
 		}
 
-		s.tendAll()
+		s.ha.TendAll()
 	})
 
 	return nil
@@ -161,75 +56,55 @@ func (s *Server) PowerCut() error {
 
 // cutPowerLater is PowerCut for the handler of a call, which the hosts do not wait for.
 func (s *Server) cutPowerLater() {
-	s.workers.beside(func() {
+	s.env.Tasks.Beside(func(context.Context) {
 		if err := s.PowerCut(); err != nil {
-			s.journal.note("power not cut", err)
+			s.journal.Note("power not cut", err)
 		}
 	})
 }
 
 func (s *Server) setDown(down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.down = down
-	s.booted = s.config.Now()
+	s.nodes.Boot()
+	s.down.Store(down)
 }
 
-func (s *Server) isDown() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// Grow gives the cluster what these hosts have and it has not: nodes, cores, memory, storages and room in them, bridges,
+// devices and their mappings. Nothing is taken away, since machines may stand on it: a host does not shrink when an
+// inventory does. Mistakes wrap [hardware.ErrInvalid], and then nothing has changed.
+func (s *Server) Grow(hosts []Host) error {
+	s.growing.Lock()
+	defer s.growing.Unlock()
 
-	return s.down
-}
+	known := s.env.Nodes.Hosts()
+	all := hardware.Grown(known, hosts)
 
-func (s *Server) cutAll() {
-	s.mu.Lock()
-
-	var powered []int
-
-	for _, m := range s.state.sorted() {
-		if m.Running {
-			powered = append(powered, m.ID)
-		}
-	}
-	s.mu.Unlock()
-
-	for _, vmid := range powered {
-		s.config.Machines.PowerOff(vmid)
-	}
-}
-
-// hangUp ends a connection without an answer, as a host without power does.
-func hangUp(w http.ResponseWriter) {
-	hijacker, ok := w.(http.Hijacker)
-	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-
-	if conn, _, err := hijacker.Hijack(); err == nil {
-		conn.Close()
-	}
-}
-
-// recover brings back the state that was left on the disks.
-func (s *Server) recover(left []byte) error {
-	file, err := s.decode(left)
-	if err != nil {
-		return fmt.Errorf("recover from the power cut: %w", err)
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	fresh, err := newState(s.config)
-	if err != nil {
+	if err := hardware.Validate(all); err != nil {
 		return err
 	}
 
-	s.restore(file, fresh)
-	s.changed()
+	s.equip(all, known)
+	s.env.Changed()
 
 	return nil
+}
+
+// equip gives the services what hosts have beyond what was known of them, and then lets requests see the hosts.
+func (s *Server) equip(hosts, known []Host) {
+	more := hardware.Beyond(hosts, known)
+	s.storages.Adopt(more)
+	s.network.Adopt(more)
+	s.mappings.Adopt(more)
+	s.env.Nodes.Replace(hosts)
+}
+
+// follow lets the hosts grow to what is described of them by now.
+func (s *Server) follow() {
+	described := s.config.Described()
+	if described == nil {
+		return
+	}
+
+	if err := s.Grow(described); err != nil {
+		s.journal.Note("hosts do not grow", err)
+	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
@@ -17,7 +19,8 @@ import (
 type saved struct {
 	Format  int            `json:"format"`
 	Release schema.Release `json:"release"`
-	State   *state         `json:"state"`
+	// State is what the services keep, each under names of its own.
+	State json.RawMessage `json:"state"`
 	// Hosts are what was described of them so far; nil in the files of older labs.
 	Hosts []Host `json:"hosts,omitempty"`
 	// Time is when it was written.
@@ -28,16 +31,75 @@ type saved struct {
 
 const stateFormat = 1
 
-// load fills in the state: from the state file where there is one, else that of a fresh host.
+// keeper is a service whose state outlives the process.
+type keeper interface {
+	// Save locks the service and returns what it keeps, which becomes a JSON object; release unlocks it again.
+	Save() (state any, release func())
+	// Restore takes over what was kept, as after a power cut at a time. Of the object it takes the names that are its own.
+	Restore(state []byte, at time.Time) error
+}
+
+// keepers are the services that keep something, in the order in which their locks are taken.
+func (s *Server) keepers() []keeper {
+	return []keeper{s.ha, s.vms, s.storages, s.network, s.mappings, s.nodes, s.cluster, s.users, s.env.Random}
+}
+
+// snapshot is the host as it is now: all services at the same moment.
+func (s *Server) snapshot() ([]byte, error) {
+	records := s.env.Tasks.List().Records()
+	state := map[string]json.RawMessage{}
+
+	for _, k := range s.keepers() {
+		kept, release := k.Save()
+		defer release() // all are held until the last one is written
+
+		if err := merge(state, kept); err != nil {
+			return nil, fmt.Errorf("write the host's state: %w", err)
+		}
+	}
+
+	raw, err := json.Marshal(state)
+	if err == nil {
+		raw, err = json.Marshal(saved{
+			Format: stateFormat, Release: s.config.Release, State: raw, Hosts: s.env.Nodes.Hosts(), Time: s.config.Now(),
+			Tasks: records,
+		})
+	}
+
+	if err != nil {
+		return nil, fmt.Errorf("write the host's state: %w", err)
+	}
+
+	return raw, nil
+}
+
+// merge adds the fields of an object.
+func merge(state map[string]json.RawMessage, kept any) error {
+	raw, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return err
+	}
+
+	maps.Copy(state, fields)
+
+	return nil
+}
+
+// load builds the host: from the state file where there is one, else a fresh one.
 func (s *Server) load() error {
 	file, err := s.read()
 	if err != nil {
 		return err
 	}
 
-	all := grown(file.Hosts, s.config.Hosts)
+	all := hardware.Grown(file.Hosts, s.config.Hosts)
 
-	fresh, err := s.config.stateOf(all, file.Hosts)
+	err = hardware.Validate(all)
 	if err != nil && file.Hosts != nil {
 		return fmt.Errorf("%w: remove %s for a new host", err, s.config.StateFile)
 	}
@@ -46,14 +108,15 @@ func (s *Server) load() error {
 		return err
 	}
 
-	s.nodes.Store(&all)
-	s.state = fresh
-
 	if file.State != nil {
-		s.restore(file, fresh)
+		if err := s.restore(file); err != nil {
+			return err
+		}
 	}
 
-	return nil
+	s.equip(all, file.Hosts)
+
+	return s.users.Adopt(s.config.Tokens, s.config.Accounts)
 }
 
 // read reads the state file; it is empty when there is none.
@@ -93,105 +156,43 @@ func (s *Server) decode(raw []byte) (saved, error) {
 	return file, nil
 }
 
-// restore brings the host back as after a power cut: no VM runs, workers that did are gone, and what the
-// configuration adds to the old host is there too.
-func (s *Server) restore(file saved, fresh *state) {
-	old := file.State
-	old.adopt(fresh)
-	old.Access.Adopt(fresh.Access)
-
-	if old.HA == nil {
-		old.HA = fresh.HA
+// restore brings the host back as after a power cut: no VM runs, and workers that did are gone.
+func (s *Server) restore(file saved) error {
+	for _, k := range s.keepers() {
+		if err := k.Restore(file.State, file.Time); err != nil {
+			return fmt.Errorf("restore the host's state: %w", err)
+		}
 	}
 
-	for _, m := range old.VMs {
-		m.Running, m.PID, m.PCI, m.Memory, m.Since = false, 0, nil, 0, time.Time{}
-	}
+	s.env.Tasks.List().Restore(file.Tasks)
 
-	for _, kept := range old.Statistics {
-		kept.stopped(file.Time)
-	}
-
-	s.state = old
-	s.tasks.Restore(file.Tasks)
+	return nil
 }
 
-// snapshot is the host as it is now.
-func (s *Server) snapshot() ([]byte, error) {
-	tasks := s.tasks.Records()
+// recover brings back the state that was left on the disks.
+func (s *Server) recover(left []byte) error {
+	file, err := s.decode(left)
+	if err == nil {
+		err = s.restore(file)
+	}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	raw, err := json.Marshal(saved{Format: stateFormat, Release: s.config.Release, State: s.state, Hosts: s.hosts(), Time: s.config.Now(), Tasks: tasks})
 	if err != nil {
-		return nil, fmt.Errorf("write the host's state: %w", err)
+		return fmt.Errorf("recover from the power cut: %w", err)
 	}
 
-	return raw, nil
-}
+	s.env.Changed()
 
-// saver writes the state file a moment after something changed, so that a killed lab loses next to nothing.
-type saver struct {
-	server *Server
-	dirty  chan struct{}
-	stopc  chan struct{}
-	done   chan error
-}
-
-// restDelay collects the changes of a burst into one writing.
-const restDelay = 100 * time.Millisecond
-
-func (v *saver) start(s *Server) {
-	v.server = s
-	v.dirty = make(chan struct{}, 1)
-	v.stopc = make(chan struct{})
-	v.done = make(chan error, 1)
-
-	go v.run()
-}
-
-func (v *saver) run() {
-	for {
-		select {
-		case <-v.stopc:
-			v.done <- v.save()
-			return
-		case <-v.dirty:
-		}
-
-		select {
-		case <-v.stopc:
-			v.done <- v.save()
-			return
-		case <-time.After(restDelay):
-		}
-
-		if err := v.save(); err != nil {
-			v.server.journal.note("state not saved", err)
-		}
-	}
-}
-
-// stop saves a last time. A second stop does nothing.
-func (v *saver) stop() error {
-	select {
-	case <-v.stopc:
-		return nil
-	default:
-		close(v.stopc)
-		return <-v.done
-	}
+	return nil
 }
 
 // save replaces the state file as a whole. It holds hashes of secrets and is for the owner alone.
-func (v *saver) save() error {
-	file := v.server.config.StateFile
+func (s *Server) save() error {
+	file := s.config.StateFile
 	if file == "" {
 		return nil
 	}
 
-	raw, err := v.server.snapshot()
+	raw, err := s.snapshot()
 	if err != nil {
 		return err
 	}
@@ -211,12 +212,4 @@ func (v *saver) save() error {
 	}
 
 	return nil
-}
-
-// changed asks for a saving soon.
-func (s *Server) changed() {
-	select {
-	case s.saver.dirty <- struct{}{}:
-	default:
-	}
 }

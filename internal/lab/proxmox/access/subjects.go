@@ -112,18 +112,26 @@ func (d *Database) KnownPaths() []string {
 	return slices.Compact(paths)
 }
 
-// Adopt completes a database that was read from a file with what a fresh one has: its release, its roles, and the
-// users, tokens and entries of the configuration.
+// Adopt completes a database with what another one has: its release, its roles, and its users, tokens and entries. A
+// password that a user has stays.
 func (d *Database) Adopt(fresh *Database) {
 	d.release = fresh.release
 
 	for name, user := range fresh.Users {
-		if known, ok := d.Users[name]; !ok {
+		known, ok := d.Users[name]
+		if !ok {
 			d.Users[name] = user
-		} else if known.Tokens == nil {
-			known.Tokens = user.Tokens
-		} else {
-			maps.Copy(known.Tokens, user.Tokens)
+			continue
+		}
+
+		if known.Tokens == nil {
+			known.Tokens = map[string]*Token{}
+		}
+
+		maps.Copy(known.Tokens, user.Tokens)
+
+		if known.Password == "" {
+			known.Password = user.Password
 		}
 	}
 

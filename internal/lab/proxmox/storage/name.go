@@ -53,3 +53,8 @@ func checkFileName(name string) error {
 
 	return nil
 }
+
+var isoName = regexp.MustCompile(`(?i)\.(?:iso|img)$`)
+
+// IsISOName reports whether a file or volume is named as an image of a CD-ROM is (pve-storage Storage.pm, ISO_EXT_RE_0).
+func IsISOName(name string) bool { return isoName.MatchString(name) }

@@ -1,0 +1,113 @@
+// Package cluster answers the methods of the API about the cluster as a whole: its resources, pools, options and status
+// (pve-manager API2/Cluster.pm and API2/Pool.pm). What it shows it is told by the other parts; the options are its own.
+//
+// Its lock guards the options, and is held while the permissions are asked. The other parts are asked without it.
+package cluster
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/accesscontrol"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/nodes"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
+)
+
+// Users are what callers may do, and the pools.
+type Users interface {
+	Allowed(identity, path string, privileges ...string) bool
+	Check(identity, path string, anyOf bool, privileges ...string) error
+
+	PoolNames() []string
+	Pool(name string) (access.Pool, bool)
+	PoolOf(vmid int) string
+	CreatePool(name, comment string) error
+	UpdatePool(name string, change accesscontrol.PoolChange) error
+	DeletePool(name string)
+}
+
+// VMs are the VMs of all nodes.
+type VMs interface {
+	Statuses() []qemu.Status
+	Exists(vmid int) bool
+}
+
+// HA is what the HA manager makes of a VM.
+type HA interface{ State(vmid int) string }
+
+// Nodes are what a caller may see of a node.
+type Nodes interface {
+	Entry(identity string, host hardware.Host) nodes.Entry
+}
+
+// Storages are the storages of all nodes.
+type Storages interface{ OnNodes() []storages.OnNode }
+
+// Parts are what the cluster consists of.
+type Parts struct {
+	Users    Users
+	VMs      VMs
+	HA       HA
+	Nodes    Nodes
+	Storages Storages
+}
+
+// Service is the cluster as a whole. It is safe for concurrent use.
+type Service struct {
+	env   *host.Environment
+	parts Parts
+
+	mu      sync.Mutex
+	options map[string]string
+}
+
+// New is a cluster with the options that an installation sets.
+func New(env *host.Environment, parts Parts) *Service {
+	return &Service{env: env, parts: parts, options: map[string]string{"keyboard": "en-us"}}
+}
+
+// kept is what outlives the process.
+type kept struct {
+	Options map[string]string `json:"options"`
+}
+
+// Save returns what is kept, to be written before release is called.
+func (s *Service) Save() (state any, release func()) {
+	s.mu.Lock()
+
+	return kept{Options: s.options}, s.mu.Unlock
+}
+
+// Restore takes over what was kept.
+func (s *Service) Restore(state []byte, _ time.Time) error {
+	restored := kept{Options: map[string]string{}}
+	if err := json.Unmarshal(state, &restored); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.options = maps.Clone(restored.Options)
+
+	return nil
+}
+
+// Methods are those of the API that the service answers.
+func (s *Service) Methods() []api.Method {
+	return slices.Concat([]api.Method{
+		api.Get("/cluster/resources", s.listResources),
+		api.Get("/cluster/nextid", s.nextID),
+		api.Get("/cluster/status", s.clusterStatus),
+		api.Get("/cluster/options", s.clusterOptions),
+		api.Put("/cluster/options", s.setClusterOptions),
+	}, s.poolMethods())
+}

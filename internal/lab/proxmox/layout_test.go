@@ -1,0 +1,210 @@
+package proxmox_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const packages = "github.com/em-infra/em-infra/internal/lab/proxmox"
+
+// beneath are the packages that keep no state of a host, or only what every service may share.
+var beneath = []string{"access", "flock", "hardware", "host", "journal", "schema", "storage", "task", "vmconfig"}
+
+// services are the parts of a host with a state of their own, each with the other services that it may import: for the
+// types of what it lists, since what it asks of them it asks through interfaces that it declares itself.
+var services = map[string][]string{
+	"accesscontrol": nil,
+	"cluster":       {"accesscontrol", "nodes", "qemu", "storages"},
+	"ha":            nil,
+	"mapping":       nil,
+	"network":       nil,
+	"nodes":         nil,
+	"qemu":          nil,
+	"storages":      nil,
+	"tasks":         nil,
+}
+
+// sources parses the Go files of a package that are no tests.
+func sources(t *testing.T, dir string) []*ast.File {
+	t.Helper()
+
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+
+	var files []*ast.File
+
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+
+		files = append(files, file)
+	}
+
+	return files
+}
+
+// imported are the packages of the emulation that a package imports, by their names beneath this folder.
+func imported(t *testing.T, dir string) []string {
+	t.Helper()
+
+	found := map[string]bool{}
+
+	for _, file := range sources(t, dir) {
+		for _, spec := range file.Imports {
+			if name, ok := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), packages); ok {
+				found[strings.TrimPrefix(name, "/")] = true
+			}
+		}
+	}
+
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestWhoMayImportWhom holds the layers of the emulation: what is beneath knows no service and no front, the front knows no
+// service, and services know one another by their own interfaces only.
+func TestWhoMayImportWhom(t *testing.T) {
+	t.Parallel()
+
+	allowed := map[string][]string{"api": beneath, "schema/trim": {""}}
+	for _, name := range beneath {
+		allowed[name] = beneath
+	}
+
+	for name, others := range services {
+		allowed[name] = slices.Concat(beneath, []string{"api"}, others)
+	}
+
+	err := filepath.WalkDir(".", func(dir string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || dir == "." || len(sources(t, dir)) == 0 {
+			return err
+		}
+
+		rule, known := allowed[filepath.ToSlash(dir)]
+		require.True(t, known, "package %s is new: say in this test whether it is a service or lies beneath them", dir)
+
+		for _, name := range imported(t, dir) {
+			require.Contains(t, rule, name, "package %s must not import %s", dir, path.Join("proxmox", name))
+		}
+
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// TestServicesKeepTheirStateToThemselves holds what the compiler does not: that nothing a service hands out leads into its state.
+// A field of it that is exported, or a method that returns a pointer or a map, would let others past its lock. Save does that
+// for the one who writes the state down, and nobody else may call it.
+func TestServicesKeepTheirStateToThemselves(t *testing.T) {
+	t.Parallel()
+
+	for name := range services {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			found := false
+
+			for _, file := range sources(t, name) {
+				ast.Inspect(file, func(n ast.Node) bool {
+					switch n := n.(type) {
+					case *ast.TypeSpec:
+						fields, isStruct := n.Type.(*ast.StructType)
+						if n.Name.Name != "Service" || !isStruct {
+							return true
+						}
+
+						found = true
+
+						for _, field := range fields.Fields.List {
+							require.NotEmpty(t, field.Names, "a type inside of Service shows what it has")
+
+							for _, f := range field.Names {
+								require.False(t, f.IsExported(), "Service.%s", f.Name)
+							}
+						}
+					case *ast.FuncDecl:
+						checkMethod(t, n)
+					case *ast.SelectorExpr:
+						require.NotContains(t, []string{"Save", "Restore"}, n.Sel.Name, "a service that writes down another's state")
+					}
+
+					return true
+				})
+			}
+
+			require.True(t, found, "a service has a type Service")
+		})
+	}
+}
+
+func checkMethod(t *testing.T, f *ast.FuncDecl) {
+	t.Helper()
+
+	if f.Recv == nil || !f.Name.IsExported() || f.Name.Name == "Save" || f.Type.Results == nil {
+		return
+	}
+
+	receiver, isPointer := f.Recv.List[0].Type.(*ast.StarExpr)
+	if !isPointer || receiver.X.(*ast.Ident).Name != "Service" {
+		return
+	}
+
+	for _, result := range f.Type.Results.List {
+		ast.Inspect(result.Type, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.StarExpr, *ast.MapType:
+				t.Errorf("Service.%s returns a way into the state", f.Name.Name)
+			}
+
+			return true
+		})
+	}
+}
+
+// TestOnlyTheFrontAnswers holds that there is one way to a method: the front's, since what is to answer is hidden in a field
+// of its package, and one place that listens to requests.
+func TestOnlyTheFrontAnswers(t *testing.T) {
+	t.Parallel()
+
+	for _, file := range sources(t, "api") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || spec.Name.Name != "Method" {
+				return true
+			}
+
+			for _, field := range spec.Type.(*ast.StructType).Fields.List {
+				if _, isFunction := field.Type.(*ast.FuncType); isFunction {
+					require.False(t, field.Names[0].IsExported(), "what answers a method can be called past the front")
+				}
+			}
+
+			return true
+		})
+	}
+
+	for name := range services {
+		for _, file := range sources(t, name) {
+			ast.Inspect(file, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					require.NotContains(t, []string{"ResponseWriter", "Handler", "HandlerFunc"}, s.Sel.Name, "%s answers requests by itself", name)
+				}
+
+				return true
+			})
+		}
+	}
+}

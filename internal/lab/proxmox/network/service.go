@@ -1,0 +1,306 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+)
+
+// Permissions are what callers may do.
+type Permissions interface {
+	Check(identity, path string, anyOf bool, privileges ...string) error
+}
+
+// Service is the network of all nodes. It is safe for concurrent use.
+type Service struct {
+	env         *host.Environment
+	permissions Permissions
+
+	mu       sync.Mutex
+	networks map[string]*network
+}
+
+// New is the network of nodes that have none yet.
+func New(env *host.Environment, permissions Permissions) *Service {
+	return &Service{env: env, permissions: permissions, networks: map[string]*network{}}
+}
+
+// Adopt completes the nodes' networks with the bridges of hosts, at once and without a reload.
+func (s *Service) Adopt(hosts []hardware.Host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for _, h := range hosts {
+		if known, ok := s.networks[h.Name]; ok {
+			known.adopt(newNetwork(h))
+		} else {
+			s.networks[h.Name] = newNetwork(h)
+		}
+	}
+}
+
+// kept is what outlives the process.
+type kept struct {
+	Networks map[string]*network `json:"networks"`
+}
+
+// Save returns what is kept, to be written before release is called.
+func (s *Service) Save() (state any, release func()) {
+	s.mu.Lock()
+
+	return kept{Networks: s.networks}, s.mu.Unlock
+}
+
+// Restore takes over what was kept.
+func (s *Service) Restore(state []byte, _ time.Time) error {
+	restored := kept{Networks: map[string]*network{}}
+	if err := json.Unmarshal(state, &restored); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.networks = restored.Networks
+
+	return nil
+}
+
+// IsBridge reports whether a node has an active bridge of that name.
+func (s *Service) IsBridge(node, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	n, ok := s.networks[node]
+
+	return ok && n.Active[name].isBridge()
+}
+
+var errNoInterface = errors.New("interface does not exist")
+
+// listNetwork answers GET /nodes/{node}/network (pve-manager API2/Network.pm, index): bridges show only to those who
+// may use or audit them.
+func (s *Service) listNetwork(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	filter := c.Params.Get("type")
+	list := []shownInterface{}
+	interfaces := s.networks[c.Node].current()
+
+	for at, name := range slices.Sorted(maps.Keys(interfaces)) {
+		i := interfaces[name]
+		anyBridge := filter == "any_bridge" || filter == "any_local_bridge"
+
+		switch {
+		case filter != "" && filter != i["type"] && (!anyBridge || !i.isBridge()):
+		case i.isBridge() && !s.seesBridge(c.Identity, name):
+		default:
+			list = append(list, i.show(at+3))
+		}
+	}
+
+	return list, nil
+}
+
+func (s *Service) seesBridge(identity, name string) bool {
+	path := "/sdn/zones/localnetwork/" + name
+
+	return identity == access.Root || s.permissions.Check(identity, path, true, "SDN.Audit", "SDN.Use") == nil
+}
+
+// getInterface answers GET /nodes/{node}/network/{iface}.
+func (s *Service) getInterface(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	i, ok := s.networks[c.Node].current()[c.Params.Get("iface")]
+	if !ok {
+		return nil, schema.BadParam("iface", "%s", errNoInterface)
+	}
+
+	return i.show(0), nil
+}
+
+// createInterface answers POST /nodes/{node}/network. It changes nothing before the reload.
+func (s *Service) createInterface(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	n := s.networks[c.Node]
+	name := c.Params.Get("iface")
+
+	if _, ok := n.current()[name]; ok {
+		return nil, schema.BadParam("iface", "interface already exists")
+	}
+
+	i := iface{"method": "manual", "method6": "manual"}
+	if err := n.fill(i, name, c.Params); err != nil {
+		return nil, err
+	}
+
+	n.stage()[name] = i
+	s.env.Changed()
+
+	return nil, nil
+}
+
+// updateInterface answers PUT /nodes/{node}/network/{iface}.
+func (s *Service) updateInterface(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	n := s.networks[c.Node]
+	name := c.Params.Get("iface")
+
+	if _, ok := n.current()[name]; !ok {
+		return nil, schema.BadParam("iface", "%s", errNoInterface)
+	}
+
+	i := maps.Clone(n.current()[name])
+
+	for _, key := range c.Params.List("delete") {
+		delete(i, key)
+
+		if suffix, ok := strings.CutPrefix(key, "cidr"); ok {
+			delete(i, "address"+suffix)
+			delete(i, "netmask"+suffix)
+			i["method"+suffix] = "manual"
+		}
+	}
+
+	if err := n.fill(i, name, c.Params.Without("delete")); err != nil {
+		return nil, err
+	}
+
+	n.stage()[name] = i
+	s.env.Changed()
+
+	return nil, nil
+}
+
+// fill writes the parameters into an interface.
+func (n *network) fill(i iface, name string, params schema.Params) error {
+	for _, key := range []string{"gateway", "gateway6"} {
+		if params.Get(key) == "" {
+			continue
+		}
+
+		for _, other := range slices.Sorted(maps.Keys(n.current())) {
+			if other != name && n.current()[other][key] != "" {
+				return schema.BadParam(key, "Default gateway already exists on interface '%s'.", other)
+			}
+		}
+	}
+
+	for _, other := range slices.Sorted(maps.Keys(n.current())) {
+		taken := strings.Fields(n.current()[other]["bridge_ports"])
+
+		for _, port := range strings.Fields(params.Get("bridge_ports")) {
+			if other != name && slices.Contains(taken, port) {
+				return schema.BadParam("bridge_ports", "iface '%s' is already used by interface '%s'", port, other)
+			}
+		}
+	}
+
+	for _, key := range params.Without("node").Names() {
+		if suffix, ok := strings.CutPrefix(key, "cidr"); ok {
+			i.setCIDR(suffix, params.Get(key))
+			continue
+		}
+
+		i[key] = params.Get(key)
+	}
+
+	if i["type"] == "vlan" {
+		return i.setVLAN(n.current(), name)
+	}
+
+	return nil
+}
+
+// deleteInterface answers DELETE /nodes/{node}/network/{iface}.
+func (s *Service) deleteInterface(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	n := s.networks[c.Node]
+	name := c.Params.Get("iface")
+
+	if _, ok := n.current()[name]; !ok {
+		return nil, schema.BadParam("iface", "%s", errNoInterface)
+	}
+
+	delete(n.stage(), name)
+	s.env.Changed()
+
+	return nil, nil
+}
+
+// revertNetwork answers DELETE /nodes/{node}/network: staged changes are forgotten.
+func (s *Service) revertNetwork(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.networks[c.Node].Staged = nil
+	s.env.Changed()
+
+	return nil, nil
+}
+
+// reloadNetwork answers PUT /nodes/{node}/network: the staged interfaces come into force.
+func (s *Service) reloadNetwork(c *api.Call) (any, error) {
+	return s.env.Tasks.Fork(c.Node, "srvreload", "networking", c.Identity, 0, func(w *task.Worker) error {
+		release, err := s.env.Locks.Exclusive(w.Ctx, c.Node+"/run/network/.lock", s.env.Pace.Timeout(pace.ConfigLockTimeout))
+		if err != nil {
+			return fmt.Errorf("command 'ifreload -a' failed: exit code 89")
+		}
+		defer release()
+
+		if err := s.env.Faults.Step(w.Ctx, w.Info, task.StepReload); err != nil {
+			return err
+		}
+
+		s.activate(c.Node)
+
+		return s.env.Wait(w.Ctx, pace.NetworkReload)
+	})
+}
+
+// activate brings the staged interfaces of a node into force.
+func (s *Service) activate(node string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	if n := s.networks[node]; n.Staged != nil {
+		n.Active, n.Staged = n.Staged, nil
+	}
+}
+
+// Methods are those of the API that the service answers.
+func (s *Service) Methods() []api.Method {
+	const base = "/nodes/{node}/network"
+
+	return []api.Method{
+		api.Get(base, s.listNetwork),
+		api.Post(base, s.createInterface),
+		api.Put(base, s.reloadNetwork),
+		api.Delete(base, s.revertNetwork),
+		api.Get(base+"/{iface}", s.getInterface),
+		api.Put(base+"/{iface}", s.updateInterface),
+		api.Delete(base+"/{iface}", s.deleteInterface),
+	}
+}

@@ -1,0 +1,314 @@
+// Package nodes answers the methods of the API about the nodes themselves: their version, state, clock and devices
+// (pve-manager API2/Nodes.pm).
+//
+// Its lock guards the time zones and when the hosts came up. The VMs and the permissions are asked without it.
+package nodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// Permissions are what callers may do.
+type Permissions interface {
+	Allowed(identity, path string, privileges ...string) bool
+}
+
+// VMs are what runs on the nodes.
+type VMs interface {
+	// MemoryMiB is the memory of the VMs that run on a node.
+	MemoryMiB(node string) int
+}
+
+// Service is the nodes of a cluster. It is safe for concurrent use.
+type Service struct {
+	env         *host.Environment
+	permissions Permissions
+	vms         VMs
+
+	mu        sync.Mutex
+	timezones map[string]string
+	// booted is when the hosts came up, shown the certificate that the first one shows.
+	booted time.Time
+	shown  []byte
+}
+
+// New is the nodes of a cluster that comes up now.
+func New(env *host.Environment, permissions Permissions, vms VMs) *Service {
+	return &Service{env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, booted: env.Now()}
+}
+
+// Boot lets the hosts have come up now.
+func (s *Service) Boot() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.booted = s.env.Now()
+}
+
+// uptime of the hosts in seconds.
+func (s *Service) uptime() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return int64(s.env.Now().Sub(s.booted).Seconds())
+}
+
+// kept is what outlives the process.
+type kept struct {
+	Timezones map[string]string `json:"timezones"`
+}
+
+// Save returns what is kept, to be written before release is called.
+func (s *Service) Save() (state any, release func()) {
+	s.mu.Lock()
+
+	return kept{Timezones: s.timezones}, s.mu.Unlock
+}
+
+// Restore takes over what was kept.
+func (s *Service) Restore(state []byte, _ time.Time) error {
+	restored := kept{Timezones: map[string]string{}}
+	if err := json.Unmarshal(state, &restored); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.timezones = restored.Timezones
+
+	return nil
+}
+
+// versionInfo is what the version methods return (pve-manager PVE/pvecfg.pm.in).
+type versionInfo struct {
+	Version string `json:"version"`
+	Release string `json:"release"`
+	RepoID  string `json:"repoid"`
+}
+
+func (s *Service) version() versionInfo {
+	if s.env.Release == schema.Release84 {
+		return versionInfo{Version: "8.4.1", Release: "8.4", RepoID: "2a5fa54a8503f96d"}
+	}
+
+	return versionInfo{Version: "9.1.1", Release: "9.1", RepoID: "42db4a6cf33dac83"}
+}
+
+// getVersion answers GET /version and GET /nodes/{node}/version.
+func (s *Service) getVersion(*api.Call) (any, error) { return s.version(), nil }
+
+// Entry is a node as the lists show it; figures are for those who may audit it (API2Tools.pm,
+// extract_node_stats).
+type Entry struct {
+	ID          string   `json:"id"`
+	Type        string   `json:"type"`
+	Node        string   `json:"node"`
+	Status      string   `json:"status"`
+	Level       *string  `json:"level"`
+	Fingerprint string   `json:"ssl_fingerprint,omitempty"`
+	Uptime      *int64   `json:"uptime,omitempty"`
+	CPU         *float64 `json:"cpu,omitempty"`
+	MaxCPU      *int     `json:"maxcpu,omitempty"`
+	Mem         *uint64  `json:"mem,omitempty"`
+	MaxMem      *uint64  `json:"maxmem,omitempty"`
+	Disk        *uint64  `json:"disk,omitempty"`
+	MaxDisk     *uint64  `json:"maxdisk,omitempty"`
+}
+
+// Figures of a host that nobody asked for.
+const (
+	rootDiskBytes = 96 << 30
+	rootDiskUsed  = 6 << 30
+	hostMemoryMiB = 2048
+)
+
+// Entry returns what a caller may see of a node.
+func (s *Service) Entry(identity string, host hardware.Host) Entry {
+	n := Entry{ID: "node/" + host.Name, Type: "node", Node: host.Name, Status: "online", Level: new("")}
+
+	if !s.permissions.Allowed(identity, "/nodes/"+host.Name, "Sys.Audit") {
+		return n
+	}
+
+	uptime := s.uptime()
+	maximum, used := s.memory(host)
+	n.Uptime, n.CPU, n.MaxCPU = &uptime, new(0.02), &host.Cores
+	n.MaxMem, n.Mem = &maximum, &used
+	n.MaxDisk, n.Disk = new(uint64(rootDiskBytes)), new(uint64(rootDiskUsed))
+
+	return n
+}
+
+// memory is the host's memory in bytes, and what the running VMs and the host itself use of it.
+func (s *Service) memory(host hardware.Host) (total, used uint64) {
+	mib := min(hostMemoryMiB, host.MemoryMiB) + s.vms.MemoryMiB(host.Name)
+
+	return uint64(host.MemoryMiB) << 20, uint64(min(mib, host.MemoryMiB)) << 20
+}
+
+// listNodes answers GET /nodes.
+func (s *Service) listNodes(c *api.Call) (any, error) {
+	hosts := s.env.Nodes.Hosts()
+
+	list := make([]Entry, len(hosts))
+	for i, host := range hosts {
+		list[i] = s.Entry(c.Identity, host)
+		list[i].Fingerprint = s.fingerprintOf(host.Name)
+	}
+
+	return list, nil
+}
+
+// nodeIndex answers GET /nodes/{node}: the folders below.
+func (s *Service) nodeIndex(*api.Call) (any, error) {
+	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
+		"query-url-metadata"), nil
+}
+
+// nodeStatus is the state of a host (API2/Nodes.pm, status).
+type nodeStatus struct {
+	Uptime     int64     `json:"uptime"`
+	LoadAvg    []string  `json:"loadavg"`
+	KVersion   string    `json:"kversion"`
+	CPU        float64   `json:"cpu"`
+	Wait       float64   `json:"wait"`
+	PVEVersion string    `json:"pveversion"`
+	CPUInfo    cpuInfo   `json:"cpuinfo"`
+	Memory     hostUsage `json:"memory"`
+	Swap       usage     `json:"swap"`
+	KSM        sharedMem `json:"ksm"`
+	RootFS     diskUsage `json:"rootfs"`
+	Kernel     kernel    `json:"current-kernel"`
+	Boot       bootInfo  `json:"boot-info"`
+}
+
+type cpuInfo struct {
+	Cores   int    `json:"cores"`
+	CPUs    int    `json:"cpus"`
+	Sockets int    `json:"sockets"`
+	Model   string `json:"model"`
+	Flags   string `json:"flags"`
+	HVM     string `json:"hvm"`
+	MHz     string `json:"mhz"`
+	UserHz  int    `json:"user_hz"`
+}
+
+type usage struct {
+	Total uint64 `json:"total"`
+	Used  uint64 `json:"used"`
+	Free  uint64 `json:"free"`
+}
+
+// hostUsage counts what is free and what could be freed.
+type hostUsage struct {
+	usage
+	Available uint64 `json:"available"`
+}
+
+type sharedMem struct {
+	Shared uint64 `json:"shared"`
+}
+
+type diskUsage struct {
+	usage
+	Available uint64 `json:"avail"`
+}
+
+type kernel struct {
+	System  string `json:"sysname"`
+	Release string `json:"release"`
+	Version string `json:"version"`
+	Machine string `json:"machine"`
+}
+
+type bootInfo struct {
+	Mode       string `json:"mode"`
+	SecureBoot int    `json:"secureboot"`
+}
+
+// getNodeStatus answers GET /nodes/{node}/status.
+func (s *Service) getNodeStatus(c *api.Call) (any, error) {
+	host, _ := s.env.Nodes.Host(c.Node)
+	total, used := s.memory(host)
+	running := kernel{System: "Linux", Release: "6.8.12-9-pve", Version: "#1 SMP PREEMPT_DYNAMIC", Machine: "x86_64"}
+
+	if s.env.Release != schema.Release84 {
+		running.Release = "6.17.2-1-pve"
+	}
+
+	v := s.version()
+
+	return nodeStatus{
+		Uptime:  s.uptime(),
+		LoadAvg: []string{"0.08", "0.12", "0.10"}, CPU: 0.02,
+		KVersion:   fmt.Sprintf("%s %s %s", running.System, running.Release, running.Version),
+		PVEVersion: fmt.Sprintf("pve-manager/%s/%s", v.Version, v.RepoID),
+		CPUInfo: cpuInfo{
+			Cores: max(1, host.Cores/2), CPUs: host.Cores, Sockets: 1, Model: host.CPUModel, Flags: "vmx svm aes avx2",
+			HVM: "1", MHz: "2500.000", UserHz: 100,
+		},
+		Memory: hostUsage{usage: usage{Total: total, Used: used, Free: total - used}, Available: total - used},
+		RootFS: diskUsage{
+			usage:     usage{Total: rootDiskBytes, Used: rootDiskUsed, Free: rootDiskBytes - rootDiskUsed},
+			Available: rootDiskBytes - rootDiskUsed,
+		},
+		Kernel: running, Boot: bootInfo{Mode: "efi"},
+	}, nil
+}
+
+// hostTime is the clock of a host.
+type hostTime struct {
+	Time      int64  `json:"time"`
+	LocalTime int64  `json:"localtime"`
+	Timezone  string `json:"timezone"`
+}
+
+// getTime answers GET /nodes/{node}/time.
+func (s *Service) getTime(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	now := s.env.Now().Unix()
+
+	zone := s.timezones[c.Node]
+	if zone == "" {
+		zone = "UTC"
+	}
+
+	return hostTime{Time: now, LocalTime: now, Timezone: zone}, nil
+}
+
+// setTime answers PUT /nodes/{node}/time. The lab's hosts remember the zone but live in UTC.
+func (s *Service) setTime(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.timezones[c.Node] = c.Params.Get("timezone")
+	s.env.Changed()
+
+	return nil, nil
+}
+
+// Methods are those of the API that the service answers.
+func (s *Service) Methods() []api.Method {
+	return []api.Method{
+		api.Get("/version", s.getVersion),
+		api.Get("/nodes", s.listNodes),
+		api.Get("/nodes/{node}", s.nodeIndex),
+		api.Get("/nodes/{node}/version", s.getVersion),
+		api.Get("/nodes/{node}/status", s.getNodeStatus),
+		api.Get("/nodes/{node}/time", s.getTime),
+		api.Put("/nodes/{node}/time", s.setTime),
+		api.Get("/nodes/{node}/hardware/pci", s.listPCI),
+		api.Get("/nodes/{node}/hardware/usb", s.listUSB),
+	}
+}

@@ -1,0 +1,119 @@
+package qemu
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// snapshotEntry is a snapshot in the list, which ends with the present.
+type snapshotEntry struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parent      string `json:"parent,omitempty"`
+	Taken       *int64 `json:"snaptime,omitempty"`
+	Memory      *int   `json:"vmstate,omitempty"`
+	Running     *int   `json:"running,omitempty"`
+	Digest      string `json:"digest,omitempty"`
+}
+
+// listSnapshots answers GET …/snapshot (API2/Qemu.pm, snapshot_list).
+func (s *Service) listSnapshots(c *api.Call) (any, error) {
+	var list []snapshotEntry
+
+	err := s.onVM(c, func(m *vm) error {
+		for _, name := range slices.Sorted(maps.Keys(m.Snapshots)) {
+			taken := m.Snapshots[name]
+			list = append(list, snapshotEntry{
+				Name: name, Description: taken.Description, Parent: taken.Config.Get("parent"),
+				Taken: &taken.Taken, Memory: new(api.Flag(taken.State != "")),
+			})
+		}
+
+		list = append(list, snapshotEntry{
+			Name: "current", Description: "You are here!", Parent: m.Config.Get("parent"), Running: new(api.Flag(m.Running)),
+			Digest: m.Config.Digest(),
+		})
+
+		return nil
+	})
+
+	return list, err
+}
+
+// snapshotIndex answers GET …/snapshot/{snapname}.
+func (s *Service) snapshotIndex(*api.Call) (any, error) {
+	return api.Folders("cmd", "rollback", "config"), nil
+}
+
+// getSnapshot answers GET …/snapshot/{snapname}/config: the configuration of then, and what is said of the snapshot.
+func (s *Service) getSnapshot(c *api.Call) (any, error) {
+	var shown map[string]string
+
+	err := s.onVM(c, func(m *vm) error {
+		taken, err := m.snapshot(c.Params.Get("snapname"))
+		if err != nil {
+			return err
+		}
+
+		shown = taken.shown()
+
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return s.typedConfig(shown), nil
+}
+
+// shown are the settings of a snapshot as the API shows them.
+func (t *snapshot) shown() map[string]string {
+	values := t.Config.Shown()
+	delete(values, "digest")
+
+	values["snaptime"] = strconv.FormatInt(t.Taken, 10)
+	if t.Description != "" {
+		values["description"] = t.Description
+	}
+
+	if t.State != "" {
+		values["vmstate"] = t.State
+	}
+
+	return values
+}
+
+// typedConfig gives settings the types in which the API shows them.
+func (s *Service) typedConfig(values map[string]string) schema.Typed {
+	method, _ := s.env.Schema.Method(http.MethodGet, "/nodes/{node}/qemu/{vmid}/config")
+
+	return schema.Typed{Values: values, Declared: method.Returns.Properties}
+}
+
+// describeSnapshot answers PUT …/snapshot/{snapname}/config.
+func (s *Service) describeSnapshot(c *api.Call) (any, error) {
+	if !c.Params.Has("description") {
+		return nil, nil
+	}
+
+	return nil, s.onVM(c, func(m *vm) error {
+		if err := s.checkLock(m); err != nil {
+			return err
+		}
+
+		taken, err := m.snapshot(c.Params.Get("snapname"))
+		if err != nil {
+			return err
+		}
+
+		taken.Description = c.Params.Get("description")
+		s.env.Changed()
+
+		return nil
+	})
+}

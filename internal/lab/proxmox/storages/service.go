@@ -1,0 +1,285 @@
+// Package storages is the storages of a cluster with their volumes: it answers the methods of the API about them, and gives
+// the VMs what they are made of (pve-storage).
+//
+// There are two kinds of locks. The service's own guards the volumes; it is held for moments only, while nothing is called
+// but the permissions. The lock of one storage, a file of the host, is held while volumes are allocated in it, which takes
+// time; it is taken before any other, and never while the service's own is held.
+package storages
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+)
+
+// Permissions are what callers may do.
+type Permissions interface {
+	Allowed(identity, path string, privileges ...string) bool
+	Check(identity, path string, anyOf bool, privileges ...string) error
+}
+
+// Service is the storages of a cluster. It is safe for concurrent use.
+type Service struct {
+	env         *host.Environment
+	permissions Permissions
+	downloads   *http.Client
+
+	mu       sync.Mutex
+	storages map[string]*storage.Storage
+}
+
+// New is the storages of a cluster that has none yet. What it is to download comes through a client.
+func New(env *host.Environment, permissions Permissions, downloads *http.Client) *Service {
+	return &Service{env: env, permissions: permissions, downloads: downloads, storages: map[string]*storage.Storage{}}
+}
+
+// Adopt completes the storages with those of hosts, and with the room in them.
+func (s *Service) Adopt(hosts []hardware.Host) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	for id, fresh := range described(hosts) {
+		if known, ok := s.storages[id]; ok {
+			known.Adopt(fresh)
+		} else {
+			s.storages[id] = fresh
+		}
+	}
+}
+
+// described are empty storages, as hosts have them.
+func described(hosts []hardware.Host) map[string]*storage.Storage {
+	all := map[string]*storage.Storage{}
+
+	for _, h := range hosts {
+		for _, d := range h.Storages {
+			known, ok := all[d.Name]
+			if !ok {
+				known = storage.New(storage.Definition{
+					ID: d.Name, Type: d.Type, Content: d.Content, Shared: d.Shared, Path: d.Path,
+				})
+				all[d.Name] = known
+			}
+
+			known.Nodes = append(known.Nodes, h.Name)
+			known.AddRoom(h.Name, d.TotalBytes, d.ReservedBytes)
+		}
+	}
+
+	return all
+}
+
+// kept is what outlives the process.
+type kept struct {
+	Storages map[string]*storage.Storage `json:"storages"`
+}
+
+// Save returns what is kept, to be written before release is called.
+func (s *Service) Save() (state any, release func()) {
+	s.mu.Lock()
+
+	return kept{Storages: s.storages}, s.mu.Unlock
+}
+
+// Restore takes over what was kept.
+func (s *Service) Restore(state []byte, _ time.Time) error {
+	restored := kept{Storages: map[string]*storage.Storage{}}
+	if err := json.Unmarshal(state, &restored); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.storages = restored.Storages
+
+	return nil
+}
+
+// on returns a storage that a node has. The lock is held.
+func (s *Service) on(id, node string) (*storage.Storage, error) {
+	found, ok := s.storages[id]
+	if !ok {
+		return nil, fmt.Errorf("storage '%s' does not exist", id)
+	}
+
+	if !found.OnNode(node) {
+		return nil, fmt.Errorf("storage '%s' is not available on node '%s'", id, node)
+	}
+
+	return found, nil
+}
+
+// locked does something with the storages.
+func (s *Service) locked(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return do()
+}
+
+// storageStatus is a storage on a node (pve-storage Storage.pm, storage_info).
+type storageStatus struct {
+	Storage string `json:"storage,omitempty"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	Shared  int    `json:"shared"`
+	Active  int    `json:"active"`
+	Enabled int    `json:"enabled"`
+	Total   uint64 `json:"total"`
+	Used    uint64 `json:"used"`
+	Avail   uint64 `json:"avail"`
+	// Share is there in a list only, and then of each storage that has a size, 0 too (pve-storage API2/Storage/Status.pm).
+	Share *float64 `json:"used_fraction,omitempty"`
+}
+
+func (s *Service) storageStatus(st *storage.Storage, node string) (storageStatus, error) {
+	room, err := st.Room(node)
+	if err != nil {
+		return storageStatus{}, err
+	}
+
+	return storageStatus{
+		Type: string(st.Type), Content: st.ContentList(), Shared: api.Flag(st.Shared), Active: 1, Enabled: 1,
+		Total: room.Total, Used: room.Used, Avail: room.Available,
+	}, nil
+}
+
+// getStorageStatus answers GET /nodes/{node}/storage/{storage}/status.
+func (s *Service) getStorageStatus(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, ok := s.storages[c.Params.Get("storage")]
+	if !ok {
+		return nil, schema.BadParam("storage", "No such storage.")
+	}
+
+	if !st.OnNode(c.Node) {
+		return storageStatus{Type: string(st.Type), Content: st.ContentList(), Shared: api.Flag(st.Shared)}, nil
+	}
+
+	return s.storageStatus(st, c.Node)
+}
+
+// listNodeStorages answers GET /nodes/{node}/storage.
+func (s *Service) listNodeStorages(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	list := []storageStatus{}
+
+	for _, id := range slices.Sorted(maps.Keys(s.storages)) {
+		st := s.storages[id]
+		err := s.permissions.Check(c.Identity, "/storage/"+id, true, "Datastore.Audit", "Datastore.AllocateSpace")
+
+		if err != nil || !st.OnNode(c.Node) || c.Params.Has("storage") && c.Params.Get("storage") != id ||
+			c.Params.Has("content") && !slices.ContainsFunc(c.Params.List("content"), st.Holds) {
+			continue
+		}
+
+		status, err := s.storageStatus(st, c.Node)
+		if err != nil {
+			return nil, err
+		}
+
+		status.Storage = id
+		if status.Total > 0 {
+			status.Share = new(float64(status.Used) / float64(status.Total))
+		}
+
+		list = append(list, status)
+	}
+
+	return list, nil
+}
+
+// storageDefinition is a storage as the cluster's configuration has it.
+type storageDefinition struct {
+	Storage string `json:"storage"`
+	Type    string `json:"type"`
+	Content string `json:"content"`
+	Path    string `json:"path,omitempty"`
+	Pool    string `json:"pool,omitempty"`
+	Shared  int    `json:"shared,omitempty"`
+	Nodes   string `json:"nodes,omitempty"`
+	Digest  string `json:"digest"`
+}
+
+func (s *Service) definition(st *storage.Storage) storageDefinition {
+	d := storageDefinition{
+		Storage: st.ID, Type: string(st.Type), Content: st.ContentList(), Path: st.Path, Shared: api.Flag(st.Shared),
+	}
+	if st.Type == storage.ZFSPool {
+		d.Pool = "rpool/" + st.ID
+	}
+
+	if len(st.Nodes) < len(s.env.Nodes.Hosts()) {
+		d.Nodes = strings.Join(st.Nodes, ",")
+	}
+
+	d.Digest = api.Digest(fmt.Sprintf("%+v", d))
+
+	return d
+}
+
+// listStorages answers GET /storage.
+func (s *Service) listStorages(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	list := []storageDefinition{}
+
+	for _, id := range slices.Sorted(maps.Keys(s.storages)) {
+		st := s.storages[id]
+		err := s.permissions.Check(c.Identity, "/storage/"+id, true, "Datastore.Audit", "Datastore.AllocateSpace")
+
+		if err == nil && (!c.Params.Has("type") || c.Params.Get("type") == string(st.Type)) {
+			list = append(list, s.definition(st))
+		}
+	}
+
+	return list, nil
+}
+
+// getStorage answers GET /storage/{storage}.
+func (s *Service) getStorage(c *api.Call) (any, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, ok := s.storages[c.Params.Get("storage")]
+	if !ok {
+		return nil, fmt.Errorf("storage '%s' does not exist", c.Params.Get("storage"))
+	}
+
+	return s.definition(st), nil
+}
+
+// Methods are those of the API that the service answers.
+func (s *Service) Methods() []api.Method {
+	const base = "/nodes/{node}/storage"
+
+	return []api.Method{
+		api.Get("/storage", s.listStorages),
+		api.Get("/storage/{storage}", s.getStorage),
+		api.Get(base, s.listNodeStorages),
+		api.Get(base+"/{storage}/status", s.getStorageStatus),
+		api.Get(base+"/{storage}/content", s.listContent),
+		api.Get(base+"/{storage}/content/{volume}", s.getVolume),
+		api.Delete(base+"/{storage}/content/{volume}", s.deleteVolume),
+		api.Post(base+"/{storage}/download-url", s.downloadURL),
+		api.Post(base+"/{storage}/upload", s.uploadFile),
+		api.Get("/nodes/{node}/query-url-metadata", s.queryURL),
+	}
+}
