@@ -72,11 +72,6 @@ func (s *Service) parseCard(vmid int, key, text string) (*vmconfig.Card, error) 
 	return card, nil
 }
 
-// uuid draws a UUID for a VM.
-func (s *Service) uuid(vmid int, what string) (string, error) {
-	return vmconfig.NewUUID(s.env.Random.Reader(fmt.Sprintf("vm %d %s", vmid, what)))
-}
-
 // hashPassword keeps a cloud-init password as a hash, as a real host does, although not as one that a guest could
 // check (qemu-server API2/Qemu.pm, encrypt_pw). What is hashed already stays.
 func (s *Service) hashPassword(vmid int, password string) string {
