@@ -23,10 +23,10 @@ type GPU struct {
 // with it starts (PVE/Mapping/PCI.pm in pve-guest-common), so that nothing else is passed through by mistake. A change
 // of any of them changes the mapping in place.
 type PCIDevice struct {
-	// Address is domain:bus:device.function, e.g. 0000:01:00.0. Required.
-	Address string
-	// ID is vendor:device, e.g. 10de:2204. Required.
-	ID string
+	// BDF is its address, domain:bus:device.function, e.g. 0000:01:00.0. Required.
+	BDF string
+	// DeviceID is vendor:device, e.g. 10de:2204. Required.
+	DeviceID string
 	// SubsystemID is vendor:device of the subsystem, e.g. 1462:3881. Required.
 	SubsystemID string
 	// IOMMUGroup is the number of the device's IOMMU group, 0 or more. Required.
@@ -53,8 +53,8 @@ func (m Machine) validateGPUs() error {
 
 func (d PCIDevice) validate(at string) error {
 	return errors.Join(
-		require(d.Address != "", at+".Address", "give the PCI address, e.g. 0000:01:00.0"),
-		require(d.ID != "", at+".ID", "give vendor:device, e.g. 10de:2204"),
+		require(d.BDF != "", at+".BDF", "give the PCI address, e.g. 0000:01:00.0"),
+		require(d.DeviceID != "", at+".DeviceID", "give vendor:device, e.g. 10de:2204"),
 		require(d.SubsystemID != "", at+".SubsystemID", "give vendor:device of the subsystem, e.g. 1462:3881"),
 		require(d.IOMMUGroup >= 0, at+".IOMMUGroup", "give the number of the group, 0 or more"),
 	)

@@ -103,8 +103,8 @@ func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) err
 			Name: pulumi.String(gpu.Mapping),
 			Maps: mapping.PciMapTypeArray{mapping.PciMapTypeArgs{
 				Node:        pulumi.String(m.Host),
-				Path:        pulumi.String(gpu.Device.Address),
-				Id:          pulumi.String(gpu.Device.ID),
+				Path:        pulumi.String(gpu.Device.BDF),
+				Id:          pulumi.String(gpu.Device.DeviceID),
 				SubsystemId: pulumi.String(gpu.Device.SubsystemID),
 				IommuGroup:  pulumi.Int(gpu.Device.IOMMUGroup),
 			}},

@@ -15,7 +15,7 @@ const (
 	tokenSchematic = "talos:imageFactory/schematic:Schematic"
 )
 
-var rtx3090 = components.PCIDevice{Address: "0000:01:00.0", ID: "10de:2204", SubsystemID: "1462:3881", IOMMUGroup: 14}
+var rtx3090 = components.PCIDevice{BDF: "0000:01:00.0", DeviceID: "10de:2204", SubsystemID: "1462:3881", IOMMUGroup: 14}
 
 func gpuMachine(name string, last byte, gpus ...components.GPU) components.Machine {
 	m := machineFixture(name, components.RoleWorker, last)
@@ -119,7 +119,7 @@ func TestDefaultsOfAMachineWithGPUs(t *testing.T) {
 	t.Parallel()
 
 	old := rtx3090
-	old.ID = "10de:1b06" // a GTX 1080 Ti
+	old.DeviceID = "10de:1b06" // a GTX 1080 Ti
 	r, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
@@ -187,8 +187,8 @@ func TestGPUWorkerArgumentsAreRefusedAllAtOnce(t *testing.T) {
 			err: `gpu worker "gpu-1": GPUs: only a worker can have some: choose RoleWorker
 GPUs[0].Mapping: name the resource mapping
 GPUs[1].Mapping: "1080ti" is not valid in Proxmox VE (a mapping's ID: a letter, then letters, digits, - and _, two characters at least): choose another name
-GPUs[1].Device.Address: give the PCI address, e.g. 0000:01:00.0
-GPUs[1].Device.ID: give vendor:device, e.g. 10de:2204
+GPUs[1].Device.BDF: give the PCI address, e.g. 0000:01:00.0
+GPUs[1].Device.DeviceID: give vendor:device, e.g. 10de:2204
 GPUs[1].Device.SubsystemID: give vendor:device of the subsystem, e.g. 1462:3881
 GPUs[1].Device.IOMMUGroup: give the number of the group, 0 or more`,
 		},
@@ -201,7 +201,7 @@ GPUs[1].Device.IOMMUGroup: give the number of the group, 0 or more`,
 			name: "a driver that does not drive the card",
 			change: func(a *components.GpuWorkerArgs) {
 				old := rtx3090
-				old.ID = "10de:1b06"
+				old.DeviceID = "10de:1b06"
 				a.Node.Machine.Driver, a.Node.Machine.GPUs = components.NVIDIAOpen, []components.GPU{{Mapping: "gpu-1-gpu0", Device: &old}}
 			},
 			err: `gpu worker "gpu-1": Node.Machine.Driver: "open" does not drive GPUs[0] (Pascal needs proprietary kernel modules, the open ones begin with Turing): choose another driver or GPU`,

@@ -59,8 +59,8 @@ type Machine struct {
 	// provider takes none away (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): for that, take the worker out
 	// and make it anew, without its data.
 	DataDisks []DataDisk
-	// Cards are further network cards. Default: none. A change reboots the machine.
-	Cards []Card
+	// NICs are further network cards. Default: none. A change reboots the machine.
+	NICs []NIC
 	// GPUs that are passed through to it, at most 16. Default: none. A machine with any is a worker, and made as a
 	// [GpuWorker]. A change reboots it.
 	GPUs []GPU
@@ -97,8 +97,8 @@ type DataDisk struct {
 	Mount string
 }
 
-// Card is a further network card of a machine.
-type Card struct {
+// NIC is a further network card of a machine.
+type NIC struct {
 	// MAC of the card. Required. A change reboots the machine.
 	MAC net.HardwareAddr
 	// Bridge of Proxmox VE. Required. A change reboots the machine.
@@ -162,9 +162,9 @@ func (m Machine) withDefaults() Machine {
 		m.Driver = cmp.Or(m.Driver, m.recommendedDriver())
 	}
 	m.CPUType = cmp.Or(m.CPUType, hardware.CPUType)
-	m.Cards = slices.Clone(m.Cards)
-	for i := range m.Cards {
-		m.Cards[i].MTU = cmp.Or(m.Cards[i].MTU, hardware.MTU)
+	m.NICs = slices.Clone(m.NICs)
+	for i := range m.NICs {
+		m.NICs[i].MTU = cmp.Or(m.NICs[i].MTU, hardware.MTU)
 	}
 	return m
 }

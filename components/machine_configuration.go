@@ -68,14 +68,14 @@ func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
 
 func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 	var (
-		cards   []machineconfig.Card
-		volumes []machineconfig.Volume
+		nics  []machineconfig.NIC
+		disks []machineconfig.DataDisk
 	)
-	for _, card := range m.Cards {
-		cards = append(cards, machineconfig.Card{MAC: card.MAC, Address: card.Address, MTU: card.MTU})
+	for _, nic := range m.NICs {
+		nics = append(nics, machineconfig.NIC{MAC: nic.MAC, Address: nic.Address, MTU: nic.MTU})
 	}
 	for i, disk := range m.DataDisks {
-		volumes = append(volumes, machineconfig.Volume{Name: disk.Mount, Drive: hardware.DataDisk(i)})
+		disks = append(disks, machineconfig.DataDisk{Mount: disk.Mount, Drive: hardware.DataDisk(i)})
 	}
 	return machineconfig.Node{
 		Name:         m.Name,
@@ -84,8 +84,8 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 		Addresses:    m.Addresses,
 		Gateways:     n.Gateways,
 		MTU:          n.MTU,
-		Cards:        cards,
-		Volumes:      volumes,
+		NICs:         nics,
+		DataDisks:    disks,
 	}
 }
 

@@ -33,7 +33,7 @@ func (m Machine) validate() error {
 		requireName(limits.Storage, m.DiskStorage, "DiskStorage"),
 		validateTags(m.Tags),
 		m.validateDataDisks(),
-		m.validateCards(),
+		m.validateNICs(),
 		m.validateGPUs(),
 	)
 }
@@ -64,18 +64,18 @@ func (m Machine) validateDataDisks() error {
 	return errors.Join(problems...)
 }
 
-func (m Machine) validateCards() error {
+func (m Machine) validateNICs() error {
 	problems := []error{
-		require(len(m.Cards) <= hardware.MaxNICs, "Cards", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.Cards), hardware.MaxNICs)),
+		require(len(m.NICs) <= hardware.MaxNICs, "NICs", fmt.Sprintf("%d are more than a machine can have: give at most %d", len(m.NICs), hardware.MaxNICs)),
 	}
-	for i, card := range m.Cards {
-		at := fmt.Sprintf("Cards[%d]", i)
+	for i, nic := range m.NICs {
+		at := fmt.Sprintf("NICs[%d]", i)
 		problems = append(problems,
-			requireMAC(card.MAC, at+".MAC"),
-			require(card.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"),
-			requireName(limits.Bridge, card.Bridge, at+".Bridge"),
-			requireVLAN(card.VLAN, at+".VLAN"),
-			requireMTU(card.MTU, card.Address.Addr().Is6(), at+".MTU"))
+			requireMAC(nic.MAC, at+".MAC"),
+			require(nic.Bridge != "", at+".Bridge", "name the bridge of Proxmox VE"),
+			requireName(limits.Bridge, nic.Bridge, at+".Bridge"),
+			requireVLAN(nic.VLAN, at+".VLAN"),
+			requireMTU(nic.MTU, nic.Address.Addr().Is6(), at+".MTU"))
 	}
 	return errors.Join(problems...)
 }

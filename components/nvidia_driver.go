@@ -50,7 +50,7 @@ func (m Machine) generations() []nvidia.Generation {
 	generations := make([]nvidia.Generation, len(m.GPUs))
 	for i, gpu := range m.GPUs {
 		if gpu.Device != nil {
-			generations[i] = nvidia.GenerationOf(gpu.Device.ID)
+			generations[i] = nvidia.GenerationOf(gpu.Device.DeviceID)
 		}
 	}
 	return generations

@@ -39,7 +39,7 @@ func everything(args *components.TalosNodeArgs) {
 		{SizeGiB: 100, Storage: "nvme", Mount: "models"},
 		{SizeGiB: 50, Storage: "tank", Mount: "a-volume-with-a-long-name"},
 	}
-	m.Cards = []components.Card{
+	m.NICs = []components.NIC{
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 1, 0, 21}, Bridge: "vmbr1", VLAN: 40, Address: netip.MustParsePrefix("10.0.40.21/24"), MTU: 9000},
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 2, 0, 21}, Bridge: "vmbr2"},
 	}
@@ -158,7 +158,7 @@ func TestNodeArgumentsAreRefusedAllAtOnce(t *testing.T) {
 	}
 	require.EqualError(t, node(&components.TalosNodeArgs{
 		Machine: components.Machine{
-			Name: "worker-1", Host: "vmhost", DataDisks: []components.DataDisk{{}}, Cards: []components.Card{{}},
+			Name: "worker-1", Host: "vmhost", DataDisks: []components.DataDisk{{}}, NICs: []components.NIC{{}},
 		},
 		Network: components.NodeNetwork{Addressing: "slaac"},
 	}), `talos node "node": Role: "" is no role: use RoleControlPlane or RoleWorker
@@ -172,8 +172,8 @@ DiskStorage: name the storage of its disk
 DataDisks[0].SizeGiB: 0 is not 1 or more: give the size in GiB
 DataDisks[0].Storage: name the storage
 DataDisks[0].Mount: name the volume
-Cards[0].MAC: give the 6 bytes of a hardware address
-Cards[0].Bridge: name the bridge of Proxmox VE
+NICs[0].MAC: give the 6 bytes of a hardware address
+NICs[0].Bridge: name the bridge of Proxmox VE
 Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE
@@ -196,18 +196,18 @@ func TestWhatProxmoxDoesNotAcceptIsRefused(t *testing.T) {
 	}{
 		{"tags of a VLAN that there is not", func(m *components.Machine, n *components.NodeNetwork) {
 			n.VLAN = 4095
-			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", VLAN: -1}}
-		}, `Cards[0].VLAN: -1 is not between 1 and 4094: choose a tag in that range, or 0 for none
+			m.NICs = []components.NIC{{MAC: mac, Bridge: "vmbr1", VLAN: -1}}
+		}, `NICs[0].VLAN: -1 is not between 1 and 4094: choose a tag in that range, or 0 for none
 VLAN: 4095 is not between 1 and 4094: choose a tag in that range, or 0 for none`},
 		{"an MTU beyond that of Proxmox VE", func(m *components.Machine, n *components.NodeNetwork) {
 			n.MTU = 65521
-			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", MTU: 575}}
-		}, `Cards[0].MTU: 575 is not between 576 and 65520: choose 1500 unless the bridge has less
+			m.NICs = []components.NIC{{MAC: mac, Bridge: "vmbr1", MTU: 575}}
+		}, `NICs[0].MTU: 575 is not between 576 and 65520: choose 1500 unless the bridge has less
 MTU: 65521 is not between 576 and 65520: choose 1500 unless the bridge has less`},
 		{"an MTU that carries no IPv6", func(m *components.Machine, n *components.NodeNetwork) {
 			n.MTU, n.Subnets = 1279, append(n.Subnets, netip.MustParsePrefix("fd00:20::/64"))
-			m.Cards = []components.Card{{MAC: mac, Bridge: "vmbr1", MTU: 1279, Address: netip.MustParsePrefix("fd00:40::21/64")}}
-		}, `Cards[0].MTU: 1279 is too small for IPv6, which needs 1280: choose 1500 unless the bridge has less
+			m.NICs = []components.NIC{{MAC: mac, Bridge: "vmbr1", MTU: 1279, Address: netip.MustParsePrefix("fd00:40::21/64")}}
+		}, `NICs[0].MTU: 1279 is too small for IPv6, which needs 1280: choose 1500 unless the bridge has less
 MTU: 1279 is too small for IPv6, which needs 1280: choose 1500 unless the bridge has less`},
 		{"more than the host's hardware can be", func(m *components.Machine, _ *components.NodeNetwork) {
 			m.Sockets, m.Cores, m.MemoryMiB = 17, 2305, 268435457
@@ -218,16 +218,16 @@ MemoryMiB: 268435457 is not between 1 and 268435456: give the memory in MiB`},
 			for i := range 32 {
 				mount := fmt.Sprintf("data-%d", i)
 				m.DataDisks = append(m.DataDisks, components.DataDisk{SizeGiB: 1, Storage: "tank", Mount: mount})
-				m.Cards = append(m.Cards, components.Card{MAC: mac, Bridge: "vmbr1"})
+				m.NICs = append(m.NICs, components.NIC{MAC: mac, Bridge: "vmbr1"})
 				m.GPUs = append(m.GPUs, components.GPU{Mapping: "rtx3090"})
 			}
 		}, `DataDisks: 32 are more than a machine can have: give at most 13
-Cards: 32 are more than a machine can have: give at most 31
+NICs: 32 are more than a machine can have: give at most 31
 GPUs: 32 are more than a machine can have: give at most 16`},
 		{"names and addresses that are none", func(m *components.Machine, n *components.NodeNetwork) {
 			m.Name, m.DiskStorage, m.Tags, n.Bridge = "Worker_1", "1", []string{"a tag"}, "vmbr 0"
 			m.MAC = net.HardwareAddr{1, 0, 0, 0, 0, 0}
-			m.Cards = []components.Card{{MAC: make(net.HardwareAddr, 6), Bridge: "vmbr 1"}}
+			m.NICs = []components.NIC{{MAC: make(net.HardwareAddr, 6), Bridge: "vmbr 1"}}
 			m.DataDisks = []components.DataDisk{{SizeGiB: 1, Storage: "tank", Mount: "data"}, {SizeGiB: 1, Storage: "a b", Mount: "Data"}}
 		}, `Name: "Worker_1" is not a DNS-1123 label: use a-z, 0-9 and -, at most 63 characters
 MAC: 01:00:00:00:00:00 is a multicast address: choose one whose first byte is even
@@ -235,8 +235,8 @@ DiskStorage: "1" is not valid in Proxmox VE (a storage's ID: a letter, then lett
 Tags[0]: "a tag" is not valid in Proxmox VE (a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _): choose another name
 DataDisks[1].Storage: "a b" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
 DataDisks[1].Mount: "Data" is that of DataDisks[0] too: choose another
-Cards[0].MAC: give the 6 bytes of a hardware address
-Cards[0].Bridge: "vmbr 1" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name
+NICs[0].MAC: give the 6 bytes of a hardware address
+NICs[0].Bridge: "vmbr 1" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name
 Bridge: "vmbr 0" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -146,20 +146,20 @@ func display() vm.VirtualMachineVgaArgs {
 }
 
 func networkDevices(m Machine, n NodeNetwork) vm.VirtualMachineNetworkDeviceArray {
-	array := vm.VirtualMachineNetworkDeviceArray{networkDevice(Card{MAC: m.MAC, Bridge: n.Bridge, VLAN: n.VLAN, MTU: n.MTU})}
-	for _, card := range m.Cards {
-		array = append(array, networkDevice(card))
+	array := vm.VirtualMachineNetworkDeviceArray{networkDevice(NIC{MAC: m.MAC, Bridge: n.Bridge, VLAN: n.VLAN, MTU: n.MTU})}
+	for _, nic := range m.NICs {
+		array = append(array, networkDevice(nic))
 	}
 	return array
 }
 
-func networkDevice(c Card) vm.VirtualMachineNetworkDeviceArgs {
+func networkDevice(nic NIC) vm.VirtualMachineNetworkDeviceArgs {
 	return vm.VirtualMachineNetworkDeviceArgs{
-		Bridge:     pulumi.String(c.Bridge),
-		MacAddress: pulumi.String(strings.ToUpper(c.MAC.String())),
+		Bridge:     pulumi.String(nic.Bridge),
+		MacAddress: pulumi.String(strings.ToUpper(nic.MAC.String())),
 		Model:      pulumi.String("virtio"),
-		VlanId:     pulumi.Int(c.VLAN),
-		Mtu:        pulumi.Int(c.MTU),
+		VlanId:     pulumi.Int(nic.VLAN),
+		Mtu:        pulumi.Int(nic.MTU),
 		Firewall:   pulumi.Bool(false),
 	}
 }

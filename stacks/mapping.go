@@ -72,7 +72,7 @@ func machine(c inventory.Cluster, n inventory.Node) components.Machine {
 		DiskGiB:     n.DiskGiB,
 		DiskStorage: n.DiskStorage,
 		DataDisks:   dataDisks(n.DataDisks),
-		Cards:       cards(n.Networks),
+		NICs:        nics(n.NICs),
 		GPUs:        gpus(n),
 		Driver:      driver(n),
 		Tags:        tags(c.Proxmox.Tags, n.Tags),
@@ -100,10 +100,10 @@ func dataDisks(disks []inventory.DataDisk) []components.DataDisk {
 	return mapped
 }
 
-func cards(nics []inventory.NIC) []components.Card {
-	var mapped []components.Card
-	for _, nic := range nics {
-		mapped = append(mapped, components.Card{
+func nics(given []inventory.NIC) []components.NIC {
+	var mapped []components.NIC
+	for _, nic := range given {
+		mapped = append(mapped, components.NIC{
 			MAC: net.HardwareAddr(nic.MAC[:]), Bridge: nic.Bridge, VLAN: nic.VLAN, Address: nic.Address, MTU: nic.MTU,
 		})
 	}
@@ -139,8 +139,8 @@ func gpus(n inventory.Node) []components.GPU {
 			continue
 		}
 		mapped = append(mapped, components.GPU{Mapping: n.MappingName(i), Device: &components.PCIDevice{
-			Address:     string(gpu.BDF),
-			ID:          string(gpu.DeviceID),
+			BDF:         string(gpu.BDF),
+			DeviceID:    string(gpu.DeviceID),
 			SubsystemID: string(gpu.SubsystemID),
 			IOMMUGroup:  *gpu.IOMMUGroup, // given with the address, or the inventory is refused
 		}})

@@ -36,7 +36,7 @@ func (c *checker) rules() {
 	c.controlPlanes()
 	c.vmids()
 	c.addresses()
-	c.cards()
+	c.nics()
 	c.gpus()
 	for at, node := range c.inv.Nodes {
 		path := nodePath(at)

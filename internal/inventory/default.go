@@ -43,8 +43,8 @@ func (n *Node) complete(c Cluster) {
 		return
 	}
 	n.MAC = or(n.MAC, derivedMAC(c.Name, n.VMID, 0))
-	for at := range n.Networks {
-		n.Networks[at].MAC = or(n.Networks[at].MAC, derivedMAC(c.Name, n.VMID, at+1))
+	for at := range n.NICs {
+		n.NICs[at].MAC = or(n.NICs[at].MAC, derivedMAC(c.Name, n.VMID, at+1))
 	}
 }
 

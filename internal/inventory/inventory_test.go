@@ -102,7 +102,7 @@ func TestDerivedMACsAreStable(t *testing.T) {
 	nodes := load(t, "valid-minimal").Nodes
 	require.Equal(t, "BC:24:11:79:6A:AF", nodes[0].MAC.String())
 	require.Equal(t, "BC:24:11:AA:0A:57", nodes[1].MAC.String())
-	require.Equal(t, "BC:24:11:44:11:4C", load(t, "valid-every-key").Nodes[1].Networks[1].MAC.String())
+	require.Equal(t, "BC:24:11:44:11:4C", load(t, "valid-every-key").Nodes[1].NICs[1].MAC.String())
 }
 
 // A file that is there but cannot be read is no problem of the inventory.

@@ -44,8 +44,8 @@ type Node struct {
 	// DataDisks are further disks, mounted by Talos. Default: none. Further ones come at the end; none is taken from
 	// a machine that stands.
 	DataDisks []DataDisk `yaml:"dataDisks"`
-	// Networks are further network cards. Default: none.
-	Networks []NIC `yaml:"networks"`
+	// NICs are further network cards. Default: none.
+	NICs []NIC `yaml:"networks"`
 	// GPUs that are passed through: at least one for a gpu-worker, none for the others. Default: none.
 	GPUs []GPU `yaml:"gpus"`
 	// Driver is NVIDIA's driver in the image of a gpu-worker. Default: the one for its GPUs; no other node has one.

@@ -27,8 +27,8 @@ func (c *checker) addresses() {
 		c.address(node.Address, c.cidr, "cidr", path.Key("address"), taken)
 		c.address(node.Address6, c.cidr6, "cidr6", path.Key("address6"), taken)
 		c.dualStack(node, path)
-		for j, card := range node.Networks {
-			c.furtherAddress(card, path.Key("networks").Index(j).Key("address"), taken)
+		for j, nic := range node.NICs {
+			c.furtherAddress(nic, path.Key("networks").Index(j).Key("address"), taken)
 		}
 	}
 	c.endpointOwner(taken)
@@ -76,12 +76,12 @@ func (c *checker) dualStack(node Node, path *strictyaml.Path) {
 }
 
 // furtherAddress checks the address of a further card: in a network of its own, so that there is one way to each host.
-func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.Addr]string) {
-	if !card.Address.IsValid() {
+func (c *checker) furtherAddress(nic NIC, at *strictyaml.Path, taken map[netip.Addr]string) {
+	if !nic.Address.IsValid() {
 		return
 	}
-	addr, cidr := card.Address.Addr(), card.Address.Masked()
-	if card.Address.IsSingleIP() {
+	addr, cidr := nic.Address.Addr(), nic.Address.Masked()
+	if nic.Address.IsSingleIP() {
 		c.take(addr, at, taken)
 		return
 	}
@@ -89,16 +89,16 @@ func (c *checker) furtherAddress(card NIC, at *strictyaml.Path, taken map[netip.
 		c.node(at, problem)
 		return
 	}
-	if cidr.Addr().Is6() && card.MTU != 0 && card.MTU < limits.IPv6MTU {
+	if cidr.Addr().Is6() && nic.MTU != 0 && nic.MTU < limits.IPv6MTU {
 		c.node(at.Parent().Key("mtu"), fault{
 			What: "is too small for IPv6", Rule: fmt.Sprintf("at least %d", limits.IPv6MTU),
-			Got: strconv.Itoa(card.MTU), Do: fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU),
+			Got: strconv.Itoa(nic.MTU), Do: fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU),
 		})
 	}
 	for _, other := range c.clusterSubnets() {
 		if other.cidr.IsValid() && other.cidr.Overlaps(cidr) {
 			c.node(at, fault{
-				What: "overlaps with " + other.name, Rule: "that is " + other.cidr.String(), Got: card.Address.String(),
+				What: "overlaps with " + other.name, Rule: "that is " + other.cidr.String(), Got: nic.Address.String(),
 				Do: "choose a network of its own",
 			})
 			return

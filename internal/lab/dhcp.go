@@ -17,7 +17,7 @@ type reservations struct {
 }
 
 // leases are the addresses that are reserved for a machine's network cards.
-func (r reservations) leases(cards []net.HardwareAddr) ([]netip.Prefix, error) {
+func (r reservations) leases(macs []net.HardwareAddr) ([]netip.Prefix, error) {
 	if r.dir == "" {
 		return nil, nil
 	}
@@ -29,9 +29,9 @@ func (r reservations) leases(cards []net.HardwareAddr) ([]netip.Prefix, error) {
 		return nil, fmt.Errorf("reservations of the inventory: %w", err)
 	}
 	var leases []netip.Prefix
-	for _, card := range cards {
+	for _, mac := range macs {
 		for _, node := range inv.Nodes {
-			if inv.Cluster.Network.Addressing == inventory.AddressingDHCP && bytes.Equal(node.MAC[:], card) {
+			if inv.Cluster.Network.Addressing == inventory.AddressingDHCP && bytes.Equal(node.MAC[:], mac) {
 				leases = append(leases, node.Prefix(inv.Cluster))
 			}
 		}

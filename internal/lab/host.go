@@ -36,7 +36,7 @@ func host(name string, c inventory.Cluster, nodes inventory.Nodes) proxmox.Host 
 	bridges := []string{c.Network.Bridge}
 	for _, node := range nodes {
 		memoryMiB += node.MemoryMiB
-		for _, nic := range node.Networks {
+		for _, nic := range node.NICs {
 			bridges = append(bridges, nic.Bridge)
 		}
 	}

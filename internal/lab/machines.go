@@ -22,12 +22,12 @@ var _ proxmox.Machines = machines{}
 
 func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
 	guest := hardware(machine)
-	cards := make([]net.HardwareAddr, len(guest.NICs))
+	macs := make([]net.HardwareAddr, len(guest.NICs))
 	for i, nic := range guest.NICs {
-		cards[i] = nic.MAC
+		macs[i] = nic.MAC
 	}
 	var err error
-	if guest.Leases, err = m.reservations.leases(cards); err != nil {
+	if guest.Leases, err = m.reservations.leases(macs); err != nil {
 		m.report(machine.VMID, err) // a DHCP server that is down does not keep a machine from starting
 	}
 	return m.fleet.PowerOn(ctx, guest)

@@ -95,7 +95,7 @@ func installed(t *testing.T, controller talos.SCSIController, seed int) *client.
 
 	one := node("control-1", true)
 	one.Addresses = []netip.Prefix{netip.PrefixFrom(address, 24)}
-	one.Volumes = []machineconfig.Volume{{Name: "models", Drive: 1}, {Name: "scratch", Drive: 2}}
+	one.DataDisks = []machineconfig.DataDisk{{Mount: "models", Drive: 1}, {Mount: "scratch", Drive: 2}}
 	patches, err := machineconfig.Patches(cluster("v1.12", netip.Addr{}), one)
 	require.NoError(t, err)
 	text, err := merge(t, "v1.12", true, patches).Bytes()

@@ -25,14 +25,14 @@ type Node struct {
 	Gateways []netip.Addr
 	// MTU of the card in bytes.
 	MTU int
-	// Cards are further network cards.
-	Cards []Card
-	// Volumes are data disks, mounted at /var/mnt/<name>. They need contract v1.10.
-	Volumes []Volume
+	// NICs are further network cards.
+	NICs []NIC
+	// DataDisks are mounted as user volumes. They need contract v1.10.
+	DataDisks []DataDisk
 }
 
-// Card is a further network card of a node.
-type Card struct {
+// NIC is a further network card of a node.
+type NIC struct {
 	// MAC of the card.
 	MAC net.HardwareAddr
 	// Address with the length of its subnet; the zero value means none.
@@ -59,7 +59,7 @@ func Patches(c Cluster, n Node) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node %q: hostname: %w", n.Name, err)
 	}
-	volumes, err := volumeDocuments(n.Volumes)
+	volumes, err := volumeDocuments(n.DataDisks)
 	if err != nil {
 		return nil, fmt.Errorf("node %q: %w", n.Name, err)
 	}
@@ -97,22 +97,22 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 
 func devices(c Cluster, n Node) v1alpha1.NetworkDeviceList {
 	list := v1alpha1.NetworkDeviceList{device(c, n)}
-	for _, card := range n.Cards {
-		list = append(list, furtherDevice(card))
+	for _, nic := range n.NICs {
+		list = append(list, furtherDevice(nic))
 	}
 	return list
 }
 
 // furtherDevice has no routes: a node has one default route for each IP family.
-func furtherDevice(card Card) *v1alpha1.Device {
+func furtherDevice(nic NIC) *v1alpha1.Device {
 	dhcp := false
 	d := &v1alpha1.Device{
-		DeviceSelector: &v1alpha1.NetworkDeviceSelector{NetworkDeviceHardwareAddress: card.MAC.String()},
-		DeviceMTU:      card.MTU,
+		DeviceSelector: &v1alpha1.NetworkDeviceSelector{NetworkDeviceHardwareAddress: nic.MAC.String()},
+		DeviceMTU:      nic.MTU,
 		DeviceDHCP:     &dhcp,
 	}
-	if card.Address.IsValid() {
-		d.DeviceAddresses = []string{card.Address.String()}
+	if nic.Address.IsValid() {
+		d.DeviceAddresses = []string{nic.Address.String()}
 	}
 	return d
 }

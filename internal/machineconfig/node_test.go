@@ -66,11 +66,11 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 	dual.Gateways = append(dual.Gateways, netip.MustParseAddr("fd00:20::1"))
 
 	storage := node("worker-1", false)
-	storage.Cards = []machineconfig.Card{
+	storage.NICs = []machineconfig.NIC{
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 2}, Address: netip.MustParsePrefix("10.0.40.21/24"), MTU: 9000},
 		{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 3}, MTU: 1500},
 	}
-	storage.Volumes = []machineconfig.Volume{{Name: "models", Drive: 1}, {Name: "scratch", Drive: 2}}
+	storage.DataDisks = []machineconfig.DataDisk{{Mount: "models", Drive: 1}, {Mount: "scratch", Drive: 2}}
 
 	addons := cluster("v1.12", vip)
 	addons.CNI, addons.KubeProxyReplacement, addons.KubeletServingCertificates = machineconfig.CNICilium, true, true

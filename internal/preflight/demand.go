@@ -56,8 +56,8 @@ func needs(inv *inventory.Inventory) []need {
 			all = append(all, need{path: fmt.Sprintf("/vms/%d", node.VMID), scopes: []role.Scope{role.GuestAgent}, pool: poolPath(c)})
 		}
 	}
-	for _, card := range cards(inv) {
-		all = append(all, need{path: card.path(), scopes: []role.Scope{role.Bridge}})
+	for _, nic := range nics(inv) {
+		all = append(all, need{path: nic.path(), scopes: []role.Scope{role.Bridge}})
 	}
 	if len(inv.Nodes.GPUWorkers()) > 0 {
 		all = append(all,
@@ -141,37 +141,37 @@ func disks(node inventory.Node) []volume {
 	return volumes
 }
 
-// card is a bridge on a host that a network card is attached to, with its VLAN tag and its MTU, 0 for those of the bridge.
-type card struct {
+// nic is a bridge on a host that a network card is attached to, with its VLAN tag and its MTU, 0 for those of the bridge.
+type nic struct {
 	host, bridge string
 	vlan, mtu    int
 }
 
 // path of the access control on which SDN.Use is asked for (pve-guest-common, src/PVE/GuestHelpers.pm, check_vnet_access).
-func (c card) path() string {
-	path := "/sdn/zones/localnetwork/" + c.bridge
-	if c.vlan != 0 {
-		path += fmt.Sprintf("/%d", c.vlan)
+func (n nic) path() string {
+	path := "/sdn/zones/localnetwork/" + n.bridge
+	if n.vlan != 0 {
+		path += fmt.Sprintf("/%d", n.vlan)
 	}
 	return path
 }
 
-// cards are those of all nodes and templates, each bridge and tag of a host once, in file order.
-func cards(inv *inventory.Inventory) []card {
+// nics are those of all nodes and templates, each bridge and tag of a host once, in file order.
+func nics(inv *inventory.Inventory) []nic {
 	network := inv.Cluster.Network
-	var all []card
-	add := func(c card) {
-		if !slices.Contains(all, c) {
-			all = append(all, c)
+	var all []nic
+	add := func(n nic) {
+		if !slices.Contains(all, n) {
+			all = append(all, n)
 		}
 	}
 	for _, host := range inv.TemplateHosts() {
-		add(card{host: host, bridge: network.Bridge}) // the template's
+		add(nic{host: host, bridge: network.Bridge}) // the template's
 	}
 	for _, node := range inv.Nodes {
-		add(card{node.Host, network.Bridge, network.VLAN, network.MTU})
-		for _, nic := range node.Networks {
-			add(card{node.Host, nic.Bridge, nic.VLAN, nic.MTU})
+		add(nic{node.Host, network.Bridge, network.VLAN, network.MTU})
+		for _, further := range node.NICs {
+			add(nic{node.Host, further.Bridge, further.VLAN, further.MTU})
 		}
 	}
 	return all

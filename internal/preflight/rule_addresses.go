@@ -79,7 +79,7 @@ func ownAddresses(inv *inventory.Inventory) []ownedAddress {
 		for _, prefix := range node.Prefixes(inv.Cluster) {
 			all = append(all, ownedAddress{prefix.Addr(), node.Name})
 		}
-		for _, nic := range node.Networks {
+		for _, nic := range node.NICs {
 			if nic.Address.IsValid() {
 				all = append(all, ownedAddress{nic.Address.Addr(), node.Name})
 			}
@@ -94,7 +94,7 @@ func ownMACs(inv *inventory.Inventory) []ownedMAC {
 	var all []ownedMAC
 	for _, node := range inv.Nodes {
 		all = append(all, ownedMAC{node.MAC.String(), node.Name})
-		for _, nic := range node.Networks {
+		for _, nic := range node.NICs {
 			all = append(all, ownedMAC{nic.MAC.String(), node.Name})
 		}
 	}

@@ -11,17 +11,17 @@ import (
 func checkBridges(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	var sound []string
-	for _, card := range cards(inv) {
-		if found.status(card.host) != online {
+	for _, nic := range nics(inv) {
+		if found.status(nic.host) != online {
 			continue
 		}
-		bridges := found.Hosts[card.host].Bridges
+		bridges := found.Hosts[nic.host].Bridges
 		if bridges.Err != nil {
-			s.unread("bridge", "the bridges of "+card.host, bridges.Err)
+			s.unread("bridge", "the bridges of "+nic.host, bridges.Err)
 			return
 		}
-		if checkBridge(s, card, bridges.Value) {
-			sound = append(sound, card.String())
+		if checkBridge(s, nic, bridges.Value) {
+			sound = append(sound, nic.String())
 		}
 	}
 	if s.sound(mark) && len(sound) > 0 {
@@ -31,27 +31,27 @@ func checkBridges(s *sheet, inv *inventory.Inventory, found Snapshot) {
 
 // checkBridge reports whether a card can be attached. A tag on a bridge that is not VLAN-aware is carried by a VLAN of the
 // bridge's port, and cannot be without one (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
-func checkBridge(s *sheet, c card, bridges []pve.Bridge) bool {
-	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == c.bridge })
+func checkBridge(s *sheet, n nic, bridges []pve.Bridge) bool {
+	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == n.bridge })
 	if at < 0 {
-		s.fail("bridge", "correct bridge in the inventory, or make the bridge in Proxmox VE", "bridge %s is not on %s, which has %s", c.bridge, c.host, bridgeList(bridges))
+		s.fail("bridge", "correct bridge in the inventory, or make the bridge in Proxmox VE", "bridge %s is not on %s, which has %s", n.bridge, n.host, bridgeList(bridges))
 		return false
 	}
 	bridge := bridges[at]
 	// qemu-server does not start a machine whose card has more than the bridge (QemuServer.pm, print_netdevice_full).
-	if mtu, err := bridge.MTU.Int64(); err == nil && int64(c.mtu) > mtu {
-		s.fail("bridge", fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu), "bridge %s on %s has an MTU of %d, the inventory asks for %d", c.bridge, c.host, mtu, c.mtu)
+	if mtu, err := bridge.MTU.Int64(); err == nil && int64(n.mtu) > mtu {
+		s.fail("bridge", fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu), "bridge %s on %s has an MTU of %d, the inventory asks for %d", n.bridge, n.host, mtu, n.mtu)
 		return false
 	}
-	if c.vlan == 0 || bridge.Type != "bridge" || bool(bridge.VLANAware) {
+	if n.vlan == 0 || bridge.Type != "bridge" || bool(bridge.VLANAware) {
 		return true
 	}
-	aware := fmt.Sprintf("as root on %[1]s: set bridge-vlan-aware yes for %[2]s in /etc/network/interfaces, then ifreload -a", c.host, c.bridge)
+	aware := fmt.Sprintf("as root on %[1]s: set bridge-vlan-aware yes for %[2]s in /etc/network/interfaces, then ifreload -a", n.host, n.bridge)
 	if bridge.Ports == "" {
-		s.fail("bridge", aware, "bridge %s on %s is not VLAN-aware and has no port, so it cannot carry VLAN %d", c.bridge, c.host, c.vlan)
+		s.fail("bridge", aware, "bridge %s on %s is not VLAN-aware and has no port, so it cannot carry VLAN %d", n.bridge, n.host, n.vlan)
 		return false
 	}
-	s.warn("bridge", aware, "bridge %s on %s is not VLAN-aware: Proxmox VE makes a bridge of its own for VLAN %d", c.bridge, c.host, c.vlan)
+	s.warn("bridge", aware, "bridge %s on %s is not VLAN-aware: Proxmox VE makes a bridge of its own for VLAN %d", n.bridge, n.host, n.vlan)
 	return false
 }
 
@@ -68,11 +68,11 @@ func bridgeList(bridges []pve.Bridge) string {
 }
 
 // String is the bridge with its tag and its host.
-func (c card) String() string {
-	if c.vlan == 0 {
-		return fmt.Sprintf("bridge %s on %s", c.bridge, c.host)
+func (n nic) String() string {
+	if n.vlan == 0 {
+		return fmt.Sprintf("bridge %s on %s", n.bridge, n.host)
 	}
-	return fmt.Sprintf("bridge %s with VLAN %d on %s", c.bridge, c.vlan, c.host)
+	return fmt.Sprintf("bridge %s with VLAN %d on %s", n.bridge, n.vlan, n.host)
 }
 
 func areThere(things []string) string {

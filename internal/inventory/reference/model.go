@@ -113,14 +113,15 @@ var (
 	defaultPart  = regexp.MustCompile(` ?Default: (.+?)\.( |$)`)
 )
 
-// parts takes a field's comment apart. It begins with the Go name, which the file writes otherwise when it has several words.
+// parts takes a field's comment apart. It begins with the Go name, which the file writes otherwise when it has several words or
+// another name.
 func parts(comment string, field strictyaml.Field) (about, fallback string) {
 	about = requiredPart.ReplaceAllString(comment, "$1")
 	if found := defaultPart.FindStringSubmatch(about); found != nil {
 		fallback = found[1]
 		about = defaultPart.ReplaceAllString(about, "$2")
 	}
-	if field.Key != strings.ToLower(field.Key) {
+	if field.Key != strings.ToLower(field.Name) {
 		about = strings.Replace(about, field.Name, field.Key, 1)
 	}
 	return strings.TrimSpace(about), fallback

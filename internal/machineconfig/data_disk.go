@@ -10,10 +10,10 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/block"
 )
 
-// Volume is a data disk of a node.
-type Volume struct {
-	// Name of the volume; it is mounted at /var/mnt/<name>.
-	Name string
+// DataDisk is a further disk of a node.
+type DataDisk struct {
+	// Mount is the name of the user volume on it, which is mounted at /var/mnt/<Mount>.
+	Mount string
 	// Drive is the number of its disk on the SCSI controller: 1 for scsi1.
 	Drive int
 }
@@ -27,26 +27,26 @@ func scsiPath(drive int) string { return fmt.Sprintf("*/virtio*:0:0:%d", drive) 
 // leastVolume makes Talos wait for the whole disk: the volume grows from it to what the disk has.
 const leastVolume = "1GiB"
 
-func volumeDocuments(volumes []Volume) ([]string, error) {
+func volumeDocuments(disks []DataDisk) ([]string, error) {
 	var documents []string
-	for _, volume := range volumes {
-		document, err := volume.document()
+	for _, disk := range disks {
+		document, err := disk.document()
 		if err != nil {
-			return nil, fmt.Errorf("volume %q: %w", volume.Name, err)
+			return nil, fmt.Errorf("volume %q: %w", disk.Mount, err)
 		}
 		documents = append(documents, document)
 	}
 	return documents, nil
 }
 
-func (v Volume) document() (string, error) {
-	match, err := cel.ParseBooleanExpression(fmt.Sprintf(`disk.transport == "virtio" && glob(%q, disk.bus_path)`, scsiPath(v.Drive)), celenv.DiskLocator())
+func (d DataDisk) document() (string, error) {
+	match, err := cel.ParseBooleanExpression(fmt.Sprintf(`disk.transport == "virtio" && glob(%q, disk.bus_path)`, scsiPath(d.Drive)), celenv.DiskLocator())
 	if err != nil {
 		return "", err
 	}
 	grow := true
 	config := block.NewUserVolumeConfigV1Alpha1()
-	config.MetaName = v.Name
+	config.MetaName = d.Mount
 	config.ProvisioningSpec = block.ProvisioningSpec{
 		DiskSelectorSpec:    block.DiskSelector{Match: match},
 		ProvisioningMinSize: block.MustByteSize(leastVolume),

@@ -5,28 +5,28 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// cards checks the network cards of all nodes: their bridges, and that each MAC address is one card's only. Derived
+// nics checks the network cards of all nodes: their bridges, and that each MAC address is one card's only. Derived
 // addresses have 24 bits of their own, so two of them can meet; then one has to be given.
-func (c *checker) cards() {
-	taken := make(map[MAC]card, len(c.inv.Nodes))
+func (c *checker) nics() {
+	taken := make(map[MAC]nicOfNode, len(c.inv.Nodes))
 	for i, node := range c.inv.Nodes {
 		path := nodePath(i)
-		c.mac(node.MAC, card{path, i, node.VMID}, taken)
-		for j, nic := range node.Networks {
+		c.mac(node.MAC, nicOfNode{path, i, node.VMID}, taken)
+		for j, nic := range node.NICs {
 			at := path.Key("networks").Index(j)
 			checkName(limits.Bridge, nic.Bridge, at.Key("bridge"), c.node)
-			c.mac(nic.MAC, card{at, i, node.VMID}, taken)
+			c.mac(nic.MAC, nicOfNode{at, i, node.VMID}, taken)
 		}
 	}
 }
 
-// card is one network card of a node.
-type card struct {
+// nicOfNode is where a network card stands in the file.
+type nicOfNode struct {
 	path       *strictyaml.Path
 	node, vmid int
 }
 
-func (c *checker) mac(mac MAC, owner card, taken map[MAC]card) {
+func (c *checker) mac(mac MAC, owner nicOfNode, taken map[MAC]nicOfNode) {
 	if mac.IsZero() {
 		return
 	}
