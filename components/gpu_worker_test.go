@@ -218,7 +218,7 @@ Node.Machine.GPUs: give at least one, or make a TalosNode`,
 			name:       "half of another pair in the image",
 			extensions: []string{"siderolabs/nvidia-container-toolkit-production", "siderolabs/qemu-guest-agent"},
 			change:     func(*components.GpuWorkerArgs) {},
-			err:        `gpu worker "gpu-1": Node.Template: its schematic has siderolabs/nvidia-container-toolkit-production, which does not go with the driver "open": take it out, since GPU workers get theirs (F38)`,
+			err:        `gpu worker "gpu-1": Node.Template: its schematic has siderolabs/nvidia-container-toolkit-production, which does not go with the driver "open": take it out, since GPU workers get theirs`,
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

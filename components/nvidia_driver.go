@@ -72,7 +72,7 @@ func (args GpuWorkerArgs) validateDriver() error {
 	pair := driver.Extensions()
 	for _, extension := range args.Node.Template.schematic.Extensions {
 		problems = append(problems, require(slices.Contains(pair, extension) || !nvidia.IsExtension(extension), "Node.Template",
-			fmt.Sprintf("its schematic has %s, which does not go with the driver %q: take it out, since GPU workers get theirs (F38)", extension, m.Driver)))
+			fmt.Sprintf("its schematic has %s, which does not go with the driver %q: take it out, since GPU workers get theirs", extension, m.Driver)))
 	}
 	return errors.Join(problems...)
 }

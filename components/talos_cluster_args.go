@@ -146,7 +146,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		if err := a.Machines[i].validate(); err != nil {
 			problems = append(problems, fmt.Errorf("Machines[%d]: %w", i, err))
 		}
-		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one (F19)"))
+		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one"))
 	}
 	return a, errors.Join(problems...)
 }

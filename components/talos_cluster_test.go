@@ -246,7 +246,7 @@ Machines: 0 with RoleControlPlane: give 1, 3 or 5
 Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE
-Templates: there is none on host vmhost: add one, or share one (F19)`)
+Templates: there is none on host vmhost: add one, or share one`)
 }
 
 // discard makes a program of a constructor.

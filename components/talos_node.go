@@ -127,7 +127,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 		a.Machine.validate(),
 		a.Network.validate(),
 		require(a.Template != nil, "Template", "give the TalosTemplate of the machine's host"),
-		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it (F19)"),
+		require(a.Template == nil || a.Template.serves(a.Machine.Host), "Template", "it stands on another host: give the one on "+a.Machine.Host+", or share it"),
 		require(a.ClientConfiguration != nil, "ClientConfiguration", "give that of the cluster's machine.Secrets"),
 		require(a.MachineConfiguration != nil, "MachineConfiguration", "give the generated configuration"),
 		require(a.Birth == "" || uuidForm.MatchString(a.Birth), "Birth", fmt.Sprintf("%q is no UUID: give a random one", a.Birth)),

@@ -178,7 +178,7 @@ Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE
 Addressing: "slaac" is unknown: use AddressingNoCloud or AddressingDHCP
-Template: it stands on another host: give the one on vmhost, or share it (F19)
+Template: it stands on another host: give the one on vmhost, or share it
 ClientConfiguration: give that of the cluster's machine.Secrets
 MachineConfiguration: give the generated configuration`)
 	require.EqualError(t, node(nil), `talos node "node": args: give TalosNodeArgs`)

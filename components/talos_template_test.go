@@ -173,5 +173,5 @@ func TestATemplateThatIsNilIsRefused(t *testing.T) {
 		_, err := components.NewTalosCluster(ctx, "k3s-dev", args, providers)
 		return err
 	}), `talos cluster "k3s-dev": Templates: one of them is nil: give what NewTalosTemplate has made
-Templates: there is none on host vmhost: add one, or share one (F19)`)
+Templates: there is none on host vmhost: add one, or share one`)
 }

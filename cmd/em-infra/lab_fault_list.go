@@ -67,7 +67,7 @@ func (l faultList) write(out io.Writer, stack string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tWHAT HAPPENS\tKNOWN FROM")
 	for _, kind := range l.Kinds {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", kind.Name, kind.About, kind.Source)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", kind.Name, kind.About, kind.Origin())
 	}
 	if err := table.Flush(); err != nil {
 		return err

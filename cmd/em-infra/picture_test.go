@@ -25,4 +25,3 @@ func TestPictureOfTheReadmeIsCurrent(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(committed), drawn.out, "draw it anew: go test ./cmd/em-infra -run PictureOfTheReadme -update")
 }
-

@@ -37,18 +37,14 @@ func errorsPage() string {
 	fmt.Fprintf(&text, `<!-- Made by go test ./internal/explain -update; do not edit. -->
 # Errors, and what mends them
 
-A run that fails says this by itself. For an error from elsewhere, paste it into `+"`em-infra explain`"+`. The numbers lead to
-[failures.md](failures.md), which says what stands against them. Of an error that is not on this page, the command names the
-nearest one that is, as a guess, and where to look: the host's and the nodes' logs, the state, the lab.
+A run that fails says this by itself. For an error from elsewhere, paste it into `+"`em-infra explain`"+`. For an error that
+is not on this page, the command names the nearest one that is, as a guess, and where to look: the host's and the nodes' logs,
+the state, the lab. What is done against failures that others have reported is in [failures.md](failures.md).
 
 `)
 	for _, name := range explain.Names() {
 		e := explain.Text(examples[name][0])[0]
-		title := e.Speaker + ": " + name
-		if e.Failure != "" {
-			title += " (" + e.Failure + ")"
-		}
-		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n- from: %s\n\n", title, e.Said, e.Meaning, e.Do, e.Safe, e.Source)
+		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n- from: %s\n\n", e.Speaker+": "+name, e.Said, e.Meaning, e.Do, e.Safe, e.Source)
 	}
 	text.WriteString("Next: [failures.md](failures.md), the failures that this project is built against.\n")
 	return text.String()

@@ -62,7 +62,7 @@ func (c *checker) foreignExtensions(node Node) {
 	for i, extension := range c.inv.Cluster.Talos.Schematic.Extensions {
 		if nvidia.IsExtension(extension) && !slices.Contains(node.Extensions(), extension) {
 			c.cluster(key("talos", "schematic", "extensions").Index(i), fault{
-				What: "does not go with the driver of " + node.Name, Rule: "driver and container toolkit are a pair, which a gpu-worker's image has (F38)",
+				What: "does not go with the driver of " + node.Name, Rule: "driver and container toolkit are a pair, which a gpu-worker's image has",
 				Got: extension, Do: "remove it",
 			})
 		}

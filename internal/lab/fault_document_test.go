@@ -25,7 +25,7 @@ func TestFaultsAreDocumented(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| fault | what happens | known from |\n|---|---|---|\n")
 	for _, kind := range lab.FaultKinds() {
-		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", kind.Name, kind.About, kind.Source)
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", kind.Name, kind.About, strings.ReplaceAll(kind.Origin(), "docs/failures.md", "[failures.md](failures.md)"))
 	}
 	raw, err := os.ReadFile(document)
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func (v gpuView) judge(node GPUNode) error {
 	case len(misfits) > 0:
 		say("its driver (%s) does not drive %s: %s", driver.In(v.talos), strings.Join(misfits, "; nor "), v.remedy())
 	case !slices.Contains(v.modules, gpuModule) && len(v.devices) > 0:
-		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)", gpuModule)
+		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it", gpuModule)
 	}
 	if len(problems) == 0 && v.offered < node.Offered {
 		switch v.plugin {

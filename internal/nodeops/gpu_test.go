@@ -34,7 +34,7 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 		},
 		"no module": {
 			view: nodeops.GPUView{Devices: ampere, Extensions: pair},
-			want: "the kernel has not loaded the module nvidia: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it (F38)",
+			want: "the kernel has not loaded the module nvidia: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it",
 		},
 		"a toolkit of another branch": {
 			view: nodeops.GPUView{Devices: ampere, Extensions: []string{"nvidia-container-toolkit-production", "nvidia-open-gpu-kernel-modules-lts"}, Modules: modules},

@@ -47,7 +47,7 @@ func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
 	case seen.presence == member, seen.presence == maintenance && !v.configured:
 		return true, nil
 	case seen.presence == foreign && lasted >= foreignPatience:
-		return false, v.wrong("a node of another cluster, or another server, answers at its address (F7); nothing was sent to it",
+		return false, v.wrong("a node of another cluster, or another server, answers at its address; nothing was sent to it",
 			"where that is "+v.machine+" itself, its disk holds the other cluster's data: delete the VM if nobody needs them; where it is another machine, give one of the two another address; then run up again")
 	case seen.presence == untimely && lasted >= clockPatience:
 		return false, v.wrong(fmt.Sprintf("a certificate is not valid at this time (%s)", answerOf(seen.answer)),

@@ -48,7 +48,7 @@ const atMost = time.Minute
 // TestWaitEndsAtOnce: what no waiting changes is told within seconds.
 func TestWaitEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	const foreign = "a node of another cluster, or another server, answers at its address (F7); nothing was sent to it: " +
+	const foreign = "a node of another cluster, or another server, answers at its address; nothing was sent to it: " +
 		"where that is VM 101 itself, its disk holds the other cluster's data: delete the VM if nobody needs them; " +
 		"where it is another machine, give one of the two another address; then run up again"
 	for _, test := range []struct {

@@ -164,7 +164,7 @@ func (r Report) printFindings(out io.Writer) {
 	}
 	for _, certificate := range r.Certificates {
 		if certificate.IsDue(r.Time) {
-			fmt.Fprintf(out, "certificate   of the %s ends in %d days (F33): `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
+			fmt.Fprintf(out, "certificate   of the %s ends in %d days: `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
 		}
 	}
 	for _, iso := range r.LostISOs {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
@@ -27,6 +28,12 @@ type Kind struct {
 	// Calls says that it strikes at calls, so that it can be narrowed to an endpoint.
 	Calls bool `json:"calls,omitempty"`
 }
+
+// failureNumber is a number of docs/failures.md.
+var failureNumber = regexp.MustCompile(`^F\d+$`)
+
+// Origin is Source for a person, to whom a number says nothing.
+func (k Kind) Origin() string { return failureNumber.ReplaceAllString(k.Source, "docs/failures.md") }
 
 // Fault asks for a failure.
 type Fault struct {
