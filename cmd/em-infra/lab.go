@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"regexp"
@@ -10,70 +10,33 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 func newLabCommand() *cobra.Command {
-	command := &cobra.Command{
+	group := &cobra.Command{
 		Use:   "lab",
 		Short: "The emulated host that a stack is rehearsed on",
 	}
-	command.AddCommand(
-		newLabStartCommand(), newLabStopCommand(), newLabStatusCommand(), newLabEnvCommand(), newLabFaultCommand(),
-		newLabUnlockCommand(), newLabResetCommand(), newLabDestroyCommand(), newLabServeCommand(),
+	group.AddCommand(
+		newLabStartCommand(),
+		command.Stop(newLabPlace(), "Stop the lab of a stack; its state is kept"),
+		command.Status(newLabPlace(), "Say whether the lab of a stack runs, and where"),
+		newLabEnvCommand(),
+		command.Fault(newLabPlace),
+		command.Unlock(newLabPlace()), command.Reset(newLabPlace()), command.Destroy(newLabPlace()),
+		newLabServeCommand(),
 	)
-	return command
+	return group
 }
 
-func newLabStopCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
-	command := &cobra.Command{
-		Use:     "stop --stack STACK",
-		Short:   "Stop the lab of a stack; its state is kept",
-		Example: "  em-infra lab stop --stack k3s-dev",
-		RunE: func(command *cobra.Command, _ []string) error {
-			w, err := flags.workspace()
-			if err != nil {
-				return refused(err)
-			}
-			stopped, err := lab.Stop(command.Context(), w.Dir)
-			switch {
-			case err != nil:
-				return err
-			case stopped:
-				fmt.Fprintf(command.OutOrStdout(), "the lab of %s is stopped; `%s` brings it back as it was\n", w.Stack, typed("lab start --stack %s", w.Stack))
-			default:
-				fmt.Fprintf(command.OutOrStdout(), "the lab of %s was not running\n", w.Stack)
-			}
-			return nil
-		},
-	}
-	flags.bindPlace(command)
-	return command
-}
-
-// labOf reads the description of a workspace's lab and the process that it runs in, 0 for none.
-func labOf(w *workspace.Workspace) (lab.Description, int, error) {
-	d, err := lab.ReadDescription(w.Dir)
-	if errors.Is(err, lab.ErrNoLab) {
-		return d, 0, refused(fmt.Errorf("there is no lab of %[1]s yet: start one with `em-infra lab start --stack %[1]s`", w.Stack))
-	}
-	if err != nil {
-		return d, 0, err
-	}
-	pid, err := lab.Running(w.Dir)
-	return d, pid, err
-}
-
-// runningLab is labOf for those who need the lab to answer.
+// runningLab is the description of a workspace's lab, for those who need it to answer.
 func runningLab(w *workspace.Workspace) (lab.Description, error) {
-	d, pid, err := labOf(w)
-	if err == nil && pid == 0 {
-		err = refused(fmt.Errorf("the lab of %[1]s is not running: start it with `em-infra lab start --stack %[1]s`", w.Stack))
-	}
-	return d, err
+	return command.Running(&labPlace{stackFlags{lab: true, stack: w.Stack, inventory: w.Inventory}})
 }
 
 func newLabEnvCommand() *cobra.Command {
@@ -125,3 +88,11 @@ func shellWord(text string) string {
 }
 
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// faultsOf are the faults that are set in the lab of a workspace.
+func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {
+	return command.Faults(ctx, w.Dir)
+}
+
+// oneName has a command that takes a name say so in its own words.
+func oneName(what string) cobra.PositionalArgs { return command.OneName(what) }

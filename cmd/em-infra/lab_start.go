@@ -12,6 +12,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -50,7 +51,7 @@ func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Invent
 		return err
 	}
 	if pid == 0 {
-		tools, err := labTools(ctx, out)
+		tools, err := command.Tools(ctx, out)
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,7 @@ func startLab(ctx context.Context, w *workspace.Workspace, inv *inventory.Invent
 func labProcess(w *workspace.Workspace, tools kubernetes.Tools, choices labChoices) *exec.Cmd {
 	args := append([]string{
 		"lab", "serve", "--stack", w.Stack, "--inventory", w.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,
-	}, choices.args()...)
+	}, choices.Args()...)
 	process := exec.Command("/proc/self/exe", args...) //nolint:gosec // this very program, even when `go run` removes its file
 	process.Dir = w.Root
 	return process
@@ -92,8 +93,8 @@ func newLabServeCommand() *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			options, err := choices.options(lab.Options{
-				Dir: w.Dir, Stack: w.Stack, Inventory: inv, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+			options, err := choices.Options(lab.Options{
+				Dir: w.Dir, Stack: w.Stack, Site: lab.SiteOf(inv), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 				Lifeline: os.Getenv(lab.LifelineVariable),
 			})
 			if err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/explain"
+	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/rehearsal"
 	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/toolchain"
@@ -39,8 +40,8 @@ var update = flag.Bool("update", false, "write the schemas of --output json")
 var outputs = map[string]reflect.Type{
 	"drift":          reflect.TypeFor[drift.Report](),
 	"explain":        reflect.TypeFor[[]explain.Explanation](),
-	"lab fault list": reflect.TypeFor[faultList](),
-	"lab status":     reflect.TypeFor[labStatus](),
+	"lab fault list": reflect.TypeFor[command.FaultList](),
+	"lab status":     reflect.TypeFor[command.LabStatus](),
 	"preflight":      reflect.TypeFor[preflightReport](),
 	"preview":        reflect.TypeFor[previewJSON](),
 	"rehearse":       reflect.TypeFor[rehearsal.Report](),

@@ -19,7 +19,7 @@ import (
 // A lab looks for two free ports between these when it is made; the first reminds of the port of Proxmox VE.
 const firstPort, lastPort = 18006, 19006
 
-// tokenID is the emulated host's only token, with the role that em-infra documents.
+// tokenID is the emulated host's only token.
 const tokenID = "em-infra@pve!rehearsal"
 
 // describe is the lab's description: what was chosen when it was made, or chosen now.
@@ -55,7 +55,7 @@ func newDescription(o Options) (Description, error) {
 			return Description{}, err
 		}
 	}
-	network, err := chooseNetwork(o.Inventory, o.Dir)
+	network, err := chooseNetwork(o.Site, o.Dir)
 	if err != nil {
 		return Description{}, err
 	}
@@ -66,7 +66,7 @@ func newDescription(o Options) (Description, error) {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	return Description{
 		Stack:     o.Stack,
-		Host:      o.Inventory.Cluster.Proxmox.Host,
+		Host:      o.Site.Host,
 		Network:   network,
 		Proxmox:   netip.AddrPortFrom(loopback, ports[0]),
 		Factory:   netip.AddrPortFrom(loopback, ports[1]),
@@ -112,7 +112,11 @@ func (d Description) accounts() []proxmox.Account {
 	return []proxmox.Account{{ID: access.Root, Password: d.Password}}
 }
 
-func (d Description) token() proxmox.Token {
+// token has the role that em-infra documents, or another one that every host has.
+func (d Description) token(role string) proxmox.Token {
 	id, secret, _ := strings.Cut(d.Token, "=")
+	if role != "" {
+		return proxmox.Token{ID: id, Secret: secret, Role: role}
+	}
 	return proxmox.Token{ID: id, Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(d.Release)}
 }

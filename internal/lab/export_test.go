@@ -12,7 +12,7 @@ import (
 
 // ChooseNetwork is chooseNetwork for tests.
 func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	return chooseNetwork(inv, dir)
+	return chooseNetwork(SiteOf(inv), dir)
 }
 
 // Hosts is hosts for tests.

@@ -61,7 +61,7 @@ func serveAsProcess() int {
 func options(dir string, inv *inventory.Inventory) lab.Options {
 	noDelay := 0.0
 	return lab.Options{
-		Dir: dir, Stack: "k3s-dev", Inventory: inv, TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Dir: dir, Stack: "k3s-dev", Site: lab.SiteOf(inv), TimeScale: &noDelay, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"path/filepath"
 	"syscall"
-
-	"github.com/em-infra/em-infra/internal/inventory"
 )
 
 // nodePort is where Talos listens on every node.
@@ -19,10 +17,10 @@ const firstLabByte, lastLabByte = 20, 99
 
 var errNoNetwork = errors.New("no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
 
-// chooseNetwork finds a loopback network for the nodes of an inventory, of the same length as their own, that no other lab
+// chooseNetwork finds a loopback network for the machines of a site, of the same length as their own, that no other lab
 // beside dir has taken and where nothing listens on Talos' port. 192.168.20.0/24 becomes 127.20.20.0/24 if it can.
-func chooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	network := inv.Cluster.Network.CIDR
+func chooseNetwork(site Site, dir string) (netip.Prefix, error) {
+	network := site.Network
 	if !network.Addr().Is4() || network.Bits() < 16 {
 		return netip.Prefix{}, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
 	}
@@ -34,11 +32,11 @@ func chooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 		if overlapsAny(candidate, taken) {
 			continue
 		}
-		moved, err := inv.Rebase(candidate)
+		free, err := site.isFree(candidate)
 		if err != nil {
 			return netip.Prefix{}, err
 		}
-		if isFree(claim(candidate)) && allFree(moved.Nodes) {
+		if free {
 			return candidate, nil
 		}
 	}
@@ -73,15 +71,6 @@ func overlapsAny(candidate netip.Prefix, taken []netip.Prefix) bool {
 		}
 	}
 	return false
-}
-
-func allFree(nodes inventory.Nodes) bool {
-	for _, node := range nodes {
-		if !isFree(netip.AddrPortFrom(node.Address, nodePort)) {
-			return false
-		}
-	}
-	return true
 }
 
 // claim is where a lab listens to say that the network is its own: on the network's own address, which no node has.

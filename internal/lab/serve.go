@@ -18,7 +18,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/factory"
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -33,10 +32,12 @@ import (
 type Options struct {
 	// Dir is the folder of the rehearsal; the lab keeps its state there. Required.
 	Dir string
-	// Stack is the stack that is rehearsed. Required.
+	// Stack is the stack that is rehearsed, or whatever else the lab is called. Required.
 	Stack string
-	// Inventory describes the host. Required.
-	Inventory *inventory.Inventory
+	// Site is what is emulated. Required.
+	Site Site
+	// Role of the lab's token is one that every host has; "" is the role that em-infra documents.
+	Role string
 	// TimeScale multiplies the delays of a real host. It is kept; nil leaves it as it is, at first [pace.DefaultScale].
 	TimeScale *float64
 	// Release is the Proxmox VE release of the host: 8.4, the default, or 9.1. A lab that was made as another is refused.
@@ -50,6 +51,8 @@ type Options struct {
 	Kubernetes *kubernetes.Tools
 	// Log receives what goes wrong inside of the lab. Required.
 	Log *slog.Logger
+	// Ready is told when the lab listens; nil is nobody.
+	Ready func(Description)
 }
 
 // Serve is the lab: it takes the folder, opens the host in it or makes one, listens, tells whoever started it, and ends
@@ -86,6 +89,9 @@ func Serve(ctx context.Context, o Options) error {
 	}
 	if err := sayReady(nil); err != nil {
 		return err
+	}
+	if o.Ready != nil {
+		o.Ready(description)
 	}
 	return host.serveWhileHeld(ctx, held, o.Lifeline, listeners)
 }
@@ -131,14 +137,14 @@ func (e *emulation) openHost(o Options, d Description) error {
 		return err
 	}
 	e.host, err = proxmox.NewServer(proxmox.Config{
-		Hosts:     hosts(o.Inventory),
-		Described: (&edits{dir: o.Inventory.Dir}).hosts,
+		Hosts:     o.Site.Hosts,
+		Described: o.Site.described(),
 		Release:   d.Release,
 		Faults:    proxmox.NewFaultSet(speed, e.faults),
-		Tokens:    []proxmox.Token{d.token()},
+		Tokens:    []proxmox.Token{d.token(o.Role)},
 		Accounts:  d.accounts(),
 		Pace:      speed,
-		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Inventory.Dir, network: d.Network}, log: o.Log},
+		Machines:  machines{fleet: e.fleet, reservations: reservations{dir: o.Site.inventory, network: d.Network}, log: o.Log},
 		Log:       hostLog,
 		Seed:      sha256.Sum256([]byte(d.Seed)),
 		StateFile: filepath.Join(o.Dir, "host.json"),

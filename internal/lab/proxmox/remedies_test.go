@@ -155,11 +155,11 @@ func commandsOf(t *testing.T, place, text string) []string {
 const root = "../../.."
 
 // hostCommandsOfSources are the commands in the string literals of what talks to people, and where they stand. The lab quotes
-// Proxmox VE, which is no advice.
+// Proxmox VE, which is no advice, but for its commands.
 func hostCommandsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, folder := range []string{"cmd", "components", "internal", "stacks"} {
+	for _, folder := range []string{"cmd", "components", "internal", "internal/lab/command", "stacks"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

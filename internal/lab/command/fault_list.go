@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -11,59 +11,57 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
-	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// faultList is what there is to say of faults.
-type faultList struct {
+// FaultList is what there is to say of faults.
+type FaultList struct {
 	// Kinds are all faults that there are.
 	Kinds []fault.Kind `json:"kinds"`
 	// Set are those that were asked for.
 	Set []fault.State `json:"set"`
 }
 
-func newLabFaultListCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
+func faultListCommand(place Place) *cobra.Command {
 	var output string
 	command := &cobra.Command{
-		Use:   "list --stack STACK",
+		Use:   "list" + place.Words().Usage,
 		Short: "List the failures that can be set, and those that are",
 		Long: `List the failures that can be set, and those that are set now. Where a failure is known from: a number of
 docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end with the lab's process.`,
-		Example: "  em-infra lab fault list --stack k3s-dev\n  em-infra lab fault list --stack k3s-dev --output json",
+		Example: place.Words().example("fault list") + "\n" + place.Words().example("fault list") + " --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			w, err := flags.workspace()
+			dir, err := place.Dir()
 			if err != nil {
-				return refused(err)
+				return Refused(err)
 			}
-			list := faultList{Kinds: lab.FaultKinds()}
-			if list.Set, err = faultsOf(command.Context(), w); err != nil {
+			list := FaultList{Kinds: lab.FaultKinds()}
+			if list.Set, err = Faults(command.Context(), dir); err != nil {
 				return err
 			}
 			if output == outputJSON {
 				return writeJSON(command.OutOrStdout(), list)
 			}
-			return list.write(command.OutOrStdout(), flags.stack)
+			return list.write(command.OutOrStdout(), next(place, "fault set NAME"))
 		},
 	}
-	flags.bindPlace(command)
+	place.Bind(command)
 	bindOutput(command, &output)
 	return command
 }
 
-// faultsOf are those that are set; a lab that does not run has none.
-func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {
-	pid, err := lab.Running(w.Dir)
+// Faults are those that are set in the lab of a folder; one that does not run has none.
+func Faults(ctx context.Context, dir string) ([]fault.State, error) {
+	pid, err := lab.Running(dir)
 	if err != nil || pid == 0 {
 		return []fault.State{}, err
 	}
-	return control.NewClient(w.Dir).Faults(ctx)
+	return control.NewClient(dir).Faults(ctx)
 }
 
-func (l faultList) write(out io.Writer, stack string) error {
+func (l FaultList) write(out io.Writer, next string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tWHAT HAPPENS\tKNOWN FROM")
 	for _, kind := range l.Kinds {
@@ -73,7 +71,7 @@ func (l faultList) write(out io.Writer, stack string) error {
 		return err
 	}
 	if len(l.Set) == 0 {
-		_, err := fmt.Fprintf(out, "\nnone is set · next: %s\n", typed("lab fault set NAME --stack %s", stack))
+		_, err := fmt.Fprintf(out, "\nnone is set · next: %s\n", next)
 		return err
 	}
 	fmt.Fprint(out, "\n")

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// labStatus is a lab as it is told of.
-type labStatus struct {
+// LabStatus is a lab as it is told of.
+type LabStatus struct {
 	// Running says whether the lab runs.
 	Running bool `json:"running"`
 	// Process is the ID of its process, where it runs.
@@ -38,29 +38,29 @@ type labStatus struct {
 	NodeCalls string `json:"nodeCalls"`
 }
 
-func newLabStatusCommand() *cobra.Command {
-	flags := stackFlags{lab: true}
+// Status tells of a lab.
+func Status(place Place, short string) *cobra.Command {
 	var output string
 	command := &cobra.Command{
-		Use:     "status --stack STACK",
-		Short:   "Say whether the lab of a stack runs, and where",
-		Example: "  em-infra lab status --stack k3s-dev\n  em-infra lab status --stack k3s-dev --output json",
+		Use:     "status" + place.Words().Usage,
+		Short:   short,
+		Example: place.Words().example("status") + "\n" + place.Words().example("status") + " --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			w, err := flags.workspace()
-			if err != nil {
-				return refused(err)
-			}
-			d, pid, err := labOf(w)
+			d, pid, err := Described(place)
 			if err != nil {
 				return err
 			}
-			status := labStatus{
+			dir, err := place.Dir()
+			if err != nil {
+				return Refused(err)
+			}
+			status := LabStatus{
 				Running: pid != 0, Process: pid, Host: d.Host, Release: string(d.Release), Proxmox: d.ProxmoxEndpoint(), Factory: d.FactoryURL(),
 				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed,
-				Log: lab.LogFile(w.Dir), HostCalls: lab.HostCalls(w.Dir), NodeCalls: lab.NodeCalls(w.Dir),
+				Log: lab.LogFile(dir), HostCalls: lab.HostCalls(dir), NodeCalls: lab.NodeCalls(dir),
 			}
 			if output == outputJSON {
 				return writeJSON(command.OutOrStdout(), status)
@@ -68,12 +68,12 @@ func newLabStatusCommand() *cobra.Command {
 			return status.print(command.OutOrStdout())
 		},
 	}
-	flags.bindPlace(command)
+	place.Bind(command)
 	bindOutput(command, &output)
 	return command
 }
 
-func (s labStatus) print(out io.Writer) error {
+func (s LabStatus) print(out io.Writer) error {
 	state := "stopped"
 	if s.Running {
 		state = fmt.Sprintf("running, process %d", s.Process)

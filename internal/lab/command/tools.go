@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// labTools gets the programs that the lab runs, which takes minutes the first time and nothing afterwards.
-func labTools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
+// Tools gets the programs that the lab runs, which takes minutes the first time and nothing afterwards.
+func Tools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
 	var tools kubernetes.Tools
 	for _, program := range []struct {
 		name string

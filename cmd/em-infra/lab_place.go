@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/lab/command"
+)
+
+// labPlace finds a lab by the stack that is rehearsed on it.
+type labPlace struct{ stackFlags }
+
+var _ command.Place = (*labPlace)(nil)
+
+func newLabPlace() command.Place { return &labPlace{stackFlags{lab: true}} }
+
+// Bind implements [command.Place].
+func (p *labPlace) Bind(c *cobra.Command) {
+	p.bindPlace(c)
+	switch c.Name() {
+	case "unlock", "reset", "destroy":
+		c.ValidArgsFunction = onlyFirst(p.completeNodes)
+	case "set":
+		c.ValidArgsFunction = onlyFirst(completeFaultKinds)
+		completeFlag(c, "node", p.completeHosts)
+		completeFlag(c, "vm", p.completeNodes)
+	case "clear":
+		c.ValidArgsFunction = onlyFirst(p.completeSetFaults)
+	}
+}
+
+// Dir implements [command.Place].
+func (p *labPlace) Dir() (string, error) {
+	w, err := p.workspace()
+	if err != nil {
+		return "", err
+	}
+	return w.Dir, nil
+}
+
+// VMID implements [command.Place]: VMs are called as the inventory calls its nodes.
+func (p *labPlace) VMID(vm string) (int, error) {
+	_, inv, err := p.load()
+	if err != nil {
+		return 0, err
+	}
+	return vmidOf(vm, inv)
+}
+
+// Lab implements [command.Place].
+func (p *labPlace) Lab() string { return "the lab of " + p.stack }
+
+// Place implements [command.Place].
+func (p *labPlace) Place() string { return " --stack " + p.stack }
+
+// Typed implements [command.Place].
+func (p *labPlace) Typed(words string) string { return typed("lab %s", words) }
+
+// Words implements [command.Place].
+func (p *labPlace) Words() command.Words {
+	return command.Words{
+		Program: toolName + " lab", Usage: " --stack STACK", Example: " --stack k3s-dev", VM: "k3s-dev-worker-1",
+		AboutVM: "only for this VM: a node's `name`, or a VMID", List: toolName + " status --lab",
+	}
+}
+
+// vmidOf is the number of a VM by the name of a node, or by itself; 0 for "".
+func vmidOf(vm string, inv *inventory.Inventory) (int, error) {
+	if vm == "" {
+		return 0, nil
+	}
+	if vmid, err := strconv.Atoi(vm); err == nil && vmid > 0 {
+		return vmid, nil
+	}
+	names := make([]string, len(inv.Nodes))
+	for i, node := range inv.Nodes {
+		if node.Name == vm {
+			return node.VMID, nil
+		}
+		names[i] = node.Name
+	}
+	do := "choose one of its nodes, or a VMID"
+	if near := strictyaml.Nearest(vm, names); near != "" {
+		do = "did you mean " + near + "?"
+	}
+	return 0, fmt.Errorf("the inventory has no node %q: %s", vm, do)
+}

@@ -1,0 +1,13 @@
+package command
+
+import "github.com/spf13/cobra"
+
+// Fault are the commands for failures on request. Each gets a place of its own.
+func Fault(place func() Place) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "fault",
+		Short: "Failures of the emulated host and its nodes, on request",
+	}
+	command.AddCommand(faultListCommand(place()), faultSetCommand(place()), faultClearCommand(place()))
+	return command
+}

@@ -1,0 +1,101 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/lab/control"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// Unlock takes a VM's lock away.
+func Unlock(place Place) *cobra.Command {
+	return machine(place, &cobra.Command{
+		Use:   "unlock VM" + place.Words().Usage,
+		Short: "Take a VM's lock away, as `qm unlock` does on a real host",
+		Long: `Take a VM's lock away, whatever put it there: what "qm unlock VMID" does on a real host, where no API does it. A clone
+that was cut short by a power cut leaves a lock that nobody else takes away; the VM can be deleted afterwards.`,
+		Example: place.Words().vmExamples("unlock"),
+	}, (*control.Client).Unlock, "VM %d has no lock any more\n")
+}
+
+// Reset restarts a VM that runs.
+func Reset(place Place) *cobra.Command {
+	return machine(place, &cobra.Command{
+		Use:   "reset VM" + place.Words().Usage,
+		Short: "Restart a VM that hangs, as `qm reset` does on a real host",
+		Long: `Restart a VM that runs, as the button on a computer does: what "qm reset VMID" does on a real host, and Reset in its
+web interface. Whatever the VM is at ends at once, and it boots with what is on its disks.`,
+		Example: place.Words().vmExamples("reset"),
+	}, (*control.Client).Reset, "VM %d boots\n")
+}
+
+// machine completes a command that does something to one VM of a lab, and says so in the given words.
+func machine(place Place, command *cobra.Command, do func(*control.Client, context.Context, int) error, done string) *cobra.Command {
+	command.Args = OneName("VM")
+	command.RunE = func(command *cobra.Command, args []string) error {
+		vmid, err := place.VMID(args[0])
+		if err != nil {
+			return Refused(err)
+		}
+		console, err := console(place)
+		if err != nil {
+			return err
+		}
+		if err := do(console, command.Context(), vmid); err != nil {
+			return byLab(err)
+		}
+		_, err = fmt.Fprintf(command.OutOrStdout(), done, vmid)
+		return err
+	}
+	place.Bind(command)
+	return command
+}
+
+// Destroy deletes a VM that is off.
+func Destroy(place Place) *cobra.Command {
+	command := &cobra.Command{
+		Use:   "destroy VM" + place.Words().Usage,
+		Short: "Delete a VM that is off, as `qm destroy` does on a real host",
+		Long: `Delete a VM with its disks, whether or not any state knows it: what "qm destroy VMID --purge" does on a real host. One that
+runs is refused, as it is there.`,
+		Example: place.Words().vmExamples("destroy"),
+		Args:    OneName("VM"),
+		RunE: func(command *cobra.Command, args []string) error {
+			vmid, err := place.VMID(args[0])
+			if err != nil {
+				return Refused(err)
+			}
+			if err := destroy(command.Context(), place, vmid); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(command.OutOrStdout(), "VM %d is deleted\n", vmid)
+			return err
+		},
+	}
+	place.Bind(command)
+	return command
+}
+
+func destroy(ctx context.Context, place Place, vmid int) error {
+	d, err := Running(place)
+	if err != nil {
+		return err
+	}
+	host, err := pve.NewHost(pve.Connection{Endpoint: d.ProxmoxEndpoint(), Token: d.Token, Insecure: true})
+	if err != nil {
+		return Refused(err)
+	}
+	machine, err := host.Look(ctx, vmid)
+	switch {
+	case err != nil:
+		return err
+	case machine == nil:
+		return Refused(fmt.Errorf("there is no VM %d in this lab: `%s` lists those there are", vmid, place.Words().List))
+	case machine.Running:
+		return Refused(fmt.Errorf("VM %d is running - destroy failed: shut it down first", vmid))
+	}
+	return host.Delete(ctx, machine.Node, vmid)
+}
