@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/siderolabs/talos/pkg/machinery/api/storage"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -93,6 +94,13 @@ func TestWaitEndsAtOnce(t *testing.T) {
 			require.Less(t, time.Since(began), atMost)
 		})
 	}
+}
+
+// TestANodeThatSaysNothingIsNotTakenForAForeignOne: its API may be there before it answers.
+func TestANodeThatSaysNothingIsNotTakenForAForeignOne(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t, failing(t, fault.Fault{Name: talos.FaultAPIUnavailable, Endpoint: storage.StorageService_Disks_FullMethodName, Times: 8}))
+	require.NoError(t, m.wait().UntilConfigurable(t.Context()))
 }
 
 // theirsAt is our wait for a node that is another cluster's.
