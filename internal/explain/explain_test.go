@@ -72,6 +72,14 @@ func TestTheErrorOfTheSample(t *testing.T) {
 
 }
 
+// TestAQuotedTimeIsNoMore: gRPC quotes the error of a handshake.
+func TestAQuotedTimeIsNoMore(t *testing.T) {
+	t.Parallel()
+	found := explain.Text(`authentication handshake failed: x509: certificate has expired or is not yet valid: current time 2026-11-22T12:12:24Z is after 2026-11-21T12:12:22Z"): no answer`)
+	require.Len(t, found, 1)
+	require.Equal(t, "a certificate holds to or from 2026-11-21T12:12:22Z, and the clock that looked says 2026-11-22T12:12:24Z", found[0].Meaning)
+}
+
 func TestSeveralErrorsInTheOrderOfTheText(t *testing.T) {
 	t.Parallel()
 	found := explain.Text(`  proxmoxve:Download/file:File (template-iso):

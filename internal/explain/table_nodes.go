@@ -39,7 +39,7 @@ var nodes = []row{
 	},
 	{
 		name: "certificate-expired", speaker: "the connection to Talos or Kubernetes", failure: "F33", source: "crypto/x509, CertificateInvalidError",
-		pattern: saying(`x509: certificate has expired or is not yet valid: current time (?P<now>\S+) is (?P<side>before|after) (?P<limit>\S+)`),
+		pattern: saying(`x509: certificate has expired or is not yet valid: current time (?P<now>\S+) is (?P<side>before|after) (?P<limit>[\d:.T+-]+Z?)`),
 		meaning: "a certificate holds to or from {limit}, and the clock that looked says {now}",
 		do:      "when the clock is wrong, mend that; else `em-infra up` renews talosconfig and kubeconfig",
 		safe:    "yes: the authorities hold for ten years",

@@ -17,6 +17,13 @@ var talosAPI = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "apply-timeout", speaker: provider, source: "siderolabs/terraform-provider-talos, pkg/talos/talos_machine_configuration_apply_resource.go; hashicorp/terraform-plugin-sdk, helper/retry/error.go",
+		pattern: saying(`applying configuration: timeout while waiting for state to become 'success' \(timeout: (?P<time>\w+)\)`),
+		meaning: "the node took its configuration, or the connection for it, and has not answered for {time}: it hangs",
+		do:      "look at the console of its VM in Proxmox VE and reset the VM there, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
 		name: "handshake-slow", speaker: "the connection to Talos", failure: "F8", source: "google.golang.org/grpc; siderolabs/talos#7604",
 		pattern: saying(`transport: authentication handshake failed: context deadline exceeded`),
 		meaning: "something takes the connection and does not go on: the node is starting, is short of CPU, or packets of full size are lost on the way",

@@ -63,14 +63,20 @@ func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
 }
 
 func (v *vigil) note(now time.Time, seen sighting) {
-	if v.since.IsZero() || seen.presence != v.last.presence || !seen.booted.Equal(v.last.booted) {
-		v.wasGone = v.wasGone || v.returned(seen)
-		v.since, v.silence = now, 0
-	}
 	if seen.presence == silent {
 		v.silence++
+		if v.last.presence != silent && v.silence < goneLooks {
+			return // it says nothing about who is there
+		}
+	}
+	if v.since.IsZero() || seen.presence != v.last.presence || !seen.booted.Equal(v.last.booted) {
+		v.wasGone = v.wasGone || v.returned(seen)
+		v.since = now
 	}
 	v.wasGone = v.wasGone || v.silence >= goneLooks
+	if seen.presence != silent {
+		v.silence = 0
+	}
 	v.last = seen
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +147,7 @@ func TestWaitIsBounded(t *testing.T) {
 		{"a node of another cluster", []nodeops.Seen{{Presence: nodeops.Foreign}}, 5},
 		{"a look while a service closes", []nodeops.Seen{{Presence: nodeops.Foreign}, {Presence: nodeops.Silent}}, 0},
 		{"a clock that is not set", []nodeops.Seen{{Presence: nodeops.Untimely}}, 120},
+		{"a clock that is not set, and calls that take too long", slices.Repeat([]nodeops.Seen{{Presence: nodeops.Untimely}, {Presence: nodeops.Silent}}, 100), 120},
 		{"maintenance mode that nothing ends", []nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}}, 60},
 		{"one call that took too long", []nodeops.Seen{{Presence: nodeops.Silent}, {Presence: nodeops.Maintenance, Boot: 1}}, 61},
 		{"back in maintenance mode, seen before and after", []nodeops.Seen{{Presence: nodeops.Maintenance, Boot: 1}, {Presence: nodeops.Maintenance, Boot: 2}}, 6},
