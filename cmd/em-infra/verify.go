@@ -39,7 +39,7 @@ func (s *session) verify(ctx context.Context) (status.Report, error) {
 	}
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `%s`",
-			verifyPatience, strings.Join(lacks, "\n  "), typed("up %s --only %s", s.place, phase.Verify))
+			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), typed("up %s --only %s", s.place, phase.Verify))
 	}
 	return report, nil
 }

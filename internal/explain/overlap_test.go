@@ -19,6 +19,7 @@ var covers = map[string][]string{
 	"no-bridge-use":       {"permission", "permission-unnamed"},
 	"pool-absent":         {"permission-unnamed"},
 	"root-only-device":    {"root-only"},
+	"bootstrap-cut":       {"plugin-crashed"},
 }
 
 // TestNoRowTakesWhatIsAnothers: an error is known by its own row alone, whatever the order of the table, but for those that cover it.

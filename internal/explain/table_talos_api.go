@@ -17,6 +17,13 @@ var talosAPI = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "bootstrap-cut", speaker: talos, failure: "F6", source: "siderolabs/terraform-provider-talos, pkg/talos/talos_machine_bootstrap_resource.go; grpc-go, internal/transport/http2_client.go",
+		pattern: saying(`(?i)bootstrapping node: [^\n]*error reading from server: EOF`),
+		meaning: "the node was told to bootstrap etcd, and the connection broke before its answer: it may have done it",
+		do:      upAgain + ", which asks the node and adopts what was done",
+		safe:    "yes, with em-infra: never bootstrap a second node",
+	},
+	{
 		name: "apply-timeout", speaker: provider, source: "siderolabs/terraform-provider-talos, pkg/talos/talos_machine_configuration_apply_resource.go; hashicorp/terraform-plugin-sdk, helper/retry/error.go",
 		pattern: saying(`applying configuration: timeout while waiting for state to become 'success' \(timeout: (?P<time>\w+)\)`),
 		meaning: "the node took its configuration, or the connection for it, and has not answered for {time}: it hangs",

@@ -127,6 +127,19 @@ func (r Report) Lacks() []string {
 	return append(lacks, r.Unread...)
 }
 
+// Remedies say what somebody can do about what no time mends: an etcd member that stays a learner (talos v1.12.4,
+// internal/app/machined/pkg/system/services/etcd.go, promoteMember).
+func (r Report) Remedies() []string {
+	var remedies []string
+	for _, member := range r.Members {
+		if member.Learner {
+			remedies = append(remedies, fmt.Sprintf("%s: `talosctl --nodes %s reset --system-labels-to-wipe EPHEMERAL --reboot` has it join etcd anew: "+
+				"Talos tries for ten minutes to give a member its vote, and not again", member.Name, member.Address))
+		}
+	}
+	return remedies
+}
+
 func (m Machine) lacks(networked bool) string {
 	switch {
 	case m.VM != "" && m.VM != "running":

@@ -50,6 +50,7 @@ certificates  talosconfig for 364 days, kubeconfig for 364 days
 state         23 resources, last update succeeded 2026-11-20 22:15:00
 `, text.String())
 	require.Empty(t, wellReport().Lacks())
+	require.Empty(t, wellReport().Remedies())
 }
 
 func TestPrintFindings(t *testing.T) {
@@ -58,7 +59,7 @@ func TestPrintFindings(t *testing.T) {
 	r.Machines[0].Node = &nodeops.Observation{Talos: "v1.12.4", Stage: "booting", Unmet: []string{"services: etcd not healthy"}}
 	r.Machines[0].Kubernetes = &status.KubernetesNode{Kubelet: "v1.35.4", Cordoned: true}
 	r.Machines[1] = status.Machine{Name: "k3s-dev-gpu-1", Role: inventory.RoleGPUWorker, Host: "vmhost", VMID: 103, VM: "stopped"}
-	r.Members = []nodeops.EtcdMember{{Name: "k3s-dev-control-1", Problem: "its etcd member knows no leader"}, {Name: "k3s-dev-control-2", Learner: true}}
+	r.Members = []nodeops.EtcdMember{{Name: "k3s-dev-control-1", Problem: "its etcd member knows no leader"}, {Name: "k3s-dev-control-2", Address: "192.168.20.12", Learner: true}}
 	r.Certificates[0].Ends = today.AddDate(0, 0, 12)
 	r.State.Pending = []string{"creating k3s-dev-gpu-1-vm"}
 	r.State.Locks = []recovery.Lock{{PID: 4711, Hostname: "desk", Stale: true}, {PID: 4712, Hostname: "laptop"}}
@@ -96,6 +97,8 @@ not read      Kubernetes API at https://192.168.20.10:6443: context deadline exc
 		"creating k3s-dev-gpu-1-vm: it was begun and never ended",
 		"Kubernetes API at https://192.168.20.10:6443: context deadline exceeded",
 	}, r.Lacks())
+	require.Equal(t, []string{"k3s-dev-control-2: `talosctl --nodes 192.168.20.12 reset --system-labels-to-wipe EPHEMERAL --reboot` has it join etcd anew: " +
+		"Talos tries for ten minutes to give a member its vote, and not again"}, r.Remedies())
 }
 
 // withDataDisk is a machine with one data disk, whose Talos shows these volumes.

@@ -21,7 +21,7 @@ const (
 
 // faultTable has each fault of the lab.
 var faultTable = []faultRow{
-	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), both(untried())},
+	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-101.conf'")}},
 	{"template-missing", both(untried()), never(nothingCloned), never(nothingCloned)},
 	{"vmid-taken", both(untried()), never(nothingMade), never(nothingMade)},
 	{"no-worker", both(untried()), both(untried()), never(nothingStarted)},
@@ -36,7 +36,7 @@ var faultTable = []faultRow{
 	{"clone-fails", course{once: bears().inEachBuild(), lasting: stops("'mirror' has been cancelled")}, never(nothingCloned), never(nothingCloned)},
 	{"move-disk-fails", never(nothingMoved), never(nothingMoved), both(untried().with(movesADisk))},
 	{"clone-hangs", both(untried()), never(nothingCloned), never(nothingCloned)},
-	{"lock-lingers", both(untried()), never(nothingCloned), never(nothingCloned)},
+	{"lock-lingers", both(bears()), never(nothingCloned), never(nothingCloned)},
 	{"status-lags", both(untried()), never(nothingStarted), both(untried())},
 	{"start-fails", both(untried()), never(nothingStarted), both(untried())},
 	{"gpu-in-use", both(untried().with(withAGPU)), never(nothingStarted), never(noGPU)},
@@ -45,20 +45,20 @@ var faultTable = []faultRow{
 	{"slow-reload", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
 
 	{"node-does-not-boot", both(untried()), never(nothingBoots), both(untried())},
-	{"node-of-another-cluster", both(untried()), never(nothingInstalled), never(nothingInstalled)},
+	{"node-of-another-cluster", both(stops("a node of another cluster, or another server, answers at its address").mendedBy(deletesTheMachine)), never(nothingInstalled), never(nothingInstalled)},
 	{"never-leaves-maintenance", both(untried()), never(nothingInstalled), never(nothingInstalled)},
-	{"apply-hangs", both(untried()), never(nothingConfigured), both(untried())},
-	{"install-fails", both(untried()), never(nothingInstalled), never(nothingInstalled)},
-	{"certificate-withheld", both(untried()), never(nothingBoots), both(untried())},
-	{"node-certificate-expired", both(untried()), never(nothingBoots), both(untried())},
-	{"client-certificate-expired", course{once: bears(), lasting: untried()}, both(untried()), both(untried())},
-	{"time-not-in-sync", course{once: untried(), lasting: untried()}, never(nothingBootstraps), never(nothingBootstraps)},
-	{"bootstrap-answer-lost", both(untried()), never(nothingBootstraps), never(nothingBootstraps)},
-	{"etcd-learner-stuck", both(untried().with(threeControlPlanes)), never(noLearner), never(noLearner)},
-	{"api-server-late", both(untried()), never(nothingBoots), both(untried())},
-	{"talos-api-unavailable", both(untried()), both(untried()), both(untried())},
+	{"apply-hangs", course{once: stops("it hangs"), lasting: untried()}, never(nothingConfigured), course{once: bears(), lasting: untried()}},
+	{"install-fails", both(stops("its installation")), never(nothingInstalled), never(nothingInstalled)},
+	{"certificate-withheld", course{once: bears(), lasting: untried()}, never(nothingBoots), course{once: bears(), lasting: untried()}},
+	{"node-certificate-expired", course{once: bears(), lasting: stops("has expired or is not yet valid")}, never(nothingBoots), course{once: bears(), lasting: untried()}},
+	{"client-certificate-expired", course{once: bears(), lasting: stops("a certificate is not valid at this time")}, course{once: bears(), lasting: untried()}, course{once: bears(), lasting: untried()}},
+	{"time-not-in-sync", course{once: bears(), lasting: stops("time is not in sync yet")}, never(nothingBootstraps), never(nothingBootstraps)},
+	{"bootstrap-answer-lost", course{once: stops("etcd is bootstrapped already"), lasting: stops("the connection broke before its answer")}, never(nothingBootstraps), never(nothingBootstraps)},
+	{"etcd-learner-stuck", course{once: bears().with(threeControlPlanes), lasting: stops("its etcd member is a learner").with(threeControlPlanes).mendedBy(joinsAnew)}, never(noLearner), never(noLearner)},
+	{"api-server-late", both(bears()), never(nothingBoots), both(bears())},
+	{"talos-api-unavailable", course{once: bears(), lasting: untried()}, course{once: bears(), lasting: stops("no control plane answers")}, course{once: bears(), lasting: stops("the cluster cannot do without it now")}},
 	{"guest-agent-silent", never(noAgentAsked), never(noAgentAsked), never(noAgentAsked)},
-	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(untried()), both(untried())},
+	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(bears()), both(bears())},
 }
 
 // movesADisk has the worker's disk on the other one of two storages.

@@ -41,6 +41,8 @@ type end struct {
 	// next are the commands that the message names for the way on, as patterns whose group is a command of em-infra's. Without
 	// them it is `em-infra up` alone.
 	next []string
+	// byHand does what the message says in words, before that.
+	byHand func(r *rehearsal, first result)
 	// selected has it run in each build.
 	selected bool
 	// untried is a row that has not run yet: it is held to the rule alone, that it ends within a bound and can be gone on with, and
@@ -60,13 +62,14 @@ func stops(says ...string) end { return end{code: 1, says: says} }
 // refused is an operation that is refused before it begins.
 func refused(says ...string) end { return end{code: 3, says: says} }
 
-func (e end) at(flags ...string) end           { e.where = flags; return e }
-func (e end) with(before func(*rehearsal)) end { e.before = before; return e }
-func (e end) then(patterns ...string) end      { e.next = patterns; return e }
-func (e end) inEachBuild() end                 { e.selected = true; return e }
-func (e end) telling(says ...string) end       { e.says = says; return e }
-func (e end) runs() bool                       { return e.selected || *faultsOf == "all" }
-func (e end) isWhole() bool                    { return e.code == 0 }
+func (e end) at(flags ...string) end                     { e.where = flags; return e }
+func (e end) with(before func(*rehearsal)) end           { e.before = before; return e }
+func (e end) then(patterns ...string) end                { e.next = patterns; return e }
+func (e end) inEachBuild() end                           { e.selected = true; return e }
+func (e end) telling(says ...string) end                 { e.says = says; return e }
+func (e end) mendedBy(hand func(*rehearsal, result)) end { e.byHand = hand; return e }
+func (e end) runs() bool                                 { return e.selected || *faultsOf == "all" }
+func (e end) isWhole() bool                              { return e.code == 0 }
 func (f faultRow) course(o trial) course {
 	return map[trial]course{birth: f.birth, removal: f.removal, change: f.change}[o]
 }
@@ -171,6 +174,10 @@ func strikes(t *testing.T, fault string, o trial, e end, times ...string) {
 	}
 	r.mustRun(0, "lab", "fault", "clear")
 
+	r.eventually("the host answers", func() bool { _, err := r.host().Version(t.Context()); return err == nil })
+	if e.byHand != nil {
+		e.byHand(r, first)
+	}
 	r.goesOn(first, e.next)
 	r.endsWell()
 }
