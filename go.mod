@@ -10,7 +10,9 @@ require (
 	github.com/charmbracelet/x/ansi v0.11.6 // colours, and how wide a text is on a terminal
 	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
 	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
+	github.com/gofrs/flock v0.13.0 // one process at a time makes a tool
 	github.com/google/go-cmp v0.7.0 // tests
+	github.com/google/renameio/v2 v2.0.0 // files that are whole at any moment
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
 	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
@@ -34,7 +36,7 @@ require (
 	golang.org/x/term v0.43.0 // is somebody there to be asked
 	google.golang.org/grpc v1.82.1 // Talos API
 	google.golang.org/protobuf v1.36.11 // Talos API
-	k8s.io/apimachinery v0.35.0 // rules for names, labels and taints
+	k8s.io/apimachinery v0.35.0 // rules for names, labels and taints; the loop of waits
 	k8s.io/client-go v0.35.0 // kubeconfig
 )
 

@@ -16,6 +16,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // certificateFile holds the host's certificate and its key: a host that was switched off shows the same one afterwards, and
@@ -51,7 +53,7 @@ func writeCertificate(dir string, certificate tls.Certificate) error {
 	}
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
-	return replaceFile(certificateFile(dir), text)
+	return renameio.WriteFile(certificateFile(dir), text, 0o600, renameio.WithTempDir(dir))
 }
 
 // selfSigned is a certificate such as a fresh Proxmox VE host shows: nobody trusts it.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
@@ -92,13 +94,5 @@ func (d Description) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(descriptionFile(dir), append(text, '\n'))
-}
-
-// replaceFile puts a file in place at once, for its owner alone.
-func replaceFile(path string, text []byte) error {
-	if err := os.WriteFile(path+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return renameio.WriteFile(descriptionFile(dir), append(text, '\n'), 0o600, renameio.WithTempDir(dir))
 }

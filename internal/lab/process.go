@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // readyVariable tells a lab's process which file descriptor it says that it is ready on.
@@ -111,17 +113,23 @@ func Stop(ctx context.Context, dir string) (bool, error) {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return false, fmt.Errorf("end the lab (process %d): %w", pid, err)
 	}
-	limit := time.After(stopTimeout)
-	for {
-		if pid, err := Running(dir); err != nil || pid == 0 {
-			return true, err
-		}
-		select {
-		case <-ctx.Done():
-			return false, fmt.Errorf("wait for the lab (process %d) to end: %w", pid, context.Cause(ctx))
-		case <-limit:
-			return false, fmt.Errorf("the lab (process %d) does not end: end it with `kill -9 %d`; its state is kept", pid, pid)
-		case <-time.After(50 * time.Millisecond):
-		}
+	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, errStays)
+	defer cancel()
+	var looked error
+	ended := poll.Until(ctx, 50*time.Millisecond, func(context.Context) (bool, error) {
+		running, err := Running(dir)
+		looked = err
+		return err != nil || running == 0, nil
+	})
+	switch {
+	case ended == nil:
+		return true, looked
+	case errors.Is(ended, errStays):
+		return false, fmt.Errorf("the lab (process %d) does not end: end it with `kill -9 %d`; its state is kept", pid, pid)
+	default:
+		return false, fmt.Errorf("wait for the lab (process %d) to end: %w", pid, ended)
 	}
 }
+
+// errStays ends the wait for a lab that does not end.
+var errStays = errors.New("it does not end")

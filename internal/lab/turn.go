@@ -7,6 +7,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 const (
@@ -21,18 +23,21 @@ const (
 // takeTurn waits until no other lab of this machine, of whatever project, is between choosing its addresses and listening there,
 // and keeps the turn until the listener is closed.
 func takeTurn(ctx context.Context) (net.Listener, error) {
-	deadline := time.After(turnTimeout)
-	for {
-		turn, err := net.Listen("unix", turnName)
-		if err == nil || !errors.Is(err, syscall.EADDRINUSE) {
-			return turn, err
+	began := time.Now()
+	var turn net.Listener
+	err := poll.Until(ctx, turnInterval, func(context.Context) (bool, error) {
+		var err error
+		turn, err = net.Listen("unix", turnName)
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return false, err
+		case time.Since(began) > turnTimeout:
+			return false, fmt.Errorf("another lab has been starting for %s: find it with `ss -lxp 'src = %s'`, end it, and start this one again", turnTimeout, turnName)
+		default:
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-deadline:
-			return nil, fmt.Errorf("another lab has been starting for %s: find it with `ss -lxp 'src = %s'`, end it, and start this one again", turnTimeout, turnName)
-		case <-time.After(turnInterval):
-		}
-	}
+	})
+	return turn, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/client"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // startTimeout is how long a machine that was made anew may take to its first boot, on slow hardware.
@@ -55,17 +56,15 @@ func (h Health) ForgetFormer(ctx context.Context, node rolling.Node) error {
 func (h Health) membersInTime(ctx context.Context, node rolling.Node) ([]*machineapi.EtcdMember, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Patience, 3*time.Minute))
 	defer cancel()
-	for {
-		members, err := h.etcdMembers(ctx, node)
-		if err == nil {
-			return members, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, err
-		case <-time.After(pollInterval):
-		}
+	var members []*machineapi.EtcdMember
+	var last error
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
+		members, last = h.etcdMembers(ctx, node)
+		return last == nil, nil
+	}) != nil {
+		return nil, last
 	}
+	return members, nil
 }
 
 // untilItAnswers waits for a machine that was made anew. It reports whether that is a member already.
@@ -73,21 +72,20 @@ func (h Health) untilItAnswers(ctx context.Context, node rolling.Node) (isMember
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	address := node.Address.String()
-	for {
-		switch {
-		case isInMaintenance(ctx, address):
-			return false, nil
-		case IsAlive(ctx, h.Talosconfig, address):
+	ended := poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
+		if isInMaintenance(ctx, address) {
 			return true, nil
 		}
-		select {
-		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return false, fmt.Errorf("waiting for %s: %w", node.Name, context.Cause(ctx))
-			}
-			return false, fmt.Errorf("%s was made anew and its Talos API does not answer %s later: look at the console of its VM in Proxmox VE, then run up again", node.Name, startTimeout)
-		case <-time.After(pollInterval):
-		}
+		isMember = IsAlive(ctx, h.Talosconfig, address)
+		return isMember, nil
+	})
+	switch {
+	case ended == nil:
+		return isMember, nil
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return false, fmt.Errorf("waiting for %s: %w", node.Name, ended)
+	default:
+		return false, fmt.Errorf("%s was made anew and its Talos API does not answer %s later: look at the console of its VM in Proxmox VE, then run up again", node.Name, startTimeout)
 	}
 }
 
@@ -132,17 +130,14 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 func (h Health) deleteFormerNode(ctx context.Context, node rolling.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	for {
-		err := h.deleteNode(ctx, node)
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not joined again, because the Node of the machine that is gone cannot be deleted (%w): run up again", node.Name, err)
-		case <-time.After(pollInterval):
-		}
+	var last error
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
+		last = h.deleteNode(ctx, node)
+		return last == nil, nil
+	}) != nil {
+		return fmt.Errorf("%s is not joined again, because the Node of the machine that is gone cannot be deleted (%w): run up again", node.Name, last)
 	}
+	return nil
 }
 
 func (h Health) deleteNode(ctx context.Context, node rolling.Node) error {

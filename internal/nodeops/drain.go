@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Drain is how the pods of a node are moved.
@@ -36,26 +38,29 @@ func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
 	}
 	deadline := time.Now().Add(d.Timeout)
 	told := false
-	for {
+	var refused error
+	err := poll.Until(ctx, drainInterval, func(ctx context.Context) (bool, error) {
 		left, held, err := k.evict(ctx, d)
 		switch {
 		case err != nil:
-			return fmt.Errorf("drain %s: %w: run up again", d.Node, err)
+			refused = fmt.Errorf("drain %s: %w: run up again", d.Node, err)
+			return true, nil
 		case len(left) == 0:
 			d.Say("%s is drained", d.Node)
-			return nil
+			return true, nil
 		case !time.Now().Before(deadline):
-			return k.giveUp(ctx, d, left, held)
+			refused = k.giveUp(ctx, d, left, held)
+			return true, nil
 		case len(held) > 0 && !told:
 			told = true
 			d.Say("%s: PodDisruptionBudgets hold back %s; waiting for up to %s", d.Node, strings.Join(first(names(held)), ", "), d.Timeout)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("drain %s: %w", d.Node, context.Cause(ctx))
-		case <-time.After(drainInterval):
-		}
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("drain %s: %w", d.Node, err)
 	}
+	return refused
 }
 
 // evict asks once for the eviction of every pod that has to go. It returns those that are still there, and those among

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -17,6 +16,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/nvidia"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // GPUResource is what NVIDIA's device plugin calls a GPU, or a share of one.
@@ -38,31 +38,27 @@ type GPUNode struct {
 // that is wrong, from the device up to the offer, each with what to do; it wraps the context's. It is [ErrTalosconfig] when
 // there is nothing to look with.
 func WaitForGPUs(ctx context.Context, talosconfig []byte, node GPUNode) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	last := errors.New("no answer yet")
-	for {
+	err := poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		seen, err := lookAtGPUs(ctx, talosconfig, node)
 		if errors.Is(err, ErrTalosconfig) {
-			return err
+			return false, err
 		}
 		if err == nil {
 			err = seen.judge(node)
 		}
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("waiting for the GPUs of %s: %w", node.Name, context.Cause(ctx))
-			}
-			return &lateError{what: "node " + node.Name + " does not offer its GPUs", remedy: last.Error()}
-		case <-ticker.C:
-		}
+		return err == nil, nil
+	})
+	switch {
+	case err == nil || errors.Is(err, ErrTalosconfig):
+		return err
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("waiting for the GPUs of %s: %w", node.Name, err)
+	default:
+		return &lateError{what: "node " + node.Name + " does not offer its GPUs", remedy: last.Error()}
 	}
 }
 

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // smokeNamespace is where the pod runs: baseline, which Talos enforces there, is enough for a GPU.
@@ -55,43 +56,38 @@ func smokePod(name, node, image string) object {
 
 // podOutcome waits for the end of a pod.
 func podOutcome(ctx context.Context, api *Kubernetes, path, name string) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	var pod struct {
 		Status struct{ Phase, Message string }
 	}
-	for {
+	err := poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := api.call(ctx, http.MethodGet, path, nil, &pod)
-		switch {
-		case err == nil && pod.Status.Phase == "Succeeded":
-			return nil
-		case err == nil && pod.Status.Phase == "Failed":
-			return fmt.Errorf("the pod %s failed on its GPU (%s): run it by hand to see its log, then run up again", name, cmp.Or(pod.Status.Message, "no message"))
-		}
-		select {
-		case <-ctx.Done():
-			if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return fmt.Errorf("waiting for pod %s: %w", name, context.Cause(ctx))
-			}
-			return &lateError{what: "the pod " + name + " is still " + cmp.Or(pod.Status.Phase, "unknown"), remedy: "see that the node can pull its image and has a free GPU, then run up again"}
-		case <-ticker.C:
-		}
+		return err == nil && (pod.Status.Phase == podSucceeded || pod.Status.Phase == podFailed), nil
+	})
+	switch {
+	case err == nil && pod.Status.Phase == podFailed:
+		return fmt.Errorf("the pod %s failed on its GPU (%s): run it by hand to see its log, then run up again", name, cmp.Or(pod.Status.Message, "no message"))
+	case err == nil:
+		return nil
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("waiting for pod %s: %w", name, err)
+	default:
+		return &lateError{what: "the pod " + name + " is still " + cmp.Or(pod.Status.Phase, "unknown"), remedy: "see that the node can pull its image and has a free GPU, then run up again"}
 	}
 }
 
+// Phases in which a pod has ended (k8s.io/api/core/v1, PodPhase).
+const (
+	podSucceeded = "Succeeded"
+	podFailed    = "Failed"
+)
+
 // removePod returns when there is no such pod any more.
 func removePod(ctx context.Context, api *Kubernetes, path string) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := api.call(ctx, http.MethodDelete, path+"?gracePeriodSeconds=0", nil, nil)
-		if isRefusal(err, http.StatusNotFound) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("the pod of a GPU test cannot be removed (%w): remove it with `kubectl delete --namespace %s pod --selector app.kubernetes.io/managed-by=em-infra`", ctx.Err(), smokeNamespace)
-		case <-ticker.C:
-		}
+		return isRefusal(err, http.StatusNotFound), nil
+	}) != nil {
+		return fmt.Errorf("the pod of a GPU test cannot be removed (%w): remove it with `kubectl delete --namespace %s pod --selector app.kubernetes.io/managed-by=em-infra`", ctx.Err(), smokeNamespace)
 	}
+	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Awaited is what has to be ready.
@@ -43,40 +45,42 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) er
 }
 
 func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	last := errors.New("no answer yet")
 	var said string
 	var astray time.Time // since when the endpoint leads nowhere
-	for {
+	var hopeless error
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := look(ctx)
 		if err == nil || errors.Is(err, ErrTalosconfig) {
-			return err
+			hopeless = err
+			return true, nil
+		}
+		if ctx.Err() != nil {
+			return false, nil
 		}
 		var endpoint *endpointError
 		switch {
-		case ctx.Err() != nil:
 		case !errors.As(err, &endpoint):
 			astray = time.Time{}
 		case astray.IsZero():
 			astray = time.Now()
 		case time.Since(astray) >= endpointPatience:
-			return endpoint.leadsNowhere()
+			hopeless = endpoint.leadsNowhere()
+			return true, nil
 		}
-		if state := awaited.state(err); ctx.Err() == nil && state != said {
+		if state := awaited.state(err); state != said {
 			said = state
 			awaited.say(state)
 		}
 		// What was once known of the Nodes says more than that somebody did not answer just now.
-		if ctx.Err() == nil && (isUnready(err) || !isUnready(last)) {
+		if isUnready(err) || !isUnready(last) {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			return notReady(ctx, last)
-		case <-ticker.C:
-		}
+		return false, nil
+	}) != nil {
+		return notReady(ctx, last)
 	}
+	return hopeless
 }
 
 // endpointError says that the API answers at a control plane, and not where clients look for it.

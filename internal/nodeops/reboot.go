@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Reboot has a node boot anew by its Talos API, and returns when the next boot answers. Whether the node works then is for
@@ -52,10 +52,8 @@ func (h Health) orderReboot(ctx context.Context, node rolling.Node) (former stri
 }
 
 func (h Health) awaitNextBoot(ctx context.Context, node rolling.Node, former string) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	last := errors.New("it has not gone down yet")
-	for {
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 			now, err := bootID(ctx, api)
 			if err == nil && now == former {
@@ -63,16 +61,12 @@ func (h Health) awaitNextBoot(ctx context.Context, node rolling.Node, former str
 			}
 			return err
 		})
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			last = err
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s has not come back from its reboot (%w): look at the console of its VM in Proxmox VE", node.Name, last)
-		case <-ticker.C:
-		}
+		return err == nil, nil
+	}) != nil {
+		return fmt.Errorf("%s has not come back from its reboot (%w): look at the console of its VM in Proxmox VE", node.Name, last)
 	}
+	return nil
 }

@@ -3,12 +3,13 @@ package nodeops
 import (
 	"context"
 	"fmt"
-	"time"
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Endpoints are the addresses that a talosconfig leads to. The error is [ErrTalosconfig].
@@ -41,14 +42,10 @@ func Reset(ctx context.Context, talosconfig []byte, address string) error {
 	if err != nil {
 		return err
 	}
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for IsAlive(ctx, talosconfig, address) {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("its Talos API still answers: %w", context.Cause(ctx))
-		case <-ticker.C:
-		}
+	if ended := poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
+		return !IsAlive(ctx, talosconfig, address), nil
+	}); ended != nil {
+		return fmt.Errorf("its Talos API still answers: %w", ended)
 	}
 	return nil
 }

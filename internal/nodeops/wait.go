@@ -11,6 +11,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 const (
@@ -68,29 +70,25 @@ func (w Wait) until(ctx context.Context, v *vigil) error {
 		defer cancel()
 	}
 
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	said := ""
-	for {
-		if seen := look(ctx, api, w.Address); ctx.Err() == nil {
-			done, err := v.judge(time.Now(), seen)
-			if err == nil && !done {
-				err = w.switchedOff(ctx, v)
-			}
-			if done || err != nil {
-				return err
-			}
-			if state := v.state(); state != said {
-				said = state
-				w.say(state)
-			}
+	var judged error
+	if poll.Until(ctx, pollInterval, func(ctx context.Context) (done bool, err error) {
+		seen := look(ctx, api, w.Address)
+		if ctx.Err() != nil {
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return v.late(ctx)
-		case <-ticker.C:
+		if done, judged = v.judge(time.Now(), seen); judged == nil && !done {
+			judged = w.switchedOff(ctx, v)
 		}
+		if state := v.state(); !done && judged == nil && state != said {
+			said = state
+			w.say(state)
+		}
+		return done || judged != nil, nil
+	}) != nil {
+		return v.late(ctx)
 	}
+	return judged
 }
 
 // say names no time of day: what a Command prints is kept in the state.

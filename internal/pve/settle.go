@@ -8,6 +8,7 @@ import (
 
 	"github.com/luthermonson/go-proxmox"
 
+	"github.com/em-infra/em-infra/internal/poll"
 	"github.com/em-infra/em-infra/internal/recovery"
 )
 
@@ -63,37 +64,38 @@ func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 
 func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
 	watch := taskWatch{host: h, machine: vmid, seen: map[string]heard{}}
-	limit := time.After(settleTimeout)
-	idleSince := time.Now()
-	for {
+	began := time.Now()
+	idleSince := began
+	var settled *recovery.Machine
+	err := poll.Until(ctx, h.interval, func(ctx context.Context) (bool, error) {
 		machine, tasks, err := h.worked(ctx, node, vmid)
 		switch {
 		case err != nil:
-			return nil, err
+			return false, err
 		case machine == nil && len(tasks) == 0:
-			return nil, nil
+			return true, nil
 		case machine == nil:
 			machine = &proxmox.VirtualMachine{Lock: "being made"}
 		case machine.Lock == "":
-			return h.described(ctx, node, machine)
+			settled, err = h.described(ctx, node, machine)
+			return true, err
 		}
 		if err := watch.look(tasks, machine.Lock, time.Now()); err != nil {
-			return nil, err
+			return false, err
 		}
 		if len(tasks) > 0 {
 			idleSince = time.Now()
 		}
-		if time.Since(idleSince) > h.patience {
-			return nil, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
+		switch {
+		case time.Since(idleSince) > h.patience:
+			return false, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
+		case time.Since(began) > settleTimeout:
+			return false, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
+		default:
+			return false, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-limit:
-			return nil, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
-		case <-time.After(h.interval):
-		}
-	}
+	})
+	return settled, err
 }
 
 // worked is a machine, nil for a free VMID, and the tasks that may work on it. They are asked for before the machine is looked

@@ -9,64 +9,59 @@ import (
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/gofrs/flock"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // lock is held by the process that makes an entry. The kernel lets go of it when the process ends, however it ends.
-type lock struct{ file *os.File }
+type lock struct{ file *flock.Flock }
 
 // errHeld says that another process has the lock.
 var errHeld = errors.New("held by another process")
 
+// lockInterval is how often who waits for a lock looks whether it is free.
+const lockInterval = 100 * time.Millisecond
+
 // acquire takes the lock of a path, and waits for whoever has it. It calls waiting once, with who that is.
-func acquire(ctx context.Context, path string, waiting func(holder string)) (*lock, error) {
+func acquire(ctx context.Context, path string, waiting func(holder string)) (l *lock, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
 	told := false
-	for {
-		l, err := tryAcquire(path)
+	err = poll.Until(ctx, lockInterval, func(context.Context) (bool, error) {
+		var err error
+		l, err = tryAcquire(path)
 		if !errors.Is(err, errHeld) {
-			return l, err
+			return err == nil, err
 		}
 		if !told {
 			waiting(holder(path))
 			told = true
 		}
-		select {
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
+		return false, nil
+	})
+	return l, err
 }
 
 // tryAcquire takes the lock, or says errHeld at once.
 func tryAcquire(path string) (*lock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	l := &lock{file: flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o600))}
+	locked, err := l.file.TryLock()
 	if err != nil {
-		return nil, err
-	}
-	l := &lock{file: f}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		l.release()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, errHeld
-		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
+	if !locked {
+		return nil, errHeld
+	}
 	// Whoever removes an entry removes its lock too: a lock on a file that is no longer there protects nothing.
-	mine, errMine := f.Stat()
+	mine, errMine := l.file.Stat()
 	there, errThere := os.Stat(path)
 	if errMine != nil || errThere != nil || !os.SameFile(mine, there) {
 		l.release()
 		return nil, errHeld
 	}
-	if err := f.Truncate(0); err != nil {
-		l.release()
-		return nil, err
-	}
-	if _, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0); err != nil {
+	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 		l.release()
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/google/renameio/v2"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -111,14 +112,5 @@ func replaceFile(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) //nolint:errcheck // it has its new name by then
-	_, err = file.Write(text)
-	if err := errors.Join(err, file.Chmod(info.Mode()), file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return renameio.WriteFile(path, text, info.Mode().Perm(), renameio.IgnoreUmask(), renameio.WithTempDir(filepath.Dir(path)))
 }

@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/google/renameio/v2"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // readyInterval is how often an API server that starts is asked whether it is ready.
@@ -123,17 +125,9 @@ func (p *controlPlane) components() (first, rest []component, err error) {
 
 // untilReady waits for the API server, which may be slow: it ends with the context or with the process.
 func (p *controlPlane) untilReady(ctx context.Context) error {
-	for {
-		err := p.admin.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(readyInterval):
-		}
-	}
+	return poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
+		return p.admin.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
 }
 
 // renew writes a certificate for the API server when the control planes have other names or addresses than the one that
@@ -205,9 +199,5 @@ func (f folder) make() error {
 
 // write replaces a file as a whole, readable by its owner only.
 func write(path string, content []byte) error {
-	beside := path + ".new"
-	if err := os.WriteFile(beside, content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(beside, path)
+	return renameio.WriteFile(path, content, 0o600, renameio.WithTempDir(filepath.Dir(path)))
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/restmapper"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // manifestRetry is the pause before objects that could not be made are tried again.
@@ -56,21 +57,18 @@ func (w *manifestWork) begin(ctx context.Context, controlPlanes []talos.Kubernet
 
 // applyManifests makes the manifests of a control plane, again and again until all of them are there.
 func (p *controlPlane) applyManifests(ctx context.Context, node talos.KubernetesNode, report func(error)) {
-	for reported := ""; ; {
+	reported := ""
+	_ = poll.Until(ctx, manifestRetry, func(ctx context.Context) (bool, error) {
 		err := p.makeManifests(ctx, node)
 		if err == nil || ctx.Err() != nil {
-			return
+			return true, nil
 		}
 		if text := err.Error(); text != reported {
 			report(fmt.Errorf("manifests of %s: %w", node.Hostname, err))
 			reported = text
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(manifestRetry):
-		}
-	}
+		return false, nil
+	}) // it ends with the context of the control plane, whose business that is
 }
 
 // makeManifests makes what is not there. What is there stays as it is, even when the manifest says otherwise by now

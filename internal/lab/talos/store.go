@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
@@ -108,18 +110,8 @@ func write(path string, value any) error {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
 
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*") // its mode is 0600
-	if err != nil {
+	if err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write the state: %w", err)
-	}
-
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-
-	if err != nil {
-		return fmt.Errorf("write the state: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Worker is the worker that is removed, and how.
@@ -68,14 +69,15 @@ func (w Worker) Run(ctx context.Context) error {
 
 // isAlive gives a node that does not answer time for a reboot.
 func (w Worker) isAlive(ctx context.Context, api *nodeops.Kubernetes) bool {
-	began := time.Now()
-	for !nodeops.IsAlive(ctx, w.Talosconfig, w.Address) {
-		waited := time.Since(began)
-		if waited > rebootTimeout || waited > silence && !api.IsReady(ctx, w.Name) || pause(ctx) != nil {
-			return false
+	began, alive := time.Now(), false
+	ended := poll.Until(ctx, interval, func(ctx context.Context) (bool, error) {
+		if alive = nodeops.IsAlive(ctx, w.Talosconfig, w.Address); alive {
+			return true, nil
 		}
-	}
-	return true
+		waited := time.Since(began)
+		return waited > rebootTimeout || waited > silence && !api.IsReady(ctx, w.Name), nil
+	})
+	return ended == nil && alive
 }
 
 // reset makes the node forget the cluster. One that cannot be reset is not kept for that: its disk is deleted next.
@@ -100,16 +102,6 @@ func (w Worker) forget(ctx context.Context, api *nodeops.Kubernetes) error {
 
 func (w Worker) say(format string, args ...any) {
 	fmt.Fprintf(w.Progress, format+"\n", args...)
-}
-
-// pause ends with the interval or with ctx, whose error it returns.
-func pause(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(interval):
-		return nil
-	}
 }
 
 // errNoAPI says what to do where nothing can be drained.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Options of a lane.
@@ -247,23 +249,19 @@ func (l *Lane) tell(node Node, what string) {
 func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	deadline := time.Now().Add(w.limit)
 	var told string
-	ticker := time.NewTicker(l.options.Interval)
-	defer ticker.Stop()
-	for {
-		err := holds(ctx)
-		if err == nil || !time.Now().Before(deadline) {
-			return err
+	var last error
+	_ = poll.Until(ctx, l.options.Interval, func(ctx context.Context) (bool, error) {
+		last = holds(ctx)
+		if last == nil || !time.Now().Before(deadline) {
+			return true, nil
 		}
-		if what := fmt.Sprintf("%s %v (%s at most)", w.words, err, inWords(w.limit)); what != told && ctx.Err() == nil {
+		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, inWords(w.limit)); what != told && ctx.Err() == nil {
 			told = what
 			l.tell(w.node, what)
 		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-ticker.C:
-		}
-	}
+		return false, nil
+	}) // whoever ends the wait is told what the last look found
+	return last
 }
 
 // hasRoomFor: without a control plane the cluster has less to spare, so nothing else is changed beside one.

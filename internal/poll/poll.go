@@ -1,0 +1,23 @@
+// Package poll is the one loop of all waits that nothing wakes: it asks, pauses and asks again.
+package poll
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Until calls ask at once, and then in every interval until that is done or fails, or ctx ends. It asks once at least, even when
+// ctx has ended already. It returns the error of ask as it is, or else why ctx has ended.
+func Until(ctx context.Context, interval time.Duration, ask func(ctx context.Context) (done bool, err error)) error {
+	var failed error
+	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (done bool, err error) {
+		done, failed = ask(ctx)
+		return done, failed
+	})
+	if err != nil && failed == nil {
+		return context.Cause(ctx)
+	}
+	return err
+}

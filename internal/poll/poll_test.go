@@ -1,0 +1,62 @@
+package poll_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+func TestUntilAsksAtOnceAndThenInEveryInterval(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		begun, asked := time.Now(), []time.Duration{}
+		err := poll.Until(t.Context(), time.Second, func(context.Context) (bool, error) {
+			asked = append(asked, time.Since(begun))
+			return len(asked) == 3, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, []time.Duration{0, time.Second, 2 * time.Second}, asked)
+	})
+}
+
+func TestUntilEndsWithTheErrorOfWhoWasAsked(t *testing.T) {
+	t.Parallel()
+
+	failed := errors.New("it cannot be")
+	require.Same(t, failed, poll.Until(t.Context(), time.Second, func(context.Context) (bool, error) { return false, failed }))
+}
+
+// An error of who was asked that wraps that of a context is not taken for the end of ours.
+func TestUntilTellsTheEndOfItsContextFromOthers(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("somebody has pressed Ctrl-C")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(1500*time.Millisecond, func() { cancel(why) })
+		asked := 0
+		err := poll.Until(ctx, time.Second, func(context.Context) (bool, error) {
+			asked++
+			return false, nil
+		})
+		require.Same(t, why, err)
+		require.Equal(t, 2, asked)
+
+		err = poll.Until(ctx, time.Second, func(context.Context) (bool, error) {
+			asked++
+			return true, nil
+		})
+		require.NoError(t, err, "it asks once at least")
+		require.Equal(t, 3, asked)
+		require.ErrorIs(t, poll.Until(t.Context(), time.Second, func(context.Context) (bool, error) {
+			return false, context.DeadlineExceeded
+		}), context.DeadlineExceeded)
+	})
+}
