@@ -30,7 +30,7 @@ func (c *ClusterAddons) addCilium(ctx *pulumi.Context) error {
 	return nil
 }
 
-// ownership is this stack's, or nobody's here once it is installed.
+// ownership are the options of the release: this stack keeps it, or leaves it alone once it is installed.
 func (c Cilium) ownership() []pulumi.ResourceOption {
 	if !c.HandOver {
 		return nil
@@ -58,8 +58,9 @@ func ciliumValues(cluster TalosClusterArgs) map[string]any {
 		values["k8sServiceHost"], values["k8sServicePort"] = "localhost", constants.DefaultKubePrismPort
 	}
 	if operatorNodes(cluster.Machines) < 2 {
-		// Two operators never share a node. The second would wait for one for ever, and an upgrade with it: only of a single
-		// operator does the chart let the former leave before the next one comes (cilium-operator/deployment.yaml, strategy).
+		// Two operators never share a node. With one node the second would be Pending for ever, and an upgrade with it: only
+		// with one replica does the chart remove the old operator before it starts the new one
+		// (cilium-operator/deployment.yaml, strategy).
 		values["operator"] = map[string]any{"replicas": 1}
 	}
 	return values
@@ -69,7 +70,7 @@ func ciliumValues(cluster TalosClusterArgs) map[string]any {
 // as far as machines have them from the start.
 var operatorTolerates = []string{constants.LabelNodeRoleControlPlane}
 
-// operatorNodes is how many of the machines take Cilium's operator.
+// operatorNodes is the number of machines on which Cilium's operator can run.
 func operatorNodes(machines []Machine) (nodes int) {
 	for _, m := range machines {
 		taints := m.Taints

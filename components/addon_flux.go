@@ -9,8 +9,8 @@ const (
 	fluxSystem = "flux-system"
 	// ageSecret holds the age key, under a name that ends as Flux asks for (Kustomization, spec.decryption).
 	ageSecret, ageSecretKey = "sops-age", "age.agekey"
-	// outlives keeps what Flux has applied when its Kustomization goes (spec.deletionPolicy, since Flux 2.5): an addon
-	// that leaves takes no workloads with it.
+	// outlives is the deletion policy that keeps what Flux has applied when its Kustomization is deleted (spec.deletionPolicy,
+	// since Flux 2.5): removing the addon removes no workloads.
 	outlives = "Orphan"
 )
 
@@ -35,7 +35,7 @@ func (c *ClusterAddons) addFlux(ctx *pulumi.Context) error {
 	return c.addKustomization(ctx, *flux, source)
 }
 
-// addFluxKeys makes the Secrets that Flux refers to.
+// addFluxKeys creates the Secrets that Flux refers to.
 func (c *ClusterAddons) addFluxKeys(ctx *pulumi.Context, flux Flux) (keys []pulumi.Resource, err error) {
 	add := func(name, secretType string, data map[string]pulumi.StringInput) {
 		if err != nil {
@@ -78,7 +78,7 @@ func (f Flux) sourceKind() objectKind {
 	return kindGitRepository
 }
 
-// addSource makes the source once its CRD is there; nil when there is none.
+// addSource creates the source after its CRD; nil if there is no source.
 func (c *ClusterAddons) addSource(ctx *pulumi.Context, flux Flux, release pulumi.Resource) (pulumi.Resource, error) {
 	var spec pulumi.Map
 	switch {
@@ -102,7 +102,7 @@ func (c *ClusterAddons) addSource(ctx *pulumi.Context, flux Flux, release pulumi
 	return c.addObject(ctx, "flux-source", flux.sourceKind(), fluxSystem, fluxSystem, pulumi.Map{"spec": spec}, pulumi.DependsOn([]pulumi.Resource{release}))
 }
 
-// addKustomization has the source applied. When both go, it goes first, while Flux can still let go of what it applied.
+// addKustomization has Flux apply the source. On removal it is deleted before the source, so that Flux can still finalize it.
 func (c *ClusterAddons) addKustomization(ctx *pulumi.Context, flux Flux, source pulumi.Resource) error {
 	spec := pulumi.Map{
 		"path":           pulumi.String(flux.Kustomization.Path),

@@ -17,7 +17,7 @@ const runtimeClass = "nvidia"
 // gpuTimeout covers the download of the driver's image by the device plugin, and the plugin's registration.
 const gpuTimeout = "15m"
 
-// addGPUSupport makes GPUs something that a pod can ask for, and checks that each machine that has some offers them.
+// addGPUSupport lets pods request GPUs, and checks that each machine with GPUs offers them.
 func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 	gpu := c.args.GPU
 	if gpu == nil {
@@ -64,7 +64,7 @@ func (g GPUSupport) sharing() string {
 	return fmt.Sprintf("version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: %s\n        replicas: %d\n", nodeops.GPUResource, g.SharesPerGPU)
 }
 
-// check is the operation that looks at one machine.
+// check is the operation that checks one machine.
 func (g GPUSupport) check(m Machine) string {
 	operation := []string{
 		"node gpu --name", m.Name, "--address", m.endpoint(),

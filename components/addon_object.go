@@ -14,10 +14,10 @@ import (
 // Objects are registered by their tokens, as the SDK's own CustomResource does it. Its typed objects would take longer to
 // compile than the rest of the program: core/v1 alone is five megabytes of source (docs/decisions/0009).
 
-// object is a Kubernetes object of which nothing is asked but that it is there.
+// object is a Kubernetes object that only has to exist.
 type object struct{ pulumi.CustomResourceState }
 
-// addObject registers an object in its namespace, empty for one that is in none.
+// addObject registers an object in its namespace; empty for an object without one.
 func (c *ClusterAddons) addObject(ctx *pulumi.Context, suffix string, kind objectKind, namespace, objectName string, fields pulumi.Map, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	metadata := pulumi.Map{"name": pulumi.String(objectName)}
 	if namespace != "" {
@@ -47,7 +47,7 @@ var (
 	kindKustomization = objectKind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}
 )
 
-// token is the type in pulumi-kubernetes: the core group has a name there that it has not in Kubernetes.
+// token is the type in pulumi-kubernetes, where the core group is called core; in Kubernetes its name is empty.
 func (k objectKind) token() string {
 	group := k.apiVersion
 	if !strings.Contains(group, "/") {
@@ -56,10 +56,10 @@ func (k objectKind) token() string {
 	return fmt.Sprintf("kubernetes:%s:%s", group, k.name)
 }
 
-// givenNamespaces are there in every cluster (kube-apiserver, pkg/controlplane/controller/systemnamespaces).
+// givenNamespaces exist in every cluster (kube-apiserver, pkg/controlplane/controller/systemnamespaces).
 var givenNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// namespace is what objects in a namespace have to wait for. It makes a namespace that it is asked for first.
+// namespace returns what objects in a namespace depend on. The first call for a namespace creates it.
 func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
 	if slices.Contains(givenNamespaces, name) {
 		return pulumi.DependsOn(nil), nil
@@ -75,11 +75,11 @@ func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.Reso
 	return pulumi.DependsOn([]pulumi.Resource{made}), nil
 }
 
-// opaque is the type of a Secret whose keys are anybody's.
+// opaque is the type of a Secret with keys of any name.
 const opaque = "Opaque"
 
-// addSecret makes a Secret. The data are secret wherever they go; they are given encoded, since what is taken out of
-// stringData would stay in the object.
+// addSecret creates a Secret. The data stay secret in all outputs; they are passed encoded as data, since a key that is removed
+// from stringData would stay in the object.
 func (c *ClusterAddons) addSecret(ctx *pulumi.Context, namespace, objectName, secretType string, data map[string]pulumi.StringInput) (pulumi.Resource, error) {
 	there, err := c.namespace(ctx, namespace)
 	if err != nil {

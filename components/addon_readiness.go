@@ -15,9 +15,9 @@ const (
 	nodesTimeout = "15m"
 )
 
-// waitForAPI is a gate that opens when the Kubernetes API answers where the kubeconfig leads: the kubeconfig is there
-// before, and a provider that does not reach its cluster at the beginning takes it for unreachable all through the run. It
-// looks again when the endpoint is another one, as a virtual address is there only some seconds after its change.
+// waitForAPI is a gate that opens when the Kubernetes API answers at the endpoint of the kubeconfig. It is needed since the
+// kubeconfig exists earlier, and a provider that cannot reach its cluster when it starts treats it as unreachable for the whole
+// run. It runs again when the endpoint changes, since a virtual address is available only some seconds after its change.
 func (c *ClusterAddons) waitForAPI(ctx *pulumi.Context) error {
 	gate, err := c.addCommand(ctx, "api", "node ready --server "+c.args.Cluster.args.Endpoint.String()+" --timeout "+apiTimeout)
 	if err != nil {
@@ -27,8 +27,8 @@ func (c *ClusterAddons) waitForAPI(ctx *pulumi.Context) error {
 	return nil
 }
 
-// waitForNodes is a gate that opens when the network plugin has made the nodes Ready: what is installed before would wait
-// for a node until its time is up, and say so in Helm's words. It looks again when the nodes are others.
+// waitForNodes is a gate that opens when the network plugin has made the nodes Ready: a release that is installed earlier would
+// wait for a node until it times out, with an error of Helm that does not name the cause. It runs again when the nodes change.
 func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
 	if !c.needsNodes() {
 		return nil
@@ -45,7 +45,7 @@ func (c *ClusterAddons) waitForNodes(ctx *pulumi.Context) error {
 	return nil
 }
 
-// needsNodes reports whether anything runs in the cluster that is not the network plugin itself.
+// needsNodes reports whether any addon besides the network plugin runs pods.
 func (c *ClusterAddons) needsNodes() bool {
 	a := c.args
 	return a.KubeletServingCertApprover != nil || a.MetricsServer != nil || a.Flux != nil || a.GPU != nil

@@ -18,8 +18,8 @@ const typeRelease = "kubernetes:helm.sh/v3:Release"
 // releaseTimeoutSeconds covers the download of an addon's images on a slow line.
 const releaseTimeoutSeconds = 900
 
-// addRelease installs a chart as a release of its own name and waits until what it made is ready. A release that fails is
-// rolled back whole.
+// addRelease installs a chart as a release named after the chart, and waits until its resources are ready. A release that fails
+// is rolled back.
 func (c *ClusterAddons) addRelease(ctx *pulumi.Context, name, namespace string, chart Chart, own map[string]any, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	there, err := c.namespace(ctx, namespace)
 	if err != nil {
@@ -62,8 +62,8 @@ func (c Chart) source(name string) pulumi.Map {
 	}
 }
 
-// adoption runs before a release is created, and only then: Helm refuses a name that is in use, be it by a release that
-// the state forgot when a destroy failed half way, or by one whose installation was killed.
+// adoption runs before a release is created, and only then. Helm refuses a name that is in use: by a release that the state no
+// longer has since a destroy failed half way, or by one whose installation was killed.
 func (c *ClusterAddons) adoption(ctx *pulumi.Context, name, namespace string) (*pulumi.ResourceHookBinding, error) {
 	if ctx.RunningWithMocks() {
 		return &pulumi.ResourceHookBinding{}, nil // as for a rollout: the SDK's mocks panic
@@ -83,7 +83,7 @@ func (c *ClusterAddons) adoption(ctx *pulumi.Context, name, namespace string) (*
 	return &pulumi.ResourceHookBinding{BeforeCreate: []*pulumi.ResourceHook{hook}}, nil
 }
 
-// overlaid is one set of values with another over it, mapping by mapping.
+// overlaid merges one set of values over another, mapping by mapping.
 func overlaid(values, over map[string]any) map[string]any {
 	result := maps.Clone(values)
 	if result == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 )
 
-// appliedConfiguration is what the provider will apply, by the inputs of a ConfigurationApply: the configuration with its
-// patches merged. It is nil for the inputs of a machine, and for what cannot be merged, which the provider will say.
+// appliedConfiguration returns what the provider will apply for the inputs of a ConfigurationApply: the configuration with its
+// patches merged. It is nil for the inputs of a machine, and for patches that cannot be merged, which the provider reports.
 func appliedConfiguration(inputs resource.PropertyMap) []byte {
 	configuration := plain(inputs["machineConfigurationInput"])
 	if !configuration.IsString() {
@@ -24,7 +24,7 @@ func appliedConfiguration(inputs resource.PropertyMap) []byte {
 	return mergedConfiguration(configuration.StringValue(), texts)
 }
 
-// mergedConfiguration is a configuration with its patches merged, as the provider does it; nil for what cannot be merged.
+// mergedConfiguration merges patches into a configuration as the provider does; nil if they cannot be merged.
 func mergedConfiguration(configuration string, texts []string) []byte {
 	patches, err := configpatcher.LoadPatches(texts)
 	if err != nil {
@@ -41,9 +41,9 @@ func mergedConfiguration(configuration string, texts []string) []byte {
 	return text
 }
 
-// PlannedConfiguration is the machine configuration that the node is given, in whatever phase, without what the machine's own
-// Patches change, which may hold credentials that nobody could take out again. It is secret, made when it is asked for, and
-// empty where ConfigPatches are none that Talos reads.
+// PlannedConfiguration returns the machine configuration that the node will get, in every phase. It leaves out the machine's
+// own Patches, whose credentials could not be recognised and removed. It is secret, computed on request, and empty if Talos
+// cannot read ConfigPatches.
 func (n *TalosNode) PlannedConfiguration() pulumi.StringOutput {
 	merged := pulumi.All(n.planned, n.patches).ApplyT(func(parts []any) string {
 		configuration, _ := parts[0].(string)
@@ -53,7 +53,7 @@ func (n *TalosNode) PlannedConfiguration() pulumi.StringOutput {
 	return pulumi.ToSecret(merged).(pulumi.StringOutput)
 }
 
-// plain is a value without the wrapping of secrets and outputs.
+// plain unwraps secrets and outputs.
 func plain(value resource.PropertyValue) resource.PropertyValue {
 	for {
 		switch {

@@ -10,11 +10,11 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// A machine that somebody deleted is not replaced by the engine: a refresh forgets it, and the next run makes it as if it
-// had never been, while its configuration stays as it is in the state (pulumi v3.254.0, resource/deploy,
+// The engine does not replace a machine that somebody deleted: a refresh removes it from the state, and the next run creates it
+// as a new resource, while its configuration stays unchanged in the state (pulumi v3.254.0, resource/deploy,
 // deployment_executor.go, rebuildBaseState). Nothing else that the provider says of a clone differs from one machine to the
-// next. So each machine takes a mark with it when it is made, and its configuration carries the mark of the machine that it
-// was applied to: where the two differ, it is applied again.
+// next. So each machine takes a mark with it when it is made, and its configuration carries the mark of the machine that it was
+// applied to: where the two differ, it is applied again.
 
 // uuidForm is what Proxmox VE takes (qemu-server, QemuServer.pm, $smbios1_fmt).
 var uuidForm = regexp.MustCompile(`^[a-fA-F0-9]{8}(-[a-fA-F0-9]{4}){3}-[a-fA-F0-9]{12}$`)
@@ -27,9 +27,9 @@ func smbios(mark string) vm.VirtualMachineSmbiosPtrInput {
 	return vm.VirtualMachineSmbiosArgs{Uuid: pulumi.String(mark)}
 }
 
-// birthOf is the mark that a machine was made with; "" for one that was made without. It is read from the outputs as they
-// are: the SDK takes an output that is not there for one that is not known yet, in a preview, and every machine without a
-// mark would be shown as changed (sdk/v3 v3.254.0, context.go, resolve).
+// birthOf is the birth identifier of a machine; "" for a machine without one. It is read from the raw outputs: in a preview the
+// SDK treats a missing output as unknown, so every machine without an identifier would be shown as changed (sdk/v3 v3.254.0,
+// context.go, resolve).
 func birthOf(machine *vm.VirtualMachine) pulumi.StringOutput {
 	return pulumi.InternalGetRawOutputs(&machine.ResourceState).ApplyT(func(outputs any) string {
 		properties, _ := outputs.(resource.PropertyMap)

@@ -14,8 +14,8 @@ import (
 // defaultBootTimeout is enough for a slow disk and a firmware that trains a GPU's memory window.
 const defaultBootTimeout = 5 * time.Minute
 
-// boots is a hook that waits until the Talos of a machine can be given its first configuration. The provider alone tries for
-// ten minutes without a word, whoever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
+// boots is a hook that waits until Talos on a machine accepts its first configuration. The provider alone would retry silently
+// for ten minutes, whatever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
 // talos_machine_configuration_apply_resource.go, Create): here a node of another cluster is known in seconds, and so is a
 // machine that is off. Nodes wait side by side, so creation stays parallel.
 func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {
@@ -44,20 +44,20 @@ func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulu
 	}
 }
 
-// tellOf says what the update of a node waits for.
+// tellOf reports what the update of a node waits for.
 func (r *rollout) tellOf(node rolling.Node, what string) {
 	if urn, found := r.changing.Load(node.Name); found {
 		r.tell(urn.(pulumi.URN), what)
 	}
 }
 
-// tell says what an operation on a resource waits for, as something that passes. A run that cannot be told anything any more
-// ends with an error of its own.
+// tell reports what an operation on a resource waits for, as a passing status. Its error is ignored: if the engine no longer
+// takes messages, the run fails by itself.
 func (r *rollout) tell(urn pulumi.URN, text string) {
 	_ = r.ctx.Log.Info(text, &pulumi.LogArgs{Resource: subject{urn: urn.ToURNOutput()}, Ephemeral: true})
 }
 
-// subject names a resource whose own registration has not ended.
+// subject names a resource whose registration is not complete, for log messages.
 type subject struct {
 	pulumi.Resource
 

@@ -7,27 +7,27 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// ClusterAddons is what is installed into a cluster once it stands: the network plugin, the keys that workloads need, Flux
-// and what it keeps, GPUs. All of it goes with the cluster, without a call to a Kubernetes API that may be dead (F26); an
-// addon that alone is taken away is removed from the living cluster.
+// ClusterAddons are the addons of a cluster: the network plugin, keys for workloads, Flux and its objects, GPU support.
+// Destroying the cluster removes them without a call to the Kubernetes API, which may be dead (F26); removing a single addon
+// removes it from the running cluster.
 type ClusterAddons struct {
 	pulumi.ResourceState
 
-	// Kubernetes is the provider that everything in the cluster was made with, for what this component does not cover.
+	// Kubernetes is the provider for objects in the cluster, for what this component does not cover.
 	Kubernetes *kubernetes.Provider
 
 	name string
 	args ClusterAddonsArgs
-	// namespaces that were made, by name.
+	// namespaces that were created, by name.
 	namespaces map[string]pulumi.Resource
-	// last are the steps that everything later waits for; they have waited for those before them. A component is none: what
-	// depends on one waits for as many of its children as have been registered by then.
+	// last are the resources that later steps depend on; they depend on the earlier ones themselves. A component is never among
+	// them: a resource that depends on a component waits only for the children that are registered by then.
 	last []pulumi.Resource
 	// approver of the kubelets' certificates; nil without one.
 	approver pulumi.Resource
 }
 
-// NewClusterAddons installs the addons. It returns an error when an argument is missing or cannot be.
+// NewClusterAddons installs the addons. It returns an error if an argument is missing or invalid.
 func NewClusterAddons(ctx *pulumi.Context, name string, args *ClusterAddonsArgs, opts ...pulumi.ResourceOption) (*ClusterAddons, error) {
 	a, err := args.complete()
 	if err != nil {
@@ -83,8 +83,8 @@ func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 	return err
 }
 
-// kubeconfig is that of the cluster and never empty: with an empty one the provider would turn to whatever cluster the
-// operator's own kubeconfig names.
+// kubeconfig is the cluster's and never empty: with an empty one the provider would use the kubeconfig of whoever runs the
+// program.
 func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 	return c.args.Cluster.Kubeconfig.ApplyT(func(text string) (string, error) {
 		if text == "" {
@@ -94,7 +94,7 @@ func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 	}).(pulumi.StringOutput)
 }
 
-// next are the options of whatever comes after the steps so far.
+// next are the options of a resource that depends on the steps so far.
 func (c *ClusterAddons) next(further ...pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append([]pulumi.ResourceOption{pulumi.Parent(c), pulumi.DependsOn(c.last), within(c.args.Cluster)}, further...)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// ClusterAddonsArgs say what is installed into a cluster. An addon that is nil is not installed.
+// ClusterAddonsArgs describe the addons of a cluster. An addon that is nil is not installed.
 type ClusterAddonsArgs struct {
 	// Cluster that the addons are installed into. Required. Another one is another set of addons.
 	Cluster *TalosCluster
@@ -24,13 +24,13 @@ type ClusterAddonsArgs struct {
 	MetricsServer *Chart
 	// Flux is Flux v2. Default: nil.
 	Flux *Flux
-	// TrueNAS is the storage that workloads are told of. Default: nil.
+	// TrueNAS is a storage whose address and key workloads get. Default: nil.
 	TrueNAS *TrueNAS
 	// GPU makes the GPUs of the cluster's GpuWorkers available to pods. Default: nil.
 	GPU *GPUSupport
 }
 
-// Chart is the Helm chart of an addon, whose name is the addon's to know. A change of any field upgrades the release.
+// Chart is the Helm chart of an addon; the addon determines its name. A change of any field upgrades the release.
 type Chart struct {
 	// Repository that holds the chart: https://…, http://…, or oci://… without the chart's name. Exactly one of Repository and
 	// Path is given.
@@ -47,8 +47,8 @@ type Chart struct {
 type Cilium struct {
 	// Chart is cilium. Required.
 	Chart Chart
-	// HandOver leaves the release to Flux once it is installed: nothing here changes or removes it any more (F30).
-	// Default: false.
+	// HandOver leaves the release to Flux once it is installed: this program no longer changes or removes it (F30). Default:
+	// false.
 	HandOver bool
 }
 
@@ -60,7 +60,7 @@ type Flux struct {
 	Git *GitSource
 	// OCI is the source in a registry. Default: nil.
 	OCI *OCISource
-	// Kustomization is what is applied of the source. Default: nil, nothing.
+	// Kustomization is the part of the source that is applied. Default: nil, nothing.
 	Kustomization *Kustomization
 	// AgeKey is the age identity that Flux decrypts with; it becomes the Secret sops-age. A change is made in place.
 	// Default: nil, none. Secret.
@@ -110,7 +110,7 @@ type Kustomization struct {
 	Path string
 	// Interval between two reconciliations. Required.
 	Interval time.Duration
-	// Prune deletes what leaves the source. Default: false.
+	// Prune deletes objects that are removed from the source. Default: false.
 	Prune bool
 }
 
@@ -134,7 +134,7 @@ type GPUSupport struct {
 	SmokeTestImage string
 }
 
-// complete returns a copy, or all that is wrong with it.
+// complete returns a copy, or an error that lists every problem.
 func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 	if args == nil {
 		return ClusterAddonsArgs{}, errors.New("args: give ClusterAddonsArgs")
