@@ -13,17 +13,17 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// typeConfiguration is what a machine configuration is applied by.
+// typeConfiguration is the type token of the resource that applies a machine configuration.
 const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
-// returning is what has to be known of the control planes when machines of the cluster are made anew behind the state's
-// back.
+// returning is what the hooks need to know of the control planes when machines of the cluster were created again without a
+// change of the inventory.
 type returning struct {
 	// turn lets one machine at a time change the members of etcd.
 	turn *semaphore.Weighted
-	// alone says that there is one control plane only.
+	// alone reports whether there is only one control plane.
 	alone bool
-	// allowed are control planes that may be made anew although the cluster's etcd is lost.
+	// allowed are the control planes that may be created again although the data of etcd is lost.
 	allowed []string
 }
 
@@ -31,16 +31,16 @@ func newReturning(a TalosClusterArgs) returning {
 	return returning{turn: semaphore.NewWeighted(1), alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
 }
 
-// isMadeAnew reports whether a configuration is updated because its machine is another one than that it was applied to.
+// isMadeAnew reports whether a configuration is updated because its machine is not the one that it was applied to.
 func isMadeAnew(args *pulumi.ResourceHookArgs) bool {
 	before, isKnown := birthIn(args.OldInputs)
 	after, isSaid := birthIn(args.NewInputs)
 	return string(args.Type) == typeConfiguration && isKnown && isSaid && before != after
 }
 
-// lossHook refuses to configure the only control plane when its machine was made anew: the cluster was lost with the one
-// before, and whoever has a backup of that would rather restore it. It runs in a preview too, so that `pulumi up` ends
-// before it has touched anything.
+// lossHook refuses to configure the only control plane if its machine was created again: the cluster was lost with the former
+// machine, which the user may want to restore from a backup. It runs in a preview too, so that `pulumi up` ends before it
+// touches anything.
 func (r *rollout) lossHook(name string, node rolling.Node) ([]*pulumi.ResourceHook, error) {
 	if !node.ControlPlane || !r.returning.alone {
 		return nil, nil
@@ -54,13 +54,14 @@ func (r *rollout) lossHook(name string, node rolling.Node) ([]*pulumi.ResourceHo
 	return []*pulumi.ResourceHook{hook}, err
 }
 
-// lostError says what is lost with the control planes' disks and what to do.
+// lostError is an error that says what was lost with the disks of the control planes, and what to do.
 func lostError(node rolling.Node) error {
 	return fmt.Errorf("the machine of %[1]s was deleted on the host, and no other control plane has the data of etcd: the cluster is lost with it; "+
 		"restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace %[1]s`", node.Name)
 }
 
-// takeBack makes room in the cluster for a machine that was made anew, before it is configured.
+// takeBack prepares the cluster for a machine that was created again, before it is configured: the former etcd member and Node
+// are removed.
 func (r *rollout) takeBack(ctx context.Context, node rolling.Node) error {
 	health, err := r.health()
 	if err != nil {
@@ -80,7 +81,7 @@ func (r *rollout) takeBack(ctx context.Context, node rolling.Node) error {
 	return nil
 }
 
-// revival has the other nodes register in a cluster that was bootstrapped anew under the names and keys that it had.
+// revival makes the other nodes register in a cluster that was bootstrapped again with its former names and keys.
 func (r *rollout) revival(name string) (pulumi.ResourceOption, error) {
 	if len(r.returning.allowed) == 0 || r.ctx.RunningWithMocks() {
 		return pulumi.Composite(), nil

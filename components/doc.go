@@ -1,7 +1,7 @@
 // Package components is the library: Talos Linux clusters on Proxmox VE as Pulumi component resources.
 //
-// It takes typed arguments and reads no file, no environment and no stack configuration, so it serves programs that have
-// an inventory of their own. What it makes:
+// It takes typed arguments and reads no file, no environment and no stack configuration, so programs with another inventory can
+// use it. It creates:
 //
 //	TalosTemplate                 the machine that nodes are cloned from
 //	├── imagefactory.Schematic    what is built into the Talos image
@@ -25,10 +25,10 @@
 //	├── helm.sh/v3 Release        one for each chart
 //	└── Namespace, Secret, RuntimeClass, GitRepository or OCIRepository, Kustomization
 //
-// NewPool makes the resource pool that machines belong to, unless it is there.
+// NewPool creates the resource pool of the machines, unless it exists.
 //
-// What a field changes when it changes is said with it: nothing, in place, a reboot of the machine, or its replacement. A
-// whole program is the package's example.
+// The comment of each field says what a change of it does: nothing, a change in place, a reboot of the machine, or its
+// replacement. The package's example is a whole program.
 //
 // The providers proxmoxve, talos and command are given to the top components with pulumi.Providers and inherited.
 package components

@@ -8,14 +8,14 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// GPU is a PCI device of a host that is passed through to a machine. It is always taken from a resource mapping: a device
-// by its bare address takes root@pam with a password, which no API token is (F14).
+// GPU is a PCI device of a host that is passed through to a machine. It always comes from a resource mapping: passing a device
+// by its address alone needs root@pam with a password, which an API token cannot replace (F14).
 type GPU struct {
 	// Mapping is the name of a PCI resource mapping of Proxmox VE. A mapping can hold devices of several hosts, and several
 	// of one host; the machine gets a free one of its own host. Required. A change reboots the machine.
 	Mapping string
-	// Device is what the mapping is made from. Default: nil, the mapping is there already. A change of its facts changes
-	// the mapping in place, and the machine sees it when it starts again.
+	// Device is the device that the mapping is created from. Default: nil, the mapping exists already. A change of its facts
+	// changes the mapping in place, and the machine sees it when it starts again.
 	Device *PCIDevice
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// GpuWorker is a Talos worker with NVIDIA GPUs: a TalosNode whose machine is given the devices, whose image has the
-// driver, and whose configuration loads it. It is cloned from the same template as other machines of its host and boots
-// its ISO once; the driver comes with the installer image.
+// GpuWorker is a Talos worker with NVIDIA GPUs: a TalosNode whose machine has the devices, whose image has the driver, and
+// whose configuration loads it. It is cloned from the same template as other machines of its host and boots its ISO once; the
+// driver comes with the installer image.
 type GpuWorker struct {
 	pulumi.ResourceState
 
-	// InstallerImage is what Talos installs itself from: the template's schematic and the driver.
+	// InstallerImage is the image that Talos is installed from: the template's schematic with the driver.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
-	// Mappings are the resource mappings that were made, in the order of the GPUs that they were made for.
+	// Mappings are the resource mappings that were created, in the order of their GPUs.
 	Mappings []*mapping.Pci
 	// Node is the worker itself.
 	Node *TalosNode
@@ -28,12 +28,12 @@ type GpuWorker struct {
 
 // GpuWorkerArgs describe one worker with GPUs.
 type GpuWorkerArgs struct {
-	// Node is the worker itself. Required; its machine has at least one of GPUs, and a MachineConfiguration for any worker
-	// will do. What a change does is said with its fields.
+	// Node is the worker itself. Required; its machine has at least one of GPUs, and its MachineConfiguration can be that of
+	// any worker. The fields say what a change does.
 	Node TalosNodeArgs
 }
 
-// NewGpuWorker makes a worker with GPUs. It returns an error when an argument is missing or cannot be.
+// NewGpuWorker creates a worker with GPUs. It returns an error if an argument is missing or invalid.
 func NewGpuWorker(ctx *pulumi.Context, name string, args *GpuWorkerArgs, opts ...pulumi.ResourceOption) (*GpuWorker, error) {
 	a, err := args.complete()
 	if err != nil {
@@ -49,8 +49,8 @@ func NewGpuWorker(ctx *pulumi.Context, name string, args *GpuWorkerArgs, opts ..
 	return g, ctx.RegisterResourceOutputs(g, pulumi.Map{"installerImage": g.InstallerImage})
 }
 
-// newNode makes a node as what it is: one with GPUs is a GpuWorker. A machine that gets its first GPU, or loses its last,
-// stays the machine that it was.
+// newNode creates a node: a GpuWorker for a machine with GPUs, otherwise a TalosNode. A machine that gets its first GPU, or
+// loses its last, remains the same resource.
 func (c *TalosCluster) newNode(ctx *pulumi.Context, name string, args TalosNodeArgs, options pulumi.ResourceOption) (*TalosNode, error) {
 	if len(args.Machine.GPUs) == 0 {
 		worker := pulumi.CreateURN(pulumi.String(name), pulumi.String(typeGPUWorker), c.URN().ToStringOutput(), pulumi.String(ctx.Project()), pulumi.String(ctx.Stack()))
@@ -64,7 +64,7 @@ func (c *TalosCluster) newNode(ctx *pulumi.Context, name string, args TalosNodeA
 	return worker.Node, nil
 }
 
-// build is what makes a worker one with GPUs: mappings, an image with the driver, a configuration that loads it.
+// build adds what a worker needs for GPUs: mappings, an image with the driver, a configuration that loads it.
 func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (err error) {
 	if a.Node.Until.Reaches(PhaseProvision) {
 		if err := g.addMappings(ctx, name, a.Node.Machine); err != nil {
@@ -93,7 +93,7 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	return err
 }
 
-// addMappings makes a mapping for each GPU that is given by its device.
+// addMappings creates a mapping for each GPU with a Device.
 func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) error {
 	for i, gpu := range m.GPUs {
 		if gpu.Device == nil {
@@ -117,8 +117,8 @@ func (g *GpuWorker) addMappings(ctx *pulumi.Context, name string, m Machine) err
 	return nil
 }
 
-// addImage has the driver built into the image of the template's version. The machine waits for it, so that none is made
-// whose installer there is not.
+// addImage requests an image with the driver, of the template's version. The machine depends on it, so that no machine is
+// created whose installer does not exist.
 func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) (known pulumi.ResourceOption, err error) {
 	template := a.Node.Template
 	schematicID, known, err := template.schematic.WithDriver(a.Node.Machine.Driver).register(ctx, name, g)
@@ -129,7 +129,7 @@ func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) 
 	return known, nil
 }
 
-// complete returns a copy with defaults, or all that is wrong with it.
+// complete returns a copy with defaults, or an error that lists every problem.
 func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 	if args == nil {
 		return GpuWorkerArgs{}, errors.New("args: give GpuWorkerArgs")
@@ -146,7 +146,7 @@ func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 	)
 }
 
-// overlay is the defaults with what was said over them.
+// overlay returns the defaults, overwritten by what the user has set.
 func overlay(defaults, said map[string]string) map[string]string {
 	maps.Copy(defaults, said)
 	return defaults

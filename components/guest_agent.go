@@ -19,8 +19,8 @@ func hasAgent(inputs resource.PropertyMap) bool {
 	return enabled.IsBool() && enabled.BoolValue()
 }
 
-// stopAgent has the machine rebooted by its power button. Where the agent cannot be stopped, that is said, and the reboot tried
-// nevertheless.
+// stopAgent stops the guest agent, so that Proxmox VE reboots the machine by its power button. If that fails, it is reported,
+// and the reboot is tried nevertheless.
 func (r *rollout) stopAgent(ctx context.Context, node rolling.Node) error {
 	health, err := r.health()
 	if err != nil {

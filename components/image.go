@@ -6,7 +6,7 @@ import (
 	"path"
 )
 
-// ImageFactory is where Talos images come from unless another factory is named.
+// ImageFactory is the default Image Factory.
 const ImageFactory = "https://factory.talos.dev"
 
 // image names the artifacts of schematics in one Talos version, all for the platform nocloud: only its installer keeps
@@ -32,12 +32,12 @@ func (i image) isoFile(schematicID string) string {
 	return fmt.Sprintf("talos-%s-%s-%.*s-amd64.iso", i.version, imagePlatform, enough, schematicID)
 }
 
-// installer is the image that Talos installs itself from.
+// installer is the image that Talos is installed from.
 func (i image) installer(schematicID string) string {
 	return Installer(i.factory, i.version, schematicID)
 }
 
-// Installer is the reference of the image that Talos installs itself from, by the ID of its schematic.
+// Installer returns the reference of the image that Talos is installed from, for the ID of its schematic.
 func Installer(factory *url.URL, talosVersion, schematicID string) string {
 	return fmt.Sprintf("%s/%s-installer/%s:%s", factory.Host, imagePlatform, schematicID, talosVersion)
 }

@@ -5,15 +5,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// isoVolume is an ISO on a storage of Proxmox VE. Its name says schematic, version and architecture, so that a file of that
-// name is the image, whoever has downloaded it.
+// isoVolume is an ISO on a storage of Proxmox VE. Its name contains schematic, version and architecture, so a file of that name
+// is the right image, no matter who downloaded it.
 type isoVolume struct{ storage, file string }
 
 // id is what Proxmox VE calls the volume.
 func (v isoVolume) id() string { return v.storage + ":iso/" + v.file }
 
-// ensure has the ISO downloaded by the host unless it is there. The provider's own resource adopts nothing: where the file
-// is there it fails, or deletes it and downloads it again, and a machine whose drive names it does not start meanwhile
+// ensure makes the host download the ISO unless it exists. The provider's own resource cannot adopt a file: if it exists, the
+// resource fails, or deletes the file and downloads it again, and meanwhile a machine whose drive names it cannot start
 // (bpg/terraform-provider-proxmox, fwprovider/resource_download_file.go, Create). Nothing ever deletes the file: a machine
 // whose CD-ROM names a deleted ISO does not start again, so it outlives the template (F16).
 func (v isoVolume) ensure(ctx *pulumi.Context, name string, a TalosTemplateArgs, url string, opts ...pulumi.ResourceOption) (*local.Command, error) {

@@ -6,8 +6,9 @@ import (
 	"github.com/em-infra/em-infra/internal/birth"
 )
 
-// keepsItsBirth refuses a change of what the cluster was born with, in a preview as in an update: the component is
-// registered before everything that is made of its arguments, and its inputs in the state are the facts of before.
+// keepsItsBirth is a hook that refuses to change the facts that the cluster was created with, in a preview and in an update. It
+// works since the component is registered before all resources that use its arguments, and its inputs in the state are the
+// former values.
 func (args TalosClusterArgs) keepsItsBirth(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
 	if ctx.RunningWithMocks() {
 		return pulumi.ResourceHooks(nil), nil // the SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go)
@@ -29,7 +30,7 @@ func (args TalosClusterArgs) checkBirth(before birth.Facts) error {
 	return birth.CheckPlain(before, wanted)
 }
 
-// formerName is the logical name that a machine's node had before; empty when it is what it was.
+// formerName is the former logical name of a machine's node; empty if it has not changed.
 func (args TalosClusterArgs) formerName(cluster string, m Machine) string {
 	former, renamed := args.FormerNames[m.Name]
 	if !renamed {
@@ -38,7 +39,7 @@ func (args TalosClusterArgs) formerName(cluster string, m Machine) string {
 	return NodeName(cluster, former)
 }
 
-// birth is what tells the machine from every other.
+// birth are the facts that distinguish the machine from every other.
 func (m Machine) birth() birth.Machine {
 	facts := birth.Machine{Name: m.Name, ControlPlane: m.Role == RoleControlPlane, VMID: m.VMID}
 	for _, address := range m.Addresses {
@@ -53,8 +54,8 @@ func bornAs(m Machine) pulumi.ResourceOption {
 	return pulumi.ReplacementTrigger(pulumi.ToMap(m.birth().Values()))
 }
 
-// formerly is the alias of a resource under its former logical name; none without one. What is below it is found by the
-// same rule, where its name begins with that of its parent (sdk/v3 v3.254.0, alias.go, inheritedChildAlias).
+// formerly is the alias of a resource under its former logical name; none without one. Pulumi finds its children by the same
+// rule if their names begin with the parent's (sdk/v3 v3.254.0, alias.go, inheritedChildAlias).
 func formerly(name string) []pulumi.Alias {
 	if name == "" {
 		return nil

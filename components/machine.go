@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// Role is what a machine does in its cluster.
+// Role is the role of a machine in its cluster.
 type Role string
 
 const (
@@ -22,14 +22,14 @@ const (
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
 	// Name of the machine in Proxmox VE and its hostname. Required. A change replaces a worker where
-	// [TalosClusterArgs.FormerNames] says what it was called, since the name is part of what Pulumi knows it by; a control plane
+	// [TalosClusterArgs.FormerNames] says what it was called, since the name is part of its identity in Pulumi; a control plane
 	// keeps its name.
 	Name string
 	// Role in the cluster. Required. A change replaces a worker; a control plane keeps its role.
 	Role Role
-	// Host is the Proxmox VE node it stands on. Required. A change moves the machine there as it runs, without a reboot; the
-	// other host needs its storages under the same names. Proxmox VE refuses to move a machine with a GPU, and one whose ISO
-	// is on a storage that the hosts do not share; it then stays where it is (F23, qemu-server, QemuMigrate.pm).
+	// Host is the Proxmox VE node that it runs on. Required. A change migrates the machine without a reboot; the other host
+	// needs storages of the same names. Proxmox VE refuses to migrate a machine with a GPU, or with an ISO on a storage that
+	// the hosts do not share; it then stays where it is (F23, qemu-server, QemuMigrate.pm).
 	Host string
 	// VMID is its number in Proxmox VE, 100 to 999999999. Required. A change replaces a worker; a control plane keeps its
 	// VMID.
@@ -56,12 +56,12 @@ type Machine struct {
 	// and starts it again; the other drives stay.
 	DiskStorage string
 	// DataDisks are further disks, mounted by Talos. Default: none. A change can add some at the end, without a reboot. The
-	// provider takes none away (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): for that, take the worker out
-	// and make it anew, without its data.
+	// provider removes no disk (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): for that, remove the worker and
+	// add it again, without its data.
 	DataDisks []DataDisk
 	// NICs are further network cards. Default: none. A change reboots the machine.
 	NICs []NIC
-	// GPUs that are passed through to it, at most 16. Default: none. A machine with any is a worker, and made as a
+	// GPUs that are passed through to it, at most 16. Default: none. A machine with GPUs is a worker, and created as a
 	// [GpuWorker]. A change reboots it.
 	GPUs []GPU
 	// Driver of the GPUs. Default: NVIDIAProprietary where a Device is of Maxwell, Pascal or Volta, else NVIDIAOpen; none
@@ -117,7 +117,7 @@ type Addressing string
 const (
 	// AddressingNoCloud writes it to the cloud-init drive.
 	AddressingNoCloud Addressing = "nocloud"
-	// AddressingDHCP relies on a reservation for the machine's MAC, which the network's owner makes.
+	// AddressingDHCP relies on a DHCP reservation for the machine's MAC, which the user makes.
 	AddressingDHCP Addressing = "dhcp"
 )
 
@@ -177,5 +177,5 @@ func (n NodeNetwork) withDefaults() NodeNetwork {
 	return n
 }
 
-// endpoint is the address where the machine's Talos API is reached.
+// endpoint is the address of the machine's Talos API.
 func (m Machine) endpoint() string { return m.Addresses[0].Addr().String() }

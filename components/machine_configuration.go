@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// machineConfiguration is the configuration of one machine: the defaults of the contract under the cluster's secrets, our
-// patches over them, and the cluster's own. The machine's own patches are merged last, by its node.
+// machineConfiguration is the configuration of one machine: the defaults of the contract with the cluster's secrets, then our
+// patches, then the cluster's. The machine's own patches are merged last, by its node.
 func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterArgs, m Machine, installerImage pulumi.StringOutput) (pulumi.StringOutput, error) {
 	patches, err := machineconfig.Patches(a.configCluster(), m.configNode(a.Network))
 	if err != nil {
@@ -89,7 +89,7 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 	}
 }
 
-// machineType is what Talos calls the role.
+// machineType is Talos' name of the role.
 func (m Machine) machineType() string {
 	if m.Role == RoleControlPlane {
 		return "controlplane"

@@ -8,9 +8,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Tool is how a Command finds em-infra. The text is the same whoever runs the program, so that it is never a difference:
-// the CLI names itself in EM_INFRA, and Go, which is there wherever this program runs, finds it anywhere in the module. It is
-// built as Pulumi's language host builds the program (-trimpath), so that what the two have in common is compiled once.
+// Tool is the start of a Command that calls em-infra. The text is the same whoever runs the program, so that it never causes a
+// difference: the CLI sets EM_INFRA to itself, and without it Go, which exists wherever this program runs, finds the tool from
+// anywhere in the module. It is built with -trimpath, like the program by Pulumi's language host, so that the packages of both
+// are compiled once.
 const Tool = "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra}"
 
 const (
@@ -22,10 +23,10 @@ const (
 	defaultDrainTimeout = 10 * time.Minute
 )
 
-// addMembership makes a node a member of the cluster, and takes it out again. Its Command waits, once and never in a
-// preview (F27), until the node's secure API answers under the cluster's PKI: applying a configuration returns before the
-// installation and the reboot that it causes. When the node leaves the inventory, or its machine is replaced, the Command
-// is deleted before the machine, and drains, resets and forgets the node (F25).
+// addMembership registers a node's membership in the cluster. On creation its Command waits, never in a preview (F27), until
+// the node's secure API answers with the cluster's PKI, since applying a configuration returns before the installation and the
+// reboot that it causes. When the node is removed from the inventory, or its machine is replaced, the Command is deleted before
+// the machine: it drains and resets the node and deletes its Node object (F25).
 func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosClusterArgs, index int, after ...pulumi.Resource) (*local.Command, error) {
 	m, node := a.Machines[index], c.Nodes[index]
 	var former []pulumi.Alias
@@ -45,7 +46,7 @@ func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosCl
 // membershipName is the logical name of a node's membership.
 func membershipName(node string) string { return node + "-membership" }
 
-// removal is the command that takes a machine out of its cluster.
+// removal is the command that removes a machine from its cluster.
 func (m Machine) removal() string {
 	command := fmt.Sprintf("%s node remove --name %s --address %s --drain-timeout %s", Tool, m.Name, m.endpoint(), drainTimeout)
 	if m.Role == RoleControlPlane {

@@ -20,5 +20,5 @@ func NodeName(cluster, node string) string {
 	return cluster + "-" + node
 }
 
-// BootstrapName is the logical name of a cluster's bootstrap, for those who have to put it into a state.
+// BootstrapName is the logical name of a cluster's bootstrap, for code that adopts it into a state.
 func BootstrapName(cluster string) string { return cluster + "-bootstrap" }

@@ -11,13 +11,13 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// nextConfiguration is the machine configuration that a node is given after its machine in the same run. It is announced
-// before the machine is registered, so it is there when a hook of the machine asks for it.
+// nextConfiguration is the machine configuration that a node will get after its machine, in the same run. It is announced
+// before the machine is registered, so hooks of the machine can ask for it.
 type nextConfiguration struct {
 	parts atomic.Pointer[pulumi.ArrayOutput]
 }
 
-// announce keeps the parts apart: merging takes time, and only few machines ask.
+// announce keeps the parts unmerged: merging takes time, and only few hooks ask for the result.
 func (n *nextConfiguration) announce(configuration pulumi.StringInput, patches pulumi.StringArrayInput) {
 	if n == nil {
 		return
@@ -29,7 +29,7 @@ func (n *nextConfiguration) announce(configuration pulumi.StringInput, patches p
 	n.parts.Store(&parts)
 }
 
-// text is the whole configuration, secret; nil where none follows, or none that can be merged.
+// text is the whole configuration, secret; nil if no configuration follows, or if it cannot be merged.
 func (n *nextConfiguration) text(ctx context.Context) ([]byte, error) {
 	parts := n.parts.Load()
 	if parts == nil {
@@ -48,8 +48,8 @@ func (n *nextConfiguration) text(ctx context.Context) ([]byte, error) {
 	return mergedConfiguration(configuration, patches), nil
 }
 
-// stage has a machine that is about to reboot come back with the configuration that follows, where Talos would reboot for that
-// one once more, and its pods would have to move a second time. Where that fails it does reboot once more.
+// stage gives a machine that is about to reboot its next configuration for that boot, if Talos would otherwise reboot for it
+// again and its pods would be drained twice. If staging fails, the node reboots twice.
 func (r *rollout) stage(ctx context.Context, node rolling.Node, next *nextConfiguration) {
 	health, err := r.health()
 	if err != nil || !nodeops.IsAlive(ctx, health.Talosconfig, node.Address.String()) {

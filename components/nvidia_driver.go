@@ -37,7 +37,7 @@ var nvidiaDrivers = map[NVIDIADriver]nvidia.Driver{
 // nil for a driver that there is not.
 func (d NVIDIADriver) Extensions() []string { return nvidiaDrivers[d].Extensions() }
 
-// recommendedDriver is the one for the machine's GPUs, as far as their devices are described.
+// recommendedDriver is the default driver for the machine's GPUs, as far as their devices are described.
 func (m Machine) recommendedDriver() NVIDIADriver {
 	if nvidia.ModulesFor(m.generations()) == nvidia.Proprietary {
 		return NVIDIAProprietary

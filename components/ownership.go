@@ -9,15 +9,15 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// Ownership is whose the machines of a cluster are. Its templates are given it before the cluster is there, whose ID it takes:
-// give the same one to the templates and to the cluster.
+// Ownership identifies the stack and the cluster that machines belong to. Pass the same value to the templates and to the
+// cluster: the templates need it before the cluster exists, whose ID it waits for.
 type Ownership struct {
 	stack   string
 	cluster pulumi.StringOutput
 	settle  func(pulumi.Output)
 }
 
-// NewOwnership is that of one cluster of the running stack.
+// NewOwnership returns the ownership for one cluster of the running stack.
 func NewOwnership(ctx *pulumi.Context) *Ownership {
 	deferred, resolve := pulumi.DeferredOutput[string](ctx.Context())
 	var once sync.Once
@@ -28,8 +28,8 @@ func NewOwnership(ctx *pulumi.Context) *Ownership {
 	}
 }
 
-// Abandon says that there will be no cluster, for the reason that err gives: what waits for its ID fails by that, and the
-// program ends. Nothing happens where err is nil, or where the cluster is there.
+// Abandon tells that there will be no cluster because of err: what waits for its ID fails with err, so that the program can
+// end. It does nothing if err is nil, or if the cluster exists.
 func (o *Ownership) Abandon(ctx *pulumi.Context, err error) {
 	if o == nil || err == nil {
 		return
@@ -39,7 +39,7 @@ func (o *Ownership) Abandon(ctx *pulumi.Context, err error) {
 	o.settle(never)
 }
 
-// of says which cluster it is, by the ID that Talos gave it. Its short form is no secret.
+// of sets the cluster, by the ID that Talos gave it. The short form of the ID is no secret.
 func (o *Ownership) of(secrets *machine.Secrets) {
 	if o == nil {
 		return
@@ -47,7 +47,7 @@ func (o *Ownership) of(secrets *machine.Secrets) {
 	o.settle(pulumi.Unsecret(secrets.MachineSecrets.Cluster().Id().ApplyT(ownership.Short)))
 }
 
-// describe is the description of a machine in Proxmox VE: what it is, and whose.
+// describe is the description of a machine in Proxmox VE: what it is, and which stack and cluster it belongs to.
 func (o *Ownership) describe(what, more string) pulumi.StringInput {
 	if o == nil {
 		return pulumi.String(what + ", made by em-infra." + more)

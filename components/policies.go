@@ -12,12 +12,13 @@ import (
 // Policies are resource options with a reason. They are values so that a test can name them.
 
 // clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from and first booted from
-// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so a
-// replacement is deleted first.
+// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so on a
+// replacement the old machine is deleted first.
 //
-// The cloud-init drive follows, since Talos reads it at every boot, and what is ignored stays as it was even for a machine
-// that is replaced. What does not: its storage and its place, for which the provider would shut the machine down and make
-// another drive, and the name servers, for which it would reboot it, although those of the configuration replace them.
+// Changes of the cloud-init drive are applied, since Talos reads it at every boot, and an ignored property would keep its old
+// value even in a replaced machine. Ignored are its storage and its slot, for which the provider would shut the machine down
+// and create another drive, and the name servers, for which it would reboot the machine although those of the configuration
+// replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, neverSet(disks)...)),
@@ -34,10 +35,10 @@ func unaskedAgent(s Schematic) pulumi.ResourceOption {
 	return pulumi.IgnoreChanges([]string{"agent.timeout"})
 }
 
-// templateMachine keeps its VMID across versions, so the old one goes before the new one comes. The provider would put
-// another ISO into the drive of a template that stays; another image is another template, and a preview says so. A change
-// of firmware or TPM replaces it as it is (F21). The provider reads back that no drive is enabled, whatever was written
-// (F22).
+// templateMachine: a template keeps its VMID across versions, so the old one is deleted before the new one is created. For
+// another ISO the provider would only change the drive; another image has to be another template, which the preview shows. A
+// change of firmware or TPM replaces the template anyway (F21). The provider reads every drive back as not enabled, whatever
+// was written (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, neverSet(1)...)),
@@ -56,8 +57,8 @@ func neverSet(disks int) []string {
 	return paths
 }
 
-// anotherSchematic: the provider would change a schematic in place, and the resource would keep the ID of the first one for
-// ever. Nothing is deleted in the Image Factory.
+// anotherSchematic replaces the resource: the provider would change it in place, and it would keep the ID of the first
+// schematic for ever. Nothing is deleted in the Image Factory.
 func anotherSchematic() pulumi.ResourceOption {
 	return pulumi.ReplaceOnChanges([]string{"schematic"})
 }
@@ -73,8 +74,8 @@ func bornWith() pulumi.ResourceOption {
 	return pulumi.IgnoreChanges([]string{"talosVersion"})
 }
 
-// signedBy: a kubeconfig opens nothing once Kubernetes has another authority. None is replaced whose authority is not in the
-// state yet, since nothing is known to differ.
+// signedBy replaces a kubeconfig when the Kubernetes CA changes, since the old one is then useless. If the state does not
+// contain the CA yet, nothing is replaced.
 func signedBy(secrets *machine.Secrets) pulumi.ResourceOption {
 	authority := secrets.MachineSecrets.Certs().K8s().Cert().ApplyT(func(certificate string) string {
 		sum := sha256.Sum256([]byte(certificate))
@@ -83,8 +84,8 @@ func signedBy(secrets *machine.Secrets) pulumi.ResourceOption {
 	return pulumi.ReplacementTrigger(pulumi.Unsecret(authority))
 }
 
-// livesWith: what is done to a machine is done again when the machine is another one, since that one is back in
-// maintenance mode, and needs no undoing when the machine goes.
+// livesWith: a resource that acts on a machine is replaced with it, since a new machine is in maintenance mode. It needs no
+// deletion of its own when the machine is deleted.
 func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.DependsOn([]pulumi.Resource{machine}),
@@ -93,8 +94,8 @@ func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
 	)
 }
 
-// memberOf: a machine that is replaced leaves its cluster first and joins it again. One that goes leaves first too; when
-// the whole cluster goes, nobody is left to be drained, and no API needs to be alive (F24, F26).
+// memberOf: before a machine is replaced or deleted, its node leaves the cluster; a replaced one joins again. When the whole
+// cluster is deleted, nothing is drained and no API has to answer (F24, F26).
 func memberOf(cluster, machine pulumi.Resource) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.DependsOn([]pulumi.Resource{machine}),
@@ -103,8 +104,8 @@ func memberOf(cluster, machine pulumi.Resource) pulumi.ResourceOption {
 	)
 }
 
-// childOf parents what belongs to a machine, with the machine's own protection if it has one; without one, the cluster's
-// is inherited.
+// childOf makes a resource a child of the cluster, with the machine's own protection if it is set; otherwise the cluster's is
+// inherited.
 func (m Machine) childOf(c *TalosCluster) pulumi.ResourceOption {
 	if !m.Protect {
 		return pulumi.Parent(c)
@@ -112,12 +113,12 @@ func (m Machine) childOf(c *TalosCluster) pulumi.ResourceOption {
 	return pulumi.Composite(pulumi.Parent(c), pulumi.Protect(true))
 }
 
-// within: what is in a cluster goes with it, without a call to its API (F26).
+// within: objects in a cluster are deleted with it, without a call to its API (F26).
 func within(cluster *TalosCluster) pulumi.ResourceOption {
 	return pulumi.DeletedWith(cluster)
 }
 
-// handedOver: a release that somebody else keeps is installed and then left alone, whatever becomes of it here (F30).
+// handedOver: a release that is handed to Flux is installed, and then neither changed nor deleted by this program (F30).
 func handedOver() pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.IgnoreChanges([]string{"chart", "version", "repositoryOpts", "values", "timeout", "atomic", "replace"}),

@@ -14,11 +14,11 @@ import (
 type Pool struct {
 	// Name of the pool. Required. A change moves the machines in place.
 	Name string
-	// Resource that makes the pool. Default: nil, the pool is there already. A change touches no machine.
+	// Resource that creates the pool. Default: nil, the pool exists already. A change touches no machine.
 	Resource pulumi.Resource
 }
 
-// PoolArgs describe one pool that is made unless it is there.
+// PoolArgs describe a pool that is created unless it exists.
 type PoolArgs struct {
 	// Name of the pool. Required. A change makes another pool.
 	Name string
@@ -26,9 +26,9 @@ type PoolArgs struct {
 	API ProxmoxAPI
 }
 
-// NewPool makes a pool unless there is one of that name. When it is deleted, only a pool that was made here is, and only
-// when nothing is left in it: the provider's own resource would fail on a pool that is there, and delete one that it did
-// not make. It returns an error when an argument is missing.
+// NewPool creates a pool unless one of that name exists. Deleting the resource deletes only a pool that was created here, and
+// only if it is empty: the provider's own resource would fail if the pool exists, and delete a pool that it did not create. It
+// returns an error if an argument is missing.
 func NewPool(ctx *pulumi.Context, name string, args *PoolArgs, opts ...pulumi.ResourceOption) (*Pool, error) {
 	if err := args.validate(); err != nil {
 		return nil, fmt.Errorf("pool %q: %w", name, err)
@@ -56,7 +56,7 @@ func (args *PoolArgs) validate() error {
 	)
 }
 
-// name is the pool's, or nothing where there is no pool.
+// name is the pool's name; empty without a pool.
 func (p *Pool) name() string {
 	if p == nil {
 		return ""
@@ -64,7 +64,7 @@ func (p *Pool) name() string {
 	return p.Name
 }
 
-// makers are what a machine of the pool waits for.
+// makers are the resources that machines of the pool depend on.
 func (p *Pool) makers() []pulumi.Resource {
 	if p == nil || p.Resource == nil {
 		return nil

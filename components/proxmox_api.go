@@ -8,8 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// ProxmoxAPI is the way to Proxmox VE for what none of the provider's resources does. A change runs its Commands again, which
-// look first whether there is anything to do.
+// ProxmoxAPI is the connection to Proxmox VE for operations that no resource of the provider covers. A change runs its Commands
+// again, which first check whether there is anything to do.
 type ProxmoxAPI struct {
 	// Endpoint is the URL of the API, e.g. https://vmhost:8006. Required.
 	Endpoint string
@@ -19,7 +19,7 @@ type ProxmoxAPI struct {
 	Insecure bool
 }
 
-// environment hands the way to a Command: an environment does not show in the list of processes.
+// environment passes the connection to a Command: unlike arguments, an environment is not visible in the list of processes.
 func (a ProxmoxAPI) environment() pulumi.StringMap {
 	return pulumi.StringMap{
 		"EM_INFRA_PROXMOX_ENDPOINT": pulumi.String(a.Endpoint),
@@ -35,10 +35,10 @@ func (a ProxmoxAPI) validate() error {
 	)
 }
 
-// word is what can stand in the text of a Command without being anything but a word.
+// word matches text that a shell takes as a single word.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// requireWord refuses what cannot stand in the text of a Command; what is empty is refused elsewhere.
+// requireWord refuses text that a shell would not take as a single word; empty text is refused elsewhere.
 func requireWord(text, argument string) error {
 	return require(text == "" || word.MatchString(text), argument, fmt.Sprintf("%q: use letters, digits, . _ and -", text))
 }

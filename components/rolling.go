@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
-// errInterrupted is why a node is not changed although nothing is wrong with it.
+// errInterrupted is the reason why a healthy node is not changed.
 var errInterrupted = errors.New("the run was interrupted: run up again to go on")
 
 // rollout takes the nodes of one cluster through their updates a few at a time (F4, F5): an update of a machine or of a
@@ -32,7 +32,7 @@ type rollout struct {
 	returning   returning
 }
 
-// newRollout has no lane before the first update, when the credentials for its looks at the cluster are there.
+// newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
 func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.StringOutput) *rollout {
 	health := sync.OnceValues(func() (nodeops.Health, error) {
 		result, err := internals.UnsafeAwaitOutput(ctx.Context(), talosconfig)
@@ -54,7 +54,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	return r
 }
 
-// healthOf looks at the nodes of the cluster, and moves their pods.
+// healthOf returns the checks of the cluster's nodes, which also drain them.
 func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeops.Health {
 	health := nodeops.Health{
 		Talosconfig: talosconfig, DrainTimeout: a.DrainTimeout, DeleteHeldBack: a.DeleteHeldBack,
@@ -73,7 +73,7 @@ func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeo
 	return health
 }
 
-// hooks are what surrounds each update of one machine: its VM's and its configuration's, which is the next one.
+// hooks are the hooks around each update of a machine's VM and of its configuration, next.
 func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulumi.ResourceHookBinding, error) {
 	if r.ctx.RunningWithMocks() {
 		// The SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go), in the tests of our users too.
@@ -155,8 +155,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 	}
 }
 
-// isNote reports whether an update of a machine is none of the node's business: it waits for no turn, and is made while another
-// node is down.
+// isNote reports whether an update of a machine does not affect the node: it needs no place in the lane, and is made even while
+// another node is down.
 func isNote(args *pulumi.ResourceHookArgs) bool {
 	return args.Type == typeVirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
 }
@@ -164,7 +164,7 @@ func isNote(args *pulumi.ResourceHookArgs) bool {
 // typeVirtualMachine is the provider's.
 const typeVirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
-// untilInterrupted ends with the program too. cancel gives back what it takes.
+// untilInterrupted returns a context that ends with an interrupt or with the program. cancel releases its resources.
 func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {
 	ctx, interrupt := context.WithCancelCause(r.ctx.Context())
 	go func() {
@@ -194,7 +194,8 @@ func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 	}
 }
 
-// abandon is told of every failure; only after that of an update does nobody leave.
+// abandon closes the lane after a failed update. The engine calls it for failures of creations and deletions too, which took no
+// place in the lane; after those it does nothing.
 func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
 	return func(args *pulumi.ErrorHookArgs) (again bool, err error) {
 		if args.FailedOperation != "update" {

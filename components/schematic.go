@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/guestagent"
 )
 
-// Schematic is the customization of a Talos image. A change makes another image, which replaces the template; a node gets it
-// by an upgrade.
+// Schematic is the customization of a Talos image. A change means another image, which replaces the template; a node gets it by
+// an upgrade.
 type Schematic struct {
 	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent, with which the guest agent of the machines
 	// is switched on; a machine that stands is rebooted for that. Default: none.
@@ -21,7 +21,7 @@ type Schematic struct {
 	KernelArgs []string
 }
 
-// WithDriver is the schematic of a machine with GPUs: what is missing of the driver's pair is added.
+// WithDriver returns the schematic of a machine with GPUs: the missing extensions of the driver's pair are added.
 func (s Schematic) WithDriver(d NVIDIADriver) Schematic {
 	all := slices.Clone(s.Extensions)
 	for _, extension := range d.Extensions() {
@@ -36,8 +36,8 @@ func (s Schematic) WithDriver(d NVIDIADriver) Schematic {
 // hasGuestAgent reports whether QEMU's guest agent is in the image. A driver adds none.
 func (s Schematic) hasGuestAgent() bool { return guestagent.In(s.Extensions) }
 
-// ID is what the Image Factory calls the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed
-// here, so that it is known before the factory was asked.
+// ID is the Image Factory's ID of the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed here, so
+// that it is known without asking the factory.
 func (s Schematic) ID() (string, error) {
 	document := s.customization()
 	return document.ID()
@@ -57,7 +57,7 @@ func (s Schematic) customization() schematic.Schematic {
 	}}
 }
 
-// register tells the Image Factory of the schematic, and returns its ID and an option for all that is made from its images.
+// register sends the schematic to the Image Factory, and returns its ID and an option for resources that use its images.
 //
 // The resource's own ID is not used: the provider changes it in place, and the engine keeps the first ID of a resource that
 // was updated for ever (pulumi, pkg/resource/deploy/step.go, UpdateStep), so that a changed schematic would change no image.

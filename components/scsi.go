@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// SCSIController is what the disks of a machine hang on.
+// SCSIController is the controller that the disks of a machine are attached to.
 type SCSIController string
 
 const (

@@ -14,7 +14,7 @@ import (
 type TalosCluster struct {
 	pulumi.ResourceState
 
-	// Kubeconfig of the cluster's administrator. Secret. Not there until PhaseBootstrap.
+	// Kubeconfig of the cluster's administrator. Secret. Not set before PhaseBootstrap.
 	Kubeconfig pulumi.StringOutput `pulumi:"kubeconfig"`
 	// Talosconfig of the cluster's administrator; its endpoints are the control planes' own addresses, never the VIP,
 	// which is absent when it is needed most (F28). Secret.
@@ -25,13 +25,13 @@ type TalosCluster struct {
 	secrets   *machine.Secrets
 	rollout   *rollout
 	bootstrap *machine.Bootstrap
-	// steps are what is done when the cluster stands: each node a member, and the kubeconfig.
+	// steps are the resources that complete the cluster: each node's membership, and the kubeconfig.
 	steps []pulumi.Resource
-	// args are what the cluster was made of, for what is installed into it.
+	// args of the cluster, for its addons.
 	args TalosClusterArgs
 }
 
-// NewTalosCluster makes a cluster. It returns an error when an argument is missing or cannot be.
+// NewTalosCluster creates a cluster. It returns an error if an argument is missing or invalid.
 func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, opts ...pulumi.ResourceOption) (*TalosCluster, error) {
 	a, err := args.complete()
 	if err != nil {
@@ -55,7 +55,7 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 	return c, ctx.RegisterResourceOutputs(c, outputs)
 }
 
-// build is the life of a cluster: secrets, nodes, and what makes them members.
+// build creates the secrets, the nodes, and their memberships.
 func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
 	if err := c.addSecrets(ctx, name, a); err != nil {
 		return err
@@ -72,7 +72,8 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 	return c.assemble(ctx, name, a)
 }
 
-// assemble makes the nodes a cluster: the first control plane ready, etcd, kubeconfig, the other nodes ready.
+// assemble makes a cluster of the nodes: it waits for the first control plane, bootstraps etcd, gets the kubeconfig, and waits
+// for the other nodes.
 func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosClusterArgs) error {
 	first := a.firstControlPlane()
 	firstMember, err := c.addMembership(ctx, name, a, first)
@@ -158,9 +159,9 @@ func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, 
 	return err
 }
 
-// addKubeconfig gets the kubeconfig from a control plane, and leads it to the endpoint: the provider gets another one only
-// shortly before the certificate in it ends (siderolabs/terraform-provider-talos v0.10.1,
-// pkg/talos/talos_cluster_kubeconfig_resource.go, Update), so it keeps the endpoint of the first time.
+// addKubeconfig gets the kubeconfig from a control plane, and sets the endpoint in it: the provider gets a new one only shortly
+// before the certificate expires (siderolabs/terraform-provider-talos v0.10.1, pkg/talos/talos_cluster_kubeconfig_resource.go,
+// Update), so it keeps the endpoint of the first time.
 func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, a TalosClusterArgs, m Machine) error {
 	credentials := c.secrets.ClientConfiguration
 	kubeconfig, err := cluster.NewKubeconfig(ctx, name+"-kubeconfig", &cluster.KubeconfigArgs{

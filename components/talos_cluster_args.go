@@ -16,10 +16,10 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// CNI is who gives pods their network.
+// CNI is the network plugin of a cluster.
 type CNI = machineconfig.CNI
 
-// The network plugins that a cluster can be born with.
+// The network plugins that a cluster can be created with.
 const (
 	CNIFlannel = machineconfig.CNIFlannel
 	CNICilium  = machineconfig.CNICilium
@@ -28,15 +28,15 @@ const (
 
 // TalosClusterArgs describe one cluster.
 type TalosClusterArgs struct {
-	// ClusterName is the name in kubeconfig and talosconfig. Required. A change makes another cluster.
+	// ClusterName is the name in kubeconfig and talosconfig. Required. A change means another cluster.
 	ClusterName string
 	// Endpoint of the Kubernetes API, e.g. https://192.168.20.10:6443. Required. A change reconfigures every node, without a
 	// reboot; the kubeconfig follows.
 	Endpoint *url.URL
-	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint leads elsewhere. A change
-	// reconfigures every node, without a reboot.
+	// VIP that the control planes share for the Kubernetes API. Default: none, the endpoint is a load balancer or DNS name. A
+	// change reconfigures every node, without a reboot.
 	VIP netip.Addr
-	// Contract is the Talos version whose machine-config format the cluster is born with, e.g. v1.12. Required. A change is
+	// Contract is the Talos version whose machine-config format the cluster is created with, e.g. v1.12. Required. A change is
 	// refused (F1).
 	Contract string
 	// KubernetesVersion, e.g. v1.35.4. Required. A change reconfigures one node after the other, without a reboot.
@@ -45,10 +45,10 @@ type TalosClusterArgs struct {
 	PodSubnets []netip.Prefix
 	// ServiceSubnets are the services' networks. Required. A change is refused.
 	ServiceSubnets []netip.Prefix
-	// CNI is who gives pods their network. Default: CNIFlannel. It is taken at bootstrap, and a change is refused.
+	// CNI is the network plugin. Default: CNIFlannel. It is fixed at bootstrap, and a change is refused.
 	CNI CNI
-	// KubeProxyReplacement says that the CNI does what kube-proxy does, so that none is installed. Default: false. It is
-	// taken at bootstrap; after a change, kube-proxy has to be removed or installed by hand.
+	// KubeProxyReplacement is whether the CNI replaces kube-proxy, which is then not installed. Default: false. It takes effect
+	// at bootstrap; after a change, kube-proxy has to be removed or installed by hand.
 	KubeProxyReplacement bool
 	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates, which somebody must approve.
 	// Default: false, they sign their own. A change is applied without a reboot.
@@ -56,12 +56,12 @@ type TalosClusterArgs struct {
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false. A change is applied without a
 	// reboot.
 	AllowSchedulingOnControlPlanes bool
-	// Network that the machines share. Required. What a change does is said with its fields.
+	// Network that the machines share. Required. Its fields say what a change does.
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machines belong to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Ownership is whose the machines are, which their descriptions say: by that a machine of this cluster is told from one of a
-	// copy of the stack. The templates are given the same. Default: nil, nobody's. A change is made in place, without a reboot.
+	// Ownership is written into the machines' descriptions: it distinguishes a machine of this cluster from one of a copy of
+	// the stack. Pass the same to the templates. Default: nil, none. A change is made in place, without a reboot.
 	Ownership *Ownership
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
 	// Default: 1. A change concerns later runs only.

@@ -52,9 +52,8 @@ type TalosNodeArgs struct {
 	MachineConfiguration pulumi.StringInput
 	// Hooks surround what is done to the machine and to its configuration. Default: none. A change touches nothing.
 	Hooks *pulumi.ResourceHookBinding
-	// Birth is the mark of the machine if it is made in this run: a UUID that no machine ever had, so another one in each
-	// run. Default: empty, none; a machine that was deleted behind our back is then made anew and stays without a
-	// configuration. A change does nothing to a machine that is there.
+	// Birth is the identifier that the machine gets if it is created in this run: a new UUID in each run. Default: empty, none;
+	// a machine that somebody deleted is then created again, but not configured. A change does nothing to an existing machine.
 	Birth string
 	// ConfigPatches are merged over MachineConfiguration, before the machine's own Patches. Default: none. A change is
 	// applied in place, with a reboot where Talos needs one.
@@ -63,17 +62,17 @@ type TalosNodeArgs struct {
 	// them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
 
-	// after is what must be there before the machine: mappings that it takes devices from, an image of its own.
+	// after are the resources that must exist before the machine: mappings of its devices, its own image.
 	after []pulumi.ResourceOption
-	// formerParent is whose child the node was before it had GPUs.
+	// formerParent is the node's parent from before it had GPUs, or no longer had any.
 	formerParent pulumi.Resource
-	// formerName is the node's logical name before; empty when it is what it was.
+	// formerName is the node's former logical name; empty if it has not changed.
 	formerName string
-	// next is told the configuration before the machine is registered; nil when there is nothing to tell.
+	// next gets the configuration before the machine is registered; nil if there is nothing to announce.
 	next *nextConfiguration
 }
 
-// NewTalosNode makes a node. It returns an error when an argument is missing or cannot be.
+// NewTalosNode creates a node. It returns an error if an argument is missing or invalid.
 func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ...pulumi.ResourceOption) (*TalosNode, error) {
 	a, err := args.complete()
 	if err != nil {
@@ -115,7 +114,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	return err
 }
 
-// complete returns a copy with defaults, or all that is wrong with it.
+// complete returns a copy with defaults, or an error that lists every problem.
 func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 	if args == nil {
 		return TalosNodeArgs{}, errors.New("args: give TalosNodeArgs")
@@ -134,7 +133,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 	)
 }
 
-// ownPatches are what was given for the node, and its labels and taints; never nil, which as an input would never be known.
+// ownPatches are the patches of the node with its labels and taints; never nil, since a nil input would stay unknown.
 func (args TalosNodeArgs) ownPatches() (pulumi.StringArray, error) {
 	m := args.Machine
 	all := append(pulumi.StringArray{}, args.ConfigPatches...)
@@ -145,8 +144,8 @@ func (args TalosNodeArgs) ownPatches() (pulumi.StringArray, error) {
 	return all, err
 }
 
-// withUserPatches are all patches of the node: the machine's own Patches are the last word on the configuration. They are
-// secret, since the credentials of a registry may stand there.
+// withUserPatches are all patches of the node; the machine's own Patches come last and win. They are secret, since they may
+// contain credentials of a registry.
 func (args TalosNodeArgs) withUserPatches(patches pulumi.StringArray) pulumi.StringArrayInput {
 	all := slices.Concat(patches, pulumi.ToStringArray(args.Machine.Patches))
 	if len(all) == 0 {

@@ -12,12 +12,12 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// TalosTemplate is a template in Proxmox VE that Talos nodes are cloned from: a q35 machine with a blank disk and the
-// Talos ISO in its drive. Nothing but the API is needed to make it (F15).
+// TalosTemplate is a template in Proxmox VE that Talos nodes are cloned from: a q35 machine with a blank disk and the Talos ISO
+// in its drive. Creating it needs only the API (F15).
 type TalosTemplate struct {
 	pulumi.ResourceState
 
-	// InstallerImage is what Talos installs itself from on a machine of this template.
+	// InstallerImage is the image that Talos is installed from on a machine of this template.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
 	// ISO is the volume that machines of this template boot from first, e.g. local:iso/talos-….iso. Not there until
 	// PhaseProvision.
@@ -35,20 +35,20 @@ type TalosTemplate struct {
 
 // TalosTemplateArgs describe one template.
 type TalosTemplateArgs struct {
-	// API of Proxmox VE, by which the ISO is looked for. Required. A change looks for it again.
+	// API of Proxmox VE, used to look for the ISO. Required. A change looks for it again.
 	API ProxmoxAPI
-	// Host is the Proxmox VE node that it stands on. Required. A change replaces the template.
+	// Host is the Proxmox VE node of the template. Required. A change replaces the template.
 	Host string
 	// Shared lets machines on other hosts be cloned from it too. ISOStorage, DiskStorage and the DiskStorage of those machines
 	// must then be storages that the hosts share: Proxmox VE clones to another host from and to no others (F19).
 	// Default: false. A change touches nothing.
 	Shared bool
-	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since
-	// machines that are replaced are cloned from the VMID that they were born from.
+	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since a
+	// machine that is replaced is cloned from the VMID of its first template.
 	VMID int
 	// Name of the template. Default: talos-<TalosVersion>-base. A change renames it in place.
 	Name string
-	// TalosVersion of the image, e.g. v1.12.4. Required. A change replaces the template; its clones never notice (F3).
+	// TalosVersion of the image, e.g. v1.12.4. Required. A change replaces the template and does not affect its clones (F3).
 	TalosVersion string
 	// Schematic of the image. Default: plain Talos. A change replaces the template.
 	Schematic Schematic
@@ -71,7 +71,7 @@ type TalosTemplateArgs struct {
 	SCSIController SCSIController
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Ownership is whose template it is, which its description says. Default: nil, nobody's. A change is made in place.
+	// Ownership is written into its description. Default: nil, none. A change is made in place.
 	Ownership *Ownership
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
@@ -80,7 +80,7 @@ type TalosTemplateArgs struct {
 	Until Phase
 }
 
-// NewTalosTemplate makes a template. It returns an error when an argument is missing or cannot be.
+// NewTalosTemplate creates a template. It returns an error if an argument is missing or invalid.
 func NewTalosTemplate(ctx *pulumi.Context, name string, args *TalosTemplateArgs, opts ...pulumi.ResourceOption) (*TalosTemplate, error) {
 	a, err := args.complete()
 	if err != nil {
@@ -114,7 +114,7 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 	return t.addVM(ctx, name, a, schematicID, known)
 }
 
-// addVM makes the template, once the ISO that it boots is there.
+// addVM creates the template after its ISO.
 func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateArgs, schematicID string, known pulumi.ResourceOption) error {
 	iso := isoVolume{storage: a.ISOStorage, file: t.image.isoFile(schematicID)}
 	there, err := iso.ensure(ctx, name, a, t.image.isoURL(schematicID), pulumi.Parent(t), known)
@@ -130,7 +130,7 @@ func (t *TalosTemplate) addVM(ctx *pulumi.Context, name string, a TalosTemplateA
 // serves reports whether machines on a host can be cloned from it.
 func (t *TalosTemplate) serves(host string) bool { return t.host == host || t.shared }
 
-// complete returns a copy with defaults, or all that is wrong with it.
+// complete returns a copy with defaults, or an error that lists every problem.
 func (args *TalosTemplateArgs) complete() (TalosTemplateArgs, error) {
 	if args == nil {
 		return TalosTemplateArgs{}, errors.New("args: give TalosTemplateArgs")

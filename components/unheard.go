@@ -10,14 +10,14 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// unheard are the reboots that no guest hears of: the provider starts a machine that is off, and for its other hardware reboots
-// it a second later, while it is still in its firmware. Proxmox VE presses the power button once and waits (decision 30).
+// unheard handles reboots that the guest misses: the provider starts a machine that is off, and a second later reboots it for
+// its other hardware, while it is still in its firmware. Proxmox VE presses the power button once and waits (decision 30).
 type unheard struct {
 	awaitsShutdown func(ctx context.Context, vmid int) (bool, error) // nil when the host cannot be asked
 	watches        *watches
 }
 
-// watches are what ends a watch, by the name of its node.
+// watches are the functions that end a watch, by the name of its node.
 type watches struct {
 	mu   sync.Mutex
 	ends map[string]context.CancelFunc
@@ -27,7 +27,7 @@ func newUnheard(a TalosClusterArgs) unheard {
 	return unheard{awaitsShutdown: a.AwaitsShutdown, watches: &watches{ends: map[string]context.CancelFunc{}}}
 }
 
-// end ends the watch over a node, if there is one.
+// end ends the watch of a node, if there is one.
 func (u unheard) end(node rolling.Node) {
 	u.watches.mu.Lock()
 	defer u.watches.mu.Unlock()
@@ -38,14 +38,14 @@ func (u unheard) end(node rolling.Node) {
 }
 
 const (
-	// unheardInterval is between two looks at a machine.
+	// unheardInterval is the time between two checks of a machine.
 	unheardInterval = 2 * time.Second
-	// controlPlanePatience is what control planes that are off may take until one of them is switched on.
+	// controlPlanePatience is how long to wait until one of the control planes that are off is switched on.
 	controlPlanePatience = 10 * time.Minute
 )
 
-// tellAgain has a machine shut down by its own Talos once that answers while Proxmox VE still waits for the power button to be
-// heard. Proxmox VE takes that for what it waits for, and starts the machine again.
+// tellAgain asks Talos to shut the machine down, as soon as Talos answers and Proxmox VE still waits for the shutdown. Proxmox
+// VE then sees the machine stop, and starts it again.
 func (r *rollout) tellAgain(node rolling.Node, vmid int) {
 	health, err := r.health()
 	if err != nil || r.unheard.awaitsShutdown == nil {
@@ -73,8 +73,8 @@ func (r *rollout) tellAgain(node rolling.Node, vmid int) {
 	}()
 }
 
-// awaitControlPlane has a worker that is off wait for its turn until a control plane is on: without one it has no certificate,
-// so its Talos never answers, and the control planes would wait for it in turn.
+// awaitControlPlane makes the update of a worker that is off wait until a control plane is on: without one the worker gets no
+// certificate, its Talos never answers, and the control planes would wait for it.
 func (r *rollout) awaitControlPlane(ctx context.Context, node rolling.Node) error {
 	if node.ControlPlane {
 		return nil

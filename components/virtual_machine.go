@@ -17,8 +17,8 @@ const (
 	machineType = "q35"
 	firmware    = "ovmf"
 	osType      = "l26"
-	// The display is what Proxmox VE gives to a machine of which nothing is said. It is said nevertheless, since one build of
-	// the provider fills it in and another does not (docs/decisions/0041).
+	// The display is Proxmox VE's default. It is set explicitly, since one build of the provider fills it in and another does
+	// not (docs/decisions/0041).
 	displayType      = "std"
 	displayMemoryMiB = 16
 )
@@ -102,7 +102,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, owner
 	return args
 }
 
-// hostsOwnDelay leaves the time for a shutdown to the host, 180 s. A delay of 0 would have it cut the power at once
+// hostsOwnDelay makes the host use its own time for a shutdown, 180 s. With a delay of 0 it would cut the power at once
 // (PVE/API2/Nodes.pm, stopall).
 const hostsOwnDelay = -1
 
@@ -118,8 +118,8 @@ func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
 	}
 }
 
-// cdrom is given for clones too, although they have the template's: without it the provider puts the host's physical
-// drive into one, which takes Sys.Console on the whole host (qemu-server, API2/Qemu.pm).
+// cdrom is set for clones too, although they inherit the template's: without it the provider would attach the host's physical
+// drive, which needs Sys.Console on the whole host (qemu-server, API2/Qemu.pm).
 func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 	return vm.VirtualMachineCdromArgs{
 		Enabled:   pulumi.Bool(true),
@@ -211,7 +211,7 @@ func ipConfig(m Machine, n NodeNetwork) vm.VirtualMachineInitializationIpConfigA
 	return config
 }
 
-// gatewayFor is the default route of an address's family, if there is one.
+// gatewayFor returns the default route for the family of an address, if there is one.
 func (n NodeNetwork) gatewayFor(address netip.Addr) pulumi.StringPtrInput {
 	for _, gateway := range n.Gateways {
 		if gateway.Is4() == address.Is4() {
@@ -221,7 +221,7 @@ func (n NodeNetwork) gatewayFor(address netip.Addr) pulumi.StringPtrInput {
 	return nil
 }
 
-// optional leaves a property out when there is nothing to say.
+// optional leaves out a property that is empty.
 func optional(text string) pulumi.StringPtrInput {
 	if text == "" {
 		return nil
