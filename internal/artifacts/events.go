@@ -8,7 +8,7 @@ import (
 )
 
 // Keep writes an event of the engine as one line. The engine has taken the secrets that it knows of out of it; what is known
-// here is taken out again. A failure is told by [Run.Finish]: a run does not end for its artifacts.
+// here is taken out again. [Run.Finish] reports failures: a run does not end because of its artifacts.
 func (r *Run) Keep(event events.EngineEvent) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// redacted stands where a secret was.
+// redacted replaces a secret.
 const redacted = "[secret]"
 
 // shortestSecret is the fewest bytes of what is taken out wherever it stands; anything shorter is a word that stands
@@ -26,7 +26,7 @@ type Redactor struct {
 // NewRedactor makes a redactor of what must not be seen.
 func NewRedactor(secrets []string) *Redactor {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(strings.TrimSpace(s)) < shortestSecret })
-	// The longest first: one that holds another goes as a whole.
+	// The longest first, so that a secret that contains another one is replaced as a whole.
 	slices.SortFunc(secrets, func(a, b string) int {
 		if len(a) != len(b) {
 			return len(b) - len(a)

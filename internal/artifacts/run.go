@@ -29,7 +29,7 @@ const (
 
 // Folder is where the runs of a stack are kept.
 type Folder struct {
-	// Dir is the folder. It is made with the first run.
+	// Dir is the folder. The first run creates it.
 	Dir string
 	// Keep is how many runs of each command stay; the oldest go first. Default: [retention.Default].
 	Keep int

@@ -108,5 +108,5 @@ func (s *span) stretch(o operation) {
 	}
 }
 
-// seconds are rounded to what the arrival of an event can tell.
+// seconds are rounded to the precision with which events arrive.
 func seconds(d time.Duration) float64 { return d.Round(10 * time.Millisecond).Seconds() }

@@ -17,7 +17,7 @@ import (
 
 // Store is the folder of a stack's backups.
 type Store struct {
-	// Dir is the folder. It is made when the first backup is.
+	// Dir is the folder. The first backup creates it.
 	Dir string
 	// Keep is how many backups of each reason stay; the oldest go first. Default: [retention.Default].
 	Keep int
@@ -29,7 +29,7 @@ type Backup struct {
 	Name string `json:"name"`
 	// Taken is when, to the second.
 	Taken time.Time `json:"taken"`
-	// Reason is what it was made for, e.g. before-up.
+	// Reason of the backup, e.g. before-up.
 	Reason string `json:"reason"`
 	// Path of the file.
 	Path string `json:"path"`
@@ -39,7 +39,7 @@ type Backup struct {
 	turn int // among those of the same second
 }
 
-// ErrNone says that a stack has no backup.
+// ErrNone means that a stack has no backup.
 var ErrNone = errors.New("there is no backup")
 
 const (
@@ -50,8 +50,8 @@ const (
 // form is the name of a backup. Times are in UTC, so that their order is that of the names.
 var form = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([a-z-]*[a-z])(?:-(\d+))?$`)
 
-// Save keeps the text of a state, and forgets the oldest backups of each reason beyond those that stay. Where the newest backup holds
-// that very text, it is the one that is returned.
+// Save stores the text of a state, and deletes the oldest backups of each reason beyond the limit. If the newest backup has the
+// same text, nothing is stored and that backup is returned.
 func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 	if newest, err := s.Find(""); err == nil {
 		if kept, err := newest.Text(); err == nil && bytes.Equal(kept, text) {
@@ -66,7 +66,7 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 		return Backup{}, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.Remove(file) //nolint:errcheck // it has its own name by then
-	name, err := s.christen(file, at.UTC().Format(timeFormat)+"-"+reason)
+	name, err := s.publish(file, at.UTC().Format(timeFormat)+"-"+reason)
 	if err != nil {
 		return Backup{}, fmt.Errorf("write a backup: %w", err)
 	}
@@ -77,7 +77,7 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 	return saved, s.prune()
 }
 
-// write puts the text on the disk, under a name that is no backup's.
+// write writes the text to a temporary file, whose name is not a backup's.
 func (s Store) write(text []byte) (string, error) {
 	file, err := os.CreateTemp(s.Dir, "new-*") // mode 0600
 	if err != nil {
@@ -90,8 +90,8 @@ func (s Store) write(text []byte) (string, error) {
 	return file.Name(), nil
 }
 
-// christen gives a file its name, or that of a later turn in the same second.
-func (s Store) christen(file, name string) (string, error) {
+// publish links a file under its name, with a number behind it if a backup of the same second has that name.
+func (s Store) publish(file, name string) (string, error) {
 	for turn := 1; ; turn++ {
 		candidate := name
 		if turn > 1 {

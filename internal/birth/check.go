@@ -9,8 +9,8 @@ import (
 // NothingTouched ends the text of a refusal.
 const NothingTouched = "; nothing was touched"
 
-// CheckCluster says which facts of a cluster would change that cannot. A fact that the state does not have was not kept by
-// the version that wrote it, and is taken as it is. The error has a line for each fact, and ends as a refusal does.
+// CheckCluster refuses changes of facts of a cluster that cannot change. A fact that the state does not have was not recorded
+// by the version that wrote it, and is accepted. The error has a line for each fact, and the ending of a refusal.
 func CheckCluster(before, wanted Facts) error {
 	var problems []string
 	for _, fact := range []struct{ name, before, wanted, why string }{
@@ -33,8 +33,8 @@ func CheckCluster(before, wanted Facts) error {
 	return refusal(problems)
 }
 
-// CheckPlain says which machines a run without em-infra cannot tell apart: one that has the VMID or an address of a machine
-// of another name would be made while that other one still stands.
+// CheckPlain refuses machines that a run without em-infra would confuse: a machine with the VMID or an address of one under
+// another name would be created while that one still exists.
 func CheckPlain(before, wanted Facts) error {
 	var problems []string
 	for _, m := range wanted.Machines {
@@ -49,7 +49,7 @@ func CheckPlain(before, wanted Facts) error {
 	return refusal(problems)
 }
 
-// stood reports whether a machine was there as it is wanted.
+// stood reports whether the machine existed with the same facts.
 func stood(before Facts, m Machine) bool {
 	for _, was := range before.Machines {
 		if was.Name == m.Name && len(was.differences(m)) == 0 {

@@ -13,11 +13,11 @@ type Facts struct {
 	Machines []Machine
 }
 
-// Machine is what tells a machine from every other. A change of any of it makes another machine.
+// Machine are the facts that identify a machine. A change of any of them means another machine.
 type Machine struct {
 	// Name is unique in the stack.
 	Name string
-	// ControlPlane tells that it runs etcd and the Kubernetes control plane.
+	// ControlPlane is whether it runs etcd and the Kubernetes control plane.
 	ControlPlane bool
 	// VMID is its number in Proxmox VE.
 	VMID int
@@ -69,7 +69,7 @@ func ReadFacts(inputs map[string]any) Facts {
 	return f
 }
 
-// ReadMachine reads what Values of a machine has made. What is not there stays empty.
+// ReadMachine is the inverse of [Machine.Values]. Missing values stay empty.
 func ReadMachine(value any) Machine {
 	var m Machine
 	values, _ := value.(map[string]any)

@@ -13,7 +13,7 @@ import (
 // Standing is a machine that a state knows.
 type Standing struct {
 	Machine
-	// Member says that it was taken into the cluster.
+	// Member is whether it has joined the cluster.
 	Member bool
 	// Untold says that the state does not tell what it was born with: an earlier version wrote it, and the engine would give
 	// it another name in place.
@@ -102,7 +102,7 @@ func FormerNames(standing []Standing, wanted []Machine) (map[string]string, erro
 	return former, refusal(problems)
 }
 
-// renamed is why a machine cannot be the one of another name whose VMID or address it has; empty when it can.
+// renamed returns why a machine cannot be the machine of another name whose VMID or address it has; empty if it can.
 func renamed(m Machine, other Standing, has string, stays bool) string {
 	switch {
 	case stays:

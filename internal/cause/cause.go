@@ -9,7 +9,7 @@ import (
 
 // Cause is something that went wrong by itself.
 type Cause struct {
-	// Failure is the first that was reported of it, in the words of whoever failed.
+	// Failure is the first report of it, unchanged.
 	progress.Failure
 	// Explanations are what is known about it; none for a failure that is not known.
 	Explanations []explain.Explanation

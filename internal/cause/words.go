@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/progress"
 )
 
-// once takes from each failure what others wrap around it, and leaves out what a resource has said already.
+// once removes what other programs wrap around a failure, and drops what the same resource has reported already.
 func once(failures []progress.Failure) []progress.Failure {
 	var told []progress.Failure
 	for _, failure := range failures {
@@ -30,7 +30,7 @@ func once(failures []progress.Failure) []progress.Failure {
 	return told
 }
 
-// repeats reports whether one of two texts of a resource is said by the other, in its words or in its meaning.
+// repeats reports whether one of two texts of a resource contains the other, by its words or its meaning.
 func repeats(a, b string) bool {
 	if strings.Contains(a, b) || strings.Contains(b, a) {
 		return true
@@ -47,7 +47,7 @@ func repeats(a, b string) bool {
 	return true
 }
 
-// What stands around the words of whoever failed.
+// What other programs wrap around an error.
 var wrappings = []*regexp.Regexp{
 	// the log of the bridge (pulumi-terraform-bridge, unstable/logging): place, logger, text, provider
 	regexp.MustCompile(`^\s*[\w./-]+\.go:\d+: [\w.-]+: `),

@@ -11,8 +11,8 @@ import (
 // errUnreadable quotes nothing, since the text is secret.
 var errUnreadable = errors.New("the kubeconfig that Talos made cannot be read: run up again")
 
-// KubeconfigAt is a kubeconfig that leads to another endpoint, e.g. https://192.168.20.10:6443; all else stays as it is. The error
-// quotes nothing of the text, which is secret.
+// KubeconfigAt returns a kubeconfig with another endpoint, e.g. https://192.168.20.10:6443; everything else is unchanged. The
+// error quotes nothing of the text, which is secret.
 func KubeconfigAt(text, endpoint string) (string, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil || len(document.Content) != 1 {
@@ -54,7 +54,7 @@ func serversIn(config *yaml.Node) []*yaml.Node {
 	return servers
 }
 
-// valueOf is the value of a key in a mapping; nil where there is none.
+// valueOf returns the value of a key in a mapping; nil if it is missing.
 func valueOf(mapping *yaml.Node, key string) *yaml.Node {
 	if mapping == nil || mapping.Kind != yaml.MappingNode {
 		return nil

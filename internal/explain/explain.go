@@ -15,9 +15,9 @@ type Explanation struct {
 	Name string `json:"name"`
 	// Subject is the resource that the engine reported the error of, empty when the text does not say.
 	Subject string `json:"subject,omitempty"`
-	// Speaker is who said it: Proxmox, Talos, Kubernetes, the engine and so on.
+	// Speaker is the program that reported it: Proxmox, Talos, Kubernetes, the engine and so on.
 	Speaker string `json:"speaker"`
-	// Said is the error itself, without what stands around it.
+	// Said is the error itself, without the text around it.
 	Said string `json:"said"`
 	// Meaning is what has happened.
 	Meaning string `json:"meaning"`
@@ -29,13 +29,13 @@ type Explanation struct {
 	Commands []string `json:"commands"`
 	// Failure is its number in docs/failures.md, empty for one that has none.
 	Failure string `json:"failure,omitempty"`
-	// Source is where the words of the error come from: a file of who says it, or a report.
+	// Source is where the text of the error comes from: a source file of the program, or a report.
 	Source string `json:"source"`
 
 	do, safe string // with failedVerb
 }
 
-// For is the explanation for whoever has run that command of em-infra: up, destroy and so on.
+// For is the explanation for a user who has run that command of em-infra: up, destroy and so on.
 func (e Explanation) For(verb string) Explanation {
 	return e.advise(strings.ReplaceAll(e.do, failedVerb, verb), strings.ReplaceAll(e.safe, failedVerb, verb))
 }
@@ -54,7 +54,7 @@ func (e Explanation) advise(do, safe string) Explanation {
 // row is an error that is known.
 type row struct {
 	name, speaker, failure, source string
-	// pattern finds it; what it captures by name stands in braces in the texts below.
+	// pattern finds it; its named groups replace the names in braces in the texts below.
 	pattern           *regexp.Regexp
 	meaning, do, safe string
 }
@@ -115,5 +115,5 @@ func (r row) explain(match []string) Explanation {
 	return e.For(anyVerb)
 }
 
-// anyVerb is the command in an explanation for whoever has said none.
+// anyVerb is the command in an explanation if none is given.
 const anyVerb = "up"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Nearest is the row whose error has most in common with a text that no row knows. It is a guess: nothing in it is certain.
+// Nearest is the row whose error has most in common with a text that no row matches. It is a guess: nothing in it is certain.
 type Nearest struct {
 	// Explanation is the row's; what its error would name (a VMID, a host) stands in it in capitals, since the text has not that
 	// error. Said is the line that was compared.
@@ -60,7 +60,7 @@ func inCommon(words []string, i int) (shared []string, rare bool, weight uint64)
 	return shared, rare, weight
 }
 
-// lexicon is what the errors of the table are made of.
+// lexicon are the words of the errors in the table.
 type lexicon struct {
 	// rows are the words of each row's pattern, each once.
 	rows [][]string

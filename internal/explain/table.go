@@ -18,7 +18,7 @@ var table = slices.Concat(
 	general,
 )
 
-// Who says things.
+// The programs that report errors.
 const (
 	proxmox  = "Proxmox"
 	provider = "the provider"
@@ -30,7 +30,7 @@ const (
 	flux     = "Flux"
 )
 
-// failedVerb stands in the texts of rows where the command stands that has failed.
+// failedVerb is a placeholder in the texts of rows for the command that has failed.
 const failedVerb = "<verb>"
 
 // What is the same for many.

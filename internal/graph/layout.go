@@ -36,7 +36,7 @@ type placed struct {
 	cards []box
 }
 
-// layout is where everything stands.
+// layout is the position of everything.
 type layout struct {
 	width, height int
 	hosts         []placed
@@ -57,7 +57,7 @@ func arrange(c Cluster) layout {
 	return l
 }
 
-// placeRow stands hosts side by side and makes all as tall as the tallest.
+// placeRow places hosts side by side and makes all as tall as the tallest.
 func placeRow(hosts []Host, card, y int) (row []placed, height int) {
 	x := margin
 	for _, host := range hosts {
@@ -72,7 +72,7 @@ func placeRow(hosts []Host, card, y int) (row []placed, height int) {
 	return row, height
 }
 
-// place stands a host's cards in columns of the same number.
+// place arranges a host's cards in columns of equal length.
 func place(host Host, cardWidth, x, y int) placed {
 	columns := max(1, ceilDiv(len(host.Nodes), tallest))
 	rows := max(1, ceilDiv(len(host.Nodes), columns))

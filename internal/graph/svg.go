@@ -26,7 +26,7 @@ func SVG(c Cluster) []byte {
 	return p.Bytes()
 }
 
-// subtitle is what is said of the whole.
+// subtitle describes the whole cluster.
 func (c Cluster) subtitle() string {
 	return strings.Join(append([]string{c.Endpoint}, c.Versions...), " · ")
 }

@@ -5,7 +5,7 @@ import "strings"
 // birthNote precedes the mark of a machine in a configuration, where it is a comment.
 const birthNote = "# Made for the machine with the UUID "
 
-// NoBirth is the mark of a configuration whose machine has lost it.
+// NoBirth is the birth identifier of a configuration that its machine has lost.
 const NoBirth = "none"
 
 // WithBirth is a configuration with the mark of the machine that it is made for behind its last line; without a mark it is as
@@ -17,7 +17,7 @@ func WithBirth(configuration, mark string) string {
 	return strings.TrimRight(configuration, "\n") + "\n" + birthNote + mark + "\n"
 }
 
-// BirthIn is the mark in a configuration, the last one where there are several; "" where there is none.
+// BirthIn returns the birth identifier in a configuration, the last one if there are several; "" if there is none.
 func BirthIn(configuration string) string {
 	i := strings.LastIndex(configuration, birthNote)
 	if i < 0 {

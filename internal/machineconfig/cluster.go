@@ -15,7 +15,7 @@ const (
 	CNIFlannel CNI = "flannel"
 	// CNICilium is installed as an addon; Talos installs none.
 	CNICilium CNI = "cilium"
-	// CNINone leaves the network to whoever comes later; nodes stay NotReady until then.
+	// CNINone installs no network plugin; nodes stay NotReady until one is installed.
 	CNINone CNI = "none"
 )
 
@@ -29,7 +29,7 @@ func (c CNI) talosName() string {
 
 // Cluster is what the configurations of all nodes of a cluster have in common.
 type Cluster struct {
-	// Contract is the version whose format and defaults the cluster was born with, e.g. v1.12.
+	// Contract is the version whose format and defaults the cluster was created with, e.g. v1.12.
 	Contract string
 	// NodeSubnets hold the nodes' addresses, one for each IP family. etcd and kubelet use addresses of these only (F27).
 	NodeSubnets []netip.Prefix
@@ -41,7 +41,7 @@ type Cluster struct {
 	ServiceSubnets []netip.Prefix
 	// CNI is who gives pods their network.
 	CNI CNI
-	// KubeProxyReplacement says that the CNI does what kube-proxy does; Talos then installs none.
+	// KubeProxyReplacement is whether the CNI replaces kube-proxy; Talos then installs none.
 	KubeProxyReplacement bool
 	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates.
 	KubeletServingCertificates bool

@@ -15,10 +15,9 @@ const (
 	firstWithBlackwell = 570
 )
 
-// Misfit says why a driver of some release does not drive a generation; it is empty where it does, and where the generation
-// is not known. A release of 0 is one that is not known, of which nothing is said. The facts are those of NVIDIA's
-// announcement of R560 (developer.nvidia.com, "NVIDIA Transitions Fully Towards Open-Source GPU Kernel Modules", 2024-07-17)
-// and of the releases above.
+// Misfit returns why a driver of a release cannot drive a generation; it is empty if it can, or if the generation is not known.
+// A release of 0 is unknown and never a misfit. The facts are those of NVIDIA's announcement of R560 (developer.nvidia.com,
+// "NVIDIA Transitions Fully Towards Open-Source GPU Kernel Modules", 2024-07-17) and of the releases above.
 func (d Driver) Misfit(g Generation, release int) string {
 	switch {
 	case g == Unknown:
@@ -43,7 +42,7 @@ func (d Driver) Misfit(g Generation, release int) string {
 // src/nvidia/arch/nvalloc/unix/src/osinit.c; 550.127.05 asks no more).
 const firstOpenForAll = 545
 
-// DataCenterOnly reports whether a driver of a release drives the GPUs for data centres alone, which their IDs do not tell.
+// DataCenterOnly reports whether a driver of a release drives only GPUs for data centres. IDs do not show which GPUs those are.
 func (d Driver) DataCenterOnly(release int) bool {
 	return d.KernelModules == Open && release != 0 && release < firstOpenForAll
 }

@@ -1,4 +1,5 @@
-// Package ownership says whose a machine on a Proxmox VE host is: a mark in its description, pure.
+// Package ownership identifies the stack and the cluster of a machine on a Proxmox VE host by a mark in its description. It is
+// pure.
 //
 // Names, VMIDs and MAC addresses do not say that: a copy of a stack has the same ones.
 package ownership
@@ -38,8 +39,8 @@ func (o Owner) Mark() string { return "made by em-infra for " + o.String() }
 
 var mark = regexp.MustCompile(fmt.Sprintf(`made by em-infra for stack (\S+), cluster ([0-9a-f]{%d})\b`, shortLength))
 
-// In is the owner that a description names; isMarked is false where it names none: nobody has made the machine, somebody has
-// edited its description, or a release of em-infra from before the marks made it.
+// In returns the owner that a description names. isMarked is false if it names none: em-infra did not create the machine,
+// somebody has edited the description, or a release of em-infra without marks created it.
 func In(description string) (owner Owner, isMarked bool) {
 	match := mark.FindStringSubmatch(description)
 	if match == nil {

@@ -51,17 +51,17 @@ func Parse(name string) (Phase, error) {
 	return 0, fmt.Errorf("%q is no phase: choose one of %s", name, strings.Join(known, ", "))
 }
 
-// addons is the component whose children are all of one phase, whatever their type.
+// addons is the component whose children belong to one phase, whatever their type.
 const addons = "em-infra:index:ClusterAddons"
 
 // command outside of any component makes the pool that the machines belong to; those of a cluster wait for its nodes.
 const command = "command:local:Command"
 
-// template has a Command that sees that its ISO is there.
+// template is the component with a Command that ensures its ISO.
 const template = "em-infra:index:TalosTemplate"
 
-// Of is the phase that makes a resource: that of the first rule that its type fits. What stands outside of all, the stack,
-// the providers and the components, is there from the first.
+// Of returns the phase that creates a resource: that of the first rule that matches its type. The stack, providers and
+// components belong to the first phase.
 func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), addons):

@@ -22,7 +22,7 @@ type Check struct {
 	Name string `json:"name"`
 	// Result is ok, warn or fail.
 	Result Result `json:"result"`
-	// Sentence says what was found.
+	// Sentence describes what was found.
 	Sentence string `json:"sentence"`
 	// Remedy is what to do; for a GPU that is free, the line of nodes.yaml that takes it. Empty when nothing is to be done.
 	Remedy string `json:"remedy,omitempty"`
@@ -70,33 +70,33 @@ func counted(count int, noun string) string {
 	return fmt.Sprintf("%d %s", count, noun)
 }
 
-// sheet is what the rules write their findings on.
-type sheet struct{ checks Report }
+// collector collects the checks of the rules.
+type collector struct{ checks Report }
 
-func (s *sheet) ok(name, format string, args ...any) {
+func (s *collector) ok(name, format string, args ...any) {
 	s.add(Check{Name: name, Result: OK, Sentence: fmt.Sprintf(format, args...)})
 }
 
-func (s *sheet) warn(name, remedy, format string, args ...any) {
+func (s *collector) warn(name, remedy, format string, args ...any) {
 	s.add(Check{Name: name, Result: Warn, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-func (s *sheet) fail(name, remedy, format string, args ...any) {
+func (s *collector) fail(name, remedy, format string, args ...any) {
 	s.add(Check{Name: name, Result: Fail, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
 // add writes a finding down once, however many parts of the inventory meet it.
-func (s *sheet) add(check Check) {
+func (s *collector) add(check Check) {
 	if !slices.Contains(s.checks, check) {
 		s.checks = append(s.checks, check)
 	}
 }
 
 // unread is a finding about what could not be looked at.
-func (s *sheet) unread(name, what string, err error) {
+func (s *collector) unread(name, what string, err error) {
 	s.fail(name, "see that the host answers and that the token has the role that `em-infra role` prints",
 		"%s cannot be read (%s)", what, err)
 }
 
 // sound reports whether nothing but ok was written since a mark, which is a length of checks.
-func (s *sheet) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }
+func (s *collector) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// This file says what an inventory asks of Proxmox VE.
+// This file computes what an inventory needs from Proxmox VE.
 
 // hostNames are the hosts that nodes stand on, in file order, behind the one that has the first template.
 func hostNames(inv *inventory.Inventory) []string {

@@ -5,7 +5,7 @@ import (
 )
 
 // rule judges one side of a snapshot. Rules are pure.
-type rule func(s *sheet, inv *inventory.Inventory, found Snapshot)
+type rule func(s *collector, inv *inventory.Inventory, found Snapshot)
 
 // rules in the order of the report: what the others depend on first.
 var rules = []rule{
@@ -26,7 +26,7 @@ var rules = []rule{
 
 // Evaluate judges whether what was found can bear an inventory.
 func Evaluate(inv *inventory.Inventory, found Snapshot) Report {
-	var s sheet
+	var s collector
 	if found.Version.Err != nil {
 		unreachable(&s, found.Version.Err)
 		return s.checks

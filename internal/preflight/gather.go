@@ -24,7 +24,7 @@ type gatherer struct {
 	found   Snapshot
 }
 
-// Gather reads what the rules judge. What cannot be read says so in the snapshot.
+// Gather reads what the rules judge. Errors of reading are kept in the snapshot.
 func Gather(ctx context.Context, subject Subject) Snapshot {
 	g := &gatherer{subject: subject, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
@@ -47,7 +47,7 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	return g.found
 }
 
-// wait waits for all that was begun; what failed says so where it was to be.
+// wait waits for all readings; a failed one has its error in its place.
 func (g *gatherer) wait() { _ = g.group.Wait() }
 
 // reach asks for the version. Without one there is no use in asking for more.

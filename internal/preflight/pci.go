@@ -51,7 +51,7 @@ func deviceAt(devices []pve.PCIDevice, address string) (pve.PCIDevice, bool) {
 	return devices[at], true
 }
 
-// differs says which of the facts of an inventory are not those of the device.
+// differs returns the facts in the inventory that differ from the device's.
 func differs(gpu inventory.GPU, device pve.PCIDevice) []string {
 	var facts []string
 	add := func(name, wanted, found string) {

@@ -14,7 +14,7 @@ import (
 type ask struct {
 	storage, content string
 	sizeGiB          int
-	// shared says that the hosts must share it.
+	// shared is whether the hosts must share it.
 	shared bool
 }
 

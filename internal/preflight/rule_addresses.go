@@ -11,7 +11,7 @@ import (
 
 // checkAddresses compares the inventory's addresses with those of everybody else's machines and containers. What has its
 // address from elsewhere is not known to Proxmox VE.
-func checkAddresses(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
 		return // said by the rule of the VMIDs
 	}
@@ -55,7 +55,7 @@ func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
 }
 
 // address is a finding about an address that two have: as long as the other one is off, they do not meet.
-func (s *sheet) address(own ownedAddress, guest pve.Guest) {
+func (s *collector) address(own ownedAddress, guest pve.Guest) {
 	const remedy = "choose another address in the inventory, or for the other one"
 	if guest.Status == "running" {
 		s.fail("address", remedy, "%s of %s is the address of %s too", own.address, own.owner, described(guest))

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-func checkBridges(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkBridges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	var sound []string
 	for _, nic := range nics(inv) {
@@ -31,7 +31,7 @@ func checkBridges(s *sheet, inv *inventory.Inventory, found Snapshot) {
 
 // checkBridge reports whether a card can be attached. A tag on a bridge that is not VLAN-aware is carried by a VLAN of the
 // bridge's port, and cannot be without one (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
-func checkBridge(s *sheet, n nic, bridges []pve.Bridge) bool {
+func checkBridge(s *collector, n nic, bridges []pve.Bridge) bool {
 	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == n.bridge })
 	if at < 0 {
 		s.fail("bridge", "correct bridge in the inventory, or make the bridge in Proxmox VE", "bridge %s is not on %s, which has %s", n.bridge, n.host, bridgeList(bridges))

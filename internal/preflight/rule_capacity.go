@@ -10,7 +10,7 @@ import (
 // the cache of its storage.
 const fullPercent = 90
 
-func checkMemory(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkMemory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	for _, name := range onlineHosts(inv, found) {
 		capacity := found.Hosts[name].Capacity
 		if capacity.Err != nil {
@@ -52,7 +52,7 @@ func gib(mib uint64) float64 { return float64(mib) / 1024 }
 // at once, but etcd suffers where many do.
 const sharedThreads = 3
 
-func checkCores(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkCores(s *collector, inv *inventory.Inventory, found Snapshot) {
 	for _, name := range onlineHosts(inv, found) {
 		capacity := found.Hosts[name].Capacity
 		if capacity.Err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// checkFactory asks whether the schematic can be resolved and its ISO be fetched. Where every template stands already,
-// nothing is fetched, and a factory that is away harms nobody.
-func checkFactory(s *sheet, inv *inventory.Inventory, found Snapshot) {
+// checkFactory checks whether the schematic can be resolved and its ISO be downloaded. If every template exists already,
+// nothing is downloaded, and a factory that does not answer is no failure.
+func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	talos := inv.Cluster.Talos
 	factory := found.Factory
 	away := s.fail

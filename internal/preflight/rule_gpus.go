@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-func checkGPUs(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkGPUs(s *collector, inv *inventory.Inventory, found Snapshot) {
 	for _, name := range onlineHosts(inv, found) {
 		host := found.Hosts[name]
 		workers := inv.Nodes.OnHost(name).GPUWorkers()
@@ -20,7 +20,7 @@ func checkGPUs(s *sheet, inv *inventory.Inventory, found Snapshot) {
 			}
 			continue
 		}
-		g := gpuHost{sheet: s, name: name, talos: inv.Cluster.Talos.Version.String(), Host: host, strangers: strangers(inv, found), configs: found.Configs}
+		g := gpuHost{collector: s, name: name, talos: inv.Cluster.Talos.Version.String(), Host: host, strangers: strangers(inv, found), configs: found.Configs}
 		for _, worker := range workers {
 			for _, gpu := range worker.GPUs {
 				g.check(worker, gpu)
@@ -37,7 +37,7 @@ func firstError(errs ...error) error {
 
 // gpuHost is a host whose devices are judged.
 type gpuHost struct {
-	*sheet
+	*collector
 	Host
 	name      string
 	talos     string
@@ -134,7 +134,7 @@ func (g gpuHost) mappingsSuffice(workers inventory.Nodes) {
 	}
 }
 
-// free judges whether a device can be taken: alone in its group, and nobody else's.
+// free checks whether a device can be used: alone in its IOMMU group, and used by no other machine.
 func (g gpuHost) free(device pve.PCIDevice) {
 	for _, other := range g.Devices.Value {
 		if other.IOMMUGroup == device.IOMMUGroup && slot(other.Address) != slot(device.Address) {

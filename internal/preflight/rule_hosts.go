@@ -27,7 +27,7 @@ func onlineHosts(inv *inventory.Inventory, found Snapshot) []string {
 	return slices.DeleteFunc(hostNames(inv), func(name string) bool { return found.status(name) != online })
 }
 
-func checkHosts(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkHosts(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Nodes.Err != nil {
 		s.unread("host", "the list of hosts", found.Nodes.Err)
 		return
@@ -66,7 +66,7 @@ const (
 	clockMending = "see `chronyc tracking` on the host, and `timedatectl` here"
 )
 
-func checkClocks(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkClocks(s *collector, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	hosts := onlineHosts(inv, found)
 	for _, name := range hosts {

@@ -10,9 +10,9 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// checkMove judges a machine that stands on another host than its node: because the inventory was edited, which a run
-// follows by moving it, or because another hand has moved it (F23).
-func checkMove(s *sheet, node inventory.Node, guest pve.Guest, found Snapshot) {
+// checkMove judges a machine that is on another host than its node: because the inventory was edited, which a run follows by
+// moving it, or because another hand has moved it (F23).
+func checkMove(s *collector, node inventory.Node, guest pve.Guest, found Snapshot) {
 	stands := fmt.Sprintf("VM %d (%s) stands on %s, not on %s", node.VMID, node.Name, guest.Node, node.Host)
 	back := fmt.Sprintf("set host: %s for it in nodes.yaml", guest.Node)
 	config := found.Configs[guest.VMID].Value

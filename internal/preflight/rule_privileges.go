@@ -10,7 +10,7 @@ import (
 )
 
 // checkPrivileges holds what the token may do against what the role for the release allows, path by path (F12, F13).
-func checkPrivileges(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	release, err := role.ParseRelease(found.Version.Value)
 	if err != nil {
 		return // said by the rule of the version

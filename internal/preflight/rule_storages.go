@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// place is a storage as a host has it; a shared one has no host.
+// place is a storage of a host; a shared storage has no host.
 type place struct{ storage, host string }
 
-func checkStorages(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkStorages(s *collector, inv *inventory.Inventory, found Snapshot) {
 	mark := len(s.checks)
 	demand := map[place]int{}
 	var order []place
@@ -53,8 +53,8 @@ func named(storages []pve.Storage, name string) (pve.Storage, bool) {
 	return storages[at], true
 }
 
-// checkStorage reports whether a storage is there for a use.
-func checkStorage(s *sheet, host string, asked ask, storage pve.Storage, there bool, all []pve.Storage) bool {
+// checkStorage reports whether a storage exists and can be used for a purpose.
+func checkStorage(s *collector, host string, asked ask, storage pve.Storage, there bool, all []pve.Storage) bool {
 	switch {
 	case !there:
 		s.fail("storage", "correct the storage in the inventory, or add it in Proxmox VE",
@@ -82,7 +82,7 @@ func storageList(storages []pve.Storage) []string {
 	return names
 }
 
-// availableGiB is the room on a storage; of a shared one the hosts may tell differently, and the least counts.
+// availableGiB is the free space on a storage; hosts may report different values for a shared one, and the least counts.
 func availableGiB(found Snapshot, at place) int {
 	var rooms []int
 	for name, host := range found.Hosts {
@@ -97,7 +97,7 @@ func availableGiB(found Snapshot, at place) int {
 	return slices.Min(rooms)
 }
 
-func checkRoom(s *sheet, at place, asked, available int) {
+func checkRoom(s *collector, at place, asked, available int) {
 	if asked > available {
 		s.fail("storage", "free space, or set diskStorage or diskGiB", "storage %s has %d GiB free, the inventory asks for %d GiB", at, available, asked)
 	}
@@ -111,7 +111,7 @@ func (p place) String() string {
 	return p.storage + " on " + p.host
 }
 
-// roomFor says what the storages have room for.
+// roomFor checks the free space of the storages.
 func roomFor(order []place, demand map[place]int) string {
 	var parts []string
 	for _, at := range order {

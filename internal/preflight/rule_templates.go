@@ -12,7 +12,7 @@ import (
 // isoVersion is the version in the name of the ISO that a template boots from (components/image.go).
 var isoVersion = regexp.MustCompile(`iso/talos-(v[^/,]+?)-nocloud-`)
 
-func checkTemplates(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkTemplates(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
 		return // said by the rule of the VMIDs
 	}
@@ -35,7 +35,7 @@ func checkTemplates(s *sheet, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-func checkTemplate(s *sheet, inv *inventory.Inventory, host string, guest pve.Guest, config Reading[pve.GuestConfig]) {
+func checkTemplate(s *collector, inv *inventory.Inventory, host string, guest pve.Guest, config Reading[pve.GuestConfig]) {
 	wanted := inv.Cluster.Talos.Version.String()
 	version := templateVersion(config.Value)
 	switch {

@@ -26,8 +26,8 @@ func CheckRelease(release role.Release) error {
 	return nil
 }
 
-// unreachable is the one finding about a host that does not answer. What to do stands behind the last colon.
-func unreachable(s *sheet, err error) {
+// unreachable is the only finding about a host that does not answer. What to do is after the last colon.
+func unreachable(s *collector, err error) {
 	sentence, remedy := err.Error(), ""
 	if at := strings.LastIndex(sentence, ": "); at >= 0 {
 		sentence, remedy = sentence[:at], sentence[at+2:]
@@ -35,7 +35,7 @@ func unreachable(s *sheet, err error) {
 	s.fail("version", remedy, "%s", sentence)
 }
 
-func checkVersion(s *sheet, _ *inventory.Inventory, found Snapshot) {
+func checkVersion(s *collector, _ *inventory.Inventory, found Snapshot) {
 	release, err := role.ParseRelease(found.Version.Value)
 	switch {
 	case err != nil:

@@ -8,7 +8,7 @@ import (
 
 // checkVMIDs looks for VMIDs that something else has: nothing reserves them between a look and a creation (F20), and a
 // machine that another hand has moved would be moved back or made anew (F23).
-func checkVMIDs(s *sheet, inv *inventory.Inventory, found Snapshot) {
+func checkVMIDs(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
 		s.unread("vmid", "the list of VMs", found.Guests.Err)
 		return

@@ -13,13 +13,13 @@ type Reading[T any] struct {
 	Err   error
 }
 
-// Snapshot is what stands on the host at one time.
+// Snapshot is the state of the hosts at one time.
 type Snapshot struct {
 	// Endpoint that was asked, and Token, without its secret.
 	Endpoint, Token string
 	// Version of Proxmox VE; when it could not be read, nothing else was.
 	Version Reading[string]
-	// Took is how long the host took to tell its version.
+	// Took is how long the host took to answer the first request.
 	Took time.Duration
 	// Privileges of the token by path of the access control.
 	Privileges map[string]Reading[[]string]

@@ -7,14 +7,14 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// owner is whose a guest is by its description, if that says so.
+// owner returns the stack and cluster that a guest belongs to, if its description names them.
 func (found Snapshot) owner(guest pve.Guest) (owner ownership.Owner, isMarked bool) {
 	return ownership.In(found.Configs[guest.VMID].Value["description"])
 }
 
 // belongs reports whether a guest is a machine of this stack. Only the mark in its description counts: a copy of a stack has
-// the same names, VMIDs and MAC addresses. One without a mark, whose description somebody has edited or which a release from
-// before the marks has made, is of this stack where its state knows the VMID; a run then writes the mark.
+// the same names, VMIDs and MAC addresses. A guest without a mark, because somebody has edited the description or a release
+// without marks created it, belongs to this stack if its state has the VMID; a run then writes the mark.
 func (found Snapshot) belongs(guest pve.Guest) bool {
 	owner, isMarked := found.owner(guest)
 	if isMarked {

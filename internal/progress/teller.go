@@ -1,4 +1,4 @@
-// Package progress tells a person what the engine does, a line for each thing that is done.
+// Package progress prints what the engine does, a line for each operation.
 package progress
 
 import (
@@ -40,7 +40,7 @@ type operation struct {
 	waitsFor        string // in its own words; empty while it said nothing
 }
 
-// Failure is what the engine says is wrong with one resource, or with the whole run where Name is empty.
+// Failure is an error that the engine reports for one resource, or for the whole run if Name is empty.
 type Failure struct {
 	Phase phase.Phase
 	Name  string
@@ -134,7 +134,7 @@ func (t *Teller) WaitsFor(urn resource.URN, what string) {
 	}
 }
 
-// cause are the lines below that of an operation that goes on.
+// cause are the lines below the line of a running operation.
 func (t *Teller) cause(what string) {
 	for line := range strings.Lines(what) {
 		fmt.Fprintf(t.out, " %-10s   %s\n", "", strings.TrimRight(line, "\n"))
@@ -200,7 +200,7 @@ func (t *Teller) waits(message apitype.DiagnosticEvent) int {
 	})
 }
 
-// hear keeps errors for the end of the run, and passes other messages on, each once.
+// hear keeps errors for the end of the run, and prints other messages, each once.
 func (t *Teller) hear(message apitype.DiagnosticEvent) {
 	text := strings.TrimSpace(colors.ReplaceAllString(message.Message, ""))
 	urn := resource.URN(message.URN)

@@ -30,7 +30,7 @@ func words(kind apitype.OpType) operationWords {
 	}
 }
 
-// outcome says what has become of a resource when an operation on it has ended.
+// outcome describes the result of an operation on a resource.
 func outcome(step apitype.StepEventMetadata) string {
 	deleted := step.Op == apitype.OpDelete || step.Op == apitype.OpDeleteReplaced
 	if deleted && step.Old != nil && step.Old.RetainOnDelete {
@@ -74,7 +74,7 @@ const (
 	typeRelease       = "kubernetes:helm.sh/v3:Release"
 )
 
-// timesOf an operation; zero for those that nobody knows.
+// timesOf an operation; zero if they are not known.
 func timesOf(kind tokens.Type, operation apitype.OpType) times {
 	for _, known := range usual {
 		if known.kind == kind && known.operation == operation {
@@ -111,7 +111,7 @@ func isPassing(message apitype.DiagnosticEvent) bool {
 	return message.Severity == "debug" || message.Ephemeral && !ours
 }
 
-// isHarmless reports whether a message needs nobody's attention, whatever its tone.
+// isHarmless reports whether a message needs no attention, whatever its severity.
 func isHarmless(text string) bool {
 	// v6.18.1 of the provider makes a CD-ROM drive only when `enabled` says so; newer code deprecates that (docs/testing.md).
 	return strings.Contains(text, "Set `file_id` to `none` to leave the CDROM drive empty")

@@ -1,5 +1,5 @@
-// Package retention is the rule by which old copies go: the newest of each kind stay, so that what is made often does not push
-// out what is made seldom.
+// Package retention is the rule by which old copies are deleted: the newest of each kind stay, so that frequent kinds do not
+// displace rare ones.
 package retention
 
 // Default is how many of each kind stay.

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Certificate is one that the administrator's files hold. Nobody renews them unasked (F33).
+// Certificate is a certificate in the administrator's files. It is not renewed automatically (F33).
 type Certificate struct {
-	// Name says what it opens: talosconfig or kubeconfig.
+	// Name of its file: talosconfig or kubeconfig.
 	Name string `json:"name"`
 	// Ends is when it does not open it any more.
 	Ends time.Time `json:"ends"`
@@ -31,7 +31,7 @@ func (c Certificate) DaysLeft(now time.Time) int {
 	return int(math.Floor(c.Ends.Sub(now).Hours() / 24))
 }
 
-// IsDue says that the next up renews it.
+// IsDue reports whether the next up renews it.
 func (c Certificate) IsDue(now time.Time) bool { return c.DaysLeft(now) < renewalDays }
 
 // Certificates reads the ends of the client certificates of a talosconfig and a kubeconfig. Its errors quote neither.

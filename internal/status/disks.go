@@ -54,7 +54,7 @@ func unready(v nodeops.Volume, remedy string) string {
 	return fmt.Sprintf("volume %s is %s (%s): %s", v.Name, v.Phase, v.Reason, remedy)
 }
 
-// printGrowth tells of room that only a boot brings into use.
+// printGrowth prints the disks whose new space needs a reboot.
 func (m Machine) printGrowth(out io.Writer) {
 	if m.Node == nil {
 		return

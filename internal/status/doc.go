@@ -1,2 +1,2 @@
-// Package status tells what stands: what the state knows, what the host has and what the nodes say, side by side.
+// Package status compares what the state contains, what the host has and what the nodes report.
 package status

@@ -13,10 +13,10 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// GuestAgent is what the guest agent of a machine says to its host.
+// GuestAgent is what the guest agent of a machine reports to its host.
 type GuestAgent struct {
 	pve.Agent
-	// Silence is why it says nothing; empty for one that answers.
+	// Silence is why it does not answer; empty if it answers.
 	Silence string `json:"silence,omitempty"`
 	// Remedy is what to do about it.
 	Remedy string `json:"remedy,omitempty"`
@@ -75,7 +75,7 @@ func agentEnabled(setting string) bool {
 	return slices.ContainsFunc(strings.Split(setting, ","), func(part string) bool { return part == "1" || part == "enabled=1" })
 }
 
-// agentText is what a person is told of an agent; empty where there is none.
+// agentText describes an agent for the user; empty without an agent.
 func (m Machine) agentText() string {
 	switch a := m.GuestAgent; {
 	case a == nil:

@@ -25,7 +25,7 @@ type OtherImage struct {
 	Node string `json:"node"`
 	// Address of its Talos API.
 	Address netip.Addr `json:"address"`
-	// Runs is the ID of the schematic that its Talos names; empty for an image that no Image Factory has made.
+	// Runs is the ID of the schematic that Talos on it reports; empty for an image that does not come from an Image Factory.
 	Runs string `json:"runs,omitempty"`
 	// Talos is the release that it runs.
 	Talos string `json:"talos"`
@@ -63,7 +63,7 @@ func schematicText(id string) string {
 	return "schematic " + brief(id)
 }
 
-// brief is enough of an ID to tell it from others.
+// brief is the start of an ID, enough to recognise it.
 func brief(id string) string {
 	const enough = 12
 	if id == "" {

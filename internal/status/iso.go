@@ -19,7 +19,7 @@ const (
 type Template struct {
 	// ISO is its volume on a storage of the host.
 	ISO pve.ISO
-	// Ensures is the Command that sees that the ISO is there.
+	// Ensures is the Command that ensures the ISO.
 	Ensures resource.URN
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/recovery"
 )
 
-// Report is what stands.
+// Report is the status of a stack.
 type Report struct {
 	// Cluster is the cluster's name.
 	Cluster string `json:"cluster"`
@@ -27,7 +27,7 @@ type Report struct {
 	Members []nodeops.EtcdMember `json:"etcdMembers,omitempty"`
 	// Certificates of the administrator.
 	Certificates []Certificate `json:"certificates,omitempty"`
-	// State is what the engine's state says of itself.
+	// State summarises the engine's state.
 	State State `json:"state"`
 	// LostISOs are those that templates boot and that are not there.
 	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
@@ -60,7 +60,7 @@ type Machine struct {
 	DataDisks []string `json:"dataDisks,omitempty"`
 	// Image is what the inventory wants its Talos to be installed from.
 	Image Image `json:"image"`
-	// Node is what its Talos says; nil when it does not answer.
+	// Node is what Talos on it reports; nil if it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
@@ -74,7 +74,7 @@ type Machine struct {
 type KubernetesNode struct {
 	// Ready is the condition of that name.
 	Ready bool `json:"ready"`
-	// Cordoned says that no Pod is placed there.
+	// Cordoned is whether it is unschedulable.
 	Cordoned bool `json:"cordoned,omitempty"`
 	// Kubelet is the kubelet's version.
 	Kubelet string `json:"kubelet"`

@@ -41,7 +41,7 @@ type Sources struct {
 // patience is how long one source may take: a host that is off does not answer at all.
 const patience = 20 * time.Second
 
-// Report asks all sources at the same time. What does not answer is said in the report.
+// Report asks all sources at the same time. The report says which of them did not answer.
 func (s Sources) Report(ctx context.Context, now time.Time) Report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -19,7 +19,7 @@ func vmids(deployment apitype.DeploymentV3) []int {
 	return known
 }
 
-// pending are the operations of which only the beginning is noted.
+// pending are the operations that have started and not ended, as far as the state knows.
 func pending(deployment apitype.DeploymentV3) []string {
 	var begun []string
 	for _, operation := range deployment.PendingOperations {

@@ -53,7 +53,7 @@ func (m Machine) vmText(out io.Writer) string {
 // running is what Proxmox VE and Talos call what is on and well.
 const running = "running"
 
-// talosText is the stage of a node that answers. What it waits for is told below the table.
+// talosText is the stage of a node that answers. What it waits for is printed below the table.
 func (m Machine) talosText(out io.Writer) string {
 	switch {
 	case m.Node == nil:
@@ -136,7 +136,7 @@ func (r Report) stateText() string {
 	return text
 }
 
-// printFindings says what is not as it should be, each with what to do.
+// printFindings prints problems, each with what to do.
 func (r Report) printFindings(out io.Writer) {
 	for _, machine := range r.Machines {
 		if machine.Node != nil && len(machine.Node.Unmet) > 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 // Versions is what the nodes say that they run, not what the inventory wants, as in `Kubernetes v1.35.4 · Talos v1.12.4`. Where
-// they differ, each version is told with its nodes. It is empty while no node answers.
+// they differ, each version is followed by its nodes. It is empty while no node answers.
 func (r Report) Versions() string {
 	var parts []string
 	for _, part := range []struct {

@@ -5,7 +5,7 @@ import "time"
 // pulumiSDK is the module that the program and the engine have in common.
 const pulumiSDK = "github.com/pulumi/pulumi/sdk/v3"
 
-// spec says what a tool is and how it is got.
+// spec describes a tool and how to get it.
 type spec struct {
 	name string
 	kind Kind

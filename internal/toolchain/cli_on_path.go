@@ -29,7 +29,7 @@ func (in *installer) cliOnPath(ctx context.Context, w *wanted) (Tool, bool) {
 	}, true
 }
 
-// answered is what a CLI said of its version.
+// answered is what a CLI reported as its version.
 type answered struct {
 	Path    string    `json:"path"`
 	Size    int64     `json:"size"`

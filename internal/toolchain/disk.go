@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoSpace says that a disk has no room for a build.
+// ErrNoSpace means that a disk has not enough space for a build.
 var ErrNoSpace = errors.New("no space")
 
 // share is what the builds put under one folder.
@@ -97,7 +97,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// existing is the folder itself, or the nearest one above it that is there already.
+// existing is the folder itself, or the nearest parent that exists.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {

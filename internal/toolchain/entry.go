@@ -19,7 +19,7 @@ import (
 
 const manifestName = "manifest.json"
 
-// manifest is what an entry says of itself.
+// manifest describes an entry.
 type manifest struct {
 	Origin Origin `json:"origin"`
 	From   string `json:"from,omitempty"`
@@ -35,7 +35,7 @@ type file struct {
 	SHA256  string    `json:"sha256"`
 }
 
-// entryDir is where an entry lies. Next to it lie KEY.lock and, while it is made, KEY.partial.
+// entryDir is the folder of an entry. Next to it are KEY.lock and, while it is made, KEY.partial.
 func (in *installer) entryDir(name, key string) string {
 	return filepath.Join(in.cache, "tools", name, key)
 }

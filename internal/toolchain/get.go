@@ -65,7 +65,7 @@ func (in *installer) build(ctx context.Context, tools []*wanted) error {
 	return nil
 }
 
-// announce says how long it will take, when something is built for the first time.
+// announce prints how long a first build takes.
 func (in *installer) announce(todo []*wanted) {
 	var cold time.Duration
 	for _, w := range todo {

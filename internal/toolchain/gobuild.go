@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrNoGo says that there is no go command to build with.
+// ErrNoGo means that there is no go command to build with.
 var ErrNoGo = errors.New("go is not on PATH: install Go 1.26 or later (https://go.dev/dl) and run this again")
 
 // goCommand is the go command with the environment that every build has.

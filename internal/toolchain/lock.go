@@ -17,13 +17,13 @@ import (
 // lock is held by the process that makes an entry. The kernel lets go of it when the process ends, however it ends.
 type lock struct{ file *flock.Flock }
 
-// errHeld says that another process has the lock.
+// errHeld means that another process has the lock.
 var errHeld = errors.New("held by another process")
 
 // lockInterval is how often who waits for a lock looks whether it is free.
 const lockInterval = 100 * time.Millisecond
 
-// acquire takes the lock of a path, and waits for whoever has it. It calls waiting once, with who that is.
+// acquire takes the lock of a path, and waits while another process has it. It calls waiting once, with that process.
 func acquire(ctx context.Context, path string, waiting func(holder string)) (l *lock, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func acquire(ctx context.Context, path string, waiting func(holder string)) (l *
 	return l, err
 }
 
-// tryAcquire takes the lock, or says errHeld at once.
+// tryAcquire takes the lock, or returns errHeld at once.
 func tryAcquire(path string) (*lock, error) {
 	l := &lock{file: flock.New(path, flock.SetFlag(os.O_RDWR|os.O_CREATE), flock.SetPermissions(0o600))}
 	locked, err := l.file.TryLock()

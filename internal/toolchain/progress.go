@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// progress tells a person what is going on: on a terminal one line that is rewritten every second, elsewhere a line
-// when something starts, when it is done, and every half minute in between.
+// progress prints what is done: on a terminal one line that is rewritten every second, elsewhere a line when something starts,
+// when it is done, and every half minute in between.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
@@ -45,7 +45,7 @@ func (p *progress) line(format string, args ...any) {
 	p.write(fmt.Sprintf(format, args...))
 }
 
-// write writes a line that stays. Progress is there to be seen: that it cannot be written stops nothing.
+// write writes a line that stays. Errors are ignored: progress that cannot be written must not stop a run.
 func (p *progress) write(text string) {
 	if p.terminal >= 0 {
 		_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine)
@@ -75,7 +75,7 @@ type step struct {
 	stopped chan struct{}
 }
 
-// step says that something starts. It must be ended by done or fail.
+// step prints that something starts. It must be ended by done or fail.
 func (p *progress) step(what string) *step {
 	s := &step{p: p, what: what, started: time.Now(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	p.mu.Lock()

@@ -16,7 +16,7 @@ import (
 // fileScheme is that of a state in a folder of this machine.
 const fileScheme = "file://"
 
-// projectBackend is the part of Pulumi.yaml that says where states are kept.
+// projectBackend is the part of Pulumi.yaml that names the place of the states.
 type projectBackend struct {
 	Backend struct {
 		URL yaml.Node `yaml:"url"`
@@ -71,7 +71,7 @@ func (w *Workspace) At(url string) *Workspace {
 	return &moved
 }
 
-// MoveBackend writes into Pulumi.yaml where states are kept from now on; the rest of the file stays as it is.
+// MoveBackend writes a new place of the states into Pulumi.yaml; the rest of the file is unchanged.
 func (w *Workspace) MoveBackend(url string) error {
 	text, err := os.ReadFile(w.projectFile())
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Nearby is the name of a path for whoever reads a message: relative to the current folder if it lies below it.
+// Nearby returns a path as it is shown in messages: relative to the current folder if it is below it.
 func Nearby(path string) string {
 	here, err := os.Getwd()
 	if err != nil {

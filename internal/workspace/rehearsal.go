@@ -56,8 +56,8 @@ func (w *Workspace) Prepare() error {
 	return writeOnce(w.passphraseFile(), rand.Text())
 }
 
-// writeOnce makes a file that is whole from the first moment and never changes: a passphrase of which half is there would
-// encrypt a state that nobody can read again.
+// writeOnce creates a file atomically and never changes it: with a passphrase that is half written, a state would be encrypted
+// that nobody could read again.
 func writeOnce(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil

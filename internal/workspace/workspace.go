@@ -33,11 +33,11 @@ type Workspace struct {
 	Artifacts string
 	// Credentials is the folder that kubeconfig and talosconfig are written to.
 	Credentials string
-	// Rehearsed says that this is a rehearsal.
+	// Rehearsed is whether this is a rehearsal.
 	Rehearsed bool
 }
 
-// ErrNoProject says that there is no project here.
+// ErrNoProject means that there is no project here.
 var ErrNoProject = errors.New("no Pulumi.yaml of project " + Project + " here or in a folder above: change into a clone of em-infra")
 
 // FindRoot returns the project's folder: from, or the nearest folder above it with the project's Pulumi.yaml.
@@ -93,7 +93,7 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 	return w, errors.Join(w.locateBackend("state"), w.locateInventory(inventory))
 }
 
-// ErrStackName says that a name cannot be a stack's.
+// ErrStackName means that a name cannot be the name of a stack.
 var ErrStackName = errors.New("is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit")
 
 // stackName is narrower than Pulumi's own rule (pulumi sdk/v3, go/common/tokens/stack_name.go): a stack names folders and
