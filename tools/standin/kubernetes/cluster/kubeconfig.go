@@ -54,7 +54,7 @@ func (s Settings) active() (*api.Cluster, error) {
 	return config.Clusters[name], nil
 }
 
-// SameCluster says whether two settings lead to the same cluster, as far as their kubeconfigs tell: address and
+// SameCluster reports whether two settings lead to the same cluster, as far as their kubeconfigs tell: address and
 // authority are what counts, never a user's credentials. It is true when one of them does not tell
 // (getActiveClusterFromConfig of the official provider).
 func SameCluster(one, other Settings) (bool, error) {

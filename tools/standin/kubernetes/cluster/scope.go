@@ -28,7 +28,7 @@ var clusterWide = []string{
 	"StorageVersion.internal.apiserver.k8s.io", "StorageVersionMigration.storagemigration.k8s.io",
 }
 
-// IsNamespaced says whether objects of a kind have a namespace. One that neither Kubernetes nor the cluster knows is
+// IsNamespaced reports whether objects of a kind have a namespace. One that neither Kubernetes nor the cluster knows is
 // taken to have one, as by the official provider: its definition may be on the way.
 func (c *Connection) IsNamespaced(kind schema.GroupVersionKind) (bool, error) {
 	if slices.Contains(clusterWide, kind.GroupKind().String()) {

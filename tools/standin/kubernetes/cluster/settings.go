@@ -155,5 +155,5 @@ func decode(values map[string]any) (Settings, error) {
 	return settings, nil
 }
 
-// On says whether a switch is on.
+// On reports whether a switch is on.
 func On(value *bool) bool { return value != nil && *value }

@@ -95,7 +95,7 @@ func (c *comparison) add(path resource.PropertyPath, kind operation.ChangeKind, 
 	})
 }
 
-// covers says whether a change of a path to a value is a change of what the pattern names.
+// covers reports whether a change of a path to a value is a change of what the pattern names.
 func covers(pattern, path resource.PropertyPath, value any) bool {
 	for i := range min(len(pattern), len(path)) {
 		_, index := path[i].(int)

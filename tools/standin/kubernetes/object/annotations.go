@@ -20,7 +20,7 @@ const (
 	propagationPolicy = "pulumi.com/deletionPropagationPolicy"
 )
 
-// isSet says whether an annotation is "true".
+// isSet reports whether an annotation is "true".
 func isSet(object *unstructured.Unstructured, annotation string) bool {
 	return annotationOf(object, annotation) == "true"
 }

@@ -113,7 +113,7 @@ func name(request operation.Check, old, inputs *unstructured.Unstructured) error
 	return nil
 }
 
-// isNamed says whether an object has a name, which may not be known yet.
+// isNamed reports whether an object has a name, which may not be known yet.
 func isNamed(inputs *unstructured.Unstructured) bool {
 	metadata, ok := inputs.Object["metadata"].(map[string]any)
 	if !ok {

@@ -66,7 +66,7 @@ func (o *Objects) Create(ctx context.Context, request operation.Create) (operati
 	return kept(live), nil
 }
 
-// canPreview says whether the API server can be asked.
+// canPreview reports whether the API server can be asked.
 func (o *Objects) canPreview(inputs *unstructured.Unstructured) bool {
 	if properties.Unknown(inputs.Object) || o.connection.Unreachable != "" {
 		return false
@@ -132,7 +132,7 @@ func isMissingNamespace(err error) bool {
 		status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }
 
-// isPassedOver says whether a preview goes on without the API server's answer: the user may not ask, a webhook cannot
+// isPassedOver reports whether a preview goes on without the API server's answer: the user may not ask, a webhook cannot
 // be asked, the namespace is not there yet, or the object is there and may be gone by then.
 func isPassedOver(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsAlreadyExists(err) || isMissingNamespace(err) ||

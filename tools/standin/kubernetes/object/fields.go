@@ -84,7 +84,7 @@ func (o *Objects) apply(
 	return live, err
 }
 
-// forces says whether the user wants fields that others manage.
+// forces reports whether the user wants fields that others manage.
 func (o *Objects) forces(inputs *unstructured.Unstructured) bool {
 	return isSet(inputs, patchForce) || cluster.On(o.connection.Settings.EnablePatchForce)
 }

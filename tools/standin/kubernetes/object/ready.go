@@ -93,7 +93,7 @@ var awaited = map[string]bool{
 	"Pod": true, "DaemonSet.apps": true, "Deployment.apps": true, "StatefulSet.apps": true, "Job.batch": true,
 }
 
-// judge says whether an object is ready; one that is not waited with is.
+// judge reports whether an object is ready; one that is not waited with is.
 func judge(live *unstructured.Unstructured) verdict {
 	kind := live.GroupVersionKind().GroupKind().String()
 	switch {

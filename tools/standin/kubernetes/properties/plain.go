@@ -58,7 +58,7 @@ func Whole(value any) any {
 	}
 }
 
-// Unknown says whether a plain value is not known, or something in it.
+// Unknown reports whether a plain value is not known, or something in it.
 func Unknown(value any) bool {
 	switch value := value.(type) {
 	case resource.Computed, resource.Output:

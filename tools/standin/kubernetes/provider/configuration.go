@@ -40,7 +40,7 @@ func failures(found []operation.Failure) []*pulumirpc.CheckFailure {
 // whereTo are the inputs that lead to a cluster.
 var whereTo = []resource.PropertyKey{"kubeconfig", "context", "cluster"}
 
-// DiffConfig says whether a change leads to another cluster, which replaces the provider and all that it made. It goes
+// DiffConfig reports whether a change leads to another cluster, which replaces the provider and all that it made. It goes
 // by the identifier where that stands on both sides, else by what the kubeconfigs tell, and by the worst while they are
 // not known.
 func (p *Provider) DiffConfig(_ context.Context, request *pulumirpc.DiffRequest) (*pulumirpc.DiffResponse, error) {
