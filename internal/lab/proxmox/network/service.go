@@ -1,14 +1,12 @@
 package network
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
@@ -50,33 +48,6 @@ func (s *Service) Adopt(hosts []hardware.Host) {
 			s.networks[h.Name] = newNetwork(h)
 		}
 	}
-}
-
-// kept is what outlives the process.
-type kept struct {
-	Networks map[string]*network `json:"networks"`
-}
-
-// Save returns what is kept, to be written before release is called.
-func (s *Service) Save() (state any, release func()) {
-	s.mu.Lock()
-
-	return kept{Networks: s.networks}, s.mu.Unlock
-}
-
-// Restore takes over what was kept.
-func (s *Service) Restore(state []byte, _ time.Time) error {
-	restored := kept{Networks: map[string]*network{}}
-	if err := json.Unmarshal(state, &restored); err != nil {
-		return err
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.networks = restored.Networks
-
-	return nil
 }
 
 // IsBridge reports whether a node has an active bridge of that name.

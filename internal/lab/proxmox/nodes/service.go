@@ -6,7 +6,6 @@ package nodes
 
 import (
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
@@ -172,97 +171,6 @@ func (s *Service) listNodes(c *api.Call) (any, error) {
 func (s *Service) nodeIndex(*api.Call) (any, error) {
 	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
 		"query-url-metadata"), nil
-}
-
-// nodeStatus is the state of a host (API2/Nodes.pm, status).
-type nodeStatus struct {
-	Uptime     int64     `json:"uptime"`
-	LoadAvg    []string  `json:"loadavg"`
-	KVersion   string    `json:"kversion"`
-	CPU        float64   `json:"cpu"`
-	Wait       float64   `json:"wait"`
-	PVEVersion string    `json:"pveversion"`
-	CPUInfo    cpuInfo   `json:"cpuinfo"`
-	Memory     hostUsage `json:"memory"`
-	Swap       usage     `json:"swap"`
-	KSM        sharedMem `json:"ksm"`
-	RootFS     diskUsage `json:"rootfs"`
-	Kernel     kernel    `json:"current-kernel"`
-	Boot       bootInfo  `json:"boot-info"`
-}
-
-type cpuInfo struct {
-	Cores   int    `json:"cores"`
-	CPUs    int    `json:"cpus"`
-	Sockets int    `json:"sockets"`
-	Model   string `json:"model"`
-	Flags   string `json:"flags"`
-	HVM     string `json:"hvm"`
-	MHz     string `json:"mhz"`
-	UserHz  int    `json:"user_hz"`
-}
-
-type usage struct {
-	Total uint64 `json:"total"`
-	Used  uint64 `json:"used"`
-	Free  uint64 `json:"free"`
-}
-
-// hostUsage counts what is free and what could be freed.
-type hostUsage struct {
-	usage
-	Available uint64 `json:"available"`
-}
-
-type sharedMem struct {
-	Shared uint64 `json:"shared"`
-}
-
-type diskUsage struct {
-	usage
-	Available uint64 `json:"avail"`
-}
-
-type kernel struct {
-	System  string `json:"sysname"`
-	Release string `json:"release"`
-	Version string `json:"version"`
-	Machine string `json:"machine"`
-}
-
-type bootInfo struct {
-	Mode       string `json:"mode"`
-	SecureBoot int    `json:"secureboot"`
-}
-
-// getNodeStatus answers GET /nodes/{node}/status.
-func (s *Service) getNodeStatus(c *api.Call) (any, error) {
-	host, _ := s.env.Nodes.Host(c.Node)
-	total, used := s.memory(host)
-	running := kernel{System: "Linux", Release: "6.8.12-9-pve", Version: "#1 SMP PREEMPT_DYNAMIC", Machine: "x86_64"}
-
-	if s.env.Release != schema.Release84 {
-		running.Release = "6.17.2-1-pve"
-	}
-
-	v := s.version()
-
-	return nodeStatus{
-		Uptime:  s.uptime(),
-		LoadAvg: []string{"0.08", "0.12", "0.10"}, CPU: 0.02,
-		KVersion:   fmt.Sprintf("%s %s %s", running.System, running.Release, running.Version),
-		PVEVersion: fmt.Sprintf("pve-manager/%s/%s", v.Version, v.RepoID),
-		CPUInfo: cpuInfo{
-			Cores: max(1, host.Cores/2), CPUs: host.Cores, Sockets: 1, Model: host.CPUModel, Flags: "vmx svm aes avx2",
-			HVM: "1", MHz: "2500.000", UserHz: 100,
-		},
-		Memory: hostUsage{usage: usage{Total: total, Used: used, Free: total - used}, Available: total - used},
-		RootFS: diskUsage{
-			usage:     usage{Total: rootDiskBytes, Used: rootDiskUsed, Free: rootDiskBytes - rootDiskUsed},
-			Available: rootDiskBytes - rootDiskUsed,
-		},
-		Kernel: running, Boot: bootInfo{Mode: "efi"},
-	}, nil
 }
 
 // hostTime is the clock of a host.

@@ -27,7 +27,7 @@ type GuestInterface struct {
 	Addresses []netip.Prefix
 }
 
-func (s *Service) agentEnabled(m *vm) bool {
+func (s settings) agentEnabled(m *vm) bool {
 	options, err := schema.ParseProperties(s.fields("agent"), m.Config.Get("agent"))
 	return err == nil && options["enabled"] == "1"
 }

@@ -130,7 +130,7 @@ func (s *Service) beginClone(r *cloning, plan *clonePlan) error {
 }
 
 // renew gives a copied configuration its own identity.
-func (s *Service) renew(conf *vmconfig.Config, vmid int) error {
+func (s settings) renew(conf *vmconfig.Config, vmid int) error {
 	for _, key := range conf.NetworkKeys() {
 		card, err := vmconfig.ParseCard(conf.Get(key), s.fields(key))
 		if err != nil {

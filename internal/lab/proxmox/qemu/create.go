@@ -25,7 +25,7 @@ type creation struct {
 }
 
 // qemuVersion is the emulator that the release comes with, as the "meta" setting records it.
-func (s *Service) qemuVersion() string {
+func (s settings) qemuVersion() string {
 	if s.env.Release == schema.Release84 {
 		return "9.2.0"
 	}
@@ -261,7 +261,7 @@ func (s *Service) build(w *task.Worker, p *creation, vmid int) error {
 }
 
 // complete fills in what Proxmox VE decides for a new VM.
-func (s *Service) complete(conf *vmconfig.Config, vmid int) error {
+func (s settings) complete(conf *vmconfig.Config, vmid int) error {
 	conf.Set("meta", fmt.Sprintf("creation-qemu=%s,ctime=%d", s.qemuVersion(), s.env.Now().Unix()))
 
 	if conf.Get("boot") == "" {

@@ -204,7 +204,7 @@ func (m *diskMaker) undo() {
 }
 
 // checkDrives verifies the drives among the parameters and brings them into form (API2/Qemu.pm, check_drive_param).
-func (s *Service) checkDrives(params schema.Params) ([]*vmconfig.Drive, error) {
+func (s settings) checkDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 	var drives []*vmconfig.Drive
 
 	for _, key := range params.Names() {

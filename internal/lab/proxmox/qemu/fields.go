@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
@@ -13,8 +14,11 @@ import (
 // createPath is the method whose parameters describe all settings of a VM.
 const createPath = "/nodes/{node}/qemu"
 
+// settings reads and writes the settings of VMs, as the description of the API has them. It keeps nothing.
+type settings struct{ env *host.Environment }
+
 // fields returns the property string's fields of a VM setting.
-func (s *Service) fields(key string) map[string]*schema.Property {
+func (s settings) fields(key string) map[string]*schema.Property {
 	method, ok := s.env.Schema.Method("POST", createPath)
 	if !ok {
 		return nil
@@ -29,7 +33,7 @@ func (s *Service) fields(key string) map[string]*schema.Property {
 }
 
 // parseDrive reads a drive; its error is about the parameter of that name.
-func (s *Service) parseDrive(key, text string) (*vmconfig.Drive, error) {
+func (s settings) parseDrive(key, text string) (*vmconfig.Drive, error) {
 	drive, err := vmconfig.ParseDrive(key, text, s.fields(key))
 	if err != nil {
 		return nil, schema.BadParam(key, "unable to parse drive options")
@@ -39,7 +43,7 @@ func (s *Service) parseDrive(key, text string) (*vmconfig.Drive, error) {
 }
 
 // drives reads all drives of a configuration, in Proxmox VE's order.
-func (s *Service) drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
+func (s settings) drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
 	var drives []*vmconfig.Drive
 
 	for _, key := range c.DriveKeys() {
@@ -55,7 +59,7 @@ func (s *Service) drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
 }
 
 // parseCard reads a network card and gives it an address if it has none.
-func (s *Service) parseCard(vmid int, key, text string) (*vmconfig.Card, error) {
+func (s settings) parseCard(vmid int, key, text string) (*vmconfig.Card, error) {
 	card, err := vmconfig.ParseCard(text, s.fields(key))
 	if err != nil {
 		return nil, schema.BadParam(key, "invalid format - %s", err)
@@ -74,7 +78,7 @@ func (s *Service) parseCard(vmid int, key, text string) (*vmconfig.Card, error) 
 
 // hashPassword keeps a cloud-init password as a hash, as a real host does, although not as one that a guest could
 // check (qemu-server API2/Qemu.pm, encrypt_pw). What is hashed already stays.
-func (s *Service) hashPassword(vmid int, password string) string {
+func (s settings) hashPassword(vmid int, password string) string {
 	if strings.HasPrefix(password, "$") {
 		return password
 	}

@@ -76,7 +76,7 @@ var pinnedMachine = regexp.MustCompile(`-(\d+)\.\d+(?:\+pve\d+)?$`)
 
 // deviceID is what Proxmox VE 9 tells QEMU to call a SCSI disk, from machine version 10.0 on, which is what it takes where
 // none is pinned; 8 tells nothing (qemu-server, DriveDevice.pm, print_drivedevice_full; stable-bookworm, QemuServer.pm).
-func (s *Service) deviceID(m *vm, drive *vmconfig.Drive) string {
+func (s settings) deviceID(m *vm, drive *vmconfig.Drive) string {
 	const firstMachine = 10
 
 	if s.env.Release == schema.Release84 || !strings.HasPrefix(drive.Key, "scsi") {

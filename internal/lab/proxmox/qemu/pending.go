@@ -216,7 +216,7 @@ func (s *Service) hotplug(m *vm) {
 var coldOptions = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro"}
 
 // needsColdStart reports whether a change of a disk that is there waits for the next start.
-func (s *Service) needsColdStart(m *vm, key string) bool {
+func (s settings) needsColdStart(m *vm, key string) bool {
 	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 		return false
 	}
@@ -234,7 +234,7 @@ func (s *Service) needsColdStart(m *vm, key string) bool {
 	return slices.ContainsFunc(coldOptions, func(name string) bool { return before.Options[name] != after.Options[name] })
 }
 
-func (s *Service) changesMedium(m *vm, key string) bool {
+func (s settings) changesMedium(m *vm, key string) bool {
 	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 		return false
 	}

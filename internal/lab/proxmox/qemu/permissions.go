@@ -44,9 +44,17 @@ var (
 	virtiofsKey = regexp.MustCompile(`^virtiofs\d$`)
 )
 
+// guard demands what callers need beyond the permissions of a method: for single settings, devices, bridges and volumes. It
+// keeps nothing.
+type guard struct {
+	settings
+	permissions Permissions
+	storages    Storages
+}
+
 // checkSettings demands what it takes to change the settings of these names. Settings whose value decides are left
 // to checkDevice (API2/Qemu.pm, check_vm_modify_config_perm).
-func (s *Service) checkSettings(identity string, vmid int, pool string, names []string) error {
+func (s guard) checkSettings(identity string, vmid int, pool string, names []string) error {
 	if identity == access.Root {
 		return nil
 	}
@@ -60,7 +68,7 @@ func (s *Service) checkSettings(identity string, vmid int, pool string, names []
 	return nil
 }
 
-func (s *Service) checkSetting(identity string, vmid int, pool, name string) error {
+func (s guard) checkSetting(identity string, vmid int, pool, name string) error {
 	db := s.permissions
 
 	switch {
@@ -97,7 +105,7 @@ func (s *Service) checkSetting(identity string, vmid int, pool, name string) err
 
 // checkDevice demands what it takes to give the VM a device of the host (API2/Qemu.pm: check_hostpci_perm,
 // check_usb_perm, check_vm_create_serial_perm).
-func (s *Service) checkDevice(identity string, vmid int, pool, key, value string) error {
+func (s guard) checkDevice(identity string, vmid int, pool, key, value string) error {
 	if identity == access.Root {
 		return nil
 	}
@@ -122,7 +130,7 @@ func (s *Service) checkDevice(identity string, vmid int, pool, key, value string
 	}
 }
 
-func (s *Service) checkMapped(identity string, vmid int, pool, key, value, kind string) error {
+func (s guard) checkMapped(identity string, vmid int, pool, key, value, kind string) error {
 	device, err := schema.ParseProperties(s.fields(key), value)
 	if err != nil {
 		return schema.BadParam(key, "invalid format - %s", err)
@@ -153,7 +161,7 @@ func (s *Service) checkMapped(identity string, vmid int, pool, key, value, kind 
 
 // checkBridges demands the use of every bridge that a card is plugged into (pve-guest-common GuestHelpers.pm,
 // check_vnet_access).
-func (s *Service) checkBridges(identity string, cards map[string]string) error {
+func (s guard) checkBridges(identity string, cards map[string]string) error {
 	if identity == access.Root {
 		return nil
 	}
@@ -182,7 +190,7 @@ func (s *Service) checkBridges(identity string, cards map[string]string) error {
 }
 
 // checkDriveStorage demands what it takes to allocate or attach a drive (API2/Qemu.pm, check_storage_access).
-func (s *Service) checkDriveStorage(identity, node string, vmid int, drive *vmconfig.Drive, fallback string) error {
+func (s guard) checkDriveStorage(identity, node string, vmid int, drive *vmconfig.Drive, fallback string) error {
 	volume := drive.Volume()
 
 	if volume == "none" || strings.HasSuffix(volume, "cloudinit") {
@@ -200,7 +208,7 @@ func (s *Service) checkDriveStorage(identity, node string, vmid int, drive *vmco
 	return s.storages.CheckVolume(identity, node, vmid, volume)
 }
 
-func (s *Service) checkAllocate(identity, node, target, fallback string) error {
+func (s guard) checkAllocate(identity, node, target, fallback string) error {
 	if target == "" {
 		target = fallback
 	}
@@ -226,7 +234,7 @@ func (s *Service) checkAllocate(identity, node, target, fallback string) error {
 }
 
 // checkDrive demands what it takes to change a drive of this kind (API2/Qemu.pm, check_drive_perms).
-func (s *Service) checkDrive(identity string, vmid int, drive *vmconfig.Drive) error {
+func (s guard) checkDrive(identity string, vmid int, drive *vmconfig.Drive) error {
 	db := s.permissions
 
 	switch {
@@ -241,6 +249,6 @@ func (s *Service) checkDrive(identity string, vmid int, drive *vmconfig.Drive) e
 
 // checkTags demands the right to set tags. Free tags are allowed by default (GuestHelpers.pm,
 // assert_tag_permissions).
-func (s *Service) checkTags(identity string, vmid int) error {
+func (s guard) checkTags(identity string, vmid int) error {
 	return s.permissions.CheckVM(identity, vmid, "", false, "VM.Config.Options")
 }

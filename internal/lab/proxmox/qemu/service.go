@@ -94,6 +94,9 @@ type Parts struct {
 
 // Service is the virtual machines of a cluster. It is safe for concurrent use.
 type Service struct {
+	settings
+	guard
+
 	env         *host.Environment
 	permissions Permissions
 	storages    Storages
@@ -109,7 +112,10 @@ type Service struct {
 
 // New is a cluster without VMs.
 func New(env *host.Environment, parts Parts) *Service {
+	read := settings{env: env}
+
 	return &Service{
+		settings: read, guard: guard{settings: read, permissions: parts.Permissions, storages: parts.Storages},
 		env: env, permissions: parts.Permissions, storages: parts.Storages, network: parts.Network,
 		mappings: parts.Mappings, ha: parts.HA, machines: parts.Machines,
 		vms: map[int]*vm{}, statistics: map[int]*statistics{},

@@ -89,7 +89,7 @@ func (t *snapshot) shown() map[string]string {
 }
 
 // typedConfig gives settings the types in which the API shows them.
-func (s *Service) typedConfig(values map[string]string) schema.Typed {
+func (s settings) typedConfig(values map[string]string) schema.Typed {
 	method, _ := s.env.Schema.Method(http.MethodGet, "/nodes/{node}/qemu/{vmid}/config")
 
 	return schema.Typed{Values: values, Declared: method.Returns.Properties}

@@ -85,7 +85,7 @@ func (s *Service) statusOf(m *vm) Status {
 }
 
 // bootDiskSize is the size of the first disk in the boot order (QemuServer/Drive.pm, bootdisk_size).
-func (s *Service) bootDiskSize(m *vm) uint64 {
+func (s settings) bootDiskSize(m *vm) uint64 {
 	for _, key := range m.Config.BootOrder() {
 		if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 			continue

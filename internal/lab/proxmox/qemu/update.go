@@ -104,7 +104,7 @@ func (s *Service) planUpdate(c *api.Call) (*update, error) {
 }
 
 // isSetting reports whether a VM's configuration may have the key (QemuServer.pm, option_exists).
-func (s *Service) isSetting(key string) bool {
+func (s settings) isSetting(key string) bool {
 	if slices.Contains([]string{"lock", "vmstate", "meta", "parent", "snaptime"}, key) {
 		return true
 	}

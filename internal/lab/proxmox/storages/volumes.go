@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
@@ -254,93 +252,5 @@ func (s *Service) Free(node, id string) {
 
 	if err != nil {
 		s.env.Note("volume not freed", err)
-	}
-}
-
-// CanSnapshot reports whether the storage of a volume makes snapshots of it.
-func (s *Service) CanSnapshot(node, id string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	st, v, err := s.volume(node, id)
-	if err != nil {
-		return false, err
-	}
-
-	return st.CanSnapshot(v), nil
-}
-
-// CheckRollback reports why a volume cannot go back to a snapshot.
-func (s *Service) CheckRollback(node, id, name string) error {
-	return s.withSnapshot(node, id, name, (*storage.Storage).CheckRollback)
-}
-
-// Snapshot marks the present of a volume under a name.
-func (s *Service) Snapshot(node, id, name string) error {
-	return s.withSnapshot(node, id, name, (*storage.Storage).Snapshot)
-}
-
-// DropSnapshot forgets a snapshot of a volume.
-func (s *Service) DropSnapshot(node, id, name string) error {
-	return s.withSnapshot(node, id, name, (*storage.Storage).DropSnapshot)
-}
-
-func (s *Service) withSnapshot(node, id, name string, do func(st *storage.Storage, node, id, name string) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	st, err := s.on(storageOf(id), node)
-	if err != nil {
-		return err
-	}
-
-	return do(st, node, id, name)
-}
-
-// CheckVolume demands access to an existing volume (pve-storage Storage.pm, check_volume_access).
-func (s *Service) CheckVolume(identity, node string, vmid int, volume string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	return s.checkVolume(identity, node, vmid, volume)
-}
-
-// checkVolume is CheckVolume. The lock is held.
-func (s *Service) checkVolume(identity, node string, vmid int, volume string) error {
-	id, name, found := strings.Cut(volume, ":")
-	if !found || strings.HasPrefix(volume, "/") {
-		if identity == access.Root {
-			return nil
-		}
-
-		return fmt.Errorf("Only root can pass arbitrary filesystem paths.")
-	}
-
-	st, err := s.on(id, node)
-	if err != nil {
-		return err
-	}
-
-	if s.permissions.Allowed(identity, "/storage/"+id, "Datastore.Allocate") {
-		return nil
-	}
-
-	if strings.HasPrefix(name, "iso/") || strings.HasPrefix(name, "vztmpl/") || strings.HasPrefix(name, "import/") {
-		return s.permissions.Check(identity, "/storage/"+id, true, "Datastore.AllocateSpace", "Datastore.Audit")
-	}
-
-	v, ok := st.Find(node, volume)
-
-	switch {
-	case ok && v.VMID == vmid:
-		return nil
-	case ok && v.VMID != 0:
-		if err := s.permissions.Check(identity, "/storage/"+id, false, "Datastore.Audit"); err != nil {
-			return err
-		}
-
-		return s.permissions.Check(identity, "/vms/"+strconv.Itoa(v.VMID), false, "VM.Config.Disk")
-	default:
-		return fmt.Errorf("missing privileges to access %s", volume)
 	}
 }

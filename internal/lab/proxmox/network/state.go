@@ -1,0 +1,33 @@
+package network
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// kept is what outlives the process.
+type kept struct {
+	Networks map[string]*network `json:"networks"`
+}
+
+// Save returns what is kept, to be written before release is called.
+func (s *Service) Save() (state any, release func()) {
+	s.mu.Lock()
+
+	return kept{Networks: s.networks}, s.mu.Unlock
+}
+
+// Restore takes over what was kept.
+func (s *Service) Restore(state []byte, _ time.Time) error {
+	restored := kept{Networks: map[string]*network{}}
+	if err := json.Unmarshal(state, &restored); err != nil {
+		return err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.networks = restored.Networks
+
+	return nil
+}

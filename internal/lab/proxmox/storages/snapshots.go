@@ -1,0 +1,43 @@
+package storages
+
+import "github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+
+// CanSnapshot reports whether the storage of a volume makes snapshots of it.
+func (s *Service) CanSnapshot(node, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, v, err := s.volume(node, id)
+	if err != nil {
+		return false, err
+	}
+
+	return st.CanSnapshot(v), nil
+}
+
+// CheckRollback reports why a volume cannot go back to a snapshot.
+func (s *Service) CheckRollback(node, id, name string) error {
+	return s.withSnapshot(node, id, name, (*storage.Storage).CheckRollback)
+}
+
+// Snapshot marks the present of a volume under a name.
+func (s *Service) Snapshot(node, id, name string) error {
+	return s.withSnapshot(node, id, name, (*storage.Storage).Snapshot)
+}
+
+// DropSnapshot forgets a snapshot of a volume.
+func (s *Service) DropSnapshot(node, id, name string) error {
+	return s.withSnapshot(node, id, name, (*storage.Storage).DropSnapshot)
+}
+
+func (s *Service) withSnapshot(node, id, name string, do func(st *storage.Storage, node, id, name string) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	st, err := s.on(storageOf(id), node)
+	if err != nil {
+		return err
+	}
+
+	return do(st, node, id, name)
+}
