@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -131,25 +132,23 @@ func many(t testing.TB, nodes int) stacks.Options {
 	return stacks.Options{Root: "..", Inventory: dir}
 }
 
-// planTime is the least time that a plan takes of a few tries: a busy machine makes some of them longer, none shorter.
-func planTime(t testing.TB, options stacks.Options, tries int) (least time.Duration, plan *recorder.Recorder) {
+// planCost is what a plan allocates, in number and in bytes: seconds are those of the machine, too.
+func planCost(t testing.TB, options stacks.Options) (times, bytes float64, plan *recorder.Recorder) {
 	t.Helper()
-	least = time.Duration(1<<63 - 1)
-	for range tries {
-		started := time.Now()
-		r, err := runWith(t, options, reachable(nil))
-		least, plan = min(least, time.Since(started)), r
-		require.NoError(t, err)
-	}
-	return least, plan
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	plan, err := runWith(t, options, reachable(nil))
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc), plan
 }
 
-func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) { //nolint:paralleltest // it measures time
+func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
 	if testing.Short() {
-		t.Skip("plans 1,300 nodes")
+		t.Skip("plans 600 nodes")
 	}
-	hundred, _ := planTime(t, many(t, 100), 3)
-	fiveHundred, r := planTime(t, many(t, 500), 2)
+	hundredTimes, hundredBytes, _ := planCost(t, many(t, 100))
+	times, bytes, r := planCost(t, many(t, 500))
 	machines := 0
 	for _, args := range r.Resources {
 		if args.TypeToken == tokenVM {
@@ -158,8 +157,10 @@ func TestThePlanOfFiveHundredNodesIsWholeAndLinear(t *testing.T) { //nolint:para
 	}
 	require.Equal(t, 501, machines, "the nodes and one template")
 
-	// Five times the nodes take five times the time, or 25 times it if something is quadratic.
-	require.Less(t, fiveHundred.Seconds()/hundred.Seconds(), 15.0)
+	// Five times the nodes cost five times as much, or 25 times it if something is quadratic.
+	t.Logf("500 nodes to 100: %.1f times the allocations, %.1f times the bytes", times/hundredTimes, bytes/hundredBytes)
+	require.Less(t, times/hundredTimes, 6.0)
+	require.Less(t, bytes/hundredBytes, 6.0)
 }
 
 // planLimit is what 500 nodes may take of the program's time.

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/blang/semver"
 	"github.com/stretchr/testify/require"
@@ -112,7 +111,7 @@ func TestRunInterruptsAgainOnTermination(t *testing.T) {
 		}
 	}()
 
-	stdout, _, code, err := cli(t).Run(ctx, t.TempDir(), nil, []io.Writer{out}, nil, role("patient"))
+	stdout, _, code, err := cli(t).Run(ctx, t.TempDir(), nil, []io.Writer{out}, nil, role("stubborn"))
 	require.ErrorIs(t, err, errCtrlC)
 	require.Equal(t, "working\ninterrupt\ninterrupt again\n", stdout)
 	require.Equal(t, 2, code)
@@ -122,12 +121,10 @@ func TestRunDoesNotBeginWhatWasInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errCtrlC)
-	started := time.Now()
 	stdout, _, code, err := cli(t).Run(ctx, t.TempDir(), nil, nil, nil, role("patient"))
 	require.Equal(t, errCtrlC, err)
 	require.Equal(t, -1, code)
-	require.Empty(t, stdout)
-	require.Less(t, time.Since(started), 5*time.Second)
+	require.Empty(t, stdout, "it would have said that it works")
 }
 
 // closedTerminal fails from its second line on.

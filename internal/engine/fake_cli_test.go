@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	os.Exit(map[string]func() int{
-		"report": report, "patient": patient, "chatty": chatty, "failing": failing, "store": store,
+		"report": report, "patient": patient, "stubborn": stubborn, "chatty": chatty, "failing": failing, "store": store,
 		"stackless": stackless, "listing": listing, "diary": diary,
 	}[role]())
 }
@@ -68,7 +68,12 @@ func report() int {
 
 // patient is an engine in mid-work: it says that it was interrupted, and ends when it is interrupted again or, some time
 // after the first interrupt, by itself.
-func patient() int {
+func patient() int { return interrupted(time.After(300 * time.Millisecond)) }
+
+// stubborn is one that ends when it is interrupted again, and not by itself.
+func stubborn() int { return interrupted(nil) }
+
+func interrupted(saved <-chan time.Time) int {
 	interrupts := make(chan os.Signal, 9)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	fmt.Println("working")
@@ -77,7 +82,7 @@ func patient() int {
 	case again := <-interrupts:
 		fmt.Println(again, "again")
 		return 2
-	case <-time.After(300 * time.Millisecond):
+	case <-saved:
 		fmt.Println("saved")
 		return 1
 	}

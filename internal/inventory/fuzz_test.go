@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) {
 		runtime.ReadMemStats(&before)
 		start := time.Now()
 		inv, err := inventory.Parse("fuzz", cluster, nodes)
-		require.Less(t, time.Since(start), 10*time.Second)
+		require.Less(t, time.Since(start), time.Minute)
 		runtime.ReadMemStats(&after)
 		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<30))
 		if err == nil {

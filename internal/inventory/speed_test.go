@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -56,25 +57,23 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The cost is linear in the nodes: a node of 10,000 costs no more than four times a node of 1,000, whatever else the
-// machine is doing. The best of several runs counts.
-func TestCostIsLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	best := func(count int) time.Duration {
+// The cost is linear in the nodes: what a node of 10,000 has allocated, in number and in bytes, is no more than that of 1,000.
+// Allocations are counted, since seconds are those of the machine, too.
+func TestCostIsLinear(t *testing.T) { //nolint:paralleltest // allocations of other tests would count
+	allocated := func(count int) (times, bytes uint64) {
 		nodes := []byte(largeNodes(count))
-		least := time.Hour
-		for range 5 {
-			start := time.Now()
-			_, err := inventory.Parse("large", []byte(largeCluster), nodes)
-			require.NoError(t, err)
-			least = min(least, time.Since(start))
-		}
-		return least / time.Duration(count)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := inventory.Parse("large", []byte(largeCluster), nodes)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err)
+		return (after.Mallocs - before.Mallocs) / uint64(count), (after.TotalAlloc - before.TotalAlloc) / uint64(count)
 	}
-	small, large := best(1000), best(10000)
-	require.Less(t, large, 4*small, "%s for each of 10,000 nodes, %s for each of 1,000", large, small)
+	smallTimes, smallBytes := allocated(1000)
+	largeTimes, largeBytes := allocated(10000)
+	t.Logf("a node of 1,000: %d allocations of %d bytes; of 10,000: %d of %d", smallTimes, smallBytes, largeTimes, largeBytes)
+	require.Less(t, float64(largeTimes), 1.2*float64(smallTimes), "allocations for each node")
+	require.Less(t, float64(largeBytes), 1.2*float64(smallBytes), "bytes for each node")
 }
 
 // As many nodes as the file may hold, all wrong: the answer is a list that somebody can read, and comes soon.

@@ -153,7 +153,7 @@ func TestAControlPlaneThatIsGoneIsForgottenBeforeAnotherTakesItsPlace(t *testing
 	m.further(2, second.Address)
 	began := time.Now()
 	require.ErrorContains(t, health.ForgetFormer(t.Context(), second), "k3s-dev-control-2 is not joined again, because ", "one of two is no quorum")
-	require.Less(t, time.Since(began), time.Minute)
+	require.Less(t, time.Since(began), 2*time.Minute, "its patience is a second, not three minutes")
 	require.Len(t, deleted, 2, "nothing was touched")
 }
 

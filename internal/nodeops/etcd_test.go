@@ -29,7 +29,7 @@ func TestIsBootstrapped(t *testing.T) {
 	m.waitFor(talos.StageRunning)
 	require.False(t, is(own), "installed")
 	m.bootstrap(bundle)
-	require.Eventually(t, func() bool { return is(own) }, 20*time.Second, 20*time.Millisecond, "bootstrapped")
+	require.Eventually(t, func() bool { return is(own) }, time.Minute, 20*time.Millisecond, "bootstrapped")
 	require.False(t, is(credentialsOf(t, secretsOf(t, theirs), m.address)), "a cluster under another PKI is not ours to adopt")
 
 	require.NoError(t, m.fleet.PowerOff(vmid))

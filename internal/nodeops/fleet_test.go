@@ -103,7 +103,7 @@ func (m *machineUnderTest) waitFor(stage talos.Stage) {
 	require.Eventually(m.t, func() bool {
 		nodes := m.fleet.Nodes()
 		return len(nodes) == 1 && nodes[0].Stage == stage
-	}, 20*time.Second, 5*time.Millisecond, "stage %s", stage)
+	}, time.Minute, 5*time.Millisecond, "stage %s", stage)
 }
 
 // apply gives a machine in maintenance mode the configuration of a cluster's first control plane.
@@ -132,7 +132,7 @@ func (m *machineUnderTest) bootstrap(bundle *secrets.Bundle) {
 	require.NoError(m.t, err)
 	require.Eventually(m.t, func() bool {
 		return api.Bootstrap(m.t.Context(), &machine.BootstrapRequest{}) == nil
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	require.NoError(m.t, api.Close())
 }
 

@@ -2,6 +2,7 @@ package nodeops_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,33 +11,62 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// waitBriefly is WaitUntilReady with time for an answer or two.
-func (m *machineUnderTest) waitBriefly(names ...string) error {
-	ctx, cancel := context.WithTimeout(m.t.Context(), 20*time.Second)
-	defer cancel()
-	return nodeops.WaitUntilReady(ctx, talosconfigOf(m.t, secretsOf(m.t, ours), m.address), nodeops.Awaited{Nodes: names})
+// waitUntilReady is WaitUntilReady with as much time as it needs.
+func (m *machineUnderTest) waitUntilReady(names ...string) error {
+	return nodeops.WaitUntilReady(m.t.Context(), talosconfigOf(m.t, secretsOf(m.t, ours), m.address), nodeops.Awaited{Nodes: names})
+}
+
+// waitInVain is WaitUntilReady whose time is over as soon as it says what it waits for.
+func (m *machineUnderTest) waitInVain(state string, awaited nodeops.Awaited) error {
+	ctx, end := ending(m.t.Context())
+	awaited.Say = func(text string) {
+		if text == state {
+			end()
+		}
+	}
+	return nodeops.WaitUntilReady(ctx, talosconfigOf(m.t, secretsOf(m.t, ours), m.address), awaited)
+}
+
+// endless is a context whose time is over when somebody says so.
+type endless struct {
+	context.Context
+	over chan struct{}
+}
+
+func ending(ctx context.Context) (context.Context, func()) {
+	e := endless{ctx, make(chan struct{})}
+	return e, sync.OnceFunc(func() { close(e.over) })
+}
+
+func (e endless) Done() <-chan struct{} { return e.over }
+
+func (e endless) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 func TestWaitUntilReady(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
 	m.bringUp()
-	err := m.waitBriefly()
+	err := m.waitInVain("the Kubernetes API does not answer yet", nodeops.Awaited{})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.EqualError(t, err, "the Kubernetes API does not answer ("+m.address.String()+": its Kubernetes API: it does not answer): "+
 		"look at the control planes with `talosctl health`, then run up again; it goes on from here")
 
 	nodes := m.serveKubernetes()
-	require.NoError(t, m.waitBriefly(), "the API alone")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	require.EqualError(t, nodeops.WaitUntilReady(ctx, talosconfigOf(t, secretsOf(t, ours), m.address), nodeops.Awaited{Server: "https://127.193.20.10:6443"}),
+	require.NoError(t, m.waitUntilReady(), "the API alone")
+	require.EqualError(t, m.waitInVain("no answer at https://127.193.20.10:6443, where clients look", nodeops.Awaited{Server: "https://127.193.20.10:6443"}),
 		"the Kubernetes API does not answer (https://127.193.20.10:6443: it does not answer): look at the control planes with `talosctl health`, then run up again; it goes on from here",
 		"a control plane answers, but not where clients look for it")
 
 	nodes.set(nodeObject(t, "k3s-dev-control-1", true, ""), nodeObject(t, "worker-1", false, ""), nodeObject(t, "stranger", false, ""))
-	require.NoError(t, m.waitBriefly("k3s-dev-control-1"))
-	require.EqualError(t, m.waitBriefly("k3s-dev-control-1", "worker-1", "worker-2"),
+	require.NoError(t, m.waitUntilReady("k3s-dev-control-1"))
+	require.EqualError(t, m.waitInVain("not Ready: worker-1, worker-2", nodeops.Awaited{Nodes: []string{"k3s-dev-control-1", "worker-1", "worker-2"}}),
 		"Node worker-1 is not Ready (no reason given); Kubernetes has no Node worker-2: "+
 			"see that the cluster has a network plugin (kubernetes.cni), then run up again; it goes on from here")
 
@@ -44,7 +74,7 @@ func TestWaitUntilReady(t *testing.T) {
 		time.Sleep(time.Second)
 		nodes.set(nodeObject(t, "worker-1", true, ""))
 	}()
-	require.NoError(t, m.waitBriefly("worker-1"), "it becomes so")
+	require.NoError(t, m.waitUntilReady("worker-1"), "it becomes so")
 }
 
 func TestWaitUntilReadyQuotesNoTalosconfig(t *testing.T) {

@@ -30,5 +30,5 @@ func TestObserve(t *testing.T) {
 	require.Eventually(t, func() bool {
 		seen, err := health.Observe(t.Context(), m.address.String())
 		return err == nil && seen.Stage == "running"
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }

@@ -173,7 +173,7 @@ func (e *emulated) mustNow(verb, path string, params url.Values) {
 	require.Eventually(e.t, func() bool {
 		err = client.Get(context.Background(), "/nodes/"+node+"/tasks/"+url.PathEscape(upid)+"/status", &task)
 		return err != nil || task.Status == "stopped"
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	require.NoError(e.t, err)
 	require.Equal(e.t, "OK", task.ExitStatus)
 }
@@ -187,7 +187,7 @@ func (e *emulated) waitForLock() {
 		var status struct{ Lock string }
 		err := client.Get(e.t.Context(), "/nodes/"+node+vmPath("/status/current"), &status)
 		return err == nil && status.Lock == "clone"
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 }
 
 var cloneParams = url.Values{"newid": {fmt.Sprint(vmid)}, "name": {name}, "full": {"1"}}

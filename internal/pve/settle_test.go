@@ -1,6 +1,7 @@
 package pve_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ func TestACloneThatHangs(t *testing.T) {
 	_, err := host.Settle(t.Context(), node, vmid)
 	var hung *pve.HungError
 	require.ErrorAs(t, err, &hung)
-	require.Regexp(t, `^VM 102 on vmhost waits for the task `+upid+`, which has written nothing for [01] s `+
+	require.Regexp(t, `^VM 102 on vmhost waits for the task `+upid+`, which has written nothing for \d+ s `+
 		`\(last: "create full clone of drive scsi0 \(tank:base-9000-disk-0\)"\): see in Proxmox VE why it hangs, and stop it there or wait for it; then run up again$`, err.Error())
 	require.Equal(t, []string{"VM 102 waits for the qmclone of " + hung.Since.Format(time.TimeOnly) + ", 30 min at most"}, told)
 
@@ -52,11 +53,11 @@ func TestACloneThatHangs(t *testing.T) {
 func TestAnothersCloneIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	e, _ := hanging(t)
-	began := time.Now()
-	machine, err := pve.Strict(e.host(patience), 20*time.Second).Settle(t.Context(), node, vmid+1)
-	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	machine, err := pve.Strict(e.host(patience), time.Hour).Settle(ctx, node, vmid+1)
+	require.NoError(t, err, "it was waited for")
 	require.Nil(t, machine)
-	require.Less(t, time.Since(began), 20*time.Second)
 }
 
 // TestAwaitMade: a clone of ours that no state knows is waited for, and no other one.

@@ -95,7 +95,7 @@ func zombieCLI(t *testing.T) int {
 	require.Eventually(t, func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cli.Process.Pid))
 		return err == nil && strings.Contains(string(stat), ") Z ")
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	return cli.Process.Pid
 }
 

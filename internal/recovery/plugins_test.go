@@ -42,7 +42,7 @@ func engineWith(t *testing.T, plugin string) (engine *exec.Cmd, pid int) {
 	require.NoError(t, err)
 	pid, err = strconv.Atoi(strings.TrimSpace(string(line[:n])))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return runs(pid, plugin) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return runs(pid, plugin) }, time.Minute, time.Millisecond)
 	return engine, pid
 }
 
@@ -76,7 +76,7 @@ func TestEndOrphans(t *testing.T) {
 	ended, err = recovery.EndOrphans(home)
 	require.NoError(t, err)
 	require.Equal(t, 1, ended)
-	require.Eventually(t, func() bool { return !runs(pid, plugin) }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !runs(pid, plugin) }, time.Minute, time.Millisecond)
 
 	ended, err = recovery.EndOrphans(home)
 	require.NoError(t, err)

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/modfile"
@@ -157,16 +156,11 @@ func TestRealTools(t *testing.T) {
 	t.Parallel()
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Progress: os.Stderr})
 	require.NoError(t, err)
-	fastest := time.Hour
-	for try := 0; try < 50 && fastest >= nextToNothing; try++ {
-		started := time.Now()
-		again, err := toolchain.Install(t.Context(), toolchain.Options{})
-		require.NoError(t, err)
-		require.Equal(t, installed, again)
-		fastest = min(fastest, time.Since(started))
-	}
-	require.Less(t, fastest, nextToNothing, "tools that are in the cache cost next to nothing")
-	t.Logf("found in the cache in %s", fastest)
+	said := &log{}
+	again, err := toolchain.Install(t.Context(), toolchain.Options{Progress: said})
+	require.NoError(t, err)
+	require.Equal(t, installed, again)
+	require.Empty(t, said.String(), "nothing is got for tools that are in the cache")
 
 	home := t.TempDir()
 	require.NoError(t, installed.Populate(home))

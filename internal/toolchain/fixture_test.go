@@ -10,15 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
-
-// nextToNothing is what tools that are in the cache may cost. A machine that is busy with other tests has several tries.
-const nextToNothing = 50 * time.Millisecond
 
 // files are a checkout in small: the same modules, packages and versions, with mains that say their version.
 var files = map[string]string{

@@ -66,11 +66,11 @@ func TestProcessEndsWhenItsParentIsKilled(t *testing.T) {
 		}
 		child, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		return err == nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.NoError(t, syscall.Kill(child, 0), "it runs")
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	require.Eventually(t, func() bool { return !runs(child) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return !runs(child) }, time.Minute, 10*time.Millisecond)
 }
 
 // runs is false for a process that is gone, or waits for somebody to take note of its end.

@@ -29,11 +29,11 @@ func TestLaggingEffects(t *testing.T) {
 	require.Equal(t, "clone", l.config("101")["lock"])
 	require.Equal(t, "500 VM is locked (clone)",
 		l.do(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("cores=2")).Status)
-	require.Eventually(t, func() bool { return l.config("101")["lock"] == nil }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return l.config("101")["lock"] == nil }, eventually, 5*time.Millisecond)
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
 	require.Equal(t, "stopped", l.status("101"))
-	require.Eventually(t, func() bool { return l.status("101") == "running" }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, 5*time.Millisecond)
 }
 
 // TestFaultsAreNarrowed holds what a call and a worker are said to be about.

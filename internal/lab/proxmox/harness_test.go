@@ -234,7 +234,7 @@ func (l *lab) wait(upid string) taskState {
 	require.Eventually(l.t, func() bool {
 		l.ok(http.MethodGet, "/nodes/"+strings.Split(upid, ":")[1]+"/tasks/"+url.PathEscape(upid)+"/status", nil, &state)
 		return state.Status == "stopped"
-	}, 20*time.Second, 2*time.Millisecond)
+	}, time.Minute, 2*time.Millisecond)
 
 	return state
 }

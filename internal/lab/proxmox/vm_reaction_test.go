@@ -24,7 +24,7 @@ func TestRestartAfterReboot(t *testing.T) {
 	require.Eventually(t, func() bool {
 		l.ok(http.MethodGet, "/nodes/vmhost/tasks", values("vmid=101 source=all"), &tasks)
 		return len(tasks) == 3 && tasks[0].Status == "OK"
-	}, 5*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Equal(t, []listed{
 		{"qmstart", "root@pam", "OK"}, {"qmreboot", "terraform@pve", "OK"}, {"qmcreate", "terraform@pve", "OK"},
 	}, tasks)
