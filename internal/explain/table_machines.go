@@ -20,6 +20,13 @@ var machines = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "template-gone", speaker: provider, source: "bpg proxmox/nodes/vms/vms.go, CloneVM; proxmox/api/client.go, ErrResourceDoesNotExist",
+		pattern: saying(`error cloning VM: the requested resource does not exist`),
+		meaning: "the template is not on its host any more: somebody deleted or moved it",
+		do:      upAgain + ", which makes it anew",
+		safe:    goesOn,
+	},
+	{
 		name: "template-elsewhere", speaker: proxmox, failure: "F19", source: "qemu-server, bpg#1387",
 		pattern: saying(`unable to find configuration file for VM (?P<vmid>\d+) on node '?(?P<host>[\w.-]+)'?`),
 		meaning: "the template, VM {vmid}, does not stand on {host}",

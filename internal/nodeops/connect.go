@@ -28,6 +28,9 @@ func connect(ctx context.Context, talosconfig []byte, address string) (*client.C
 // ErrForeign says that a node answers under another PKI (F7).
 var ErrForeign = errors.New("its Talos API is not this cluster's: the node belongs to another, or has no configuration")
 
+// ErrUntimely says that a certificate, the node's or that of who asks, is not valid by the clock of the other.
+var ErrUntimely = errors.New("a certificate of its Talos API is not valid at this time: compare the clocks of this computer and of its host")
+
 // ask makes calls to one node's own API. The error is one clause about that node, without its name.
 func ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	api, err := connect(ctx, talosconfig, address)
@@ -44,6 +47,8 @@ func ask(ctx context.Context, talosconfig []byte, address string, calls func(con
 		return nil
 	case errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded:
 		return errors.New("its Talos API does not answer")
+	case isUntimely(err):
+		return ErrUntimely
 	case isUnderAnotherPKI(err):
 		return ErrForeign
 	case answered:

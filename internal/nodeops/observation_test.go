@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
@@ -31,4 +32,19 @@ func TestObserve(t *testing.T) {
 		seen, err := health.Observe(t.Context(), m.address.String())
 		return err == nil && seen.Stage == "running"
 	}, time.Minute, 20*time.Millisecond)
+}
+
+// TestACertificateThatIsNotValidNowIsSaid, whichever of the two it is.
+func TestACertificateThatIsNotValidNowIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, expired := range []string{talos.FaultNodeCertExpired, talos.FaultClientCertExpired} {
+		t.Run(expired, func(t *testing.T) {
+			t.Parallel()
+			m, bundle := powerOn(t, failing(t, fault.Fault{Name: expired})), secretsOf(t, ours)
+			m.apply(bundle)
+			m.waitFor(talos.StageRunning)
+			_, err := nodeops.Health{Talosconfig: talosconfigOf(t, bundle, m.address)}.Observe(t.Context(), m.address.String())
+			require.EqualError(t, err, "a certificate of its Talos API is not valid at this time: compare the clocks of this computer and of its host")
+		})
+	}
 }

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"path/filepath"
 	"regexp"
+	"strconv"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -11,6 +12,7 @@ import (
 
 var (
 	foreignMachine = regexp.MustCompile(`where that is VM ([0-9]+) itself`)
+	hangingNode    = regexp.MustCompile(`node [0-9.]+\.([0-9]+): it has its configuration and has been in maintenance mode for [0-9]+ s: [^:]+: reset its VM`)
 	joinAnew       = regexp.MustCompile("`talosctl --nodes ([0-9.]+) reset --system-labels-to-wipe EPHEMERAL --reboot`")
 )
 
@@ -20,7 +22,20 @@ func deletesTheMachine(r *rehearsal, first result) {
 	named := foreignMachine.FindAllStringSubmatch(first.output, -1)
 	require.NotEmpty(r.t, named)
 	for _, machine := range named {
+		vmid, err := strconv.Atoi(machine[1])
+		require.NoError(r.t, err)
+		r.power(false, vmid)
 		r.mustRun(0, "lab", "destroy", machine[1])
+	}
+}
+
+// resetsTheMachines is what a person does whose machines do not leave maintenance mode.
+func resetsTheMachines(r *rehearsal, first result) {
+	r.t.Helper()
+	named := hangingNode.FindAllStringSubmatch(first.output, -1)
+	require.NotEmpty(r.t, named)
+	for _, node := range named {
+		r.mustRun(0, "lab", "reset", map[string]string{"11": "101", "21": "102"}[node[1]])
 	}
 }
 
