@@ -51,7 +51,7 @@ func TestLabFaults(t *testing.T) {
 	listed := command("fault", "list")
 	require.Equal(t, exitOK, listed.code)
 	_, set, _ := strings.Cut(listed.out, "\n\n")
-	require.Equal(t, `SET          WHERE                  WHEN                               MET  STRUCK
+	require.Equal(t, `SET          WHERE                  WHEN                               MET  OCCURRED
 clone-fails  VM 101                 2 times                            0    0
 forbidden    host vmhost, /version  from occasion 3, 50 % of the time  0    0
 apply-hangs  VM 104                 always                             0    0

@@ -35,7 +35,7 @@ func newFaults(seed string) *fault.Set {
 // Faults implements [control.Lab].
 func (c *console) Faults() []fault.State { return c.faults.List() }
 
-// SetFault implements [control.Lab]. A host or a method that is not there would never be struck, and nobody would notice.
+// SetFault implements [control.Lab]. A fault on a host or a method that does not exist would never occur, and nobody would notice.
 func (c *console) SetFault(f fault.Fault) error {
 	err := errors.Join(known("host", f.Node, c.host.HostNames()), known("endpoint", f.Endpoint, endpoints()))
 	if err == nil {

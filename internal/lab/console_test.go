@@ -46,7 +46,7 @@ func TestFaultsOfARunningLab(t *testing.T) {
 		`fault: there is no host "vmhots": did you mean vmhost?`:                                   {Name: "forbidden", Node: "vmhots"},
 		`fault: there is no endpoint "/nodez": did you mean /nodes?`:                               {Name: "forbidden", Endpoint: "/nodez"},
 		`fault: there is no endpoint "/elsewhere/by/far": see docs/testing.md for those there are`: {Name: "forbidden", Endpoint: "/elsewhere/by/far"},
-		`fault: clone-fails strikes in the work behind a call, not at one: leave the endpoint out`: {Name: "clone-fails", Endpoint: "/nodes"},
+		`fault: clone-fails occurs in the work behind a call, not at one: leave the endpoint out`:  {Name: "clone-fails", Endpoint: "/nodes"},
 	} {
 		err := console.SetFault(ctx, wrong)
 		require.ErrorIs(t, err, control.ErrRefused)
@@ -62,7 +62,7 @@ func TestFaultsOfARunningLab(t *testing.T) {
 	list, err := console.Faults(ctx)
 	require.NoError(t, err)
 	require.Len(t, list, 2)
-	require.Equal(t, fault.State{Fault: fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}, Seen: 2, Struck: 1}, list[1])
+	require.Equal(t, fault.State{Fault: fault.Fault{Name: "unauthorized", Endpoint: "/version", Times: 1}, Seen: 2, Occurred: 1}, list[1])
 	count, err := console.ClearFaults(ctx, "")
 	require.NoError(t, err)
 	require.Equal(t, 2, count)

@@ -17,8 +17,8 @@ var factoryFaults = []fault.Kind{
 // withFaults puts the failures that are asked for before the Image Factory.
 func withFaults(factory http.Handler, asked *fault.Set) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		struck := asked.Strike(fault.Occasion{}, func(name string) bool { return name == factoryUnavailable })
-		if struck != "" {
+		occurred := asked.Trigger(fault.Occasion{}, func(name string) bool { return name == factoryUnavailable })
+		if occurred != "" {
 			http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 			return
 		}

@@ -21,7 +21,7 @@ func (r *rehearsal) aMoveThatFails(name string, vmid int) {
 	r.edit("nodes.yaml", fmt.Sprintf("vmid: %d", vmid), fmt.Sprintf("vmid: %d\n    diskStorage: other", vmid))
 	r.mustRun(0, "lab", "fault", "set", "move-disk-fails", "--vm", fmt.Sprint(vmid), "--times", "1")
 	r.mustRun(1, "up", "--lab", "--yes")
-	require.Equal(r.t, map[string]int{"move-disk-fails": 1}, r.struck())
+	require.Equal(r.t, map[string]int{"move-disk-fails": 1}, r.occurred())
 	r.mustRun(0, "lab", "fault", "clear")
 	require.Equal(r.t, proxmox.StatusVirtualMachineStopped, r.machine(vmid).Status)
 	r.fillTheTaskLists(999)

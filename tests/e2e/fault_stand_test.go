@@ -22,14 +22,14 @@ func begins(t *testing.T, o trial, name string) *rehearsal {
 	}
 }
 
-// harmless are runs of operations under all faults that cannot strike in them.
+// harmless are runs of operations under all faults that cannot occur in them.
 type harmless struct {
 	once [3]sync.Once
 	met  [3]map[string]int
 }
 
-// runs has an operation run under all faults that cannot strike in it, once for all of them, and returns how often each has
-// struck.
+// runs has an operation run under all faults that cannot occur in it, once for all of them, and returns how often each has
+// occurred.
 func (h *harmless) runs(t *testing.T, o trial) map[string]int {
 	t.Helper()
 	i := slices.Index(trials, o)
@@ -41,7 +41,7 @@ func (h *harmless) runs(t *testing.T, o trial) map[string]int {
 			}
 		}
 		r.mustRun(0, "up", "--lab", "--yes")
-		h.met[i] = r.struck()
+		h.met[i] = r.occurred()
 		r.mustRun(0, "lab", "fault", "clear")
 		r.endsWell()
 	})

@@ -1,6 +1,6 @@
 package e2e_test
 
-// Why faults cannot strike.
+// Why faults cannot occur.
 const (
 	nothingCloned     = "nothing is cloned"
 	nothingMade       = "no machine is made"

@@ -18,7 +18,7 @@ import (
 
 var faultsOf = flag.String("faults", "selection", "selection, or all: the rows that TestE2EFaults runs")
 
-// trial is what a fault strikes in.
+// trial is what a fault occurs in.
 type trial string
 
 const (
@@ -29,7 +29,7 @@ const (
 
 var trials = []trial{birth, removal, change}
 
-// end is how an operation ends in which a fault strikes, and how it goes on when the fault is gone.
+// end is how an operation ends in which a fault occurs, and how it goes on when the fault is gone.
 type end struct {
 	// code is the exit code, and says are what is printed, in parts.
 	code int
@@ -74,17 +74,17 @@ func (f faultRow) course(o trial) course {
 	return map[trial]course{birth: f.birth, removal: f.removal, change: f.change}[o]
 }
 
-// course is what becomes of an operation under a fault: it strikes once, or whenever it can until it is taken back.
+// course is what becomes of an operation under a fault: it occurs once, or whenever it can until it is taken back.
 type course struct {
-	// never is why it cannot strike. Then nothing else is set.
+	// never is why it cannot occur. Then nothing else is set.
 	never         string
 	once, lasting end
 }
 
-// never says why a fault cannot strike in an operation.
+// never says why a fault cannot occur in an operation.
 func never(why string) course { return course{never: why} }
 
-// both is the course where a fault that strikes once and one that lasts end alike.
+// both is the course where a fault that occurs once and one that lasts end alike.
 func both(e end) course { return course{once: e, lasting: e} }
 
 // faultRow is one fault in all operations.
@@ -96,7 +96,7 @@ type faultRow struct {
 // faultBound is the longest that a run under a fault may take: the longest gate of the graph, and what is around it.
 const faultBound = 20 * time.Minute
 
-// TestE2EFaults has each fault of the lab strike in the birth of a cluster, in the removal of a worker and in a change of
+// TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of
 // nodes, one after the other: how that ends, what is said, and that it can be gone on with once the fault is gone. Most rows
 // run on request, with -faults all (docs/testing.md).
 func TestE2EFaults(t *testing.T) {
@@ -113,13 +113,13 @@ func TestE2EFaults(t *testing.T) {
 						t.Skip("runs with -faults all")
 					}
 					if c.never != "" {
-						struck, was := all.runs(t, o)[row.fault]
+						occurred, was := all.runs(t, o)[row.fault]
 						require.True(t, was, "the run under those faults did not come to an end")
-						require.Zero(t, struck, "it struck, although: %s", c.never)
+						require.Zero(t, occurred, "it occurred, although: %s", c.never)
 						return
 					}
-					t.Run("once", func(t *testing.T) { strikes(t, row.fault, o, c.once, "--times", "1") })
-					t.Run("lasting", func(t *testing.T) { strikes(t, row.fault, o, c.lasting) })
+					t.Run("once", func(t *testing.T) { tryFault(t, row.fault, o, c.once, "--times", "1") })
+					t.Run("lasting", func(t *testing.T) { tryFault(t, row.fault, o, c.lasting) })
 				})
 			}
 		})
@@ -137,7 +137,7 @@ func TestEveryFaultHasARow(t *testing.T) {
 		have = append(have, row.fault)
 		for _, o := range trials {
 			for _, e := range []end{row.course(o).once, row.course(o).lasting} {
-				require.False(t, row.course(o).never != "" && e.code != 0, "%s cannot strike in %s", row.fault, o)
+				require.False(t, row.course(o).never != "" && e.code != 0, "%s cannot occur in %s", row.fault, o)
 				require.Equal(t, e.code != 0, len(e.says) > 0, "%s in %s: what fails says why", row.fault, o)
 			}
 		}
@@ -145,8 +145,8 @@ func TestEveryFaultHasARow(t *testing.T) {
 	require.Equal(t, want, have)
 }
 
-// strikes runs one row.
-func strikes(t *testing.T, fault string, o trial, e end, times ...string) {
+// tryFault runs one row.
+func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	t.Helper()
 	if !e.runs() {
 		t.Skip("runs with -faults all")
@@ -164,7 +164,7 @@ func strikes(t *testing.T, fault string, o trial, e end, times ...string) {
 	began := time.Now()
 	first := r.run("up", "--lab", "--yes")
 	assert.Less(t, time.Since(began), faultBound, "it ends within a bound")
-	assert.NotZero(t, r.struck()[fault], "it did not strike")
+	assert.NotZero(t, r.occurred()[fault], "it did not occur")
 	t.Logf("%s", first.output)
 	if !e.untried {
 		assert.Equal(t, e.code, first.code)

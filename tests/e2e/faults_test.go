@@ -9,16 +9,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/control"
 )
 
-// struck is how often each fault that is set on the rehearsal's lab has struck.
-func (r *rehearsal) struck() map[string]int {
+// occurred is how often each fault that is set on the rehearsal's lab has occurred.
+func (r *rehearsal) occurred() map[string]int {
 	r.t.Helper()
 	list, err := control.NewClient(r.dir()).Faults(r.t.Context())
 	require.NoError(r.t, err)
-	struck := map[string]int{}
+	occurred := map[string]int{}
 	for _, f := range list {
-		struck[f.Name] += f.Struck
+		occurred[f.Name] += f.Occurred
 	}
-	return struck
+	return occurred
 }
 
 // TestE2EOnABadDay: a host on which locks time out, what is done shows late and workers do not start, and nodes that are
@@ -40,10 +40,10 @@ func TestE2EOnABadDay(t *testing.T) {
 	}
 
 	r.mustRun(0, "up", "--lab", "--yes")
-	for name, struck := range r.struck() {
-		require.NotZero(t, struck, "%s did not strike", name)
+	for name, occurred := range r.occurred() {
+		require.NotZero(t, occurred, "%s did not occur", name)
 	}
-	require.Len(t, r.struck(), 7)
+	require.Len(t, r.occurred(), 7)
 	r.secureAPIAnswers(r.nodes())
 	r.mustRun(0, "lab", "fault", "clear")
 	r.mustRun(0, "preview", "--lab", "--refresh")

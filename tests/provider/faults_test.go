@@ -61,7 +61,7 @@ func TestFaultsThatTheProviderBears(t *testing.T) {
 			require.NoError(t, l.clone(t, 1))
 			require.NoError(t, l.faults.Set(fault.Fault{Name: name, Times: 1}))
 			require.NoError(t, do(t.Context(), l, t))
-			require.Equal(t, 1, l.faults.List()[0].Struck)
+			require.Equal(t, 1, l.faults.List()[0].Occurred)
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestFaultsThatEndTheProvidersWork(t *testing.T) {
 			l := newLab(t, schema.Release84)
 			require.NoError(t, l.faults.Set(fault.Fault{Name: name}))
 			require.ErrorContains(t, test.do(t.Context(), l, t), test.expected)
-			require.NotZero(t, l.faults.List()[0].Struck)
+			require.NotZero(t, l.faults.List()[0].Occurred)
 		})
 	}
 }

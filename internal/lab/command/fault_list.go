@@ -75,9 +75,9 @@ func (l FaultList) write(out io.Writer, next string) error {
 		return err
 	}
 	fmt.Fprint(out, "\n")
-	fmt.Fprintln(table, "SET\tWHERE\tWHEN\tMET\tSTRUCK")
+	fmt.Fprintln(table, "SET\tWHERE\tWHEN\tMET\tOCCURRED")
 	for _, f := range l.Set {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\n", f.Name, where(f.Fault), when(f.Fault), f.Seen, f.Struck)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\n", f.Name, where(f.Fault), when(f.Fault), f.Seen, f.Occurred)
 	}
 	return table.Flush()
 }

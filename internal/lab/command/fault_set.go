@@ -56,7 +56,7 @@ func faultClearCommand(place Place) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "clear [NAME]" + place.Words().Usage,
 		Short: "Take a failure back, or all of them",
-		Long: `Take a failure back, or all of them. What has struck stays struck: a node that hangs goes on when it is switched off and
+		Long: `Take a failure back, or all of them. What has occurred stays so: a node that hangs goes on when it is switched off and
 on, and a VM's lock goes with "` + place.Words().Program + ` unlock".`,
 		Example: place.Words().example("fault clear clone-fails") + "\n" + place.Words().example("fault clear"),
 		Args:    cobra.MaximumNArgs(1),
@@ -95,7 +95,7 @@ func where(f fault.Fault) string {
 	return strings.Join(parts, ", ")
 }
 
-// when says on which occasions a fault strikes.
+// when says on which occasions a fault occurs.
 func when(f fault.Fault) string {
 	var parts []string
 	if f.Nth > 0 {

@@ -28,7 +28,7 @@ type LabStatus struct {
 	Network string `json:"network"`
 	// TimeScale is what the times of a small server are multiplied by.
 	TimeScale float64 `json:"timeScale"`
-	// Seed decides what faults of a probability strike.
+	// Seed decides which faults with a probability occur.
 	Seed string `json:"seed"`
 	// Log is the file that the lab writes what goes wrong in it to.
 	Log string `json:"log"`

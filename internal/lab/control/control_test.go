@@ -71,7 +71,7 @@ func TestRequests(t *testing.T) {
 	ctx, client := t.Context(), control.NewClient(dir)
 
 	asked := fault.Fault{Name: "forbidden", Node: "vmhost", VMID: 101, Endpoint: "/nodes", Nth: 2, Times: 3, Probability: 0.5}
-	require.EqualError(t, client.SetFault(ctx, asked), "fault: forbidden strikes in the work behind a call, not at one: leave the endpoint out")
+	require.EqualError(t, client.SetFault(ctx, asked), "fault: forbidden occurs in the work behind a call, not at one: leave the endpoint out")
 	asked.Endpoint = ""
 	require.NoError(t, client.SetFault(ctx, asked))
 	list, err := client.Faults(ctx)

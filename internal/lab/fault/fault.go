@@ -1,5 +1,5 @@
-// Package fault knows which failures of a lab are asked for, and on which occasion one of them strikes. What a failure
-// does is the affair of the emulation that it strikes.
+// Package fault knows which failures of a lab are asked for, and on which occasion one of them occurs. What a failure
+// does is up to the emulation in which it occurs.
 package fault
 
 import (
@@ -23,9 +23,9 @@ type Kind struct {
 	About string `json:"about"`
 	// Source is where it was met: a number of docs/failures.md, or the file of Proxmox VE or Talos that says it.
 	Source string `json:"source"`
-	// Once says that it strikes one time, where a fault does not say how often.
+	// Once says that it occurs one time, where a fault does not say how often.
 	Once bool `json:"once,omitempty"`
-	// Calls says that it strikes at calls, so that it can be narrowed to an endpoint.
+	// Calls says that it occurs at calls, so that it can be narrowed to an endpoint.
 	Calls bool `json:"calls,omitempty"`
 }
 
@@ -59,8 +59,8 @@ type State struct {
 	Fault
 	// Seen counts the occasions that it concerns.
 	Seen int `json:"seen"`
-	// Struck counts those that failed.
-	Struck int `json:"struck"`
+	// Occurred counts those that failed.
+	Occurred int `json:"occurred"`
 }
 
 // Occasion is what a fault is held against; fields that mean nothing to it are zero.
@@ -86,7 +86,7 @@ func (f Fault) settle(kinds []Kind) (Fault, error) {
 	case f.Probability < 0 || f.Probability > 1:
 		return f, fmt.Errorf("%w: probability %v is out of range: choose one above 0, up to 1", ErrFault, f.Probability)
 	case f.Endpoint != "" && !kinds[i].Calls:
-		return f, fmt.Errorf("%w: %s strikes in the work behind a call, not at one: leave the endpoint out", ErrFault, f.Name)
+		return f, fmt.Errorf("%w: %s occurs in the work behind a call, not at one: leave the endpoint out", ErrFault, f.Name)
 	}
 	if f.Times == 0 && (kinds[i].Once || f.Nth > 0 && f.Probability == 0) {
 		f.Times = 1

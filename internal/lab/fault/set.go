@@ -90,7 +90,7 @@ func (s *Set) Cleared(name string) <-chan struct{} {
 	return cleared
 }
 
-// List returns the faults that are asked for, in the order of asking. One that has struck as often as it was to is kept
+// List returns the faults that are asked for, in the order of asking. One that has occurred as often as it was to is kept
 // until it is cleared.
 func (s *Set) List() []State {
 	s.mu.Lock()
@@ -102,28 +102,28 @@ func (s *Set) List() []State {
 	return list
 }
 
-// Strike returns the name of the first fault that strikes on an occasion, "" for none, and counts the occasion for all
+// Trigger returns the name of the first fault that occurs on an occasion, "" for none, and counts the occasion for all
 // that it concerns.
-func (s *Set) Strike(o Occasion, concerns func(name string) bool) string {
+func (s *Set) Trigger(o Occasion, concerns func(name string) bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	struck := ""
+	occurred := ""
 	for _, a := range s.armed {
 		if !concerns(a.Name) || !a.matches(o) {
 			continue
 		}
 		a.Seen++
-		if a.due() && struck == "" {
-			a.Struck++
-			struck = a.Name
+		if a.due() && occurred == "" {
+			a.Occurred++
+			occurred = a.Name
 		}
 	}
-	return struck
+	return occurred
 }
 
-// due reports whether the occasion that was just counted is one to strike on. The chance is drawn on every occasion, so
-// that what comes later does not depend on whether others struck.
+// due reports whether the occasion that was just counted is one on which the fault occurs. The chance is drawn on every occasion, so
+// that what comes later does not depend on whether others occurred.
 func (a *armed) due() bool {
 	drawn := a.Probability == 0 || a.chance.Float64() < a.Probability
-	return drawn && a.Seen >= max(a.Nth, 1) && (a.Times == 0 || a.Struck < a.Times)
+	return drawn && a.Seen >= max(a.Nth, 1) && (a.Times == 0 || a.Occurred < a.Times)
 }

@@ -25,12 +25,12 @@ func newSet(seed byte, faults ...fault.Fault) (*fault.Set, error) {
 	return set, nil
 }
 
-// strikes is one letter for each occasion: x where a fault struck.
-func strikes(set *fault.Set, times int, o fault.Occasion) string {
+// occurs is one letter for each occasion: x where a fault occurred.
+func occurs(set *fault.Set, times int, o fault.Occasion) string {
 	var seen strings.Builder
 	for range times {
 		letter := "."
-		if set.Strike(o, func(string) bool { return true }) != "" {
+		if set.Trigger(o, func(string) bool { return true }) != "" {
 			letter = "x"
 		}
 		seen.WriteString(letter)
@@ -38,7 +38,7 @@ func strikes(set *fault.Set, times int, o fault.Occasion) string {
 	return seen.String()
 }
 
-func TestWhenAFaultStrikes(t *testing.T) {
+func TestWhenAFaultOccurs(t *testing.T) {
 	t.Parallel()
 	config := fault.Occasion{Node: "vmhost", VMIDs: []int{101}, Endpoint: "/nodes/{node}/qemu/{vmid}/config"}
 	clone := fault.Occasion{Node: "vmhost", VMIDs: []int{9000, 101}, Endpoint: "/nodes/{node}/qemu/{vmid}/clone"}
@@ -69,7 +69,7 @@ func TestWhenAFaultStrikes(t *testing.T) {
 			t.Parallel()
 			set, err := newSet(1, test.fault)
 			require.NoError(t, err)
-			require.Equal(t, test.expected, strikes(set, 6, test.occasion))
+			require.Equal(t, test.expected, occurs(set, 6, test.occasion))
 		})
 	}
 }
@@ -84,7 +84,7 @@ func TestChanceIsTheSeeds(t *testing.T) {
 		require.NoError(t, err)
 		var all string
 		for range 40 {
-			all += strikes(set, 1, fault.Occasion{})
+			all += occurs(set, 1, fault.Occasion{})
 			disturb(set)
 		}
 		return all
@@ -94,22 +94,22 @@ func TestChanceIsTheSeeds(t *testing.T) {
 	require.NotEqual(t, quiet, run(8, func(*fault.Set) {}))
 	require.Equal(t, quiet, run(7, func(set *fault.Set) {
 		require.NoError(t, set.Set(fault.Fault{Name: "clone-fails", Probability: 0.5, VMID: 1}))
-		set.Strike(fault.Occasion{VMIDs: []int{1}}, func(name string) bool { return name == "clone-fails" })
+		set.Trigger(fault.Occasion{VMIDs: []int{1}}, func(name string) bool { return name == "clone-fails" })
 	}))
 }
 
-// TestTwoFaultsOnOneOccasion holds that the first one asked for strikes, and that both count.
+// TestTwoFaultsOnOneOccasion holds that the first one asked for occurs, and that both count.
 func TestTwoFaultsOnOneOccasion(t *testing.T) {
 	t.Parallel()
 	set, err := newSet(0, fault.Fault{Name: "forbidden", Times: 1}, fault.Fault{Name: "clone-fails", Nth: 2})
 	require.NoError(t, err)
 	all := func(string) bool { return true }
-	require.Equal(t, "forbidden", set.Strike(fault.Occasion{}, all))
-	require.Equal(t, "clone-fails", set.Strike(fault.Occasion{}, all))
-	require.Empty(t, set.Strike(fault.Occasion{}, all))
+	require.Equal(t, "forbidden", set.Trigger(fault.Occasion{}, all))
+	require.Equal(t, "clone-fails", set.Trigger(fault.Occasion{}, all))
+	require.Empty(t, set.Trigger(fault.Occasion{}, all))
 	require.Equal(t, []fault.State{
-		{Fault: fault.Fault{Name: "forbidden", Times: 1}, Seen: 3, Struck: 1},
-		{Fault: fault.Fault{Name: "clone-fails", Nth: 2, Times: 1}, Seen: 3, Struck: 1},
+		{Fault: fault.Fault{Name: "forbidden", Times: 1}, Seen: 3, Occurred: 1},
+		{Fault: fault.Fault{Name: "clone-fails", Nth: 2, Times: 1}, Seen: 3, Occurred: 1},
 	}, set.List())
 }
 
@@ -133,13 +133,13 @@ func TestClearing(t *testing.T) {
 func TestFaultsThatAreNone(t *testing.T) {
 	t.Parallel()
 	for text, wrong := range map[string]fault.Fault{
-		`fault: there is no "clone-fail": did you mean clone-fails?`:                               {Name: "clone-fail"},
-		"fault: there is no \"meteorite\": `em-infra lab fault list` shows those there are":        {Name: "meteorite"},
-		"fault: probability 2 is out of range: choose one above 0, up to 1":                        {Name: "forbidden", Probability: 2},
-		"fault: probability -0.1 is out of range: choose one above 0, up to 1":                     {Name: "forbidden", Probability: -0.1},
-		"fault: occasion -1 was never: count from 1":                                               {Name: "forbidden", Nth: -1},
-		"fault: -1 times is no number of times: choose 1 or more, or 0 for all":                    {Name: "forbidden", Times: -1},
-		"fault: clone-fails strikes in the work behind a call, not at one: leave the endpoint out": {Name: "clone-fails", Endpoint: "/nodes"},
+		`fault: there is no "clone-fail": did you mean clone-fails?`:                              {Name: "clone-fail"},
+		"fault: there is no \"meteorite\": `em-infra lab fault list` shows those there are":       {Name: "meteorite"},
+		"fault: probability 2 is out of range: choose one above 0, up to 1":                       {Name: "forbidden", Probability: 2},
+		"fault: probability -0.1 is out of range: choose one above 0, up to 1":                    {Name: "forbidden", Probability: -0.1},
+		"fault: occasion -1 was never: count from 1":                                              {Name: "forbidden", Nth: -1},
+		"fault: -1 times is no number of times: choose 1 or more, or 0 for all":                   {Name: "forbidden", Times: -1},
+		"fault: clone-fails occurs in the work behind a call, not at one: leave the endpoint out": {Name: "clone-fails", Endpoint: "/nodes"},
 	} {
 		_, err := newSet(0, wrong)
 		require.ErrorIs(t, err, fault.ErrFault)

@@ -19,7 +19,7 @@ import (
 // statusTimeout is how Proxmox VE's client side reports a connection that did not come about (AnyEvent::HTTP).
 const statusTimeout = 596
 
-// Paths of methods that faults strike at.
+// Paths of methods that faults occur at.
 const (
 	listEndpoint       = "/nodes/{node}/qemu"
 	vmEndpoint         = listEndpoint + "/{vmid}"
@@ -33,7 +33,7 @@ var startsWorker = []string{listEndpoint, vmEndpoint, cloneEndpoint, vmEndpoint 
 
 func anyCall(Call) bool { return true }
 
-// callFaults strike before a call is done, or between its work and its answer.
+// callFaults occur before a call is done, or between its work and its answer.
 var callFaults = []faultKind{
 	{
 		Kind: fault.Kind{

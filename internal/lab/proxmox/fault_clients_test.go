@@ -186,7 +186,7 @@ func TestFaults(t *testing.T) {
 
 			said := deeds[test.deed](t.Context(), l)
 			require.Contains(t, said, test.expected)
-			require.Equal(t, 1, set.List()[0].Struck)
+			require.Equal(t, 1, set.List()[0].Occurred)
 
 			if said != "OK" && test.expected != "EOF" {
 				require.Equal(t, before, l.vmids(), "what failed left nothing")

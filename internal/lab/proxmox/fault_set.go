@@ -16,14 +16,14 @@ type FaultSet struct {
 	asked *fault.Set
 }
 
-// NewFaultSet strikes as a set of asked faults wants it, which knows FaultKinds.
+// NewFaultSet returns faults that occur as the set of asked faults says, which knows FaultKinds.
 func NewFaultSet(p pace.Pace, asked *fault.Set) *FaultSet { return &FaultSet{pace: p, asked: asked} }
 
 var _ Faults = (*FaultSet)(nil)
 
-// pick returns the fault that strikes on an occasion, nil for none.
+// pick returns the fault that occurs on an occasion, nil for none.
 func (f *FaultSet) pick(o fault.Occasion, concerns func(*faultKind) bool) *faultKind {
-	name := f.asked.Strike(o, func(name string) bool {
+	name := f.asked.Trigger(o, func(name string) bool {
 		k := kindNamed(name)
 		return k != nil && concerns(k)
 	})

@@ -17,7 +17,7 @@ func ofTypes(types ...string) func(TaskInfo) bool {
 	return func(t TaskInfo) bool { return slices.Contains(types, t.Type) }
 }
 
-// workFaults strike in the worker behind a call, or in what it leaves.
+// workFaults occur in the worker behind a call, or in what it leaves.
 var workFaults = []faultKind{
 	{
 		Kind: fault.Kind{

@@ -43,8 +43,8 @@ func TestFaultsAreNarrowed(t *testing.T) {
 	const config = "/nodes/{node}/qemu/{vmid}/config"
 
 	tests := map[string]struct {
-		fault  fault.Fault
-		strike bool
+		fault fault.Fault
+		occur bool
 	}{
 		"this VM":                {fault.Fault{Name: "forbidden", VMID: 101}, true},
 		"another VM":             {fault.Fault{Name: "forbidden", VMID: 9000}, false},
@@ -61,7 +61,7 @@ func TestFaultsAreNarrowed(t *testing.T) {
 
 			l := newLab(t, func(c *proxmox.Config) { withFaults(t, c, test.fault) })
 			status := l.do(http.MethodGet, "/nodes/vmhost/qemu/101/config", nil).Status
-			require.Equal(t, test.strike, strings.HasPrefix(status, "403"), status)
+			require.Equal(t, test.occur, strings.HasPrefix(status, "403"), status)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func TestHostReboots(t *testing.T) {
 		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
 		return err == nil && r.Status == "200 OK"
 	}, eventually, time.Millisecond)
-	require.Equal(t, 1, set.List()[0].Struck)
+	require.Equal(t, 1, set.List()[0].Occurred)
 }
 
 // TestLostAnswer holds that the work is done although nobody hears of it.

@@ -240,7 +240,7 @@ func TestARebootOfAGuestThatIgnoresItsButton(t *testing.T) {
 	var reboot string
 
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=1800"), &reboot)
-	require.Eventually(t, func() bool { return set.List()[0].Struck == 2 }, eventually, time.Millisecond)
+	require.Eventually(t, func() bool { return set.List()[0].Occurred == 2 }, eventually, time.Millisecond)
 	l.server.GuestPoweredOff(101)
 	require.Equal(t, "OK", l.wait(reboot).ExitStatus)
 	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, time.Millisecond)

@@ -31,7 +31,7 @@ const (
 
 const machineService = "/machine.MachineService/"
 
-// faultRow says at which point a fault strikes and what it does there. An empty point stands for every call.
+// faultRow says at which point a fault occurs and what it does there. An empty point stands for every call.
 type faultRow struct {
 	fault.Kind
 
@@ -40,7 +40,7 @@ type faultRow struct {
 	effect Effect
 }
 
-// bootFaults strike between power-on and a node that has its configuration.
+// bootFaults occur between power-on and a node that has its configuration.
 var bootFaults = []faultRow{
 	{
 		Kind:  fault.Kind{Name: FaultBootHangs, About: "a node that is switched on, or reboots, does not come up", Source: "F5"},
@@ -70,7 +70,7 @@ var bootFaults = []faultRow{
 	},
 }
 
-// clusterFaults strike at a node that is to be part of its cluster.
+// clusterFaults occur at a node that is to be part of its cluster.
 var clusterFaults = []faultRow{
 	{
 		Kind: fault.Kind{
@@ -132,6 +132,6 @@ var clusterFaults = []faultRow{
 // isCall tells a gRPC method from a step.
 func isCall(point string) bool { return strings.HasPrefix(point, "/") }
 
-func (row faultRow) strikes(p Point) bool {
+func (row faultRow) occurs(p Point) bool {
 	return row.done == p.Done && (row.point == p.Name || row.point == "" && isCall(p.Name))
 }

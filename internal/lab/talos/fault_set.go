@@ -25,7 +25,7 @@ type FaultSet struct {
 	hostOf func(vmid int) string
 }
 
-// NewFaultSet strikes as a set of asked faults wants it, which knows FaultKinds. hostOf names the host of a VM; nil is a
+// NewFaultSet returns faults that occur as the set of asked faults says, which knows FaultKinds. hostOf names the host of a VM; nil is a
 // fleet whose machines are on no host.
 func NewFaultSet(asked *fault.Set, hostOf func(vmid int) string) *FaultSet {
 	if hostOf == nil {
@@ -44,9 +44,9 @@ func (s *FaultSet) At(p Point) Effect {
 		o.Endpoint = p.Name
 	}
 
-	name := s.asked.Strike(o, func(name string) bool {
+	name := s.asked.Trigger(o, func(name string) bool {
 		row := rowNamed(name)
-		return row != nil && row.strikes(p)
+		return row != nil && row.occurs(p)
 	})
 	if row := rowNamed(name); row != nil {
 		return row.effect

@@ -32,7 +32,7 @@ func TestFaultStaysInMaintenance(t *testing.T) {
 	c := l.cluster("k3s-dev")
 	l.install(101, c.controlPlane())
 
-	l.eventually(func() bool { return l.log.has("leave-maintenance", "hangs, as a fault wants it") }, "the fault does not strike")
+	l.eventually(func() bool { return l.log.has("leave-maintenance", "hangs, as a fault wants it") }, "the fault does not occur")
 	require.Equal(t, talos.StageMaintenance, l.node(101).Stage)
 
 	_, err := l.insecure(101).Disks(t.Context())
@@ -66,7 +66,7 @@ func TestFaultBootstrapAnswerLost(t *testing.T) {
 
 	err := c.admin(101).Bootstrap(ctx, &machine.BootstrapRequest{})
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
-	require.Equal(t, 1, l.faults.List()[0].Struck)
+	require.Equal(t, 1, l.faults.List()[0].Occurred)
 
 	err = c.admin(101).Bootstrap(ctx, &machine.BootstrapRequest{})
 	require.Equal(t, codes.AlreadyExists, status.Code(err), "%v", err)
@@ -99,7 +99,7 @@ func TestFaultCertificateWithheld(t *testing.T) {
 	l := newLab(t)
 	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultCertWithheld, VMID: 101}))
 	l.install(101, l.cluster("k3s-dev").controlPlane())
-	l.eventually(func() bool { return l.log.has("certificate", "hangs, as a fault wants it") }, "the fault does not strike")
+	l.eventually(func() bool { return l.log.has("certificate", "hangs, as a fault wants it") }, "the fault does not occur")
 	require.Equal(t, talos.StageBooting, l.node(101).Stage)
 
 	_, err := l.faults.Clear("")
@@ -123,7 +123,7 @@ func TestFaultAPIUnavailable(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestFaultOnAWorker strikes although the call names the node, since a worker does not forward.
+// TestFaultOnAWorker occurs although the call names the node, since a worker does not forward.
 func TestFaultOnAWorker(t *testing.T) {
 	t.Parallel()
 
@@ -165,7 +165,7 @@ func TestFaultsAreTested(t *testing.T) {
 	}
 }
 
-// TestFaultOnAHost strikes the machines of that host only.
+// TestFaultOnAHost occurs on the machines of that host only.
 func TestFaultOnAHost(t *testing.T) {
 	t.Parallel()
 
@@ -184,7 +184,7 @@ func TestFaultBootHangs(t *testing.T) {
 	c := l.controlPlaneUp("k3s-dev")
 	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultBootHangs, Nth: 1}))
 	require.NoError(t, c.admin(101).Reboot(t.Context()))
-	l.eventually(func() bool { return l.log.has("boot", "hangs, as a fault wants it") }, "the fault does not strike")
+	l.eventually(func() bool { return l.log.has("boot", "hangs, as a fault wants it") }, "the fault does not occur")
 
 	_, err := c.admin(101).Version(t.Context())
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/transport"
 )
 
-// guard stands before every call of a node, in maintenance mode and after: it lets faults strike and writes the log.
+// guard stands before every call of a node, in maintenance mode and after: it lets faults occur and writes the log.
 type guard struct {
 	vm        *vm
 	listeners *transport.Listeners
@@ -38,7 +38,7 @@ func (g *guard) unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	return answer, err
 }
 
-// pass lets the call through, or what a fault makes of it. A call that goes on to another node is struck there.
+// pass lets the call through, or what a fault makes of it. A call that goes on to another node is hit there.
 func (g *guard) pass(ctx context.Context, method string, handle func() error) error {
 	began := g.vm.fleet.config.Now()
 
@@ -49,11 +49,11 @@ func (g *guard) pass(ctx context.Context, method string, handle func() error) er
 		return err
 	}
 
-	err := g.strike(ctx, Point{Name: method})
+	err := g.trigger(ctx, Point{Name: method})
 	if err == nil {
 		err = handle()
-		if struck := g.strike(ctx, Point{Name: method, Done: true}); struck != nil {
-			err = struck
+		if occurred := g.trigger(ctx, Point{Name: method, Done: true}); occurred != nil {
+			err = occurred
 		}
 	}
 
@@ -62,7 +62,7 @@ func (g *guard) pass(ctx context.Context, method string, handle func() error) er
 	return err
 }
 
-func (g *guard) strike(ctx context.Context, point Point) error {
+func (g *guard) trigger(ctx context.Context, point Point) error {
 	point.VMID = g.vm.facts().VMID
 
 	switch effect := g.vm.fleet.config.Faults.At(point); {
