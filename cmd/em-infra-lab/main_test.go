@@ -243,6 +243,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{[]string{"status"}, "there is no lab in .em-infra-lab yet: start one with `em-infra-lab start`\n"},
 		{[]string{"env", "--dir", "other"}, "there is no lab in other yet: start one with `em-infra-lab start --dir other`\n"},
+		{[]string{"status", "--dir", "a b"}, "there is no lab in a b yet: start one with `em-infra-lab start --dir 'a b'`\n"},
 		{[]string{"start", "--hosts", "hosts.yaml"}, "hosts.yaml:1: hosts[0].core: no such key: did you mean cores?\n"},
 		{[]string{"start", "--pve", "7.4"}, "--pve: proxmox ve 7.4 is not emulated: choose one of 8.4, 9.1\n"},
 		{[]string{"serve", "--time-scale", "fast"}, "--time-scale: time scale must be a number of 0 or more, not fast: choose 0 for no delay, 1 for the speed of a small server\n"},

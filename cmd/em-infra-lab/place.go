@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/shell"
 )
 
 // usualDir is the folder of a lab unless another one is named.
@@ -54,7 +55,7 @@ func (p *place) Place() string {
 	if p.dir == usualDir {
 		return ""
 	}
-	return " --dir " + p.dir
+	return " --dir " + shell.Word(p.dir)
 }
 
 // Typed implements [command.Place].

@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -76,18 +75,8 @@ func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspa
 	return nil
 }
 
-// plainWord needs no quotes in a shell.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
-
-// shellWord is text as one word of a command line, quoted only where it must be.
-func shellWord(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return shellQuote(text)
-}
-
-func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// shellWord is text as one word of a command line.
+func shellWord(text string) string { return shell.Word(text) }
 
 // faultsOf are the faults that are set in the lab of a workspace.
 func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {

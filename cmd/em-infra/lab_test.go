@@ -107,15 +107,3 @@ func TestChoicesOfALabAreRefused(t *testing.T) {
 		require.Equal(t, refusal(test.sentence), em(t.Context(), append(test.args, "--stack", "k3s-dev")...), test.args)
 	}
 }
-
-func TestShellQuote(t *testing.T) {
-	t.Parallel()
-	for text, quoted := range map[string]string{"": `''`, "a b": `'a b'`, "it's": `'it'\''s'`, "$(x)`y`\\": "'$(x)`y`\\'"} {
-		require.Equal(t, quoted, shellQuote(text))
-		var printed bytes.Buffer
-		shell := exec.Command("sh", "-c", "printf %s "+shellQuote(text))
-		shell.Stdout = &printed
-		require.NoError(t, shell.Run())
-		require.Equal(t, text, printed.String())
-	}
-}
