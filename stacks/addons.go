@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// addonsOf are the addons that the inventory asks for, with their keys; nil when it asks for none. The error is a
-// [*inventory.Problems]: keys, charts and URLs that only the one who runs the program can have.
+// addonsOf returns the addons of the inventory with their keys; nil if there are none. The error is a [*inventory.Problems]
+// about what only a run can check: keys, charts and URLs.
 func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*components.ClusterAddonsArgs, error) {
 	wanted := inv.Cluster.Addons
 	if wanted == (inventory.Addons{}) {
@@ -44,7 +44,7 @@ func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*
 	return args, append(m.problems, m.keys.problems...).OrNil()
 }
 
-// addonMapping turns addons into arguments and collects what cannot be.
+// addonMapping turns addons into arguments and collects problems.
 type addonMapping struct {
 	inv      *inventory.Inventory
 	keys     *keys
@@ -71,8 +71,8 @@ func (m *addonMapping) chart(chart inventory.Chart, version inventory.ChartVersi
 	return mapped
 }
 
-// beside is where a path in the inventory leads: from its folder, or from the user's own for one that begins with ~/. It is
-// absolute, since the engine's plugins work elsewhere.
+// beside resolves a path in the inventory: relative to the inventory's folder, or to the home folder if it begins with ~/. The
+// result is absolute, since the engine's plugins run in another folder.
 func beside(inv *inventory.Inventory, path string) (string, error) {
 	if rest, fromHome := cutHome(path); fromHome {
 		home, err := os.UserHomeDir()
@@ -127,7 +127,7 @@ func (m *addonMapping) gitCredentials(location *url.URL) map[string]pulumi.Strin
 	return map[string]pulumi.StringInput{"username": m.keys.secret(gitUsername, at...), "password": m.keys.secret(gitPassword, at...)}
 }
 
-// url is one that the loader has read once.
+// url parses a URL that the loader has checked.
 func (m *addonMapping) url(text string) *url.URL {
 	location, _ := url.Parse(text)
 	return location

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// Embedding is where and with what the engine works when a program of its own runs a stack.
+// Embedding describes how the engine runs a stack from another program.
 type Embedding struct {
 	// Stack is the stack's name. Required.
 	Stack string
@@ -26,12 +26,12 @@ type Embedding struct {
 	Program pulumi.RunFunc
 }
 
-// Upsert selects the stack and makes it if it is not there.
+// Upsert selects the stack and creates it if it does not exist.
 func Upsert(ctx context.Context, e Embedding) (auto.Stack, error) {
 	return auto.UpsertStackInlineSource(ctx, e.Stack, workspace.Project, e.Program, e.options()...)
 }
 
-// Select selects a stack that is there; it never makes one. The error is [ErrNoStack] when there is none.
+// Select selects an existing stack and never creates one. The error is [ErrNoStack] if it does not exist.
 func Select(ctx context.Context, e Embedding) (auto.Stack, error) {
 	stack, err := auto.SelectStackInlineSource(ctx, e.Stack, workspace.Project, e.Program, e.options()...)
 	if auto.IsSelectStack404Error(err) {
@@ -40,7 +40,7 @@ func Select(ctx context.Context, e Embedding) (auto.Stack, error) {
 	return stack, err
 }
 
-// ErrNoStack says that there is no such stack.
+// ErrNoStack means that there is no such stack.
 var ErrNoStack = errors.New("there is no such stack")
 
 func (e Embedding) options() []auto.LocalWorkspaceOption {
@@ -61,7 +61,7 @@ type Outputs struct {
 	VMIDs map[string]int `json:"talosVmIds"`
 	// KubernetesEndpoint is the URL of the Kubernetes API.
 	KubernetesEndpoint string `json:"kubernetesEndpoint"`
-	// Plugins maps a plugin's name to the build of it that wrote the state; empty when nobody noted it.
+	// Plugins maps a plugin's name to the build of it that wrote the state; empty if none is recorded.
 	Plugins map[string]string `json:"plugins"`
 	// Talosconfig of the administrator. Secret.
 	Talosconfig string `json:"talosconfig"`
@@ -69,7 +69,7 @@ type Outputs struct {
 	Kubeconfig string `json:"kubeconfig"`
 }
 
-// ParseOutputs reads the outputs of an update. The error names the output that is not as the contract says.
+// ParseOutputs reads the outputs of an update. The error names the output that violates the contract.
 func ParseOutputs(values auto.OutputMap) (Outputs, error) {
 	var outputs Outputs
 	plain := make(map[string]any, len(values))

@@ -8,9 +8,9 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// FormerNames finds the nodes of an inventory that a state knows by another name, since only the engine knows the state
-// and only by names: the name of each such node, and the one that it had. The inventory is the one that is deployed, which
-// is moved to the lab's network in a rehearsal. The error says which nodes cannot be what the inventory wants in one run.
+// FormerNames returns the former name of each node that has another name in the state, by its present name. The inventory is
+// the deployed one, which in a rehearsal is moved to the lab's network. The error names the nodes whose change is not possible
+// in one run.
 func FormerNames(deployment apitype.DeploymentV3, inv *inventory.Inventory) (map[string]string, error) {
 	wanted, names := []birth.Machine(nil), map[string]string{}
 	for _, node := range inv.Nodes {
@@ -30,7 +30,7 @@ func FormerNames(deployment apitype.DeploymentV3, inv *inventory.Inventory) (map
 	return former, err
 }
 
-// Rename gives nodes their names in a state, whose former ones [FormerNames] has found.
+// Rename renames nodes in a state, from the former names that [FormerNames] has found.
 func Rename(deployment *apitype.DeploymentV3, inv *inventory.Inventory, former map[string]string) {
 	for _, node := range inv.Nodes {
 		if was, renamed := former[node.Name]; renamed {

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// Image is what an inventory wants a node's Talos to be installed from.
+// Image is the image that Talos on a node should be installed from, by the inventory.
 type Image struct {
 	// Schematic is the ID of what the Image Factory builds the image from; empty for an image from elsewhere, which a patch
 	// of the inventory names.
