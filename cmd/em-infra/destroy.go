@@ -1,10 +1,12 @@
 package main
 
 import (
-	"context"
+	"fmt"
+	"io"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newDestroyCommand() *cobra.Command {
@@ -14,11 +16,17 @@ func newDestroyCommand() *cobra.Command {
 		Short:   "Delete everything that up made; the inventory and the state's history stay",
 		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
 		RunE: func(command *cobra.Command, _ []string) error {
-			s, err := openSession(command.Context(), flags, want{consent: "delete all of it"}, streamsOf(command))
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
 			if err != nil {
 				return err
 			}
-			return s.destroy(command.Context())
+			result, err := o.Destroy(command.Context(), operator.DestroyOptions{SkipRefresh: !flags.refresh})
+			if err != nil {
+				return err
+			}
+			printGone(streams.out, flags.stack, result)
+			return nil
 		},
 	}
 	flags.bindPlace(command)
@@ -30,39 +38,11 @@ func newDestroyCommand() *cobra.Command {
 	return command
 }
 
-// destroy has the engine delete all that it knows, between everything that makes that safe.
-func (s *session) destroy(ctx context.Context) error {
-	if err := s.quiet(ctx); err != nil {
-		return err
+// printGone is the end of a stack.
+func printGone(out io.Writer, stack string, result *operator.DestroyResult) {
+	fmt.Fprintf(out, "\n%s is gone.", stack)
+	if result.ISOs > 0 {
+		fmt.Fprint(out, " The ISO of Talos stays on the host: a machine that names it in its drive would not start without it.")
 	}
-	if err := s.checkUnprotected(ctx); err != nil {
-		return err
-	}
-	if _, err := s.backUp(ctx, "before-destroy"); err != nil {
-		return err
-	}
-	if err := s.recover(ctx, false); err != nil {
-		return err
-	}
-	if err := s.confirm(ctx); err != nil {
-		return err
-	}
-	if err := s.deleteNeverRan(ctx); err != nil {
-		return err
-	}
-	had, err := s.possessions(ctx)
-	if err != nil {
-		return err
-	}
-	err = s.told(ctx, "destroy", func(run engineRun) error {
-		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
-		return err
-	})
-	if err != nil {
-		return s.failed(ctx, "destroy", err)
-	}
-	if err := s.forgetCredentials(); err != nil {
-		return err
-	}
-	return s.checkNothingLeft(ctx, had)
+	fmt.Fprintln(out)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/shell"
 )
 
 // ledBy is --directory as it was given, for the commands that messages print. It belongs to the process as its current
@@ -26,7 +28,7 @@ func (directory) Set(folder string) error {
 	if err := os.Chdir(folder); err != nil {
 		return fmt.Errorf("%w: name a folder that is there", err)
 	}
-	ledBy = append(ledBy, "-C", shellWord(folder))
+	ledBy = append(ledBy, "-C", shell.Word(folder))
 	return nil
 }
 

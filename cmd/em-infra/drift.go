@@ -1,21 +1,16 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/drift"
-	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/risk"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newDriftCommand() *cobra.Command {
-	flags, output := stackFlags{refresh: true}, ""
+	var (
+		flags  stackFlags
+		output string
+	)
 	command := &cobra.Command{
 		Use:   "drift --stack STACK",
 		Short: "Compare what runs with the inventory, on the host and on the nodes; only reads",
@@ -26,104 +21,11 @@ a difference, too. The next up mends what was changed by hand.
 Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
 		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that tells you",
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
-				return err
-			}
-			streams := streamsOf(command)
-			s, err := openSession(command.Context(), flags, want{mayBeAway: true}, streams.aside())
-			if err != nil {
-				return err
-			}
-			report, err := s.drift(command.Context())
-			if err != nil {
-				return err
-			}
-			if err := writeResult(streams.out, output, report); err != nil {
-				return err
-			}
-			switch {
-			case len(report.Unread) > 0:
-				return failedSilently()
-			case report.Found():
-				return changesFound()
-			default:
-				return nil
-			}
+			return runReport(command, flags, output, (*operator.Operator).Drift)
 		},
 	}
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	bindOutput(command, &output)
 	return command
-}
-
-// drift asks the host by a preview that refreshes, and each node by its own API. A host that does not answer is unread, and
-// the nodes are asked nevertheless.
-func (s *session) drift(ctx context.Context) (drift.Report, error) {
-	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
-	sources, err := s.sources(ctx)
-	if err != nil {
-		return report, err
-	}
-	if _, err := s.host.Reach(ctx); err != nil {
-		report.Unread = append(report.Unread, err.Error())
-	} else if err := s.hostDrift(ctx, sources, &report); err != nil {
-		return report, err
-	}
-	applied, err := drift.Applied(sources.Deployment)
-	if err != nil {
-		return report, err
-	}
-	for _, node := range s.inventory.Nodes {
-		configured, isApplied := applied[node.Address.String()]
-		if !isApplied {
-			continue // its machine is not there yet, which the host's side tells
-		}
-		want := drift.Wanted{
-			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
-		}
-		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
-		if err != nil {
-			report.Unread = append(report.Unread, err.Error())
-		}
-		report.Nodes = append(report.Nodes, differences...)
-	}
-	return report, nil
-}
-
-// hostDrift adds what the engine would change once it has read what is there, and what it does not read.
-func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
-	if err := s.findFormerNames(ctx); err != nil {
-		return err
-	}
-	var seen look
-	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
-	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
-		seen.silent = silence(ctx, sources.Kubeconfig)
-	}
-	_, events, err := s.preview(ctx, seen.excluded()...)
-	if err != nil {
-		return err
-	}
-	steps := risk.Steps(events)
-	seen.mark(steps)
-	report.Host = append(report.Host, drift.Resources(steps)...)
-	report.Unread = append(report.Unread, seen.unasked()...)
-	lost, err := status.LostISOs(ctx, sources.Host, sources.Deployment)
-	for _, template := range lost {
-		report.Host = append(report.Host, drift.Difference{Subject: template.ISO.Volume, Property: "existence", Want: "there", Have: "absent"})
-	}
-	return err
-}
-
-// nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.
-func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) ([]drift.Difference, error) {
-	seen, err := sources.Health().Observe(ctx, address)
-	switch {
-	case errors.Is(err, nodeops.ErrForeign):
-		return []drift.Difference{{Subject: want.Name, Property: "cluster", Want: "this one", Have: "a node of another, or one without a configuration"}}, nil
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", want.Name, err)
-	}
-	return drift.Node(want, seen)
 }

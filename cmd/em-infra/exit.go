@@ -1,6 +1,11 @@
 package main
 
-import "errors"
+import (
+	"errors"
+	"strings"
+
+	"github.com/em-infra/em-infra/operator"
+)
 
 // Exit codes of every command.
 const (
@@ -10,53 +15,65 @@ const (
 	exitRefused = 3 // nothing was touched: validation, preflight, risk
 )
 
-// exitError carries an exit code; err is what is still to be printed, nil when everything was said.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// ExitCode is the process's exit code.
-func (e *exitError) ExitCode() int { return e.code }
-
 // refused ends the command with code 3: something is wrong and nothing was touched.
 func refused(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &exitError{code: exitRefused, err: err}
+	return &operator.RefusedError{Err: err}
 }
 
-// changesFound ends a preview with code 2; the engine has printed them.
-func changesFound() error { return &exitError{code: exitChanges} }
-
-// failedSilently ends the command with code 1 when the reason is printed already.
-func failedSilently() error { return &exitError{code: exitFailed} }
+// errUnsound ends a command with code 3 whose result says already what is wrong.
+var errUnsound = errors.New("the result says what is wrong")
 
 func exitCode(err error) int {
-	var coded interface{ ExitCode() int }
+	var (
+		refusal *operator.RefusedError
+		coded   interface{ ExitCode() int } // of a command that another program has, too
+	)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &coded):
 		return coded.ExitCode()
+	case errors.As(err, &refusal), errors.Is(err, errUnsound):
+		return exitRefused
+	case errors.Is(err, operator.ErrChanges):
+		return exitChanges
 	default:
 		return exitFailed
 	}
 }
 
+// errorText is what is still to be printed of an error: not what a result has shown already, and not the failure of an engine,
+// which [printFailure] prints.
 func errorText(err error) string {
-	if err == nil {
+	//nolint:errorlint // what wraps one of these has something to say
+	switch err {
+	case nil, errUnsound, operator.ErrChanges, operator.ErrNotWell:
 		return ""
 	}
-	return err.Error()
+	if _, isFailure := err.(*operator.FailedError); isFailure { //nolint:errorlint // the same
+		return ""
+	}
+	joined, isJoined := err.(interface{ Unwrap() []error }) //nolint:errorlint // only a join is taken apart
+	if !isJoined || failureIn(err) == nil {
+		return err.Error()
+	}
+	var texts []string
+	for _, one := range joined.Unwrap() {
+		if text := errorText(one); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// failureIn is the failure of an engine, alone or with errors of what was done afterwards; nil for none.
+func failureIn(err error) *operator.FailedError {
+	var failure *operator.FailedError
+	if errors.As(err, &failure) {
+		return failure
+	}
+	return nil
 }

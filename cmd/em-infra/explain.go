@@ -61,11 +61,11 @@ func runExplain(streams streams, text, output string) error {
 		return explainJSON(streams, found, text)
 	}
 	if len(found) == 0 {
-		guessText(streams.out, text)
+		printGuess(streams.out, text)
 		return errUnknown
 	}
 	for _, explanation := range found {
-		explainText(streams.out, explanation)
+		printExplanation(streams.out, explanation)
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func runExplain(streams streams, text, output string) error {
 // errUnknown is said of a text of which no error is known, whatever was guessed of it.
 var errUnknown = errors.New("nothing is known about that for certain")
 
-// guessText is what can be said of a text that is not known: the error that is nearest, as a guess, and where to look.
-func guessText(out io.Writer, text string) {
+// printGuess is what can be said of a text that is not known: the error that is nearest, as a guess, and where to look.
+func printGuess(out io.Writer, text string) {
 	if nearest, isNear := explain.FindNearest(text); isNear {
 		fmt.Fprintf(out, "not known; a guess, which may be wrong: the nearest error that is known is\n")
 		fmt.Fprintf(out, "  %s, of %s: %d of its %d words are in the text\n", nearest.Name, nearest.Speaker, len(nearest.Shared), nearest.Of)
@@ -97,8 +97,8 @@ func guessText(out io.Writer, text string) {
 	}
 }
 
-// explainText is an explanation for a person.
-func explainText(out io.Writer, e explain.Explanation) {
+// printExplanation is an explanation for a person.
+func printExplanation(out io.Writer, e explain.Explanation) {
 	if e.Subject != "" {
 		fmt.Fprintf(out, "%s\n", e.Subject)
 	}
@@ -115,7 +115,7 @@ func explainJSON(streams streams, found []explain.Explanation, text string) erro
 		return err
 	}
 	if len(found) == 0 {
-		guessText(streams.err, text)
+		printGuess(streams.err, text)
 		return errUnknown
 	}
 	return nil

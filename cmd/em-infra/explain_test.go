@@ -1,15 +1,10 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/progress"
 )
 
 const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
@@ -89,50 +84,4 @@ func TestExplainJSON(t *testing.T) {
 		"safe": "yes: nothing was left half done; up goes on from here", "source": "pve-storage Storage.pm, storage_config",
 		"commands": ["pvesm status", "em-infra up"]
 	}]`, result.out)
-}
-
-func TestFailedPassesARefusalOn(t *testing.T) {
-	t.Parallel()
-	s, out := sessionWith(t, nil, true)
-	const refusal = "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched"
-	s.failures = []progress.Failure{{Text: refusal}, {Text: "update failed"}}
-	err := s.failed(context.Background(), "up", errors.New("failed to update: exit status 255"))
-	require.EqualError(t, err, refusal)
-	require.Equal(t, exitRefused, exitCode(err))
-	require.Empty(t, out.String(), "it is said once")
-}
-
-// A run that failed explains itself, in the words of the command that failed.
-func TestFailedExplains(t *testing.T) {
-	t.Parallel()
-	s, out := sessionWith(t, nil, true)
-	s.failures = []progress.Failure{
-		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "sdk-v2/provider2.go:572: sdk.helper_schema: received an HTTP 500 response - Reason: " + lockError + ": provider=proxmox@6.18.1"},
-		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "1 error occurred:\n\t* updating urn:pulumi:k3s-dev::em-infra::x:y:Z::k3s-dev-worker-1-vm: 1 error occurred:\n\t* received an HTTP 500 response - Reason: " + lockError},
-		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
-		{Phase: phase.Provision, Name: "k3s-dev-worker-3-vm", Text: "waits for cp-1"},
-		{Phase: phase.Provision, Name: "lab-cp-1-vm", Text: "nobody knows this"},
-		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
-		{Text: "destroy failed"},
-	}
-	err := s.failed(context.Background(), "destroy", errors.New("failed to destroy: exit status 255"))
-	require.Equal(t, exitFailed, exitCode(err))
-	require.Equal(t, `
-failed in provision: k3s-dev-worker-1-vm
-  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
-  meaning        another task holds VM 102, or held it when the host went down
-  do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra destroy --stack k3s-dev --lab` again"+`
-  safe           yes: nothing was left half done; destroy goes on from here
-  1 more failed in the same way: k3s-dev-worker-2-vm
-
-failed in provision: lab-cp-1-vm
-  nobody knows this
-  1 more failed because of this: k3s-dev-worker-3-vm
-
-failed in bootstrap: k3s-dev-bootstrap
-  something nobody
-  has seen yet
-
-destroy failed. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
-`, out.String())
 }

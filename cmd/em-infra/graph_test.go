@@ -1,15 +1,11 @@
 package main
 
 import (
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/em-infra/em-infra/internal/graph"
-	"github.com/em-infra/em-infra/internal/inventory"
 )
 
 func TestGraphDrawsTheInventory(t *testing.T) {
@@ -34,16 +30,4 @@ func TestGraphShowsTheLabsAddresses(t *testing.T) {
 	drawn := em(t.Context(), "graph", "--stack", "k3s-dev", "--lab")
 	require.Equal(t, exitOK, drawn.code, drawn.err)
 	require.Contains(t, drawn.out, ">127.20.20.11<")
-}
-
-func TestPicturedNode(t *testing.T) {
-	t.Parallel()
-	node := inventory.Node{
-		Name: "gpu-1", Role: inventory.RoleGPUWorker, VMID: 110, Sockets: 2, Address: netip.MustParseAddr("192.168.20.31"), Address6: netip.MustParseAddr("fd00::31"),
-		Size: inventory.Size{Cores: 4, MemoryMiB: 32768, DiskGiB: 256}, GPUs: []inventory.GPU{{Mapping: "rtx3090"}},
-	}
-	require.Equal(t, graph.Node{
-		Name: "gpu-1", Role: graph.GPUWorker, VMID: 110, Cores: 8, MemoryMiB: 32768, DiskGiB: 256,
-		Addresses: []netip.Addr{netip.MustParseAddr("192.168.20.31"), netip.MustParseAddr("fd00::31")}, GPUs: []string{"rtx3090"}, Health: graph.Healthy,
-	}, picturedNode(node, graph.Healthy))
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/shell"
@@ -33,11 +32,6 @@ func newLabCommand() *cobra.Command {
 	return group
 }
 
-// runningLab is the description of a workspace's lab, for those who need it to answer.
-func runningLab(w *workspace.Workspace) (lab.Description, error) {
-	return command.Running(&labPlace{stackFlags{lab: true, stack: w.Stack, inventory: w.Inventory}})
-}
-
 func newLabEnvCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	command := &cobra.Command{
@@ -46,18 +40,22 @@ func newLabEnvCommand() *cobra.Command {
 		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi preview --stack k3s-dev`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
-			s, err := openSession(command.Context(), flags, want{newStack: true}, streams.aside())
+			o, err := flags.open(streams.aside())
 			if err != nil {
+				return err
+			}
+			w := o.Workspace()
+			if err := o.EnsureStack(command.Context()); err != nil {
 				return err
 			}
 			tools, err := toolchain.Install(command.Context(), toolchain.Options{Progress: streams.err, LanguageHost: true})
 			if err != nil {
 				return err
 			}
-			if err := tools.Populate(s.workspace.Home); err != nil {
+			if err := tools.Populate(w.Home); err != nil {
 				return err
 			}
-			return printLabEnv(terminal.Raw(streams.out), tools, s.workspace, ownPath())
+			return printLabEnv(terminal.Raw(streams.out), tools, &w, ownPath())
 		},
 	}
 	flags.bindPlace(command)
@@ -71,12 +69,9 @@ func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspa
 	if err := printToolsEnv(out, tools, w, own); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "cd %s\n", shellWord(w.Dir))
+	fmt.Fprintf(out, "cd %s\n", shell.Word(w.Dir))
 	return nil
 }
-
-// shellWord is text as one word of a command line.
-func shellWord(text string) string { return shell.Word(text) }
 
 // faultsOf are the faults that are set in the lab of a workspace.
 func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {

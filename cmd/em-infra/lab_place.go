@@ -1,13 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/lab/command"
 )
 
@@ -48,7 +43,10 @@ func (p *labPlace) VMID(vm string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return vmidOf(vm, inv)
+	if vm == "" {
+		return 0, nil
+	}
+	return inv.FindVMID(vm)
 }
 
 // Lab implements [command.Place].
@@ -66,26 +64,4 @@ func (p *labPlace) Words() command.Words {
 		Program: toolName + " lab", Usage: " --stack STACK", Example: " --stack k3s-dev", VM: "k3s-dev-worker-1",
 		AboutVM: "only for this VM: a node's `name`, or a VMID", List: toolName + " status --lab",
 	}
-}
-
-// vmidOf is the number of a VM by the name of a node, or by itself; 0 for "".
-func vmidOf(vm string, inv *inventory.Inventory) (int, error) {
-	if vm == "" {
-		return 0, nil
-	}
-	if vmid, err := strconv.Atoi(vm); err == nil && vmid > 0 {
-		return vmid, nil
-	}
-	names := make([]string, len(inv.Nodes))
-	for i, node := range inv.Nodes {
-		if node.Name == vm {
-			return node.VMID, nil
-		}
-		names[i] = node.Name
-	}
-	do := "choose one of its nodes, or a VMID"
-	if near := strictyaml.Nearest(vm, names); near != "" {
-		do = "did you mean " + near + "?"
-	}
-	return 0, fmt.Errorf("the inventory has no node %q: %s", vm, do)
 }

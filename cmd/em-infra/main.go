@@ -1,5 +1,5 @@
-// Command em-infra is the operator's tool: the program of package stacks under the Automation API, with the manners of a
-// tool that somebody uses alone, at night.
+// Command em-infra is the command line of package operator: flags, printing and exit codes, with the manners of a tool that
+// somebody uses alone, at night.
 package main
 
 import (
@@ -32,6 +32,9 @@ func run(ctx context.Context, s streams, args []string) int {
 	command.SetOut(s.out)
 	command.SetErr(s.err)
 	executed, err := command.ExecuteContextC(ctx)
+	if failure := failureIn(err); failure != nil {
+		printFailure(s.out, failure)
+	}
 	if text := errorText(err); text != "" {
 		if errors.Is(context.Cause(ctx), errInterrupted) {
 			text = "interrupted; the same command goes on from here"

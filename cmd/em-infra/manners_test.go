@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func TestCalledAs(t *testing.T) {
@@ -42,41 +43,13 @@ func TestCalledAs(t *testing.T) {
 	}
 }
 
-func TestSaid(t *testing.T) {
-	t.Parallel()
-	quoted := func(stderr string) error {
-		return errors.New("failed to select stack: exit status 255\ncode: 255\nstdout: \nstderr: " + stderr + "\n")
-	}
-	for _, test := range []struct {
-		name string
-		err  error
-		want string
-		code int
-	}{
-		{"none", nil, "", exitOK},
-		{"another", errors.New("no such file"), "no such file", exitFailed},
-		{"the CLI's", quoted("warning: old\nerror: could not open the bucket"), "pulumi says: could not open the bucket", exitFailed},
-		{
-			"wrong passphrase", quoted("error: get stack secrets manager: incorrect passphrase"),
-			"the passphrase is not that of the stack's secrets: set PULUMI_CONFIG_PASSPHRASE_FILE to the file that holds it", exitRefused,
-		},
-		{"nothing that the CLI called an error", quoted("panic"), quoted("panic").Error(), exitFailed},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			err := said(test.err)
-			require.Equal(t, test.want, errorText(err))
-			require.Equal(t, test.code, exitCode(err))
-		})
-	}
-}
-
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, exitOK, exitCode(nil))
 	require.Equal(t, exitFailed, exitCode(errors.New("x")))
-	require.Equal(t, exitFailed, exitCode(failedSilently()))
-	require.Equal(t, exitChanges, exitCode(changesFound()))
+	require.Equal(t, exitFailed, exitCode(operator.ErrNotWell))
+	require.Equal(t, exitChanges, exitCode(operator.ErrChanges))
+	require.Equal(t, exitRefused, exitCode(errUnsound))
 	require.Equal(t, exitRefused, exitCode(refused(errors.New("x"))))
 	require.NoError(t, refused(nil))
 }

@@ -32,6 +32,7 @@ import (
 	"github.com/em-infra/em-infra/internal/rehearsal"
 	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/operator"
 )
 
 var update = flag.Bool("update", false, "write the schemas of --output json")
@@ -45,7 +46,7 @@ var outputs = map[string]reflect.Type{
 	"preflight":      reflect.TypeFor[preflightReport](),
 	"preview":        reflect.TypeFor[previewJSON](),
 	"rehearse":       reflect.TypeFor[rehearsal.Report](),
-	"role":           reflect.TypeFor[privilegePlan](),
+	"role":           reflect.TypeFor[operator.PrivilegePlan](),
 	"state list":     reflect.TypeFor[[]backup.Backup](),
 	"status":         reflect.TypeFor[status.Report](),
 	"tools install":  reflect.TypeFor[[]toolchain.Tool](),
@@ -132,7 +133,7 @@ func asText(t reflect.Type) *jsonschema.Schema {
 func commentsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	comments := map[string]string{}
-	for _, folder := range []string{".", "../../internal", "../../components"} {
+	for _, folder := range []string{".", "../../internal", "../../components", "../../operator"} {
 		require.NoError(t, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 				return err

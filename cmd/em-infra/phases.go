@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/stacks"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // phaseFlags choose a part of the life of a cluster.
@@ -30,146 +25,17 @@ func (f *phaseFlags) bind(command *cobra.Command) {
 	completeFlag(command, "only", oneOf(known...))
 }
 
-// span is the part of the life of a cluster that a run covers.
-type span struct {
-	last phase.Phase
-	only bool // the last phase alone
+// options reads the flags. Without them a run goes through the whole life.
+func (f *phaseFlags) options() (operator.UpOptions, error) {
+	until, untilErr := parsePhase(f.until)
+	only, onlyErr := parsePhase(f.only)
+	return operator.UpOptions{Until: until, Only: only}, errors.Join(untilErr, onlyErr)
 }
 
-var errUntilAndOnly = errors.New("--until and --only exclude each other: give one of them")
-
-// span reads the flags. Without them it is the whole life.
-func (f *phaseFlags) span() (span, error) {
-	switch {
-	case f.until != "" && f.only != "":
-		return span{}, errUntilAndOnly
-	case f.only != "":
-		last, err := phase.Parse(f.only)
-		return span{last: last, only: true}, err
-	case f.until != "":
-		last, err := phase.Parse(f.until)
-		return span{last: last}, err
-	default:
-		return span{last: phase.Verify}, nil
+// parsePhase reads the name of a phase; "" is 0, for none.
+func parsePhase(name string) (operator.Phase, error) {
+	if name == "" {
+		return 0, nil
 	}
-}
-
-// String is the flag that chooses the span; empty for the whole.
-func (p span) String() string {
-	switch {
-	case p.only:
-		return " --only " + p.last.String()
-	case p.last != phase.Verify:
-		return " --until " + p.last.String()
-	default:
-		return ""
-	}
-}
-
-// command is the span's name among artifacts.
-func (p span) command() string {
-	return strings.NewReplacer(" --", "-", " ", "-").Replace("up" + p.String())
-}
-
-// work reports whether the engine has anything to do: the last phase only looks.
-func (p span) work() bool { return p.last != phase.Verify || !p.only }
-
-// verifies reports whether the run asks the cluster at its end.
-func (p span) verifies() bool { return p.last == phase.Verify }
-
-// covers reports whether a resource is part of the span. What is made in no phase of its own is part of each.
-func (p span) covers(of phase.Phase) bool {
-	if p.only {
-		return of == p.last
-	}
-	return of <= p.last
-}
-
-// narrow has the engine do no more than the span. While nothing of a later phase exists the program does not register it:
-// nothing can be deleted then, and nothing waits for what is not there. Once anything does, all is registered, and the
-// result names what the run is for; it is nil where no choice is needed.
-func (s *session) narrow(ctx context.Context, p span) (targets []string, err error) {
-	if p.last == phase.Verify {
-		return nil, nil
-	}
-	exported, err := s.readState(ctx)
-	if err != nil {
-		return nil, err
-	}
-	reached := latestPhase(exported.Deployment.Resources)
-	if p.only && reached < p.last-1 {
-		return nil, refused(fmt.Errorf("phase %s needs %s, which was not run yet: run `em-infra up %s --until %s` first", p.last, p.last-1, s.place, p.last-1))
-	}
-	if reached <= p.last {
-		s.setProgram(p.last)
-	}
-	if reached <= p.last && !p.only {
-		return nil, nil
-	}
-	_, seen, err := s.preview(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if missing, of := firstMissing(seen, p.last); p.only && missing != "" {
-		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.last, of, missing, s.place, of))
-	}
-	return targetsOf(seen, p), nil
-}
-
-// firstMissing is what a preview would make of the phases before one, and the phase that it is of; "" where they are whole.
-func firstMissing(seen []apitype.EngineEvent, before phase.Phase) (name string, of phase.Phase) {
-	for _, event := range seen {
-		if event.ResourcePreEvent == nil {
-			continue
-		}
-		step := event.ResourcePreEvent.Metadata
-		urn := resource.URN(step.URN)
-		if step.Op == apitype.OpCreate && step.New != nil && step.New.Custom && phase.Of(urn) < before {
-			return urn.Name(), phase.Of(urn)
-		}
-	}
-	return "", 0
-}
-
-// latestPhase is that of the furthest resource; 0 for an empty state.
-func latestPhase(resources []apitype.ResourceV3) phase.Phase {
-	var latest phase.Phase
-	for _, one := range resources {
-		latest = max(latest, phase.Of(one.URN))
-	}
-	return latest
-}
-
-// setProgram makes the program end with a phase.
-func (s *session) setProgram(until phase.Phase) {
-	s.program.Until = until
-	s.stack.Workspace().SetProgram(stacks.Program(s.program))
-}
-
-// targetsOf are the resources of a preview that are part of the span, with all that they are children of, sorted.
-func targetsOf(seen []apitype.EngineEvent, p span) []string {
-	parents := map[string]string{}
-	for _, event := range seen {
-		if event.ResourcePreEvent == nil {
-			continue
-		}
-		step := event.ResourcePreEvent.Metadata
-		parents[step.URN] = ""
-		for _, state := range []*apitype.StepEventStateMetadata{step.Old, step.New} {
-			if state != nil {
-				parents[step.URN] = state.Parent
-			}
-		}
-	}
-	var targets []string
-	for urn := range parents {
-		if !p.covers(phase.Of(resource.URN(urn))) {
-			continue
-		}
-		for ; urn != "" && !slices.Contains(targets, urn); urn = parents[urn] {
-			targets = append(targets, urn)
-		}
-	}
-	slices.Sort(targets)
-	return targets
+	return phase.Parse(name)
 }

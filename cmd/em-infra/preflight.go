@@ -2,18 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
@@ -48,126 +43,44 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 	if err := checkOutput(f.output); err != nil {
 		return err
 	}
-	render := preflightText
+	o, err := f.place.open(streams.aside())
+	if err != nil {
+		return err
+	}
+	checks, err := o.Preflight(ctx)
+	if err != nil {
+		return err
+	}
 	if f.output == outputJSON {
-		render = preflightJSON
+		err = preflightJSON(streams.out, checks)
+	} else {
+		printPreflight(streams.out, checks)
 	}
-	s, err := openSession(ctx, f.place, want{newStack: true, mayBeAway: true}, streams.aside())
-	if err != nil {
-		return err
+	if err == nil && checks.Count(preflight.Fail) > 0 {
+		err = errUnsound
 	}
-	report, err := s.preflight(ctx)
-	if err != nil {
-		return err
-	}
-	if err := render(streams.out, report, s.inPlace); err != nil {
-		return err
-	}
-	if report.Count(preflight.Fail) > 0 {
-		return &exitError{code: exitRefused}
-	}
-	return nil
-}
-
-// preflight asks the host of the session.
-func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
-	if err := s.findFormerNames(ctx); err != nil {
-		return nil, err
-	}
-	return s.examineHost(ctx)
-}
-
-// preflightBeside asks the host while the engine thinks, since both take seconds. What the state says is known before. The result waits
-// for the answer.
-func (s *session) preflightBeside(ctx context.Context) func() (preflight.Report, error) {
-	type answer struct {
-		report preflight.Report
-		err    error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		report, err := s.examineHost(ctx)
-		answers <- answer{report, err}
-	}()
-	return sync.OnceValues(func() (preflight.Report, error) {
-		given := <-answers
-		return given.report, given.err
-	})
-}
-
-func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
-	factory, err := s.factoryURL()
-	if err != nil {
-		return nil, err
-	}
-	return preflight.Run(ctx, preflight.Subject{
-		Inventory: s.inventory, FormerNames: s.program.FormerNames, Host: s.host, Factory: factory,
-		Owner: s.owner, Known: s.known,
-	})
-}
-
-func (s *session) factoryURL() (*url.URL, error) {
-	factory, err := url.Parse(s.factory)
-	if err != nil {
-		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
-	}
-	return factory, nil
-}
-
-// hostRefusal is why up stops before it begins, which a preview says, too; empty when nothing is in the way.
-func hostRefusal(report preflight.Report) string {
-	if report.Count(preflight.Fail) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("refused: the host cannot bear it yet; %s. Nothing was touched", report.Summary())
-}
-
-// mayGoUp runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way,
-// and leaves warnings to the consent that is asked for afterwards, or was given with --yes.
-func (s *session) mayGoUp(ctx context.Context) error {
-	started := time.Now()
-	report, err := s.preflight(ctx)
-	if err != nil {
-		return err
-	}
-	if refusal := hostRefusal(report); refusal != "" {
-		if err := checkLines(s.out, report.Unsound(), s.inPlace); err != nil {
-			return err
-		}
-		return refused(errors.New(refusal))
-	}
-	progress.Line(s.out, "preflight", report.Summary(), time.Since(started))
-	return checkLines(s.out, report.Unsound(), s.inPlace)
-}
-
-func preflightText(out io.Writer, report preflight.Report, inPlace func(string) string) error {
-	if err := checkLines(out, report, inPlace); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "%s. Nothing was touched\n", report.Summary())
 	return err
+}
+
+func printPreflight(out io.Writer, checks preflight.Report) {
+	printChecks(out, checks)
+	fmt.Fprintf(out, "%s. Nothing was touched\n", checks.Summary())
 }
 
 // tones of what a check may end with.
 var tones = map[preflight.Result]terminal.Tone{preflight.OK: terminal.Good, preflight.Warn: terminal.Warn, preflight.Fail: terminal.Bad}
 
-func checkLines(out io.Writer, report preflight.Report, inPlace func(string) string) error {
-	for _, check := range report {
+func printChecks(out io.Writer, checks preflight.Report) {
+	for _, check := range checks {
 		result, tone := string(check.Result), tones[check.Result]
 		if check.Result == preflight.Fail {
 			result = "FAIL" // it must not be overlooked
 		}
-		if _, err := fmt.Fprintf(out, " %s  %s\n", terminal.Paint(out, tone, terminal.Pad(result, 4)), inPlace(check.Sentence)); err != nil {
-			return err
-		}
-		if check.Remedy == "" {
-			continue
-		}
-		if _, err := fmt.Fprintf(out, "       → %s\n", inPlace(check.Remedy)); err != nil {
-			return err
+		fmt.Fprintf(out, " %s  %s\n", terminal.Paint(out, tone, terminal.Pad(result, 4)), asTyped(check.Sentence))
+		if check.Remedy != "" {
+			fmt.Fprintf(out, "       → %s\n", asTyped(check.Remedy))
 		}
 	}
-	return nil
 }
 
 // preflightReport is the JSON form of a report.
@@ -182,18 +95,17 @@ type preflightReport struct {
 	Failures int `json:"failures"`
 }
 
-// checksInPlace are the checks with the flags of a session in the commands that they name.
-func checksInPlace(report preflight.Report, inPlace func(string) string) preflight.Report {
-	report = slices.Clone(report)
-	for i := range report {
-		report[i].Sentence, report[i].Remedy = inPlace(report[i].Sentence), inPlace(report[i].Remedy)
+// checksAsTyped are checks with the commands that they name as a person would type them.
+func checksAsTyped(checks preflight.Report) preflight.Report {
+	checks = slices.Clone(checks)
+	for i := range checks {
+		checks[i].Sentence, checks[i].Remedy = asTyped(checks[i].Sentence), asTyped(checks[i].Remedy)
 	}
-	return report
+	return checks
 }
 
-func preflightJSON(out io.Writer, report preflight.Report, inPlace func(string) string) error {
-	report = checksInPlace(report, inPlace)
+func preflightJSON(out io.Writer, checks preflight.Report) error {
 	return writeJSON(out, preflightReport{
-		Checks: report, OK: report.Count(preflight.OK), Warnings: report.Count(preflight.Warn), Failures: report.Count(preflight.Fail),
+		Checks: checksAsTyped(checks), OK: checks.Count(preflight.OK), Warnings: checks.Count(preflight.Warn), Failures: checks.Count(preflight.Fail),
 	})
 }

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"fmt"
 	"io"
-	"strings"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // previewFlags are the flags of preview.
@@ -60,7 +58,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	if err := checkOutput(f.output); err != nil {
 		return err
 	}
-	given, err := f.allowed.permissions()
+	allowed, err := f.allowed.permissions()
 	if err != nil {
 		return refused(err)
 	}
@@ -69,81 +67,18 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 		streams.out = streams.err // the result alone is for a program
 	}
 	f.place.verbose = f.diff
-	s, err := openSession(ctx, f.place, want{newStack: true}, streams)
+	o, err := f.place.open(streams)
 	if err != nil {
 		return err
 	}
-	found, err := f.foresee(ctx, s, given)
+	found, err := o.Preview(ctx, operator.PreviewOptions{Allow: allowed, Diff: f.diff, ImportFile: f.importFile, SkipRefresh: !f.place.refresh})
 	if err != nil {
 		return err
 	}
-	if err := f.write(result, found, s.inPlace); err != nil {
+	if err := f.write(result, found); err != nil {
 		return err
 	}
-	switch {
-	case found.refusal != "":
-		return refused(errors.New(found.refusal))
-	case found.hasChanges():
-		return changesFound()
-	default:
-		return nil
-	}
-}
-
-// foreseen is what a preview found.
-type foreseen struct {
-	judgement
-
-	images  otherImages
-	host    preflight.Report // what is not in order there
-	refusal string           // why up would stop; empty when it would not
-}
-
-// foresee asks the host what up asks it, while the engine thinks. Where the host refuses, it does not matter that the engine failed.
-func (f *previewFlags) foresee(ctx context.Context, s *session, given []risk.Permission) (found foreseen, err error) {
-	if err := s.findFormerNames(ctx); err != nil {
-		return found, err
-	}
-	host := s.preflightBeside(ctx)
-	found.judgement, found.images, err = f.think(ctx, s)
-	report, unasked := host()
-	found.host = report.Unsound()
-	refusal := hostRefusal(report)
-	switch {
-	case err != nil && refusal != "":
-		return found, errors.Join(checkLines(s.out, found.host, s.inPlace), refused(errors.New(refusal)))
-	case err != nil || unasked != nil:
-		return found, cmp.Or(err, unasked)
-	}
-	found.refusal = strings.Trim(found.Refusal(given)+"\n"+refusal, "\n")
-	return found, nil
-}
-
-// think finds out what up would do, in the state and on the nodes.
-func (f *previewFlags) think(ctx context.Context, s *session) (judged judgement, others otherImages, err error) {
-	if err := s.foresee(ctx); err != nil {
-		return judged, others, err
-	}
-	seen, err := s.look(ctx)
-	if err != nil {
-		return judged, others, err
-	}
-	if judged, err = s.judge(ctx, seen, nil, f.options()...); err != nil {
-		return judged, others, err
-	}
-	others, err = s.otherImages(ctx)
-	return judged, others, err
-}
-
-func (f *previewFlags) options() []optpreview.Option {
-	var options []optpreview.Option
-	if f.importFile != "" {
-		options = append(options, optpreview.ImportFile(f.importFile))
-	}
-	if f.diff {
-		options = append(options, optpreview.Diff())
-	}
-	return options
+	return found.Err()
 }
 
 // previewJSON is the result for a program.
@@ -156,15 +91,18 @@ type previewJSON struct {
 	// Checks of the host that are not in order; a failure is among the refusals.
 	Checks preflight.Report `json:"checks,omitempty"`
 	// Images are the nodes that run another image than the inventory's, which no run changes.
-	Images otherImages `json:"images"`
+	Images operator.OtherImages `json:"images"`
 }
 
-func (f *previewFlags) write(out io.Writer, found foreseen, inPlace func(string) string) error {
+func (f *previewFlags) write(out io.Writer, found *operator.Preview) error {
 	if f.output != outputJSON {
-		return errors.Join(found.WriteText(out), checkLines(out, found.host, inPlace), found.images.print(out))
+		err := found.WriteText(out)
+		printChecks(out, found.Host)
+		printImages(out, found.Images)
+		return err
 	}
 	result := previewJSON{
-		Assessment: found.Assessment, Changes: found.changes, Refusal: found.refusal, Checks: checksInPlace(found.host, inPlace), Images: found.images,
+		Assessment: found.Assessment, Changes: found.Changes, Refusal: found.Refusal, Checks: checksAsTyped(found.Host), Images: found.Images,
 	}
 	if result.Findings == nil {
 		result.Findings = []risk.Finding{}
@@ -172,11 +110,11 @@ func (f *previewFlags) write(out io.Writer, found foreseen, inPlace func(string)
 	return writeJSON(out, result)
 }
 
-func hasChanges(summary map[apitype.OpType]int) bool {
-	for operation, count := range summary {
-		if operation != apitype.OpSame && operation != apitype.OpRead && count > 0 {
-			return true
-		}
+func printImages(out io.Writer, images operator.OtherImages) {
+	for _, other := range images.Other {
+		fmt.Fprintf(out, "%s\n", other)
 	}
-	return false
+	for _, reason := range images.Unread {
+		fmt.Fprintf(out, "which image it runs was not read: %s\n", reason)
+	}
 }

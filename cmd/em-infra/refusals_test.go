@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/shell"
 )
 
 func TestCommandLinesThatAreRefused(t *testing.T) {
@@ -129,9 +131,9 @@ func TestRunAsIfStartedElsewhere(t *testing.T) {
 	for _, args := range [][]string{{"-C", root, "lab", "status"}, {"lab", "status", "--directory", root}, {"-C", filepath.Dir(root), "-C", filepath.Base(root), "lab", "status"}} {
 		t.Chdir(elsewhere)
 		ledBy = nil
-		led := shellWord(root)
+		led := shell.Word(root)
 		if len(args) == 6 {
-			led = shellWord(filepath.Dir(root)) + " -C " + shellWord(filepath.Base(root))
+			led = shell.Word(filepath.Dir(root)) + " -C " + shell.Word(filepath.Base(root))
 		}
 		require.Equal(t, refusal("there is no lab of k3s-dev yet: start one with `em-infra -C "+led+" lab start --stack k3s-dev`"),
 			em(t.Context(), append(args, "--stack", "k3s-dev")...))

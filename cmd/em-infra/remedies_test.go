@@ -121,7 +121,7 @@ func filled(text string) string { return verb.ReplaceAllString(text, "x") }
 func literalsOfSources(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	for _, folder := range []string{"cmd", "components", "internal", "stacks"} {
+	for _, folder := range []string{"cmd", "components", "internal", "operator", "stacks"} {
 		err := filepath.WalkDir(filepath.Join("../..", folder), func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() && filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go") {
 				found[path] = literalsOf(t, path)

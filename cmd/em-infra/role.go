@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/guestagent"
 	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve/role"
 	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // roleFlags are the flags of role.
@@ -48,18 +48,6 @@ Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3
 	return command
 }
 
-// privilegePlan is what is needed, and with a host, what it lacks.
-type privilegePlan struct {
-	// Release is that of Proxmox VE which the privileges are for.
-	Release string `json:"release"`
-	// Token is the ID of the token.
-	Token string `json:"token"`
-	// Commands make user, role and token as root on the host.
-	Commands []string `json:"commands"`
-	// Host is what a host has of it, where one was asked.
-	Host *roleOnHost `json:"host,omitempty"`
-}
-
 func (f *roleFlags) run(ctx context.Context, streams streams) error {
 	if err := checkOutput(f.output); err != nil {
 		return err
@@ -71,52 +59,73 @@ func (f *roleFlags) run(ctx context.Context, streams streams) error {
 	if err := f.print(terminal.Raw(streams.out), plan); err != nil {
 		return err
 	}
-	if plan.Host != nil && len(plan.Host.Repairs) > 0 {
-		return changesFound()
-	}
-	return nil
+	return plan.Err()
 }
 
-func (f *roleFlags) plan(ctx context.Context, streams streams) (privilegePlan, error) {
+func (f *roleFlags) plan(ctx context.Context, streams streams) (*operator.PrivilegePlan, error) {
 	switch {
 	case f.pve == "" && f.place.stack == "":
-		return privilegePlan{}, refused(errors.New("for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host"))
+		return nil, refused(errors.New("for which release? add --pve 8.4 or --pve 9.1, or --stack NAME to ask the stack's host"))
 	case f.guestAgent && f.pve == "":
-		return privilegePlan{}, refused(errors.New("--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent"))
+		return nil, refused(errors.New("--guest-agent cannot stand beside --stack: the stack's inventory decides that: remove --guest-agent"))
 	case f.pve != "" && f.place.stack != "":
-		return privilegePlan{}, refused(errors.New("--pve and --stack: which of the two is meant? give one"))
+		return nil, refused(errors.New("--pve and --stack: which of the two is meant? give one"))
 	case f.pve != "":
 		release, err := role.ParseRelease(f.pve)
 		if err != nil {
-			return privilegePlan{}, refused(fmt.Errorf("--pve: %w", err))
+			return nil, refused(fmt.Errorf("--pve: %w", err))
 		}
 		if err := preflight.CheckRelease(release); err != nil {
-			return privilegePlan{}, refused(fmt.Errorf("--pve: %w", err))
+			return nil, refused(fmt.Errorf("--pve: %w", err))
 		}
-		return planFor(role.Need{Release: release, GuestAgent: f.guestAgent}, role.DefaultToken), nil
+		return operator.PlanRole(role.Need{Release: release, GuestAgent: f.guestAgent}, role.DefaultToken), nil
 	}
-	s, err := openSession(ctx, f.place, want{newStack: true}, streams.aside())
+	o, err := f.place.open(streams.aside())
 	if err != nil {
-		return privilegePlan{}, err
+		return nil, err
 	}
-	return compareRole(ctx, s.host, guestagent.In(s.inventory.Cluster.Talos.Schematic.Extensions))
+	return o.Role(ctx)
 }
 
-func planFor(need role.Need, token role.Token) privilegePlan {
-	return privilegePlan{Release: need.Release.String(), Token: token.String(), Commands: role.Commands(need, token)}
-}
-
-func (f *roleFlags) print(out io.Writer, plan privilegePlan) error {
+func (f *roleFlags) print(out io.Writer, plan *operator.PrivilegePlan) error {
 	switch {
 	case f.output == outputJSON:
 		return writeJSON(out, plan)
 	case plan.Host != nil:
-		return plan.Host.print(out, plan)
+		return printRoleOnHost(out, plan)
 	}
 	_, err := fmt.Fprintf(out, `# Proxmox VE %s, as root on the host; the last line prints the token's secret, once
 %s
 # then, with that secret:
 # pulumi config set --stack STACK --secret em-infra:proxmoxToken '%s=SECRET'
 `, plan.Release, strings.Join(plan.Commands, "\n"), plan.Token)
+	return err
+}
+
+// printRoleOnHost prints what a host has of what is needed, and the commands that give the rest.
+func printRoleOnHost(out io.Writer, plan *operator.PrivilegePlan) error {
+	h := plan.Host
+	var text strings.Builder
+	fmt.Fprintf(&text, "# Proxmox VE %s at %s\n", plan.Release, h.Endpoint)
+	switch {
+	case !h.RoleFound:
+		fmt.Fprintf(&text, "# there is no role %s\n", role.Name)
+	case len(h.MissingFromRole) > 0:
+		fmt.Fprintf(&text, "# role %s lacks %s\n", role.Name, strings.Join(h.MissingFromRole, ", "))
+	default:
+		fmt.Fprintf(&text, "# role %s has all that is needed\n", role.Name)
+	}
+	if len(h.Superfluous) > 0 {
+		fmt.Fprintf(&text, "# role %s has more than is needed: %s\n", role.Name, strings.Join(h.Superfluous, ", "))
+	}
+	if len(h.MissingFromToken) > 0 {
+		fmt.Fprintf(&text, "# token %s lacks on /: %s\n", plan.Token, strings.Join(h.MissingFromToken, ", "))
+	} else {
+		fmt.Fprintf(&text, "# token %s has all of it on /\n", plan.Token)
+	}
+	if len(h.Repairs) > 0 {
+		fmt.Fprintf(&text, "# as root on the host:\n%s\n", strings.Join(h.Repairs, "\n"))
+	}
+	_, err := io.WriteString(out, text.String())
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/role"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // hostWithRole is a host of release 9.1 whose token has a role.
@@ -59,7 +60,7 @@ func TestCompareRole(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			host := hostWithRole(t, test.role, test.privileges)
-			plan, err := compareRole(t.Context(), host, true)
+			plan, err := operator.CompareRole(t.Context(), host, true)
 			require.NoError(t, err)
 			var out bytes.Buffer
 			require.NoError(t, (&roleFlags{output: "text"}).print(&out, plan))

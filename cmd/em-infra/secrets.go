@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 
@@ -32,7 +31,7 @@ is looked for where sops looks for it.`,
 			if isTerminal(os.Stdout) {
 				return refused(errors.New("secrets are not for a screen: see them with `sops decrypt " + secrets.File + "`"))
 			}
-			values, err := readSecrets(command.Context(), folder)
+			values, err := secrets.Read(command.Context(), folder)
 			if err != nil {
 				return refused(err)
 			}
@@ -41,17 +40,4 @@ is looked for where sops looks for it.`,
 	}
 	command.Flags().StringVar(&folder, "inventory", ".", "the folder with secrets.sops.yaml")
 	return command
-}
-
-// readSecrets reads the file in this process, as the program's [stacks.SecretsReader].
-func readSecrets(_ context.Context, folder string) (map[string]string, error) {
-	configDir, err := os.UserConfigDir()
-	if err != nil {
-		configDir = "" // sops itself goes without one then
-	}
-	loaded, err := secrets.Load(folder, secrets.KeysOf(os.Getenv, configDir))
-	if err != nil {
-		return nil, err
-	}
-	return loaded.Reveal(), nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/lab"
 )
 
 // stackFlags say which stack a command works on, and how.
@@ -83,45 +86,55 @@ func (f *stackFlags) bindRefresh(command *cobra.Command) {
 	command.Flags().BoolVar(&f.refresh, "refresh", true, "ask the host first for what is there; with --refresh=false the state is taken as it is")
 }
 
-// place is the flags that say where, as they were typed.
-func (f *stackFlags) place() string {
-	place := "--stack " + f.stack
-	if f.inventory != "" {
-		place += " --inventory " + shellWord(f.inventory)
-	}
-	if f.lab {
-		place += " --lab"
-	}
-	return place
+// open finds the stack, for an operation that prints what it does.
+func (f *stackFlags) open(s streams) (*operator.Operator, error) {
+	return f.openChosen(s, lab.Choices{})
 }
 
-var errNoStackNamed = errors.New("no stack is named: add --stack NAME, e.g. --stack k3s-dev")
+// errNoRehearsal says that a choice is for a lab, and none is asked for.
+var errNoRehearsal = errors.New("--time-scale, --pve and --seed are those of the emulated host: add --lab to rehearse, or leave them out")
+
+// openChosen is open with choices for the lab.
+func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Operator, error) {
+	options := operator.Options{
+		Stack: f.stack, Inventory: f.inventory, Yes: f.yes, Keep: f.keep, ToolsProgress: s.out, Events: printer{streams: s, verbose: f.verbose},
+	}
+	if isTerminal(s.in) {
+		options.Person = person{s}
+	}
+	if tool, err := os.Executable(); err == nil {
+		options.Tool = tool // the program's Commands call this very program
+	}
+	if f.lab {
+		options.Lab = localLab(choices, s.out)
+	} else if choices != (lab.Choices{}) {
+		return nil, refused(errNoRehearsal)
+	}
+	return operator.Open(options)
+}
+
+// localLab starts labs as this very program, even when `go run` removes its file.
+func localLab(choices lab.Choices, progress io.Writer) lab.Local {
+	return lab.Local{Tool: "/proc/self/exe", Choices: choices, Progress: progress}
+}
 
 // workspace locates the stack's workspace from the current folder.
 func (f *stackFlags) workspace() (*workspace.Workspace, error) {
-	if f.stack == "" {
-		return nil, errNoStackNamed
-	}
-	here, err := os.Getwd()
-	if err != nil {
-		return nil, fmt.Errorf("current folder: %w", err)
-	}
-	root, err := workspace.FindRoot(here)
+	o, err := f.open(streams{})
 	if err != nil {
 		return nil, err
 	}
-	if f.lab {
-		return workspace.Rehearsal(root, f.stack, f.inventory)
-	}
-	return workspace.Real(root, f.stack, f.inventory)
+	w := o.Workspace()
+	return &w, nil
 }
 
 // load locates the workspace and reads its inventory, with every problem in it at once.
 func (f *stackFlags) load() (*workspace.Workspace, *inventory.Inventory, error) {
-	w, err := f.workspace()
+	o, err := f.open(streams{})
 	if err != nil {
 		return nil, nil, err
 	}
-	inv, err := inventory.Load(workspace.Nearby(w.Inventory))
-	return w, inv, err
+	w := o.Workspace()
+	inv, err := o.Inventory()
+	return &w, inv, err
 }

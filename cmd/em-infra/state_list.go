@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newStateListCommand() *cobra.Command {
@@ -25,22 +25,23 @@ func newStateListCommand() *cobra.Command {
 			if err := checkOutput(output); err != nil {
 				return err
 			}
-			s, err := newSession(flags, "", streamsOf(command))
-			if err != nil {
-				return refused(err)
-			}
-			backups, err := s.backups().List()
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
 			if err != nil {
 				return err
 			}
-			if output == outputJSON {
-				return writeJSON(s.out, append([]backup.Backup{}, backups...))
-			}
-			if len(backups) == 0 {
-				fmt.Fprintf(s.out, "no backups of stack %s in %s; up and destroy make them\n", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
+			backups, err := o.Backups()
+			switch {
+			case err != nil:
+				return err
+			case output == outputJSON:
+				return writeJSON(streams.out, append([]operator.Backup{}, backups...))
+			case len(backups) == 0:
+				fmt.Fprintf(streams.out, "no backups of stack %s in %s; up and destroy make them\n", flags.stack, workspace.Nearby(o.Workspace().Backups))
 				return nil
+			default:
+				return printBackups(streams.out, backups)
 			}
-			return listBackups(s.out, backups)
 		},
 	}
 	flags.bindPlace(command)
@@ -49,7 +50,7 @@ func newStateListCommand() *cobra.Command {
 	return command
 }
 
-func listBackups(out io.Writer, backups []backup.Backup) error {
+func printBackups(out io.Writer, backups []operator.Backup) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tTAKEN (UTC)\tMADE\tSIZE")
 	for _, b := range backups {

@@ -1,17 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newStateMigrateCommand() *cobra.Command {
@@ -32,10 +26,20 @@ Pulumi.yaml names one place for all stacks of the project, so they move together
 		Example: `  em-infra state migrate --stack k3s-dev --to 's3://states?region=eu-central-1'
   em-infra state migrate --stack k3s-dev --with k3s-prod --to file://./.state`,
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := checkBackend(to); err != nil {
-				return refused(err)
+			options := operator.MigrateOptions{To: to, With: with}
+			if err := options.Check(); err != nil {
+				return err
 			}
-			return migrate(command.Context(), flags, with, to, streamsOf(command))
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			if err := o.Migrate(command.Context(), options); err != nil {
+				return err
+			}
+			fmt.Fprintf(streams.out, "\nPulumi.yaml names the new place; commit it\nnext: %s\n", typed("preview %s", o.Place()))
+			return nil
 		},
 	}
 	flags.bindPlace(command)
@@ -45,132 +49,4 @@ Pulumi.yaml names one place for all stacks of the project, so they move together
 	command.Flags().StringVar(&to, "to", "", "the URL of the new place")
 	command.Flags().StringSliceVar(&with, "with", nil, "another stack of the project to move")
 	return command
-}
-
-// backendSchemes are the places where a state can be without a service (pulumi pkg/v3 v3.254.0, backend/diy).
-var backendSchemes = []string{"file://", "s3://", "gs://", "azblob://"}
-
-func checkBackend(url string) error {
-	if url == "" {
-		return errors.New("no place is named: add --to URL, e.g. --to s3://BUCKET")
-	}
-	if !slices.ContainsFunc(backendSchemes, func(scheme string) bool { return strings.HasPrefix(url, scheme) }) {
-		return fmt.Errorf("--to: %q is no place for a state: begin with one of %s", url, strings.Join(backendSchemes, ", "))
-	}
-	return nil
-}
-
-func migrate(ctx context.Context, flags stackFlags, with []string, to string, streams streams) error {
-	moving := append([]string{flags.stack}, with...)
-	first, _, err := openState(ctx, flags, "move its state", streams)
-	if err != nil {
-		return err
-	}
-	if first.workspace.At(to).Backend == first.workspace.Backend {
-		return refused(fmt.Errorf("the state is there already: %s", to))
-	}
-	if err := first.checkAllMove(ctx, moving); err != nil {
-		return err
-	}
-	if first.consent != "" {
-		if err := first.ask(ctx); err != nil {
-			return err
-		}
-	}
-	var moved []engine.State
-	for _, stack := range moving {
-		flags := flags
-		flags.stack, flags.yes = stack, true
-		s, _, err := openState(ctx, flags, "", streams)
-		if err != nil {
-			return err
-		}
-		if err := s.copyState(ctx, to); err != nil {
-			return err
-		}
-		moved = append(moved, s.state)
-	}
-	return finishMigration(ctx, first, moved, to)
-}
-
-// checkAllMove refuses to leave a stack behind in a place that Pulumi.yaml will no longer name.
-func (s *session) checkAllMove(ctx context.Context, moving []string) error {
-	stacks, err := s.state.Stacks(ctx)
-	if err != nil {
-		return err
-	}
-	var left []string
-	for _, stack := range stacks {
-		if !slices.Contains(moving, stack) {
-			left = append(left, stack)
-		}
-	}
-	if len(left) > 0 {
-		return refused(fmt.Errorf("the state of %s is in the same place and Pulumi.yaml names one for all: add --with %s", strings.Join(left, ", "), strings.Join(left, ",")))
-	}
-	return nil
-}
-
-// copyState makes the state at its new place and reads it back. The old one stays in use.
-func (s *session) copyState(ctx context.Context, to string) error {
-	if _, err := s.clearLocks(); err != nil {
-		return err
-	}
-	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
-		return err
-	}
-	have, err := s.freshState(ctx)
-	if err != nil {
-		return err
-	}
-	if len(have.Deployment.PendingOperations) > 0 {
-		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place))
-	}
-	target := s.state
-	target.Env = maps.Clone(s.state.Env)
-	maps.Copy(target.Env, s.workspace.At(to).Environment())
-	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
-		if err != nil {
-			return err
-		}
-		return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm`", to, s.workspace.Stack))
-	}
-	if err := target.Create(ctx); err != nil {
-		return err
-	}
-	return copyInto(ctx, target, have)
-}
-
-// copyInto imports a state and compares what is there then with what was to be.
-func copyInto(ctx context.Context, target engine.State, have *engine.Exported) error {
-	if len(have.Deployment.Resources) == 0 {
-		return nil // an empty stack is whole when it is made
-	}
-	if err := target.Import(ctx, have); err != nil {
-		return err
-	}
-	copied, err := target.Export(ctx)
-	if err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(copied.Deployment.Resources, have.Deployment.Resources) {
-		return fmt.Errorf("the copy of the state of %s is not what was copied; the old one is still in use: choose another place", target.Stack)
-	}
-	return nil
-}
-
-// finishMigration names the new place first and removes the old states last, so that at every moment the one in use is
-// whole.
-func finishMigration(ctx context.Context, first *session, moved []engine.State, to string) error {
-	if err := first.workspace.MoveBackend(to); err != nil {
-		return err
-	}
-	for _, old := range moved {
-		if err := old.Remove(ctx); err != nil {
-			return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
-		}
-		fmt.Fprintf(first.out, " moved      %s → %s\n", old.Stack, to)
-	}
-	fmt.Fprintf(first.out, "\nPulumi.yaml names the new place; commit it\nnext: %s\n", typed("preview %s", first.place))
-	return nil
 }

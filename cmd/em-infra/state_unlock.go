@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newStateUnlockCommand() *cobra.Command {
@@ -22,40 +20,25 @@ func newStateUnlockCommand() *cobra.Command {
 and its owner is named; --force takes that too. up and destroy unlock by themselves what can be seen to be dead.`,
 		Example: "  em-infra state unlock --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
-			ctx := command.Context()
-			s, _, err := openState(ctx, flags, "", streamsOf(command))
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
 			if err != nil {
 				return err
 			}
-			return s.unlock(ctx, force)
+			cleared, err := o.Unlock(command.Context(), operator.UnlockOptions{Force: force})
+			switch {
+			case err != nil:
+				return err
+			case force:
+				fmt.Fprintf(streams.out, "every lock of stack %s is removed\n", flags.stack)
+			case cleared == 0:
+				fmt.Fprintf(streams.out, "no lock is on stack %s\n", flags.stack)
+			}
+			return nil
 		},
 	}
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	command.Flags().BoolVar(&force, "force", false, "take any lock; two runs at once destroy a state")
 	return command
-}
-
-var errLocksUnseen = errors.New("the locks of a state that is in no folder of this machine cannot be judged from here: if no run works on this stack, add --force")
-
-func (s *session) unlock(ctx context.Context, force bool) error {
-	if force {
-		if err := s.state.Unlock(ctx); err != nil {
-			return err
-		}
-		fmt.Fprintf(s.out, "every lock of stack %s is removed\n", s.workspace.Stack)
-		return nil
-	}
-	if s.workspace.StateFolder() == "" {
-		return refused(errLocksUnseen)
-	}
-	cleared, err := s.clearLocks()
-	var busy *recovery.BusyError
-	if errors.As(err, &busy) {
-		return refused(fmt.Errorf("%w; if that one is dead for certain, add --force", err))
-	}
-	if err == nil && cleared == 0 {
-		fmt.Fprintf(s.out, "no lock is on stack %s\n", s.workspace.Stack)
-	}
-	return err
 }

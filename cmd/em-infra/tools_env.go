@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newToolsEnvCommand() *cobra.Command {
@@ -70,20 +72,20 @@ func takeLanguageHost(ctx context.Context, w *workspace.Workspace, out io.Writer
 func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace, own string) error {
 	pulumi, found := tools.CLI()
 	if !found {
-		return errNoCLI
+		return operator.ErrNoCLI
 	}
 	folders := []string{filepath.Dir(pulumi.Path)}
 	environment := w.Environment()
 	maps.Copy(environment, tools.Environment(w.Home))
 	if own != "" {
-		environment[toolVariable] = own
+		environment[operator.ToolVariable] = own
 		if !isOnPath("", own) {
 			folders = append(folders, filepath.Dir(own))
 		}
 	}
-	fmt.Fprintf(out, "export PATH=%s:\"$PATH\"\n", shellWord(strings.Join(folders, string(filepath.ListSeparator))))
+	fmt.Fprintf(out, "export PATH=%s:\"$PATH\"\n", shell.Word(strings.Join(folders, string(filepath.ListSeparator))))
 	for _, name := range slices.Sorted(maps.Keys(environment)) {
-		fmt.Fprintf(out, "export %s=%s\n", name, shellWord(environment[name]))
+		fmt.Fprintf(out, "export %s=%s\n", name, shell.Word(environment[name]))
 	}
 	return nil
 }

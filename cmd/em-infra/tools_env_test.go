@@ -38,5 +38,5 @@ func TestAPulumiThatIsNotThere(t *testing.T) {
 	t.Setenv("PATH", "")
 	require.Equal(t, refusal(sentence+"\npulumi is not on PATH here: `eval \"$(em-infra tools env --stack k3s-dev)\"` puts it there"),
 		em(t.Context(), "preview", "--stack", "k3s-dev"))
-	require.Equal(t, refusal(errNoStackNamed.Error()), em(t.Context(), "preview"))
+	require.Equal(t, refusal("no stack is named: add --stack NAME, e.g. --stack k3s-dev"), em(t.Context(), "preview"))
 }

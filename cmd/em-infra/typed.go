@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/em-infra/em-infra/internal/shell"
 )
 
 // toolName is how this program is called where it is installed.
@@ -42,7 +44,7 @@ func calledAs(program, folder string) string {
 		}
 		return "go run " + toolPackage
 	case filepath.Base(program) == toolName && strings.ContainsRune(program, filepath.Separator) && !isOnPath(folder, program):
-		return shellWord(program)
+		return shell.Word(program)
 	default:
 		return toolName
 	}
@@ -70,9 +72,6 @@ func isOnPath(folder, program string) bool {
 	here, err := os.Stat(program)
 	return err == nil && os.SameFile(there, here)
 }
-
-// toolVariable tells the program's Commands which em-infra to call.
-const toolVariable = "EM_INFRA"
 
 // ownPath is where this program lies, empty where that does not last.
 func ownPath() string {

@@ -3,18 +3,24 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"time"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/shell"
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+	"github.com/em-infra/em-infra/operator/lab"
 )
 
 // upFlags are the flags of up.
 type upFlags struct {
 	place   stackFlags
-	choices labChoices
+	choices lab.Choices
 	allowed allowances
 	phases  phaseFlags
 }
@@ -46,7 +52,7 @@ that out.`,
 	flags.place.bindYes(command)
 	flags.place.bindKeep(command)
 	flags.place.bindVerbose(command)
-	flags.choices.bind(command)
+	bindChoices(command, &flags.choices)
 	flags.allowed.bind(command, &flags.place)
 	flags.phases.bind(command)
 	flags.place.bindRefresh(command)
@@ -54,142 +60,50 @@ that out.`,
 }
 
 func (f *upFlags) run(ctx context.Context, streams streams) error {
-	span, spanErr := f.phases.span()
-	permissions, allowErr := f.allowed.permissions()
+	options, spanErr := f.phases.options()
+	var allowErr error
+	options.Allow, allowErr = f.allowed.permissions()
 	if err := errors.Join(spanErr, allowErr); err != nil {
 		return refused(err)
 	}
-	s, err := openSession(ctx, f.place, want{startLab: true, choices: f.choices, newStack: true, consent: "bring it up"}, streams)
+	options.SkipRefresh = !f.place.refresh
+	o, err := f.place.openChosen(streams, f.choices)
 	if err != nil {
 		return err
 	}
-	if span.work() {
-		if err := s.bringUp(ctx, span, permissions); err != nil {
-			return err
-		}
+	result, err := o.Up(ctx, options)
+	if err != nil {
+		return err
 	}
-	if !span.verifies() {
-		s.stopAfter(span)
+	if result.Last != phase.Verify {
+		printPhaseDone(streams.out, result.Last, o.Place())
 		return nil
 	}
-	outputs, err := s.outputs(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.keepCredentials(outputs); err != nil {
-		return err
-	}
-	report, err := s.verify(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
-		return err
-	}
-	s.summarize(outputs, report)
+	printSummary(streams.out, result, o.Place())
 	return nil
 }
 
-// bringUp lets the engine do its part of the span, between everything that makes that safe.
-func (s *session) bringUp(ctx context.Context, span span, permissions []risk.Permission) error {
-	if err := s.quiet(ctx); err != nil {
-		return err
-	}
-	if err := s.mayGoUp(ctx); err != nil {
-		return err
-	}
-	before, err := s.backUp(ctx, "before-up")
-	if err != nil {
-		return err
-	}
-	if err := s.recover(ctx, true); err != nil {
-		return err
-	}
-	targets, err := s.narrow(ctx, span)
-	if err != nil {
-		return err
-	}
-	work := work{name: span.command(), targets: targets, weighed: before != nil || s.consent != "", permissions: permissions}
-	seen, err := s.look(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.do(ctx, work, seen); err != nil {
-		return err
-	}
-	if seen.silent == "" || !span.covers(phase.Addons) {
-		return nil
-	}
-	return s.reachIntoCluster(ctx, work)
+// printPhaseDone is the end of a run that was not meant to go further.
+func printPhaseDone(out io.Writer, last operator.Phase, place string) {
+	fmt.Fprintf(out, "\nphase %s is done, as asked for\n", last)
+	printNext(out, "next", typed("up %s", place))
 }
 
-// reachIntoCluster does for what is in the cluster what could not be done while its API did not answer.
-func (s *session) reachIntoCluster(ctx context.Context, w work) error {
-	if err := s.awaitKubernetes(ctx); err != nil {
-		return err
-	}
-	seen, err := s.look(ctx)
-	if err != nil {
-		return err
-	}
-	seen.silent, w.again = "", true // what fails now says so itself
-	return s.do(ctx, w, seen)
+// printSummary says what stands, in the versions that the nodes gave, and what to do next.
+func printSummary(out io.Writer, result *operator.UpResult, place string) {
+	headline := terminal.Paint(out, terminal.Good, result.Outputs.ClusterName+" is up")
+	fmt.Fprintf(out, "\n%s in %s · %s\n", headline, result.Took.Round(100*time.Millisecond), result.Outputs.KubernetesEndpoint)
+	kubeconfig := workspace.Nearby(result.Kubeconfig)
+	fmt.Fprintf(out, "  runs         %s\n", result.Report.Versions())
+	fmt.Fprintf(out, "  kubeconfig   %s\n", kubeconfig)
+	fmt.Fprintf(out, "  talosconfig  %s\n", workspace.Nearby(result.Talosconfig))
+	printNext(out, "next", "kubectl --kubeconfig "+shell.Word(kubeconfig)+" get nodes", typed("status %s", place), typed("destroy %s", place))
 }
 
-// work is what the engine is to do.
-type work struct {
-	name        string   // among artifacts
-	targets     []string // nil for everything
-	weighed     bool     // a first run can neither delete nor replace: it is weighed only where consent is needed
-	permissions []risk.Permission
-	again       bool // a second pass: it asks for no consent where nothing is left to do
-}
-
-// do weighs the work, and lets the engine do it.
-func (s *session) do(ctx context.Context, w work, seen look) error {
-	var judged judgement
-	if w.weighed {
-		var err error
-		judged, err = s.judge(ctx, seen, w.targets)
-		if err != nil || w.again && !judged.hasChanges() {
-			return err
-		}
-		if err := s.weigh(ctx, judged, w.permissions); err != nil {
-			return err
-		}
+// printNext names commands, each on a line of its own, from which it is copied.
+func printNext(out io.Writer, when string, commands ...string) {
+	fmt.Fprintf(out, "%s:\n", when)
+	for _, command := range commands {
+		fmt.Fprintf(out, "  %s\n", command)
 	}
-	if err := s.deleteNeverRan(ctx); err != nil {
-		return err
-	}
-	if err := s.rename(ctx); err != nil {
-		return err
-	}
-	if err := s.noteByHand(ctx, seen); err != nil {
-		return err
-	}
-	if err := s.takeBack(ctx, judged); err != nil {
-		return err
-	}
-	if len(judged.Lost) > 0 {
-		seen.silent = "" // nothing that is in the cluster is left in the state
-	}
-	lost, err := s.lostISOs(ctx)
-	if err != nil {
-		return err
-	}
-	targets, excluded := scope(w.targets, seen.silent != "")
-	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(lost), optup.SuppressOutputs()}
-	err = s.onTargets(ctx, targets, func() error {
-		return s.told(ctx, w.name, func(run engineRun) error {
-			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)
-			return err
-		})
-	})
-	if _, lost := s.backUp(context.WithoutCancel(ctx), "after-up"); lost != nil {
-		return errors.Join(err, lost)
-	}
-	if err != nil {
-		return errors.Join(s.salvageCredentials(context.WithoutCancel(ctx)), s.failed(ctx, "up", err))
-	}
-	return nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/terminal"
-	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // validateFlags are the flags of validate.
@@ -60,7 +59,7 @@ func (f *validateFlags) run(out io.Writer) error {
 		return err
 	}
 	if len(verdict.problems) > 0 {
-		return &exitError{code: exitRefused}
+		return errUnsound
 	}
 	return nil
 }
@@ -78,10 +77,7 @@ func judge(place stackFlags) (verdict, error) {
 		err error
 	)
 	if place.stack != "" {
-		var w *workspace.Workspace
-		if w, inv, err = place.load(); err == nil {
-			err = checkBeside(w, inv)
-		}
+		inv, err = validateStack(place)
 	} else {
 		inv, err = inventory.Load(place.inventory)
 	}
@@ -90,6 +86,15 @@ func judge(place stackFlags) (verdict, error) {
 		return verdict{problems: *problems}, nil
 	}
 	return verdict{inventory: inv}, err
+}
+
+// validateStack loads the inventory of a stack, and compares it with those of the stacks beside it.
+func validateStack(place stackFlags) (*inventory.Inventory, error) {
+	o, err := place.open(streams{})
+	if err != nil {
+		return nil, errors.Unwrap(err) // it could not be read, which is not the inventory's fault
+	}
+	return o.Validate()
 }
 
 func validateText(out io.Writer, v verdict, show bool) error {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/netip"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/cause"
 	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -27,6 +26,7 @@ import (
 	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
+	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -81,11 +81,6 @@ func longDrift() drift.Report {
 // renderers are what writes for a person, each with values that are long.
 func renderers(t *testing.T) map[string]func(out io.Writer) error {
 	t.Helper()
-	session := func(out io.Writer) *session {
-		s, _ := sessionWith(t, nil, true)
-		s.out, s.place = out, longPlace
-		return s
-	}
 	assessment := risk.Assessment{
 		Findings: []risk.Finding{
 			{Kind: risk.Replace, Subject: longName, What: []string{"disk 64 → 32 GiB cannot shrink: the VM and its etcd data would be deleted", "memory 8192 → 16384 MiB"},
@@ -104,36 +99,37 @@ func renderers(t *testing.T) map[string]func(out io.Writer) error {
 		"nothing to tell of drift": func(out io.Writer) error { return drift.Report{}.Print(out) },
 		"preview":                  func(out io.Writer) error { return assessment.WriteText(out) },
 		"images": func(out io.Writer) error {
-			return otherImages{Other: []status.OtherImage{{Node: longName, Address: netip.MustParseAddr("192.168.120.121"), Talos: "v1.12.4", Wanted: longReport().Machines[0].Image}}, Unread: []string{longName + ": " + longError}}.print(out)
-		},
-		"preflight": func(out io.Writer) error { return preflightText(out, checks, session(out).inPlace) },
-		"summary": func(out io.Writer) error {
-			session(out).summarize(stacks.Outputs{ClusterName: "k3s-production", KubernetesEndpoint: "https://kubernetes.production.example.org:6443"}, longReport())
+			printImages(out, operator.OtherImages{Other: []status.OtherImage{{Node: longName, Address: netip.MustParseAddr("192.168.120.121"), Talos: "v1.12.4", Wanted: longReport().Machines[0].Image}}, Unread: []string{longName + ": " + longError}})
 			return nil
 		},
-		"the end of a phase": func(out io.Writer) error { session(out).stopAfter(span{last: phase.Bootstrap}); return nil },
+		"preflight": func(out io.Writer) error { printPreflight(out, checks); return nil },
+		"summary": func(out io.Writer) error {
+			printSummary(out, &operator.UpResult{
+				Outputs: stacks.Outputs{ClusterName: "k3s-production", KubernetesEndpoint: "https://kubernetes.production.example.org:6443"}, Report: longReport(),
+				Kubeconfig: ".credentials/k3s-production/kubeconfig", Talosconfig: ".credentials/k3s-production/talosconfig",
+			}, longPlace)
+			return nil
+		},
+		"the end of a phase": func(out io.Writer) error { printPhaseDone(out, phase.Bootstrap, longPlace); return nil },
 		"failure": func(out io.Writer) error {
-			s := session(out)
-			s.failures = []progress.Failure{
+			failures := []progress.Failure{
 				{Phase: phase.Bootstrap, Name: longName + "-configuration", Text: longError},
 				{Phase: phase.Bootstrap, Name: "k3s-production-gpu-worker-3-configuration", Text: longError},
 				{Phase: phase.Bootstrap, Name: "k3s-production-worker-4-configuration", Text: longError},
 				{Phase: phase.Provision, Name: longName + "-vm", Text: "something that nobody has seen until this very day, and that is told as it was said, in a sentence of its own"},
 			}
-			_ = s.failed(t.Context(), "up", errors.New("exit status 255")) // it is told
+			printFailure(out, &operator.FailedError{Operation: "up", Again: "up " + longPlace, Causes: cause.Of(failures, nil)})
 			return nil
 		},
 		"interrupt": func(out io.Writer) error {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			_ = session(out).failed(ctx, "destroy", errors.New("exit status 255")) // it is told
+			printFailure(out, &operator.FailedError{Operation: "destroy", Again: "destroy " + longPlace, Interrupted: true})
 			return nil
 		},
 		"explanations": func(out io.Writer) error {
 			for _, explanation := range explain.Text(longError + "\n" + lockError) {
-				explainText(out, explanation)
+				printExplanation(out, explanation)
 			}
-			guessText(out, "the disk of the machine is locked by a backup that never ends")
+			printGuess(out, "the disk of the machine is locked by a backup that never ends")
 			return nil
 		},
 		"progress": func(out io.Writer) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"regexp"
 	"slices"
 	"testing"
@@ -248,20 +247,4 @@ func TestReportForPrograms(t *testing.T) {
 	require.JSONEq(t, `{"cluster": "k3s-dev", "expected": false, "seconds": 3.5, "steps": [
 		{"name": "up", "seconds": 1.5, "note": "2 created", "differences": ["Node worker-1 has not joined"]},
 		{"name": "no-op", "seconds": 2, "error": "no answer"}]}`, text.String())
-}
-
-func TestWritesInACallLog(t *testing.T) {
-	t.Parallel()
-	log := t.TempDir() + "/calls.jsonl"
-	writes, err := rehearsal.WritesIn(log)
-	require.NoError(t, err)
-	require.Empty(t, writes, "there was no lab yet")
-	require.NoError(t, os.WriteFile(log, []byte(`{"method":"GET","path":"/version"}
-{"method":"POST","path":"/nodes/vmhost/qemu"}
-{"note":"state not saved","error":"disk full"}
-{"method":"DELETE","path":"/nodes/vmhost/qemu/101"}
-{"method":"PUT","pa`), 0o600))
-	writes, err = rehearsal.WritesIn(log)
-	require.NoError(t, err)
-	require.Equal(t, []string{"POST /nodes/vmhost/qemu", "DELETE /nodes/vmhost/qemu/101"}, writes)
 }

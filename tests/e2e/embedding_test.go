@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/em-infra/em-infra/internal/toolchain"
-	"github.com/em-infra/em-infra/internal/workspace"
 )
 
 // TestE2EEmbedding runs the program of docs/embedding.md, as its reader would, on a rehearsal's stack.
@@ -33,23 +30,15 @@ pulumi cancel --yes`)
 	require.Empty(t, r.hostFiles().VMs)
 }
 
-// embed runs the example with the environment that `em-infra lab env` prints, and the tool chain's pulumi on PATH.
+// embed runs the example as a rehearsal, with an em-infra on PATH.
 func (r *rehearsal) embed(args ...string) string {
 	r.t.Helper()
-	w, err := workspace.Rehearsal(r.root, r.stack, r.inventory)
+	path, err := tool()
 	require.NoError(r.t, err)
-	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: r.root})
-	require.NoError(r.t, err)
-	cli, found := tools.CLI()
-	require.True(r.t, found)
-
-	args = append([]string{"run", "./docs/examples/embedding", "-stack", r.stack, "-project", w.Dir, "-inventory", w.Inventory}, args...)
+	args = append([]string{"run", "./docs/examples/embedding", "-stack", r.stack, "-inventory", r.inventory, "-lab"}, args...)
 	program := exec.Command("go", args...)
 	program.Dir = r.root
-	program.Env = append(os.Environ(), "PATH="+filepath.Dir(cli.Path)+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	for name, value := range w.Environment() {
-		program.Env = append(program.Env, name+"="+value)
-	}
+	program.Env = append(os.Environ(), "PATH="+filepath.Dir(path)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 	output, err := program.CombinedOutput()
 	require.NoError(r.t, err, "%s", output)
 	return string(output)

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/em-infra/em-infra/internal/preflight"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/shell"
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+// printer prints what an operation tells, for a person.
+type printer struct {
+	streams
+
+	// verbose leaves the engine to its own words.
+	verbose bool
+}
+
+// Handle implements [operator.Events].
+func (p printer) Handle(event operator.Event) {
+	switch e := event.(type) {
+	case operator.Progress, operator.Note, operator.Waiting, operator.EngineOutput:
+		p.progress(event)
+	case operator.LabStarted:
+		printLab(p.out, e.Lab, e.Nodes)
+	case operator.HostChecked:
+		if e.Checks.Count(preflight.Fail) == 0 {
+			progress.Line(p.out, "preflight", e.Checks.Summary(), e.Took)
+		}
+		printChecks(p.out, e.Checks.Unsound())
+	case operator.Recovered:
+		fmt.Fprintf(p.out, " recover    %s\n", e.What)
+	case operator.OtherPlugins:
+		fmt.Fprintln(p.out, "the state was written with other builds of the plugins:")
+		for _, plugin := range e.Plugins {
+			fmt.Fprintf(p.out, "  %s\n", plugin)
+		}
+	case operator.Assessed:
+		_ = e.Assessment.WriteText(p.out) // a stream that has gone ends no run
+	case operator.ArtifactsKept:
+		fmt.Fprintf(p.out, " artifacts  %s%c\n", workspace.Nearby(e.Dir), os.PathSeparator)
+	case operator.CredentialsKept:
+		fmt.Fprintln(p.out)
+		printNext(p.out, "the cluster stands nevertheless", "kubectl --kubeconfig "+shell.Word(workspace.Nearby(e.Kubeconfig))+" get nodes")
+	case operator.Verified:
+		progress.Line(p.out, "verify", fmt.Sprintf("%d nodes asked", len(e.Report.Machines)), e.Took)
+		fmt.Fprintln(p.out)
+		_ = e.Report.Print(p.out)
+	case operator.Rebooting:
+		fmt.Fprintln(p.out, e.Text)
+	case operator.LeftOnHost:
+		fmt.Fprintf(p.out, " left       %s\n            → %s\n", e.What, asTyped(e.Do))
+	case operator.TasksFound:
+		printTasks(p.out, e.Tasks)
+	case operator.Rehearsed:
+		e.Step.Write(p.out)
+	default:
+		p.state(event)
+	}
+}
+
+// progress prints the lines of a run.
+func (p printer) progress(event operator.Event) {
+	lines := progress.NewText(p.out, func(command string) string { return typed("%s", command) })
+	switch e := event.(type) {
+	case operator.EngineOutput:
+		switch {
+		case p.verbose && e.Err:
+			_, _ = terminal.Raw(p.err).Write(e.Text)
+		case p.verbose:
+			_, _ = terminal.Raw(p.out).Write(e.Text)
+		}
+	case operator.Progress:
+		switch {
+		case e.Engine && p.verbose:
+		case e.Failed:
+			lines.Failed(e.Part, e.What, e.Took)
+		default:
+			lines.Line(e.Part, e.What, e.Took)
+		}
+	case operator.Note:
+		if !p.verbose {
+			lines.Note(e.Text)
+		}
+	case operator.Waiting:
+		if !p.verbose {
+			lines.Waits(e.Wait)
+		}
+	}
+}
+
+// state prints what becomes of a state and its copies.
+func (p printer) state(event operator.Event) {
+	switch e := event.(type) {
+	case operator.BackedUp:
+		fmt.Fprintf(p.out, " backup     %s\n", workspace.Nearby(e.Backup.Path))
+	case operator.StateDamaged:
+		fmt.Fprintf(p.out, " damaged    the present state cannot be read: %s\n", e.Reason)
+	case operator.Restoring:
+		fmt.Fprintf(p.out, " restore    %s\n", workspace.Nearby(e.Backup.Path))
+		for _, name := range e.Difference.Forgotten {
+			fmt.Fprintf(p.out, " FORGET     %s was made after the backup: it stays where it is and is unknown from then on\n", name)
+		}
+		for _, name := range e.Difference.Remembered {
+			fmt.Fprintf(p.out, " remember   %s is in the backup alone\n", name)
+		}
+	case operator.StateMoved:
+		fmt.Fprintf(p.out, " moved      %s → %s\n", e.Stack, e.To)
+	}
+}

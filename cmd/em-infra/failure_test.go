@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/cause"
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/operator"
+)
+
+func TestPrintFailure(t *testing.T) {
+	t.Parallel()
+	causes := []operator.Cause{{Failure: progress.Failure{Text: "exit status 255"}}}
+	for _, test := range []struct {
+		failure operator.FailedError
+		out     string
+	}{
+		{
+			operator.FailedError{Operation: "up", Again: "up --stack k3s-dev", Causes: causes},
+			"\nfailed\n  exit status 255\n\nup failed. What was done is in the state, so it is safe to run again: em-infra up --stack k3s-dev\n",
+		},
+		{
+			operator.FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true},
+			"\ninterrupted; the state is saved and says what exists. Go on with: em-infra up --stack k3s-dev --lab\n",
+		},
+	} {
+		var out bytes.Buffer
+		printFailure(&out, &test.failure)
+		require.Equal(t, test.out, out.String())
+		require.Empty(t, errorText(&test.failure), "it is printed already")
+		require.Equal(t, exitFailed, exitCode(&test.failure))
+	}
+}
+
+func TestErrorsBesideAFailureArePrinted(t *testing.T) {
+	t.Parallel()
+	failure := &operator.FailedError{Operation: "up"}
+	lost := errors.New("the state cannot be read")
+	both := errors.Join(lost, failure)
+	require.Equal(t, "the state cannot be read", errorText(both))
+	require.Same(t, failure, failureIn(both))
+	wrapped := fmt.Errorf("what they were made with is not known: %w", failure)
+	require.Equal(t, "what they were made with is not known: up failed", errorText(wrapped))
+	require.Equal(t, "one\nanother", errorText(errors.Join(errors.New("one"), errors.New("another"))))
+	require.Nil(t, failureIn(lost))
+}
+
+// TestAnswers: the question comes after an empty line, with what the person has to know.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	question := operator.Question{Text: "Type the name of the stack, k3s-dev, to bring it up: ", Yes: "k3s-dev"}
+	for _, test := range []struct {
+		name, answer string
+		yes          bool
+	}{
+		{"the stack's name", "k3s-dev\n", true},
+		{"the stack's name, and then the end", " k3s-dev", true},
+		{"yes", "yes\n", false},
+		{"an empty line", "\n", false},
+		{"Ctrl-D", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			yes, err := person{streams{in: strings.NewReader(test.answer), out: &out}}.Confirm(t.Context(), question)
+			require.NoError(t, err)
+			require.Equal(t, test.yes, yes)
+			require.Equal(t, "\n"+question.Text, out.String())
+		})
+	}
+	var out bytes.Buffer
+	_, err := person{streams{in: strings.NewReader(""), out: &out}}.Confirm(t.Context(), operator.Question{About: "a task hangs", Text: "Type stop: "})
+	require.NoError(t, err)
+	require.Equal(t, "\na task hangs\nType stop: ", out.String())
+}
+
+func TestAnAnswerIsInterrupted(t *testing.T) {
+	t.Parallel()
+	silent, writer := io.Pipe()
+	defer writer.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errInterrupted)
+	_, err := person{streams{in: silent, out: io.Discard}}.Confirm(ctx, operator.Question{})
+	require.ErrorIs(t, err, errInterrupted)
+}
+
+// A run that failed explains itself.
+func TestPrintFailureExplains(t *testing.T) {
+	t.Parallel()
+	failures := []progress.Failure{
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-3-vm", Text: "waits for cp-1"},
+		{Phase: phase.Provision, Name: "lab-cp-1-vm", Text: "nobody knows this"},
+		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
+	}
+	var out bytes.Buffer
+	printFailure(&out, &operator.FailedError{
+		Operation: "destroy", Again: "destroy --stack k3s-dev --lab", Causes: cause.Of(failures, []cause.Node{{Name: "cp-1", Logical: "lab-cp-1"}}),
+	})
+	require.Equal(t, `
+failed in provision: k3s-dev-worker-1-vm
+  Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
+  meaning        another task holds VM 102, or held it when the host went down
+  do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra up` again"+`
+  safe           yes: nothing was left half done; up goes on from here
+  1 more failed in the same way: k3s-dev-worker-2-vm
+
+failed in provision: lab-cp-1-vm
+  nobody knows this
+  1 more failed because of this: k3s-dev-worker-3-vm
+
+failed in bootstrap: k3s-dev-bootstrap
+  something nobody
+  has seen yet
+
+destroy failed. What was done is in the state, so it is safe to run again: em-infra destroy --stack k3s-dev --lab
+`, out.String())
+}

@@ -1,0 +1,57 @@
+package operator
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// checkBeside refuses what a stack beside this one has already: VMIDs and addresses that a copy was not given anew. Stacks
+// whose files name two endpoints stand on two hosts.
+func (o *Operator) checkBeside(inv *inventory.Inventory) error {
+	w := o.workspace
+	if w.Rehearsed && strings.HasSuffix(w.Stack, rehearsalSuffix) {
+		return nil // of rehearse: that is the stack itself, as it will be, on a host of its own
+	}
+	others, err := w.Beside()
+	if err != nil {
+		return err
+	}
+	here, err := w.RealEndpoint()
+	if err != nil {
+		return err
+	}
+	var found inventory.Problems
+	for _, other := range others {
+		there, err := other.RealEndpoint()
+		if err != nil || here != "" && there != "" && pve.Origin(here) != pve.Origin(there) {
+			continue
+		}
+		sound, err := inventory.Load(workspace.Nearby(other.Inventory))
+		if err != nil {
+			continue // a command for that stack says why
+		}
+		var problems *inventory.Problems
+		if errors.As(inv.CheckBeside(other.Stack, sound), &problems) {
+			found = slices.Concat(found, *problems)
+		}
+	}
+	if len(found) > 0 {
+		return &found
+	}
+	return nil
+}
+
+// Validate loads the stack's inventory and compares it with those of the stacks beside it; it needs no network. What is wrong is
+// an [inventory.Problems], all of it at once.
+func (o *Operator) Validate() (*inventory.Inventory, error) {
+	inv, err := o.Inventory()
+	if err != nil {
+		return nil, err
+	}
+	return inv, o.checkBeside(inv)
+}

@@ -1,0 +1,92 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+func (o *Operator) kubeconfigFile() string {
+	return filepath.Join(o.workspace.Credentials, "kubeconfig")
+}
+
+func (o *Operator) talosconfigFile() string {
+	return filepath.Join(o.workspace.Credentials, "talosconfig")
+}
+
+// outputs are those of a stack that was brought up whole.
+func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return stacks.Outputs{}, err
+	}
+	values, err := engine.Outputs(exported.Deployment)
+	if err != nil {
+		return stacks.Outputs{}, err
+	}
+	return stacks.ParseOutputs(values)
+}
+
+// keepCredentials writes the credentials where only their owner reads them.
+func (s *session) keepCredentials(outputs stacks.Outputs) error {
+	err := errors.Join(
+		os.WriteFile(s.kubeconfigFile(), []byte(outputs.Kubeconfig), 0o600),
+		os.WriteFile(s.talosconfigFile(), []byte(outputs.Talosconfig), 0o600),
+	)
+	if err != nil {
+		return fmt.Errorf("write credentials: %w", err)
+	}
+	return nil
+}
+
+// salvageCredentials keeps those of a cluster that stands although its run failed, in an addon for instance: the stack has no
+// outputs then, the component has. It says so, and nothing where there is no cluster yet.
+func (s *session) salvageCredentials(ctx context.Context) error {
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return err
+	}
+	kubeconfig, talosconfig, err := credentialsIn(exported.Deployment)
+	if err != nil || kubeconfig == "" || talosconfig == "" {
+		return err
+	}
+	if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
+		return err
+	}
+	s.emit(CredentialsKept{Kubeconfig: s.kubeconfigFile()})
+	return nil
+}
+
+// credentialsIn are those of the cluster in a state with its secrets in clear; empty where there is none yet.
+func credentialsIn(deployment apitype.DeploymentV3) (kubeconfig, talosconfig string, err error) {
+	for _, resource := range deployment.Resources {
+		if resource.Type != "em-infra:index:TalosCluster" {
+			continue
+		}
+		plain, err := engine.Unseal(resource.Outputs)
+		if err != nil {
+			return "", "", err
+		}
+		outputs, _ := plain.(map[string]any)
+		kubeconfig, _ = outputs["kubeconfig"].(string)
+		talosconfig, _ = outputs["talosconfig"].(string)
+	}
+	return kubeconfig, talosconfig, nil
+}
+
+// forgetCredentials removes what opens a cluster that is gone.
+func (s *session) forgetCredentials() error {
+	for _, file := range []string{s.kubeconfigFile(), s.talosconfigFile()} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

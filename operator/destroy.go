@@ -1,0 +1,65 @@
+package operator
+
+import (
+	"context"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+)
+
+// DestroyOptions say how a stack is destroyed.
+type DestroyOptions struct {
+	// SkipRefresh takes the state as it is instead of reading the host first. Default: false.
+	SkipRefresh bool
+}
+
+// DestroyResult is what a destroy left.
+type DestroyResult struct {
+	// ISOs are the images that stay on the host: a machine that names one in its drive would not start without it.
+	ISOs int
+}
+
+// Destroy deletes everything that up made, after a consent. The inventory and the backups of the state stay.
+func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*DestroyResult, error) {
+	s, err := o.begin(ctx, needs{refresh: !options.SkipRefresh, consent: "delete all of it"})
+	if err != nil {
+		return nil, err
+	}
+	return s.destroy(ctx)
+}
+
+// destroy has the engine delete all that it knows, between everything that makes that safe.
+func (s *session) destroy(ctx context.Context) (*DestroyResult, error) {
+	if err := s.settleProcesses(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.checkUnprotected(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := s.backUp(ctx, "before-destroy"); err != nil {
+		return nil, err
+	}
+	if err := s.recover(ctx, false); err != nil {
+		return nil, err
+	}
+	if err := s.confirmDestroy(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.deleteNeverRan(ctx); err != nil {
+		return nil, err
+	}
+	had, err := s.possessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.runEngine(ctx, opDestroy, func(run engineRun) error {
+		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
+		return err
+	})
+	if err != nil {
+		return nil, s.failed(ctx, opDestroy, err)
+	}
+	if err := s.forgetCredentials(); err != nil {
+		return nil, err
+	}
+	return s.checkNothingLeft(ctx, had)
+}

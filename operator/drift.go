@@ -1,0 +1,110 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+// DriftReport is what differs between the inventory and what runs.
+type DriftReport struct{ drift.Report }
+
+// Err is [ErrNotWell] where something could not be read, [ErrChanges] where something differs, and nil otherwise.
+func (r *DriftReport) Err() error {
+	switch {
+	case len(r.Unread) > 0:
+		return ErrNotWell
+	case r.Found():
+		return ErrChanges
+	default:
+		return nil
+	}
+}
+
+// Drift compares what runs with the inventory, on the host and on the nodes; it only reads. A change of the inventory that was
+// not applied yet is a difference, too.
+func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
+	s, err := o.begin(ctx, needs{hostMayBeAway: true, refresh: true})
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.drift(ctx)
+	return &DriftReport{Report: report}, err
+}
+
+// drift asks the host by a preview that refreshes, and each node by its own API. A host that does not answer is unread, and
+// the nodes are asked nevertheless.
+func (s *session) drift(ctx context.Context) (drift.Report, error) {
+	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return report, err
+	}
+	if _, err := s.host.Reach(ctx); err != nil {
+		report.Unread = append(report.Unread, err.Error())
+	} else if err := s.hostDrift(ctx, sources, &report); err != nil {
+		return report, err
+	}
+	applied, err := drift.Applied(sources.Deployment)
+	if err != nil {
+		return report, err
+	}
+	for _, node := range s.inventory.Nodes {
+		configured, isApplied := applied[node.Address.String()]
+		if !isApplied {
+			continue // its machine is not there yet, which the host's side tells
+		}
+		want := drift.Wanted{
+			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
+		}
+		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
+		if err != nil {
+			report.Unread = append(report.Unread, err.Error())
+		}
+		report.Nodes = append(report.Nodes, differences...)
+	}
+	return report, nil
+}
+
+// hostDrift adds what the engine would change once it has read what is there, and what it does not read.
+func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
+	if err := s.findFormerNames(ctx); err != nil {
+		return err
+	}
+	var seen outOfBand
+	seen.askHost(ctx, s.host, sources.Deployment, s.inventory.Cluster.Proxmox.Pool)
+	if slices.ContainsFunc(sources.Deployment.Resources, isInCluster) {
+		seen.noAnswer = whyNoAnswer(ctx, sources.Kubeconfig)
+	}
+	_, events, err := s.preview(ctx, seen.excluded()...)
+	if err != nil {
+		return err
+	}
+	steps := risk.Steps(events)
+	seen.mark(steps)
+	report.Host = append(report.Host, drift.Resources(steps)...)
+	report.Unread = append(report.Unread, seen.unasked()...)
+	lost, err := status.LostISOs(ctx, sources.Host, sources.Deployment)
+	for _, template := range lost {
+		report.Host = append(report.Host, drift.Difference{Subject: template.ISO.Volume, Property: "existence", Want: "there", Have: "absent"})
+	}
+	return err
+}
+
+// nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.
+func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) ([]drift.Difference, error) {
+	seen, err := sources.Health().Observe(ctx, address)
+	switch {
+	case errors.Is(err, nodeops.ErrForeign):
+		return []drift.Difference{{Subject: want.Name, Property: "cluster", Want: "this one", Have: "a node of another, or one without a configuration"}}, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", want.Name, err)
+	}
+	return drift.Node(want, seen)
+}

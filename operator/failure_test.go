@@ -1,0 +1,54 @@
+package operator
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/progress"
+)
+
+func TestFailedPassesARefusalOn(t *testing.T) {
+	t.Parallel()
+	s, told := sessionWith(t, nil, true)
+	const refusal = "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched"
+	s.failures = []progress.Failure{{Text: refusal}, {Text: "update failed"}}
+	err := s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255"))
+	require.EqualError(t, err, refusal)
+	require.ErrorAs(t, err, new(*RefusedError))
+	require.Empty(t, *told)
+}
+
+// A run that failed explains itself, in the words of the command that failed.
+func TestFailedExplains(t *testing.T) {
+	t.Parallel()
+	const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"
+	s, _ := sessionWith(t, nil, true)
+	s.failures = []progress.Failure{
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "sdk-v2/provider2.go:572: sdk.helper_schema: received an HTTP 500 response - Reason: " + lockError + ": provider=proxmox@6.18.1"},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "1 error occurred:\n\t* updating urn:pulumi:k3s-dev::em-infra::x:y:Z::k3s-dev-worker-1-vm: 1 error occurred:\n\t* received an HTTP 500 response - Reason: " + lockError},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
+		{Phase: phase.Provision, Name: "k3s-dev-worker-3-vm", Text: "waits for k3s-dev-control-1"},
+		{Phase: phase.Provision, Name: "k3s-dev-control-1-vm", Text: "nobody knows this"},
+		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
+		{Text: "destroy failed"},
+	}
+	err := s.failed(t.Context(), opDestroy, errors.New("failed to destroy: exit status 255"))
+	var failure *FailedError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, "destroy --stack k3s-dev --lab", failure.Again)
+
+	require.Len(t, failure.Causes, 3)
+	locked, unknown, other := failure.Causes[0], failure.Causes[1], failure.Causes[2]
+	require.Equal(t, "k3s-dev-worker-1-vm", locked.Name)
+	require.Equal(t, []string{"k3s-dev-worker-2-vm"}, locked.Alike)
+	require.Len(t, locked.Explanations, 1)
+	require.Equal(t, "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra destroy --stack k3s-dev --lab` again", locked.Explanations[0].Do)
+	require.Equal(t, "yes: nothing was left half done; destroy goes on from here", locked.Explanations[0].Safe)
+	require.Equal(t, "nobody knows this", unknown.Text)
+	require.Equal(t, []string{"k3s-dev-worker-3-vm"}, unknown.Because)
+	require.Equal(t, "something nobody\nhas seen yet", other.Text)
+}

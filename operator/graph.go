@@ -1,0 +1,110 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"sync"
+
+	"github.com/em-infra/em-infra/internal/graph"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// Graph draws the cluster as the inventory describes it, as an SVG that follows the reader's choice of light or dark. Where a
+// cluster was brought up from here each node is asked whether it answers.
+func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
+	inv, err := o.Inventory()
+	if err != nil {
+		return nil, refused(err)
+	}
+	if inv, err = o.inLab(inv); err != nil {
+		return nil, err
+	}
+	talosconfig, err := os.ReadFile(o.talosconfigFile())
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return graph.SVG(pictured(inv, askNodes(ctx, inv.Nodes, talosconfig))), nil
+}
+
+// inLab is the inventory where the lab has put its nodes, if this is a rehearsal and there is a lab.
+func (o *Operator) inLab(inv *inventory.Inventory) (*inventory.Inventory, error) {
+	if !o.workspace.Rehearsed {
+		return inv, nil
+	}
+	host, found, err := o.options.Lab.Find(o.site())
+	if err != nil || !found {
+		return inv, err
+	}
+	return inv.Rebase(host.Network)
+}
+
+// askNodes asks all nodes at once whether they answer under the cluster's PKI; without a talosconfig none is asked.
+func askNodes(ctx context.Context, nodes inventory.Nodes, talosconfig []byte) []graph.Health {
+	healths := make([]graph.Health, len(nodes))
+	if len(talosconfig) == 0 {
+		return healths
+	}
+	var asking sync.WaitGroup
+	for i, node := range nodes {
+		asking.Go(func() {
+			healths[i] = graph.Unhealthy
+			if nodeops.IsAlive(ctx, talosconfig, node.Address.String()) {
+				healths[i] = graph.Healthy
+			}
+		})
+	}
+	asking.Wait()
+	return healths
+}
+
+// pictured is the inventory as the picture shows it.
+func pictured(inv *inventory.Inventory, healths []graph.Health) graph.Cluster {
+	c := inv.Cluster
+	picture := graph.Cluster{
+		Name: c.Name, Endpoint: c.EndpointURL().String(),
+		Versions: []string{"Talos " + c.Talos.Version.String(), "Kubernetes " + c.Kubernetes.Version.String()},
+	}
+	for _, host := range inv.Nodes.Hosts() {
+		drawn := graph.Host{Name: host}
+		for i, node := range inv.Nodes {
+			if node.Host == host {
+				drawn.Nodes = append(drawn.Nodes, picturedNode(node, healths[i]))
+			}
+		}
+		picture.Hosts = append(picture.Hosts, drawn)
+	}
+	return picture
+}
+
+func picturedNode(n inventory.Node, health graph.Health) graph.Node {
+	drawn := graph.Node{
+		Name: n.Name, Role: picturedRole(n.Role), VMID: n.VMID, Addresses: []netip.Addr{n.Address},
+		Cores: n.Cores * n.Sockets, MemoryMiB: n.MemoryMiB, DiskGiB: n.DiskGiB, Health: health,
+	}
+	if n.Address6.IsValid() {
+		drawn.Addresses = append(drawn.Addresses, n.Address6)
+	}
+	for _, gpu := range n.GPUs {
+		name := gpu.Mapping
+		if name == "" {
+			name = fmt.Sprintf("%s (%s)", gpu.BDF, gpu.DeviceID)
+		}
+		drawn.GPUs = append(drawn.GPUs, name)
+	}
+	return drawn
+}
+
+func picturedRole(r inventory.Role) graph.Role {
+	switch r {
+	case inventory.RoleControlPlane:
+		return graph.ControlPlane
+	case inventory.RoleGPUWorker:
+		return graph.GPUWorker
+	default:
+		return graph.Worker
+	}
+}

@@ -1,0 +1,61 @@
+package operator
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// images are what the inventory wants its nodes to be installed from, by their names.
+func (s *session) images() (map[string]status.Image, error) {
+	factory, err := s.factoryURL()
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := stacks.Images(s.inventory, factory)
+	if err != nil {
+		return nil, err
+	}
+	images := make(map[string]status.Image, len(wanted))
+	for name, image := range wanted {
+		images[name] = status.Image(image)
+	}
+	return images, nil
+}
+
+// OtherImages are the nodes whose image is another than the inventory's.
+type OtherImages struct {
+	// Other images, each with its node.
+	Other []status.OtherImage `json:"other"`
+	// Unread are the nodes that could not be asked, a sentence each.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.
+func (s *session) otherImages(ctx context.Context) (OtherImages, error) {
+	found := OtherImages{Other: []status.OtherImage{}}
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return found, err
+	}
+	outputs, err := engine.Outputs(exported.Deployment)
+	if err != nil {
+		return found, err
+	}
+	if len(secretOf(outputs, stacks.OutputKubeconfig)) == 0 {
+		return found, nil
+	}
+	images, err := s.images()
+	if err != nil {
+		return found, err
+	}
+	addresses, _ := outputs[stacks.OutputNodeAddresses].Value.(map[string]any)
+	sources := status.Sources{Inventory: s.inventory, Images: images, Talosconfig: secretOf(outputs, stacks.OutputTalosconfig)}
+	others, unread := sources.OtherImages(ctx, slices.Sorted(maps.Keys(addresses)))
+	found.Other, found.Unread = append(found.Other, others...), unread
+	return found, nil
+}

@@ -1,0 +1,93 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+// judgement is what a preview found.
+type judgement struct {
+	risk.Assessment
+	counts       map[apitype.OpType]int // of the resources, by what would be done
+	byHand       bool                   // something was changed that the engine does not see
+	unconfigured []recovery.Configured  // machines that wait for the configuration that the state says they have
+}
+
+// hasChanges reports whether up would do anything.
+func (j judgement) hasChanges() bool {
+	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.counts)
+}
+
+// judge runs the engine's preview, adds what was seen besides, and judges both; of the targets alone, if there are any.
+func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
+	options = append(options, seen.excluded()...)
+	if err := s.comparePlugins(ctx); err != nil {
+		return judgement{}, err
+	}
+	unconfigured, err := s.unconfigured(ctx)
+	if err != nil {
+		return judgement{}, err
+	}
+	changes, events, err := s.preview(ctx, options...)
+	if err != nil {
+		return judgement{}, err
+	}
+	events, changes = among(targets, events, changes)
+	steps := risk.Steps(events)
+	seen.mark(steps)
+	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
+	judged.Unasked = seen.unasked()
+	return judged, nil
+}
+
+// assess judges what the engine would do, and says what is done before.
+func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
+	return s.assessSteps(risk.Steps(seen))
+}
+
+func (s *session) assessSteps(steps []risk.Step, unconfigured ...recovery.Configured) risk.Assessment {
+	assessment := risk.Assess(steps, namesOf(unconfigured)...)
+	assessment.Notes = slices.Concat(assessment.Notes, s.deletions(), s.adoptions())
+	return assessment
+}
+
+// preview runs the engine's preview: what it counts, and all its events.
+func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
+	lost, err := s.lostISOs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	options = append(options, optpreview.Replace(lost))
+	var result auto.PreviewResult
+	seen, err = s.previewed(ctx, func(run engineRun) (err error) {
+		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
+		return err
+	})
+	return result.ChangeSummary, s.asAdopted(s.asMadeAnew(seen)), err
+}
+
+// weigh tells what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.
+func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Permission) error {
+	s.emit(Assessed{judged.Assessment})
+	if refusal := judged.Refusal(given); refusal != "" {
+		return refused(errors.New(refusal))
+	}
+	return s.ask(ctx)
+}
+
+func hasChanges(summary map[apitype.OpType]int) bool {
+	for operation, count := range summary {
+		if operation != apitype.OpSame && operation != apitype.OpRead && count > 0 {
+			return true
+		}
+	}
+	return false
+}

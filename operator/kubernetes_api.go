@@ -1,0 +1,63 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+// inCluster names everything that the Kubernetes provider keeps, and not the provider itself.
+const inCluster = "urn:pulumi:**$kubernetes:**"
+
+func isInCluster(one apitype.ResourceV3) bool { return one.Type.Package() == "kubernetes" }
+
+// apiPatience is how long the Kubernetes API may take for an answer.
+const apiPatience = 10 * time.Second
+
+// whyNoAnswer is why the Kubernetes API does not answer; empty when it does.
+func whyNoAnswer(ctx context.Context, kubeconfig []byte) string {
+	if err := status.KubernetesAnswers(ctx, kubeconfig, apiPatience); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+const (
+	// returnPatience is how long the Kubernetes API may take to come back after its machines were mended.
+	returnPatience = 3 * time.Minute
+	returnInterval = 2 * time.Second
+)
+
+// awaitKubernetes waits until the Kubernetes API answers again.
+func (s *session) awaitKubernetes(ctx context.Context) error {
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return err
+	}
+	kubeconfig, _, err := credentialsIn(exported.Deployment)
+	if err != nil {
+		return err
+	}
+	began := s.clock.Now()
+	s.emit(Progress{Part: phase.Addons.String(), What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", returnPatience.Minutes())})
+	for {
+		why := whyNoAnswer(ctx, []byte(kubeconfig))
+		if why == "" {
+			return nil
+		}
+		if s.clock.Now().Sub(began) > returnPatience {
+			return fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
+				returnPatience, why, s.place)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.clock.After(returnInterval):
+		}
+	}
+}

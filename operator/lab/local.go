@@ -1,0 +1,112 @@
+// Package lab gives the emulated hosts of this repository to package operator, for rehearsals.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+
+	emulator "github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/command"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+// Local runs labs as processes of this machine, each from the folder of its rehearsal.
+type Local struct {
+	// Tool is the executable of em-infra, which is a lab when it is started as `em-infra lab serve`. Default: "", a lab that
+	// does not run is not started but refused.
+	Tool string
+	// Choices for a lab that is made or started. Default: as it was before.
+	Choices Choices
+	// Progress is written to while the tools of a lab are downloaded or built. Default: nothing is written.
+	Progress io.Writer
+}
+
+var _ operator.Lab = Local{}
+
+// Choices are what a lab is told when it is made or started, as they are typed for `em-infra lab start`; what is "" stays as it is.
+type Choices = command.Choices
+
+// Check implements [operator.Lab].
+func (l Local) Check(site operator.Site) error { return l.Choices.Check(site.Dir) }
+
+// Start implements [operator.Lab].
+func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost, error) {
+	if err := l.Check(site); err != nil {
+		return operator.LabHost{}, &operator.RefusedError{Err: err}
+	}
+	if l.Tool == "" {
+		return l.Running(site)
+	}
+	pid, err := emulator.Running(site.Dir)
+	if err != nil {
+		return operator.LabHost{}, err
+	}
+	if pid == 0 {
+		progress := l.Progress
+		if progress == nil {
+			progress = io.Discard
+		}
+		tools, err := command.Tools(ctx, progress)
+		if err != nil {
+			return operator.LabHost{}, err
+		}
+		if err := emulator.Start(ctx, site.Dir, l.process(site, tools)); err != nil {
+			return operator.LabHost{}, fmt.Errorf("%w (log: %s)", err, workspace.Nearby(emulator.LogFile(site.Dir)))
+		}
+	}
+	return l.Running(site)
+}
+
+// process is em-infra once more, as the lab.
+func (l Local) process(site operator.Site, tools kubernetes.Tools) *exec.Cmd {
+	args := append([]string{
+		"lab", "serve", "--stack", site.Stack, "--inventory", site.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,
+	}, l.Choices.Args()...)
+	process := exec.Command(l.Tool, args...) //nolint:gosec // the em-infra that the caller has named
+	process.Dir = site.Root
+	return process
+}
+
+// Running implements [operator.Lab].
+func (l Local) Running(site operator.Site) (operator.LabHost, error) {
+	host, found, err := l.Find(site)
+	if err != nil {
+		return host, err
+	}
+	if !found {
+		return host, &operator.RefusedError{Err: fmt.Errorf("there is no lab of %[1]s yet: start one with `em-infra lab start --stack %[1]s`", site.Stack)}
+	}
+	pid, err := emulator.Running(site.Dir)
+	if err == nil && pid == 0 {
+		err = &operator.RefusedError{Err: fmt.Errorf("the lab of %[1]s is not running: start it with `em-infra lab start --stack %[1]s`", site.Stack)}
+	}
+	return host, err
+}
+
+// Find implements [operator.Lab].
+func (Local) Find(site operator.Site) (host operator.LabHost, found bool, err error) {
+	d, err := emulator.ReadDescription(site.Dir)
+	if errors.Is(err, emulator.ErrNoLab) {
+		return host, false, nil
+	}
+	return operator.LabHost{
+		Name: d.Host, Release: string(d.Release), Address: d.Proxmox, Endpoint: d.ProxmoxEndpoint(), Token: d.Token,
+		FactoryURL: d.FactoryURL(), Network: d.Network, TimeScale: d.TimeScale,
+	}, err == nil, err
+}
+
+// Stop implements [operator.Lab].
+func (Local) Stop(ctx context.Context, site operator.Site) error {
+	_, err := emulator.Stop(ctx, site.Dir)
+	return err
+}
+
+// Writes implements [operator.Lab].
+func (Local) Writes(site operator.Site) ([]string, error) {
+	return writesIn(emulator.HostCalls(site.Dir))
+}

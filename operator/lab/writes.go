@@ -1,0 +1,36 @@
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+)
+
+// writesIn are the calls in the log of a lab's host that may have changed it. There are none before the lab was made.
+func writesIn(log string) ([]string, error) {
+	file, err := os.Open(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var writes []string
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var call proxmox.Call
+		if err := json.Unmarshal(lines.Bytes(), &call); err != nil || call.Verb == "" {
+			continue // a line in the making, or a note of the lab's own
+		}
+		if call.Write() {
+			writes = append(writes, fmt.Sprintf("%s %s", call.Verb, call.Path))
+		}
+	}
+	return writes, lines.Err()
+}

@@ -1,0 +1,58 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// askHost compares what the provider does not read of the machines, and looks whether their pool is there.
+func (l *outOfBand) askHost(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) {
+	if err := errors.Join(l.askForMachines(ctx, host, drift.Machines(deployment)), l.askForPool(ctx, host, deployment, pool)); err != nil {
+		l.unread = append(l.unread, fmt.Sprintf("the host, about what its provider does not read: %v", err))
+	}
+}
+
+func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, machines []drift.Machine) error {
+	reader, err := pve.NewReader(host)
+	if err != nil {
+		return err
+	}
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	for _, machine := range machines {
+		at := slices.IndexFunc(guests, func(guest pve.Guest) bool { return guest.VMID == machine.VMID })
+		if at < 0 {
+			continue // it is gone, which the provider sees
+		}
+		config, err := reader.GuestConfig(ctx, guests[at])
+		if err != nil {
+			return err
+		}
+		if have := machine.Overlooked(guests[at], config); len(have) > 0 {
+			l.byHand = append(l.byHand, byHand{urn: machine.URN, have: have})
+		}
+	}
+	return nil
+}
+
+// askForPool looks for the pool that a Command has made.
+func (l *outOfBand) askForPool(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) error {
+	maker, found := drift.PoolMaker(deployment, pool)
+	if pool == "" || !found {
+		return nil
+	}
+	there, err := host.HasPool(ctx, pool)
+	if err == nil && !there {
+		l.byHand = append(l.byHand, byHand{urn: maker, have: drift.Undone()})
+	}
+	return err
+}

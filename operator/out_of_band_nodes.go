@@ -1,0 +1,54 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+// askNodes compares what runs on each node with what it was given last, all at the same time.
+func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]drift.AppliedConfiguration) {
+	health := sources.Health()
+	found, unread := make([]byHand, len(sources.Inventory.Nodes)), make([]string, len(sources.Inventory.Nodes))
+	var all sync.WaitGroup
+	for i, node := range sources.Inventory.Nodes {
+		given, isApplied := applied[node.Address.String()]
+		if !isApplied {
+			continue
+		}
+		all.Go(func() {
+			seen, err := health.Observe(ctx, node.Address.String())
+			if err == nil {
+				found[i], err = changedByHand(node, given, seen.Configuration)
+			}
+			if err != nil {
+				unread[i] = fmt.Sprintf("%s, whether its machine configuration was changed by hand: %v", node.Name, err)
+			}
+		})
+	}
+	all.Wait()
+	l.byHand = slices.DeleteFunc(found, func(b byHand) bool { return len(b.paths) == 0 })
+	l.unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
+}
+
+// changedByHand names where a configuration differs from the one that was given. The error quotes no secret.
+func changedByHand(node inventory.Node, given drift.AppliedConfiguration, running []byte) (byHand, error) {
+	differences, err := drift.Configurations(node.Name, given.Text, running)
+	if err != nil {
+		return byHand{}, err
+	}
+	found := byHand{urn: given.URN, running: running}
+	for _, difference := range differences {
+		found.paths = append(found.paths, strings.TrimSpace(strings.TrimPrefix(difference.Property, "configuration")))
+	}
+	if len(found.paths) == 1 && found.paths[0] == "" {
+		found.paths[0] = "secrets"
+	}
+	return found, nil
+}

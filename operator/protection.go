@@ -1,0 +1,43 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// checkUnprotected refuses to destroy a stack of which anything is protected. The engine would refuse too, but only when
+// it comes to that resource: what depends on it, and what stands beside it, would be deleted already.
+func (s *session) checkUnprotected(ctx context.Context) error {
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return err
+	}
+	protected := protectedNames(exported.Deployment.Resources)
+	if len(protected) == 0 {
+		return nil
+	}
+	const enough = 5
+	if more := len(protected) - enough; more > 0 {
+		protected = append(protected[:enough], fmt.Sprintf("and %d more", more))
+	}
+	return refused(fmt.Errorf("%s is protected (%s), and nothing was touched: set protect: false in %s and in %s, run `em-infra up %s`, then destroy it again",
+		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place))
+}
+
+// protectedNames are sorted, since the order of a state is that in which things happened to be done.
+func protectedNames(resources []apitype.ResourceV3) []string {
+	var names []string
+	for _, resource := range resources {
+		if resource.Protect {
+			names = append(names, resource.URN.Name())
+		}
+	}
+	slices.Sort(names)
+	return names
+}

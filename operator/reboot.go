@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// rebootPatience is how long a node may take from the order to its next boot, on slow hardware.
+const rebootPatience = 15 * time.Minute
+
+// RebootOptions say which nodes are rebooted, and how.
+type RebootOptions struct {
+	// Nodes are their names. Default: all nodes of the inventory.
+	Nodes []string
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back. Default: 0, not at all.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes pods that are still held back then. Default: false, the reboot ends with an error.
+	DeleteHeldBack bool
+}
+
+// Reboot reboots nodes one after the other, after a consent, each when the cluster can do without it. One that does not come back
+// ends it, and the rest is untouched.
+func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
+	s, err := o.begin(ctx, needs{consent: "reboot " + inWords(options.Nodes)})
+	if err != nil {
+		return err
+	}
+	if err := s.settleProcesses(ctx); err != nil {
+		return err
+	}
+	return s.reboot(ctx, options)
+}
+
+// inWords are the nodes in a sentence.
+func inWords(names []string) string {
+	if len(names) == 0 {
+		return "all nodes"
+	}
+	return strings.Join(names, ", ")
+}
+
+// reboot takes the nodes through the lane by which updates go, so that each rule about what a cluster can spare holds here.
+func (s *session) reboot(ctx context.Context, options RebootOptions) error {
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return err
+	}
+	if len(sources.Talosconfig) == 0 {
+		return refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place))
+	}
+	health := sources.Health()
+	health.DrainTimeout, health.DeleteHeldBack = options.DrainTimeout, options.DeleteHeldBack
+	health.Say = func(format string, args ...any) { s.emit(Rebooting{fmt.Sprintf(format, args...)}) }
+	nodes, err := chosenNodes(health.Nodes, options.Nodes)
+	if err != nil {
+		return refused(err)
+	}
+	if err := s.ask(ctx); err != nil {
+		return err
+	}
+	lane := rolling.NewLane(health, rolling.Options{})
+	for _, node := range nodes {
+		began := s.clock.Now()
+		if err := rebootOne(ctx, lane, health, node); err != nil {
+			return err
+		}
+		s.emit(Progress{Part: "reboot", What: node.Name + " works again", Took: s.clock.Now().Sub(began)})
+	}
+	return nil
+}
+
+func rebootOne(ctx context.Context, lane *rolling.Lane, health nodeops.Health, node rolling.Node) error {
+	if err := lane.Enter(ctx, rolling.Change{Node: node, Reboots: true}); err != nil {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, rebootPatience)
+	defer cancel()
+	err := health.Reboot(bounded, node)
+	var untouched *nodeops.UntouchedError
+	switch {
+	case errors.As(err, &untouched):
+		return errors.Join(err, lane.Decline(ctx, node))
+	case err != nil:
+		lane.Abandon(node)
+		return err
+	default:
+		return lane.Leave(ctx, node)
+	}
+}
+
+// chosenNodes are those of these names, in the order of the inventory; all without a name.
+func chosenNodes(nodes []rolling.Node, names []string) ([]rolling.Node, error) {
+	if len(names) == 0 {
+		return nodes, nil
+	}
+	var chosen []rolling.Node
+	for _, node := range nodes {
+		if slices.Contains(names, node.Name) {
+			chosen = append(chosen, node)
+		}
+	}
+	var problems []error
+	for _, name := range names {
+		if !slices.ContainsFunc(nodes, func(n rolling.Node) bool { return n.Name == name }) {
+			problems = append(problems, fmt.Errorf("%s is no node of the inventory: give the name of one in nodes.yaml", name))
+		}
+	}
+	return chosen, errors.Join(problems...)
+}

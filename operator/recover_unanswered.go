@@ -1,0 +1,118 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/recovery"
+)
+
+// adoptUnknown takes machines of this stack into the state that run without it knowing them, and records those that were never
+// started, so that they are made anew. What they were made with is in a copy of an earlier state, or is what the program would
+// make.
+func (s *session) adoptUnknown(ctx context.Context, exported *engine.Exported, evidence recovery.Evidence) error {
+	deployment := &exported.Deployment
+	owner, err := recovery.OwnerOf(s.workspace.Stack, deployment)
+	if err != nil {
+		return err
+	}
+	recorded, err := recovery.RecordUnstarted(ctx, deployment, owner, evidence.Host)
+	if err != nil {
+		return err
+	}
+	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, s.machineNames(), evidence.Host)
+	if err != nil || recorded+len(unknown) == 0 {
+		return err
+	}
+	if len(unknown) > 0 {
+		past, err := evidence.Past()
+		if err != nil {
+			return err
+		}
+		planned, err := s.planned(ctx)
+		if err != nil {
+			return err
+		}
+		if err := recovery.Adopt(deployment, unknown, past, planned, s.clock.Now()); err != nil {
+			return err
+		}
+	}
+	for _, machine := range unknown {
+		s.recovered(machine.Adoption())
+	}
+	return s.state.Import(ctx, exported)
+}
+
+// foreseeUnknown finds out which machines up would take into the state, for a preview.
+func (s *session) foreseeUnknown(ctx context.Context, deployment *apitype.DeploymentV3, host recovery.Host) error {
+	owner, err := recovery.OwnerOf(s.workspace.Stack, deployment)
+	if err != nil {
+		return err
+	}
+	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, s.machineNames(), host)
+	for _, machine := range unknown {
+		s.unanswered = append(s.unanswered, recovery.Remnant{VMID: machine.VMID, Node: machine.Node, Name: machine.Name})
+	}
+	return err
+}
+
+// machineNames are the names of the inventory's machines by VMID.
+func (s *session) machineNames() map[int]string {
+	names := map[int]string{}
+	for _, node := range s.inventory.Nodes {
+		names[node.VMID] = node.Name
+	}
+	return names
+}
+
+// planned are the resources that the program would make, as a preview tells them.
+func (s *session) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
+	_, seen, err := s.preview(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what the machines were made with is not known without a preview: %w", err)
+	}
+	var planned []apitype.ResourceV3
+	for _, event := range seen {
+		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil {
+			continue
+		}
+		made := event.ResourcePreEvent.Metadata.New
+		planned = append(planned, apitype.ResourceV3{
+			URN: resource.URN(made.URN), Type: tokens.Type(made.Type), Custom: made.Custom, Parent: resource.URN(made.Parent), Inputs: made.Inputs, Protect: made.Protect,
+		})
+	}
+	return planned, nil
+}
+
+// adoptions says which machines up takes into the state.
+func (s *session) adoptions() []string {
+	var adoptions []string
+	for _, remnant := range s.unanswered {
+		adoptions = append(adoptions, remnant.Adoption())
+	}
+	return adoptions
+}
+
+// asAdopted tells of a machine that is taken into the state before the engine works that it stays, where the engine, which does
+// not know it yet, would make it.
+func (s *session) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
+	for i, event := range seen {
+		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil ||
+			!slices.ContainsFunc(s.unanswered, func(r recovery.Remnant) bool {
+				vmid, _ := event.ResourcePreEvent.Metadata.New.Inputs["vmId"].(float64)
+				return int(vmid) == r.VMID
+			}) {
+			continue
+		}
+		pre := *event.ResourcePreEvent
+		pre.Metadata.Op = apitype.OpSame
+		seen[i].ResourcePreEvent = &pre
+	}
+	return seen
+}

@@ -1,0 +1,110 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/rehearsal"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// stage is what a rehearsal stands on: an operator with a lab of its own, and a copy of the inventory that may be changed.
+type stage struct {
+	*Operator
+
+	// nodes.yaml as it is, and with a worker more.
+	plain, extended []byte
+	kubeconfig      []byte
+	log             *os.File
+	lock            *os.File
+}
+
+// rehearsalSuffix tells the rehearsal of a stack from the stack's lab.
+const rehearsalSuffix = "-rehearsal"
+
+// setStage clears away what an earlier rehearsal left, and starts the lab.
+func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *inventory.Inventory, extended *rehearsal.Extended) (*stage, error) {
+	own := o.options
+	own.Stack, own.Yes = own.Stack+rehearsalSuffix, true
+	own.Inventory = workspace.Nearby(filepath.Join(o.workspace.Dir+rehearsalSuffix, "inventory"))
+	inner, err := Open(own)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{Operator: inner, extended: extended.Nodes}
+	if s.lock, err = lockRehearsal(s.workspace.Dir + ".lock"); err != nil {
+		return nil, err
+	}
+	if err := s.furnish(ctx, o.workspace.Inventory); err != nil {
+		return nil, errors.Join(err, s.lock.Close())
+	}
+	s.options.ToolsProgress, s.events = s.log, &serialEvents{}
+	if options.Log != nil {
+		s.events.to = options.Log(s.log)
+	}
+	if err := s.startLab(ctx, inv, o.emit); err != nil {
+		return nil, errors.Join(err, s.log.Close(), s.lock.Close())
+	}
+	return s, nil
+}
+
+// errRehearsed says that two rehearsals of a stack would share one host.
+var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")
+
+// lockRehearsal keeps a second rehearsal of the stack away until this process ends.
+func lockRehearsal(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the rehearsal's own
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = refused(errRehearsed)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// furnish makes the rehearsal's folder anew: the inventory's files and the log.
+func (s *stage) furnish(ctx context.Context, from string) error {
+	if err := s.options.Lab.Stop(ctx, s.site()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.workspace.Dir); err != nil {
+		return err
+	}
+	if err := os.CopyFS(s.workspace.Inventory, os.DirFS(from)); err != nil {
+		return fmt.Errorf("copy the inventory: %w", err)
+	}
+	var err error
+	if s.plain, err = os.ReadFile(s.nodesFile()); err != nil {
+		return err
+	}
+	s.log, err = os.OpenFile(filepath.Join(s.workspace.Dir, "rehearsal.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	return err
+}
+
+func (s *stage) nodesFile() string { return filepath.Join(s.workspace.Inventory, inventory.NodesFile) }
+
+// tearDown stops a lab that is not kept, and removes its folder when nobody needs to look at it.
+func (s *stage) tearDown(ctx context.Context, keep, expected bool) error {
+	problems := []error{s.log.Close()}
+	if !keep {
+		problems = append(problems, s.options.Lab.Stop(ctx, s.site()))
+	}
+	if !keep && expected {
+		problems = append(problems, os.RemoveAll(s.workspace.Dir))
+	}
+	return errors.Join(append(problems, s.lock.Close())...)
+}

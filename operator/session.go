@@ -1,0 +1,359 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/blang/semver"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/artifacts"
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// session is one operation on a stack that is ready to be worked on: sound inventory, installed tools, a host that answers.
+type session struct {
+	*Operator
+
+	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
+	stack      auto.Stack
+	state      engine.State
+	exported   *engine.Exported // what [session.lastState] keeps
+	exportedAt uint64           // how often the CLI had changed a state by then
+	host       pve.Connection
+	secrets    []string           // of the configuration, never to be seen
+	factory    string             // URL of the Image Factory
+	consent    string             // what is asked for before anything is changed; empty when that was answered
+	place      string             // the flags that lead a following command to where this one was
+	refresh    bool               // the engine reads what is there before it compares
+	program    stacks.Options     // of the program that the stack runs
+	configured artifacts.Planned  // the machine configurations of that program
+	owner      ownership.Owner    // whose machines are ours, as the state says
+	known      []int              // the VMIDs that the state knows
+	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
+	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
+	restarted  bool               // machines were started before anybody was asked
+	failures   []progress.Failure // what the engine reported as wrong in its last run
+	started    time.Time
+}
+
+// needs are what an operation needs of the stack.
+type needs struct {
+	// lab starts the lab of a rehearsal if it does not run.
+	lab bool
+	// newStack makes the stack if it is not there.
+	newStack bool
+	// hostMayBeAway leaves it to the operation to say that the host does not answer.
+	hostMayBeAway bool
+	// refresh has the engine read what is there before it compares.
+	refresh bool
+	// consent is what a person has to agree to, as in "type the name of the stack to …"; empty for nothing.
+	consent string
+}
+
+// session is one that knows where it is and nothing else.
+func (o *Operator) session(consent string) *session {
+	s := &session{Operator: o, place: o.Place(), started: o.clock.Now()}
+	if !o.options.Yes {
+		s.consent = consent
+	}
+	return s
+}
+
+// begin gets everything ready for an operation, cheapest check first, and touches nothing that is real.
+func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
+	s := o.session(needed.consent)
+	s.refresh = needed.refresh
+	var err error
+	if s.inventory, err = o.Inventory(); err != nil {
+		return nil, refused(err)
+	}
+	if needed.newStack {
+		if err := o.checkBeside(s.inventory); err != nil {
+			return nil, refused(err)
+		}
+	}
+	if err := s.checkPreconditions(needed); err != nil {
+		return nil, refused(err)
+	}
+	tools, err := o.installTools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lab, err := s.enterLab(ctx, needed)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.selectStack(ctx, tools, needed.newStack); err != nil {
+		return nil, err
+	}
+	if err := s.configure(ctx, lab); err != nil {
+		return nil, err
+	}
+	if needed.hostMayBeAway {
+		return s, nil
+	}
+	if _, err := s.host.Reach(ctx); err != nil {
+		return nil, refused(err)
+	}
+	return s, nil
+}
+
+// installTools gets the tool chain ready for the stack's workspace.
+func (o *Operator) installTools(ctx context.Context) (*toolchain.Installed, error) {
+	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: o.toolsProgress(), Rehearsal: o.workspace.Rehearsed})
+	if err != nil {
+		return nil, err
+	}
+	if err := o.workspace.Prepare(); err != nil {
+		return nil, err
+	}
+	return tools, tools.Populate(o.workspace.Home)
+}
+
+func (o *Operator) toolsProgress() io.Writer {
+	if o.options.ToolsProgress == nil {
+		return io.Discard
+	}
+	return o.options.ToolsProgress
+}
+
+// checkPreconditions refuses early what would be refused after minutes: that somebody is missing, a secret, or the lab.
+func (s *session) checkPreconditions(needed needs) error {
+	if err := s.checkConsent(); err != nil {
+		return err
+	}
+	if !s.workspace.Rehearsed {
+		return checkSecrets(s.workspace)
+	}
+	if needed.lab {
+		return s.options.Lab.Check(s.site())
+	}
+	_, err := s.options.Lab.Running(s.site())
+	return err
+}
+
+// checkSecrets looks for what opens the real host.
+func checkSecrets(w *workspace.Workspace) error {
+	if err := checkPassphrase(); err != nil {
+		return err
+	}
+	found, err := w.HasToken()
+	if err == nil && !found {
+		err = fmt.Errorf("%s holds no Proxmox API token: run `pulumi config set --stack %s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without", workspace.Nearby(w.StackFile()), w.Stack)
+	}
+	return err
+}
+
+// checkPassphrase looks where the CLI does (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase): an
+// empty passphrase is one.
+func checkPassphrase() error {
+	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
+		return nil
+	}
+	file := os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE")
+	if file == "" {
+		return errors.New("the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without")
+	}
+	if _, err := os.Stat(file); err != nil {
+		return fmt.Errorf("the file that PULUMI_CONFIG_PASSPHRASE_FILE names is not there (%w): correct the name, or add --lab to rehearse without", err)
+	}
+	return nil
+}
+
+// enterLab moves the session of a rehearsal onto the lab's network.
+func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
+	if !s.workspace.Rehearsed {
+		return LabHost{}, nil
+	}
+	if needed.lab {
+		if err := s.startLab(ctx, s.inventory, s.emit); err != nil {
+			return LabHost{}, err
+		}
+	}
+	host, err := s.options.Lab.Running(s.site())
+	if err != nil {
+		return host, err
+	}
+	moved, err := s.inventory.Rebase(host.Network)
+	if err != nil {
+		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
+	}
+	s.inventory = moved
+	return host, nil
+}
+
+// startLab starts the lab of a rehearsal unless it runs, for an inventory, and tells where it is.
+func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell func(Event)) error {
+	if err := o.options.Lab.Check(o.site()); err != nil {
+		return refused(err)
+	}
+	if err := o.workspace.Prepare(); err != nil {
+		return err
+	}
+	host, err := o.options.Lab.Start(ctx, o.site())
+	if err != nil {
+		return err
+	}
+	tell(LabStarted{Lab: host, Nodes: len(inv.Nodes)})
+	return nil
+}
+
+func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) error {
+	if err := s.attach(tools); err != nil {
+		return err
+	}
+	s.program = stacks.Options{
+		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
+		Plugins:      tools.Plugins(),
+		Planned:      s.configured.Take,
+		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
+	}
+	embedding := stacks.Embedding{
+		Stack:   s.workspace.Stack,
+		WorkDir: s.workspace.Dir,
+		Env:     s.state.Env,
+		Command: s.state.Command,
+		Program: stacks.Program(s.program),
+	}
+	var err error
+	s.stack, err = stacks.Select(ctx, embedding)
+	if !errors.Is(err, stacks.ErrNoStack) {
+		return sentenceOf(err)
+	}
+	if err := s.checkNotLost(); err != nil {
+		return refused(err)
+	}
+	if !create {
+		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
+	}
+	s.stack, err = stacks.Upsert(ctx, embedding)
+	return sentenceOf(err)
+}
+
+// attach finds the engine's CLI among the tools, and with it the stack's state, which is whole from then on.
+func (s *session) attach(tools *toolchain.Installed) error {
+	if err := s.mendState(); err != nil {
+		return err
+	}
+	command, err := cli(tools)
+	if err != nil {
+		return err
+	}
+	provider, err := s.workspace.SecretsProvider()
+	if err != nil {
+		return err
+	}
+	env := s.workspace.Environment()
+	maps.Copy(env, tools.Environment(s.workspace.Home))
+	if s.options.Tool != "" {
+		env[ToolVariable] = s.options.Tool
+	}
+	env[optionRefresh] = strconv.FormatBool(s.refresh)
+	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack, SecretsProvider: provider}
+	return nil
+}
+
+// optionRefresh is the environment variable that the CLI takes for the flag --refresh of preview, up and destroy (pulumi
+// pkg/v3 v3.254.0, cmd/pulumi/pulumi.go, declareFlagsAsEnvironmentVariables). It goes before the option of Pulumi.yaml, and
+// the Automation API has no other way to say no.
+const optionRefresh = "PULUMI_OPTION_REFRESH"
+
+// ErrNoCLI says that there is no engine.
+var ErrNoCLI = errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
+
+// cli is the Pulumi CLI among the tools.
+func cli(tools *toolchain.Installed) (*engine.Command, error) {
+	tool, found := tools.CLI()
+	if !found {
+		return nil, ErrNoCLI
+	}
+	version, err := semver.ParseTolerant(tool.Version)
+	if err != nil {
+		return nil, fmt.Errorf("version of %s: %w", tool.Path, err)
+	}
+	return engine.NewCommand(tool.Path, version), nil
+}
+
+// configure reads how to reach the host; in a rehearsal it writes first what the lab chose.
+func (s *session) configure(ctx context.Context, host LabHost) error {
+	config, err := s.stack.GetAllConfig(ctx)
+	if err != nil {
+		return sentenceOf(err)
+	}
+	if s.workspace.Rehearsed {
+		wanted := rehearsalConfig(s.workspace, host)
+		if differs(config, wanted) {
+			if err := s.stack.SetAllConfig(ctx, wanted); err != nil {
+				return sentenceOf(err)
+			}
+			config = wanted
+		}
+	}
+	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
+		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
+	}
+	s.host, s.secrets = connectionOf(config), secretsIn(config)
+	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
+	return nil
+}
+
+func connectionOf(config auto.ConfigMap) pve.Connection {
+	return pve.Connection{
+		Endpoint: pve.Origin(config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value),
+		Token:    config[stacks.Key(stacks.KeyProxmoxToken)].Value,
+		Insecure: config[stacks.Key(stacks.KeyProxmoxInsecure)].Value == "true",
+	}
+}
+
+func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {
+	return auto.ConfigMap{
+		stacks.Key(stacks.KeyInventory):       {Value: w.Inventory},
+		stacks.Key(stacks.KeyProxmoxEndpoint): {Value: host.Endpoint},
+		stacks.Key(stacks.KeyProxmoxToken):    {Value: host.Token, Secret: true},
+		stacks.Key(stacks.KeyProxmoxInsecure): {Value: "true"},
+		stacks.Key(stacks.KeyImageFactoryURL): {Value: host.FactoryURL},
+		stacks.Key(stacks.KeyLabNetwork):      {Value: host.Network.String()},
+	}
+}
+
+func differs(have, wanted auto.ConfigMap) bool {
+	for key, value := range wanted {
+		if have[key].Value != value.Value {
+			return true
+		}
+	}
+	return false
+}
+
+// EnsureStack makes the stack if it is not there, with the configuration of its rehearsal, for an engine that is run by hand.
+func (o *Operator) EnsureStack(ctx context.Context) error {
+	_, err := o.begin(ctx, needs{newStack: true})
+	return err
+}
+
+// StartLab starts the lab of a rehearsal unless it runs. It needs [Options.Lab].
+func (o *Operator) StartLab(ctx context.Context) error {
+	inv, err := o.Inventory()
+	if err != nil {
+		return refused(err)
+	}
+	return o.startLab(ctx, inv, o.emit)
+}

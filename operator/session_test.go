@@ -1,0 +1,155 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// recordedEvents are what an operation has told.
+type recordedEvents []Event
+
+func (r *recordedEvents) Handle(event Event) { *r = append(*r, event) }
+
+// personWho answers each question.
+type personWho struct {
+	answers   string
+	questions []Question
+}
+
+func (p *personWho) Confirm(ctx context.Context, question Question) (bool, error) {
+	p.questions = append(p.questions, question)
+	return p.answers == question.Yes, context.Cause(ctx)
+}
+
+// sessionWith is a session that got as far as a question.
+func sessionWith(t *testing.T, person Person, rehearsed bool) (*session, *recordedEvents) {
+	t.Helper()
+	inv, err := inventory.Load("../stacks/k3s-dev")
+	require.NoError(t, err)
+	told := new(recordedEvents)
+	o := &Operator{
+		options:   Options{Stack: "k3s-dev", Person: person},
+		workspace: &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed},
+		events:    &serialEvents{to: told}, clock: systemClock{},
+	}
+	return &session{Operator: o, inventory: inv, consent: "bring it up", place: o.Place(), started: time.Now()}, told
+}
+
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ answer, err string }{
+		{"k3s-dev", ""},
+		{"yes", "not confirmed; nothing was touched"},
+		{"", "not confirmed; nothing was touched"},
+	} {
+		person := &personWho{answers: test.answer}
+		s, _ := sessionWith(t, person, false)
+		err := s.ask(t.Context())
+		require.Equal(t, []Question{{Text: "Type the name of the stack, k3s-dev, to bring it up: ", Yes: "k3s-dev"}}, person.questions)
+		if test.err == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, test.err)
+		require.ErrorAs(t, err, new(*RefusedError))
+	}
+}
+
+func TestNobodyIsAskedWhoHasAgreed(t *testing.T) {
+	t.Parallel()
+	person := &personWho{}
+	s, _ := sessionWith(t, person, false)
+	s.consent = ""
+	require.NoError(t, s.ask(t.Context()))
+	require.Empty(t, person.questions)
+}
+
+func TestAskIsInterrupted(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, &personWho{}, false)
+	interrupted := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupted)
+	err := s.ask(ctx)
+	require.ErrorIs(t, err, interrupted)
+	require.ErrorAs(t, err, new(*RefusedError), "nothing was touched")
+}
+
+func TestFailedSaysHowToGoOn(t *testing.T) {
+	t.Parallel()
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	causes := []Cause{{Failure: progress.Failure{Text: "exit status 255"}}}
+	for name, test := range map[string]struct {
+		ctx       context.Context
+		rehearsed bool
+		want      FailedError
+		text      string
+	}{
+		"failed":      {t.Context(), false, FailedError{Operation: "up", Again: "up --stack k3s-dev", Causes: causes}, "up failed\nexit status 255"},
+		"in the lab":  {t.Context(), true, FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Causes: causes}, "up failed\nexit status 255"},
+		"interrupted": {interrupted, true, FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, "up was interrupted; the state is saved and says what exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, told := sessionWith(t, nil, test.rehearsed)
+			err := s.failed(test.ctx, opUp, errors.New("exit status 255"))
+			require.Equal(t, &test.want, err)
+			require.EqualError(t, err, test.text)
+			require.Empty(t, *told, "the error carries it")
+		})
+	}
+}
+
+func TestCredentialsAreForTheirOwner(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, nil, true)
+	require.NoError(t, s.keepCredentials(stacks.Outputs{Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig"}))
+	dir := s.workspace.Credentials
+	for _, name := range []string{"kubeconfig", "talosconfig"} {
+		file, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), file.Mode())
+	}
+
+	require.NoError(t, s.forgetCredentials())
+	require.NoError(t, s.forgetCredentials(), "what is gone is forgotten")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestPlaceIsWhatWasTyped(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		inventory string
+		rehearsed bool
+		place     string
+	}{
+		{"", false, "--stack k3s-dev"},
+		{"stacks/k3s-dev", true, "--stack k3s-dev --inventory stacks/k3s-dev --lab"},
+		{"my inventory", false, "--stack k3s-dev --inventory 'my inventory'"},
+	} {
+		o := &Operator{options: Options{Inventory: test.inventory}, workspace: &workspace.Workspace{Stack: "k3s-dev", Rehearsed: test.rehearsed}}
+		require.Equal(t, test.place, o.Place())
+	}
+}
+
+func TestHasChanges(t *testing.T) {
+	t.Parallel()
+	require.False(t, hasChanges(nil))
+	require.False(t, hasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpRead: 1, apitype.OpUpdate: 0}))
+	require.True(t, hasChanges(map[apitype.OpType]int{apitype.OpSame: 9, apitype.OpDelete: 1}))
+}

@@ -1,0 +1,164 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/engine"
+)
+
+// MigrateOptions say where states are moved to.
+type MigrateOptions struct {
+	// To is the URL of the new place: s3://BUCKET, gs://BUCKET, azblob://CONTAINER or file://FOLDER. Required.
+	To string
+	// With are the other stacks of the project, which move along, since Pulumi.yaml names one place for all. Default: none.
+	With []string
+}
+
+// Check refuses what is no place for a state.
+func (m MigrateOptions) Check() error { return refused(checkBackend(m.To)) }
+
+// Migrate moves the state to another place, after a consent. It is copied, read back and compared; then Pulumi.yaml names the new
+// place and the old state is removed. A backup of it stays.
+func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
+	if err := options.Check(); err != nil {
+		return err
+	}
+	first, _, err := o.beginWithState(ctx, "move its state")
+	if err != nil {
+		return err
+	}
+	if first.workspace.At(options.To).Backend == first.workspace.Backend {
+		return refused(fmt.Errorf("the state is there already: %s", options.To))
+	}
+	moving := append([]string{o.workspace.Stack}, options.With...)
+	if err := first.checkAllMove(ctx, moving); err != nil {
+		return err
+	}
+	if err := first.ask(ctx); err != nil {
+		return err
+	}
+	var moved []engine.State
+	for _, stack := range moving {
+		s, err := o.beginWithStateOf(ctx, stack)
+		if err != nil {
+			return err
+		}
+		if err := s.copyState(ctx, options.To); err != nil {
+			return err
+		}
+		moved = append(moved, s.state)
+	}
+	return finishMigration(ctx, first, moved, options.To)
+}
+
+// beginWithStateOf is beginWithState for a stack of the project, to whose move somebody has agreed.
+func (o *Operator) beginWithStateOf(ctx context.Context, stack string) (*session, error) {
+	options := o.options
+	options.Stack, options.Yes = stack, true
+	other, err := Open(options)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := other.beginWithState(ctx, "")
+	return s, err
+}
+
+// backendSchemes are the places where a state can be without a service (pulumi pkg/v3 v3.254.0, backend/diy).
+var backendSchemes = []string{"file://", "s3://", "gs://", "azblob://"}
+
+func checkBackend(url string) error {
+	if url == "" {
+		return errors.New("no place is named: add --to URL, e.g. --to s3://BUCKET")
+	}
+	if !slices.ContainsFunc(backendSchemes, func(scheme string) bool { return strings.HasPrefix(url, scheme) }) {
+		return fmt.Errorf("--to: %q is no place for a state: begin with one of %s", url, strings.Join(backendSchemes, ", "))
+	}
+	return nil
+}
+
+// checkAllMove refuses to leave a stack behind in a place that Pulumi.yaml will no longer name.
+func (s *session) checkAllMove(ctx context.Context, moving []string) error {
+	stacks, err := s.state.Stacks(ctx)
+	if err != nil {
+		return err
+	}
+	var left []string
+	for _, stack := range stacks {
+		if !slices.Contains(moving, stack) {
+			left = append(left, stack)
+		}
+	}
+	if len(left) > 0 {
+		return refused(fmt.Errorf("the state of %s is in the same place and Pulumi.yaml names one for all: add --with %s", strings.Join(left, ", "), strings.Join(left, ",")))
+	}
+	return nil
+}
+
+// copyState makes the state at its new place and reads it back. The old one stays in use.
+func (s *session) copyState(ctx context.Context, to string) error {
+	if _, err := s.clearLocks(); err != nil {
+		return err
+	}
+	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
+		return err
+	}
+	have, err := s.freshState(ctx)
+	if err != nil {
+		return err
+	}
+	if len(have.Deployment.PendingOperations) > 0 {
+		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place))
+	}
+	target := s.state
+	target.Env = maps.Clone(s.state.Env)
+	maps.Copy(target.Env, s.workspace.At(to).Environment())
+	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {
+		if err != nil {
+			return err
+		}
+		return refused(fmt.Errorf("%s holds a state of stack %s already: choose another place, or remove that one with `pulumi stack rm`", to, s.workspace.Stack))
+	}
+	if err := target.Create(ctx); err != nil {
+		return err
+	}
+	return copyInto(ctx, target, have)
+}
+
+// copyInto imports a state and compares what is there then with what was to be.
+func copyInto(ctx context.Context, target engine.State, have *engine.Exported) error {
+	if len(have.Deployment.Resources) == 0 {
+		return nil // an empty stack is whole when it is made
+	}
+	if err := target.Import(ctx, have); err != nil {
+		return err
+	}
+	copied, err := target.Export(ctx)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(copied.Deployment.Resources, have.Deployment.Resources) {
+		return fmt.Errorf("the copy of the state of %s is not what was copied; the old one is still in use: choose another place", target.Stack)
+	}
+	return nil
+}
+
+// finishMigration names the new place first and removes the old states last, so that at every moment the one in use is
+// whole.
+func finishMigration(ctx context.Context, first *session, moved []engine.State, to string) error {
+	if err := first.workspace.MoveBackend(to); err != nil {
+		return err
+	}
+	for _, old := range moved {
+		if err := old.Remove(ctx); err != nil {
+			return fmt.Errorf("%w: the new state is in use; remove the old one by hand", err)
+		}
+		first.emit(StateMoved{Stack: old.Stack, To: to})
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/backup"
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/internal/workspace"
+)
+
+// Restored is the backup that has become the state.
+type Restored struct {
+	Backup Backup
+	// Resources is how many there are in it.
+	Resources int
+}
+
+// Restore puts a backup in the place of the state, after a consent, whether that is lost, damaged or wrong; "" is the newest.
+// Nothing else is touched. What was made after the backup stays where it is and is unknown from then on.
+func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, error) {
+	s, tools, err := o.beginWithState(ctx, "put the backup back")
+	if err != nil {
+		return nil, err
+	}
+	return s.restore(ctx, tools, backupName)
+}
+
+func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from string) (*Restored, error) {
+	chosen, restored, err := s.chooseBackup(from)
+	if err != nil {
+		return nil, refused(err)
+	}
+	if _, err := s.clearLocks(); err != nil {
+		return nil, err
+	}
+	present, err := s.presentState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	planned := Restoring{Backup: chosen}
+	if len(present.Resources) > 0 {
+		planned.Difference = backup.Compare(present, restored.Deployment)
+	}
+	s.emit(planned)
+	if err := s.ask(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.noteBegun(ctx, tools, restored); err != nil {
+		return nil, err
+	}
+	if err := s.state.Import(ctx, restored); err != nil {
+		return nil, err
+	}
+	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
+}
+
+// chooseBackup reads a backup whole before anything is done with it.
+func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, error) {
+	chosen, err := s.backups().Find(name)
+	if errors.Is(err, backup.ErrNone) {
+		err = fmt.Errorf("stack %s has no backup in %s: see docs/state.md, \"When the state is lost\"", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
+	}
+	if err != nil {
+		return chosen, nil, err
+	}
+	text, err := chosen.Text()
+	if err != nil {
+		return chosen, nil, err
+	}
+	exported, err := s.state.Read(text)
+	if err != nil {
+		return chosen, nil, fmt.Errorf("backup %s cannot be read (%w): choose another with --from; `em-infra state list %s` shows them", chosen.Name, err, s.place)
+	}
+	return chosen, exported, nil
+}
+
+// presentState is what is to be replaced, kept as a backup itself. It is empty where there is none, which is made up for,
+// or none that can be read.
+func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error) {
+	text, err := s.state.ExportSealed(ctx)
+	if errors.Is(err, engine.ErrNoStack) {
+		return apitype.DeploymentV3{}, s.state.Create(ctx)
+	}
+	if err == nil {
+		var present *engine.Exported
+		if present, err = s.state.Read(text); err == nil {
+			_, err := s.backUp(ctx, "before-restore")
+			return present.Deployment, err
+		}
+	}
+	if ctx.Err() != nil {
+		return apitype.DeploymentV3{}, context.Cause(ctx)
+	}
+	s.emit(StateDamaged{Reason: lastLine(err.Error())})
+	return apitype.DeploymentV3{}, nil
+}
+
+// lastLine is where a CLI says what went wrong.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// noteBegun finds out what became of what the backup says was begun, which the engine would drop from the state: the next up
+// knows it by what is noted here.
+func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
+	if len(restored.Deployment.PendingOperations) == 0 {
+		return nil
+	}
+	if err := s.selectStack(ctx, tools, false); err != nil {
+		return err
+	}
+	config, err := s.stack.GetAllConfig(ctx)
+	if err != nil {
+		return sentenceOf(err)
+	}
+	s.host = connectionOf(config)
+	evidence, err := s.evidence()
+	if err != nil {
+		return err
+	}
+	unfinished, err := recovery.LookAtUnfinished(ctx, &restored.Deployment, evidence)
+	if err != nil {
+		return s.unlockable(err)
+	}
+	done, _ := unfinished.Note(&restored.Deployment, s.clock.Now())
+	s.recovered(done...)
+	return nil
+}

@@ -1,0 +1,97 @@
+package operator
+
+import (
+	"context"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// Status is what stands: machines, etcd, Kubernetes, certificates, the state and what nothing uses any more.
+type Status struct{ StatusReport }
+
+// Err is [ErrNotWell] where something is not as it should be, or could not be asked.
+func (s *Status) Err() error {
+	if len(s.Lacks()) > 0 {
+		return ErrNotWell
+	}
+	return nil
+}
+
+// Status says what stands, as Proxmox VE, Talos and Kubernetes see it; it only reads.
+func (o *Operator) Status(ctx context.Context) (*Status, error) {
+	s, err := o.begin(ctx, needs{hostMayBeAway: true})
+	if err != nil {
+		return nil, err
+	}
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report := sources.Report(ctx, s.clock.Now())
+	s.placeOrphans(report.Orphans)
+	return &Status{StatusReport: report}, nil
+}
+
+// sources are those who know something of the stack's cluster.
+func (s *session) sources(ctx context.Context) (status.Sources, error) {
+	host, err := pve.NewReader(s.host)
+	if err != nil {
+		return status.Sources{}, refused(err)
+	}
+	exported, err := s.readState(ctx)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	owner, err := recovery.OwnerOf(s.workspace.Stack, &exported.Deployment)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	outputs, err := engine.Outputs(exported.Deployment)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	last, err := s.lastUpdate(ctx)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	if err != nil {
+		return status.Sources{}, err
+	}
+	images, err := s.images()
+	return status.Sources{
+		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
+		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
+	}, err
+}
+
+// secretOf is an output that is a text; empty when there is none yet.
+func secretOf(outputs auto.OutputMap, name string) []byte {
+	text, _ := outputs[name].Value.(string)
+	return []byte(text)
+}
+
+// lastUpdate is the newest entry of the stack's history; nil when it has none.
+func (s *session) lastUpdate(ctx context.Context) (*status.Update, error) {
+	history, err := s.stack.History(ctx, 1, 1)
+	if err != nil {
+		return nil, sentenceOf(err)
+	}
+	if len(history) == 0 {
+		return nil, nil //nolint:nilnil // nothing ever happened, and that is no error
+	}
+	last := &status.Update{Kind: history[0].Kind, Result: history[0].Result}
+	if history[0].EndTime == nil {
+		return last, nil
+	}
+	last.Ended, err = time.Parse(time.RFC3339, *history[0].EndTime)
+	return last, err
+}

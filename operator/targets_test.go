@@ -1,0 +1,55 @@
+package operator
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers holds what a preview of targets counts, since the engine itself refuses
+// targets that are yet to be made while it reads the host.
+func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
+	t.Parallel()
+	step := func(urn string, op apitype.OpType) apitype.EngineEvent {
+		return apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{URN: urn, Op: op}}}
+	}
+	said := apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Message: "a warning"}}
+	seen := []apitype.EngineEvent{step("new", apitype.OpCreate), said, step("other", apitype.OpUpdate), step("old", apitype.OpSame)}
+	all := map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpUpdate: 1, apitype.OpSame: 1}
+
+	kept, counted := among([]string{"new", "old"}, seen, all)
+	require.Equal(t, []apitype.EngineEvent{seen[0], said, seen[3]}, kept)
+	require.Equal(t, map[apitype.OpType]int{apitype.OpCreate: 1, apitype.OpSame: 1}, counted)
+
+	kept, counted = among(nil, seen, all)
+	require.Equal(t, seen, kept)
+	require.Equal(t, all, counted)
+}
+
+// TestTheEngineIsGivenTargetsOrWhatToLeaveOut: the CLI refuses both at once.
+func TestTheEngineIsGivenTargetsOrWhatToLeaveOut(t *testing.T) {
+	t.Parallel()
+	const stack = "urn:pulumi:k3s-dev::em-infra::"
+	const machine = stack + "em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-control-1-vm"
+	const addons = stack + "em-infra:index:ClusterAddons::k3s-dev-addons"
+	const secret = stack + "em-infra:index:ClusterAddons$kubernetes:core/v1:Secret::k3s-dev-addons-truenas"
+	const provider = stack + "em-infra:index:ClusterAddons$pulumi:providers:kubernetes::k3s-dev-addons-kubernetes"
+	all := []string{machine, addons, secret, provider}
+	for _, test := range []struct {
+		targets        []string
+		silent         bool
+		kept, excluded []string
+	}{
+		{targets: nil},
+		{targets: all, kept: all},
+		{targets: nil, silent: true, excluded: []string{inCluster}},
+		{targets: all, silent: true, kept: []string{machine, addons, provider}},
+	} {
+		kept, excluded := scope(test.targets, test.silent)
+		require.Equal(t, test.kept, kept)
+		require.Equal(t, test.excluded, excluded)
+	}
+	require.Len(t, all, 4, "the targets themselves stay as they are")
+	require.Equal(t, secret, all[2])
+}

@@ -1,0 +1,63 @@
+package operator
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+var cloning = pve.Task{
+	UPID: "UPID:vmhost:0001:0002:0003:qmclone:9000:em-infra@pve!x:", Node: "vmhost", Type: "qmclone", VMID: 9000,
+	Since: time.Date(2026, 11, 22, 8, 12, 5, 0, time.Local),
+	Log:   []string{"1", "2", "create full clone of drive efidisk0 (tank:base-9000-disk-0)", "4", "5", "6"},
+}
+
+// TestAWaitForATaskIsALine of a terminal, with the way to stop the task once it is silent.
+func TestAWaitForATaskIsALine(t *testing.T) {
+	t.Parallel()
+	follow := taskFollower{place: "--stack k3s-dev --lab", logs: map[string]taskLog{}}
+	now := cloning.Since.Add(10 * time.Second)
+	task := cloning
+	task.Log = cloning.Log[:3]
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, 102, now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, 102, now.Add(59*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.wait(task, 102, now.Add(119*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.wait(cloning, 102, now.Add(3*time.Minute)), "it writes again")
+	task.UPID, task.Log = "another", nil
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.wait(task, 102, now))
+}
+
+func TestTheHostThatWorksOnAMachine(t *testing.T) {
+	t.Parallel()
+	const vm, other = "proxmoxve:VM/virtualMachine:VirtualMachine", "talos:machine/bootstrap:Bootstrap"
+	for _, test := range []struct {
+		kind   string
+		inputs map[string]any
+		host   string
+		vmid   int
+	}{
+		{vm, map[string]any{"nodeName": "pve2", "vmId": 102.0, "clone": map[string]any{"nodeName": "pve1", "vmId": 9000.0}}, "pve1", 102},
+		{vm, map[string]any{"nodeName": "pve2", "vmId": 9000.0}, "pve2", 9000},
+		{vm, map[string]any{"nodeName": "pve2"}, "pve2", 0},
+		{other, map[string]any{"nodeName": "pve2", "vmId": 102.0}, "", 0},
+	} {
+		urn := resource.URN("urn:pulumi:k3s-dev::em-infra::" + test.kind + "::k3s-dev-worker-1-vm")
+		host, vmid := machineOf(progress.Work{URN: urn, Inputs: test.inputs})
+		require.Equal(t, test.host, host)
+		require.Equal(t, test.vmid, vmid)
+	}
+}
+
+// TestATaskThatHangsIsStoppedByACommand: where nobody can be asked, the command is named with the place of this run.
+func TestATaskThatHangsIsStoppedByACommand(t *testing.T) {
+	t.Parallel()
+	s := &session{Operator: &Operator{}, place: "--stack k3s-dev --lab", consent: "bring it up"}
+	err := s.stopHung(t.Context(), &pve.HungError{Task: cloning, Machine: 102, Quiet: 2 * time.Minute})
+	require.EqualError(t, err, "VM 102 on vmhost waits for the task "+cloning.UPID+`, which has written nothing for 120 s (last: "6"): `+
+		"stop it with `em-infra task stop 102 --stack k3s-dev --lab`, or see in Proxmox VE why it hangs and wait for it; then run up again")
+}

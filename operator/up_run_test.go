@@ -1,0 +1,218 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+// parts are all parts of an up, which note the order in which they are asked.
+type parts struct {
+	steps    []string
+	failing  string   // the step that does not succeed
+	noState  bool     // there is nothing to back up
+	targets  []string // of the span
+	noAnswer []string // of the Kubernetes API, at each look
+	judged   judgement
+}
+
+var errStep = errors.New("refused in a test")
+
+func (p *parts) step(name string) error {
+	p.steps = append(p.steps, name)
+	if name == p.failing {
+		return errStep
+	}
+	return nil
+}
+
+func (p *parts) settleProcesses(context.Context) error {
+	return p.step("end what a killed run left working")
+}
+func (p *parts) checkHost(context.Context) error      { return p.step("preflight") }
+func (p *parts) deleteNeverRan(context.Context) error { return p.step("delete remnants") }
+
+func (p *parts) recover(_ context.Context, goingUp bool) error {
+	return p.step(fmt.Sprintf("recover (going up: %t)", goingUp))
+}
+
+func (p *parts) lostISOs(context.Context) ([]string, error) {
+	return []string{"iso"}, p.step("find lost ISOs")
+}
+
+func (p *parts) backUp(_ context.Context, reason string) (*Backup, error) {
+	if err := p.step("backup " + reason); err != nil || p.noState {
+		return nil, err
+	}
+	return &Backup{Name: reason}, nil
+}
+
+func (p *parts) prepareState(context.Context, outOfBand, judgement) error {
+	return p.step("prepare the state")
+}
+
+func (p *parts) narrow(context.Context, span) ([]string, error) {
+	return p.targets, p.step("choose targets")
+}
+
+func (p *parts) judge(_ context.Context, _ outOfBand, targets []string, _ ...optpreview.Option) (judgement, error) {
+	return p.judged, p.step(fmt.Sprintf("judge %v", targets))
+}
+
+func (p *parts) weigh(_ context.Context, _ judgement, allowed []Permission) error {
+	return p.step(fmt.Sprintf("consent %v", allowed))
+}
+
+func (p *parts) update(_ context.Context, w work, reachesCluster bool) error {
+	return p.step(fmt.Sprintf("engine %s %v %v (cluster: %t)", w.name, w.targets, w.replace, reachesCluster))
+}
+
+func (p *parts) failed(_ context.Context, operation string, err error) error {
+	return &FailedError{Operation: operation, Causes: []Cause{}, Again: err.Error()}
+}
+
+func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
+	seen := outOfBand{}
+	if len(p.noAnswer) > 0 {
+		seen.noAnswer, p.noAnswer = p.noAnswer[0], p.noAnswer[1:]
+	}
+	return seen, p.step("find changes by hand")
+}
+
+func (p *parts) awaitKubernetes(context.Context) error { return p.step("await Kubernetes") }
+
+func (p *parts) salvageCredentials(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return p.step("salvage credentials")
+}
+
+func (p *parts) conclude(context.Context) (*UpResult, error) {
+	return &UpResult{Last: phase.Verify}, p.step("verify")
+}
+
+func (p *parts) order() upRun { return upRun{host: p, state: p, engine: p, cluster: p} }
+
+// whole is the order of an up of a stack that has a state.
+var whole = []string{
+	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose targets", "find changes by hand",
+	"judge []", "consent []", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
+}
+
+func TestTheOrderOfAnUp(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		span  span
+		steps []string
+	}{
+		{span{last: phase.Verify}, append(append([]string{}, whole...), "verify")},
+		{span{last: phase.Verify, only: true}, []string{"verify"}},
+	} {
+		p := &parts{}
+		result, err := p.order().run(t.Context(), test.span, nil)
+		require.NoError(t, err)
+		require.Equal(t, &UpResult{Last: phase.Verify}, result)
+		require.Equal(t, test.steps, p.steps)
+	}
+	p := &parts{}
+	result, err := p.order().run(t.Context(), span{last: phase.Addons}, nil)
+	require.NoError(t, err)
+	require.Equal(t, &UpResult{Last: phase.Addons}, result)
+	require.NotContains(t, p.steps, "verify")
+
+	p = &parts{failing: "preflight"}
+	_, err = p.order().run(t.Context(), span{last: phase.Verify}, nil)
+	require.ErrorIs(t, err, errStep)
+	require.NotContains(t, p.steps, "verify")
+}
+
+// TestWhatIsRefusedLeavesTheRestUndone: nothing is done after a step that refuses. Until the consent that is everything which
+// changes the host or what the state says of it.
+func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
+	t.Parallel()
+	engine := 11
+	require.Contains(t, whole[engine], "engine")
+	for i, step := range whole[:engine] {
+		p := &parts{failing: step}
+		require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep, step)
+		require.Equal(t, whole[:i+1], p.steps, "after %q", step)
+	}
+}
+
+// TestAnEngineThatFails leaves a backup, and the credentials of a cluster that stands, even when somebody interrupts.
+func TestAnEngineThatFails(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p := &parts{failing: whole[11]}
+	err := p.order().bringUp(ctx, span{last: phase.Verify}, nil)
+	var failure *FailedError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, &FailedError{Operation: "up", Causes: []Cause{}, Again: errStep.Error()}, failure)
+	require.Equal(t, append(append([]string{}, whole...), "salvage credentials"), p.steps)
+}
+
+func TestABackupThatFailsAfterTheEngine(t *testing.T) {
+	t.Parallel()
+	p := &parts{failing: "backup after-up"}
+	require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep)
+	require.Equal(t, whole, p.steps, "the state is not safe, so nothing else is read from it")
+}
+
+// TestAFirstUpIsJudgedForAConsentOnly: it can neither delete nor replace.
+func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
+	t.Parallel()
+	for _, asks := range []bool{true, false} {
+		p := &parts{noState: true}
+		run := p.order()
+		run.asksConsent = asks
+		require.NoError(t, run.bringUp(t.Context(), span{last: phase.Verify}, nil))
+		if asks {
+			require.Equal(t, whole, p.steps)
+		} else {
+			require.Equal(t, append(append([]string{}, whole[:6]...), whole[8:]...), p.steps)
+		}
+	}
+}
+
+func TestAnUpOfTargets(t *testing.T) {
+	t.Parallel()
+	p := &parts{targets: []string{"vm"}}
+	allowed := []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}
+	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision, only: true}, allowed))
+	require.Contains(t, p.steps, "judge [vm]")
+	require.Contains(t, p.steps, "consent [--allow-replace cp-1]")
+	require.Contains(t, p.steps, "engine up-only-provision [vm] [iso] (cluster: true)")
+}
+
+// TestAClusterThatDoesNotAnswer is left out of the first pass. A second one follows once it answers, and asks for a consent only
+// where something is left to do.
+func TestAClusterThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	first := append([]string{}, whole...)
+	first[11] = "engine up [] [iso] (cluster: false)"
+	p := &parts{noAnswer: []string{"no answer in 10s"}}
+	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
+	require.Equal(t, append(first, "await Kubernetes", "find changes by hand", "judge []"), p.steps, "nothing is left to do")
+
+	p = &parts{noAnswer: []string{"no answer in 10s", "no answer in 10s"}, judged: judgement{counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
+	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
+	require.Equal(t, append(append(first, "await Kubernetes"), whole[5:]...), p.steps, "what fails now says so itself")
+
+	p = &parts{noAnswer: []string{"no answer in 10s"}}
+	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil))
+	require.NotContains(t, p.steps, "await Kubernetes", "nothing of the cluster is in the span")
+
+	p = &parts{noAnswer: []string{"no answer in 10s"}, judged: judgement{Assessment: Assessment{Lost: []string{"cp-1"}}}}
+	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil))
+	require.Contains(t, p.steps, "engine up-until-provision [] [iso] (cluster: true)", "nothing of the cluster is left in the state")
+}

@@ -1,0 +1,62 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/status"
+)
+
+const (
+	// verifyPatience covers the images that nodes pull after they have joined, on a slow line.
+	verifyPatience = 10 * time.Minute
+	verifyInterval = 2 * time.Second
+	// verifyReminder is how often it is said what is waited for.
+	verifyReminder = 15 * time.Second
+)
+
+// verify asks the nodes and the Kubernetes API until the cluster is well, and tells what stands. The error is what the
+// cluster lacks when its time is up.
+func (s *session) verify(ctx context.Context) (status.Report, error) {
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return status.Report{}, err
+	}
+	began := s.clock.Now()
+	report, err := s.untilWell(ctx, sources)
+	if err != nil {
+		return report, err
+	}
+	lacks := report.Lacks()
+	s.emit(Verified{Report: report, Took: s.clock.Now().Sub(began)})
+	if len(lacks) > 0 {
+		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
+			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), s.place, phase.Verify)
+	}
+	return report, nil
+}
+
+// untilWell asks again and again, and says now and then what is waited for.
+func (s *session) untilWell(ctx context.Context, sources status.Sources) (status.Report, error) {
+	began := s.clock.Now()
+	for reminded := began; ; {
+		now := s.clock.Now()
+		report := sources.Report(ctx, now)
+		lacks := report.Lacks()
+		if len(lacks) == 0 || now.Sub(began) > verifyPatience {
+			return report, nil
+		}
+		if now.Sub(reminded) > verifyReminder {
+			reminded = now
+			s.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), Took: now.Sub(began)})
+		}
+		select {
+		case <-ctx.Done():
+			return report, context.Cause(ctx)
+		case <-s.clock.After(verifyInterval):
+		}
+	}
+}
