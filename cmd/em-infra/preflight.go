@@ -22,12 +22,12 @@ func newPreflightCommand() *cobra.Command {
 	var flags preflightFlags
 	command := &cobra.Command{
 		Use:   "preflight --stack STACK",
-		Short: "Ask the host whether it can bear what the inventory says; only reads",
+		Short: "Check whether the host can run what the inventory describes; only reads",
 		Long: `Ask Proxmox VE and the Image Factory whether a run could succeed: privileges, storages, bridges, VMIDs, addresses,
-memory, PCI devices. Nothing is changed. For each GPU that no node has, the line of nodes.yaml that takes it is shown.
-up asks the same before it begins.
+memory, PCI devices. Nothing is changed. For each GPU that no node uses, the line for nodes.yaml is shown.
+up runs the same checks first.
 
-Exit codes: 0 nothing is in the way (warnings may be), 3 something is.`,
+Exit codes: 0 no failures (there may be warnings), 3 failures.`,
 		Example: "  em-infra preflight --stack k3s-dev\n  em-infra preflight --stack k3s-dev --lab\n  em-infra preflight --stack k3s-dev --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))

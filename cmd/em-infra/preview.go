@@ -27,16 +27,15 @@ func newPreviewCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "preview --stack STACK",
 		Short: "Show what up would do, and what that means; exit code 2 when it would do something",
-		Long: `Show what up would do and what that means for nodes, etcd's quorum and data, and do nothing. The exit code is 0 when
-nothing would change, 2 when something would, and 3 when up would refuse it: the replacement or deletion of a control
-plane, the loss of quorum or other machine secrets are only done when a flag names them, what a cluster is born with never
-changes, and the host must be able to bear it, which is asked as preflight asks it.
+		Long: `Show what up would do and what that means for nodes, etcd's quorum and data, and change nothing. The exit code is 0 if
+nothing would change, 2 if something would, and 3 if up would refuse it. up refuses to replace or delete a control plane, to
+lose the quorum or to change the machine secrets unless a flag names it; it refuses to change facts that are fixed when a
+cluster is created; and it refuses if the checks of preflight fail.
 
-Nodes that run an image of another schematic or release than the inventory's are named, too; that takes an upgrade, and does
+Nodes that run an image of another schematic or release than the inventory's are named, too; they need an upgrade, which does
 not count as a change.
 
-A preview compares the inventory with what is there: the host is read first, so that what was changed by hand is found.
---refresh=false compares with the state alone.`,
+The host is read first, so that changes made by hand are found. --refresh=false compares with the state only.`,
 		Example: `  em-infra preview --stack k3s-dev --lab
   em-infra preview --stack k3s-dev --allow-replace k3s-dev-control-1`,
 		RunE: func(command *cobra.Command, _ []string) error {

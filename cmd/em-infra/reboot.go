@@ -20,9 +20,9 @@ func newRebootCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "reboot --stack STACK NODE...",
 		Short: "Reboot nodes one after the other, each when the cluster can do without it",
-		Long: `Reboot nodes by their Talos API, one after the other: each when the other members of etcd are well and the other Nodes
-are Ready, after its pods were evicted as PodDisruptionBudgets allow, and the next only when the one before works again. That
-is how a node comes to use the room of a disk that has grown. A node that does not come back ends it, and the rest is
+		Long: `Reboot nodes by their Talos API, one after the other: each when the other members of etcd are healthy and the other
+Nodes are Ready, after its pods were evicted as PodDisruptionBudgets allow, and the next only when the one before works again.
+Use it to let a node use the space of a disk that has grown. If a node does not come back, the command ends and leaves the rest
 untouched. With ` + nodeops.OverrideVariable + `=yes, pods that are still held back after --drain-timeout are deleted.`,
 		Example: "  em-infra reboot --stack k3s-dev k3s-dev-worker-1\n  em-infra reboot --stack k3s-dev --all --yes",
 		Args:    cobra.ArbitraryArgs, // the names of nodes

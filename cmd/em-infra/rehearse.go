@@ -25,11 +25,11 @@ func newRehearseCommand() *cobra.Command {
 	flags := rehearseFlags{stackFlags: stackFlags{lab: true}}
 	command := &cobra.Command{
 		Use:   "rehearse --stack STACK",
-		Short: "Live the life of the cluster in one go, on a lab of its own; exit code 1 when anything is not as expected",
-		Long: `Live the life of the cluster in one go on an emulated host: preflight, up, a preview in which nothing may change,
-one worker more, one worker less, destroy. What is found after each step is held against the inventory, and every difference is
-told. Nothing real is touched, and neither is a lab of the stack: the rehearsal has its own, under .lab/STACK-rehearsal,
-which is removed at the end unless something was not as expected, and before the next one begins.`,
+		Short: "Run the whole life of the cluster on a lab of its own; exit code 1 if anything is not as expected",
+		Long: `Run the whole life of the cluster on an emulated host: preflight, up, a preview in which nothing may change, one worker
+more, one worker less, destroy. After each step the result is compared with the inventory, and every difference is reported.
+Nothing real is touched, and no lab of the stack either: the rehearsal has its own lab under .lab/STACK-rehearsal, which is
+removed at the end unless something was not as expected, and before the next rehearsal.`,
 		Example: "  em-infra rehearse --stack k3s-dev\n  em-infra rehearse --stack k3s-dev --keep   # and look at it afterwards",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return rehearse(command.Context(), flags, streamsOf(command))

@@ -27,11 +27,11 @@ func newRoleCommand() *cobra.Command {
 	var flags roleFlags
 	command := &cobra.Command{
 		Use:   "role [--pve RELEASE [--guest-agent] | --stack STACK]",
-		Short: "Print what an API token of Proxmox VE needs, and compare it with what stands there",
+		Short: "Print what an API token of Proxmox VE needs, and compare it with the host",
 		Long: `Print the commands that make the role, the user and the token with the least that em-infra needs, for the release given
-with --pve or for that of the stack's host. With a stack, what stands on its host is compared, and the commands that mend
-it are printed. Nothing is changed. The privilege to ask guest agents is asked for where the inventory has the extension
-siderolabs/qemu-guest-agent; with --pve, --guest-agent stands for that.
+with --pve or for that of the stack's host. With a stack, the role on its host is compared, and the commands that repair
+it are printed. Nothing is changed. The privilege to ask guest agents is included if the inventory has the extension
+siderolabs/qemu-guest-agent; with --pve, use --guest-agent for that.
 
 Exit codes: 0 everything is there, 2 something is missing on the stack's host, 3 refused.`,
 		Example: "  em-infra role --pve 9.1\n  em-infra role --stack k3s-dev",

@@ -13,8 +13,8 @@ func newStateRestoreCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
-		Short: "Put a backup in the place of the state, whether that is lost, damaged or wrong",
-		Long: `Put a backup in the place of the state, whether that is lost, damaged or wrong. Nothing else is touched. What a run
+		Short: "Restore the state from a backup, whether it is lost, damaged or wrong",
+		Long: `Restore the state from a backup, whether it is lost, damaged or wrong. Nothing else is touched. What a run
 that was killed before the backup had begun is looked for on the host and noted, and the next up goes on from there.
 
 What was made after the backup stays where it is and is unknown from then on; its names are printed first.`,

@@ -15,8 +15,8 @@ func newStateUnlockCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "unlock --stack STACK",
-		Short: "Take the lock of a run that is dead off the state",
-		Long: `Take the lock of a run that is dead off the state. The lock of a run that works, or whose machine is another one, stays
+		Short: "Remove the lock of a dead run from the state",
+		Long: `Remove the lock of a dead run from the state. The lock of a run that works, or whose machine is another one, stays
 and its owner is named; --force takes that too. up and destroy unlock by themselves what can be seen to be dead.`,
 		Example: "  em-infra state unlock --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -13,12 +13,12 @@ func newStatusCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "status --stack STACK",
-		Short: "Say what stands: machines, Talos, etcd, Kubernetes, certificates, state, orphans; only reads",
-		Long: `Say what stands: each machine as Proxmox VE, Talos and Kubernetes see it, the members of etcd, the days left on the
-administrator's certificates, the last run, operations that never ended, locks with their owners, and what lies on the host
-that nothing uses any more.
+		Short: "Show machines, Talos, etcd, Kubernetes, certificates, state, orphans; only reads",
+		Long: `Show each machine as Proxmox VE, Talos and Kubernetes see it, the members of etcd, the days left on the administrator's
+certificates, the last run, operations that never ended, locks with their owners, and orphans: machines, disks and ISOs on the
+host that nothing uses any more.
 
-Exit codes: 0 all is well, 1 something is not, or could not be asked.`,
+Exit codes: 0 everything is sound, 1 something is not, or could not be read.`,
 		Example: "  em-infra status --stack k3s-dev\n  em-infra status --stack k3s-dev --lab --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runReport(command, flags, output, (*operator.Operator).Status)

@@ -30,15 +30,13 @@ func newUpCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up --stack STACK",
 		Short: "Bring the cluster to what the inventory says; safe to run again",
-		Long: `Bring the cluster to what the inventory says. The host is asked first whether it can bear that, the state is backed up,
-what a killed run left behind is settled, and what is going to happen is shown; at the end the nodes and the Kubernetes API
-are asked whether everything works.
+		Long: `Make the cluster what the inventory says. First the host is checked, the state is backed up, what a killed run left behind is
+settled, and the changes are shown. At the end the nodes and the Kubernetes API are checked.
 
 The phases are generate (machine secrets, schematics), provision (templates, machines), bootstrap (machine configurations,
 etcd, kubeconfig), addons and verify.
 
-What was changed by hand on the host is overwritten. The host is read before anything is compared; --refresh=false leaves
-that out.`,
+Changes made by hand on the host are overwritten. The host is read before anything is compared; --refresh=false skips that.`,
 		Example: `  em-infra up --stack k3s-dev --lab --yes        # rehearse on the emulated host
   em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
   em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
