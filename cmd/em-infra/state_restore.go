@@ -14,10 +14,12 @@ func newStateRestoreCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
 		Short: "Restore the state from a backup, whether it is lost, damaged or wrong",
-		Long: `Restore the state from a backup, whether it is lost, damaged or wrong. Nothing else is touched. What a run
-that was killed before the backup had begun is looked for on the host and noted, and the next up goes on from there.
+		Long: `Restore the state from a backup, whether it is lost, damaged or wrong. Nothing else is touched. If the
+backup contains operations of a killed run, their results are looked for on the host and recorded, and the next up continues
+from there.
 
-What was made after the backup stays where it is and is unknown from then on; its names are printed first.`,
+Resources that were created after the backup stay on the host, and the state no longer has them; their names are printed
+first.`,
 		Example: `  em-infra state restore --stack k3s-dev                                   # the newest
   em-infra state restore --stack k3s-dev --from 2026-11-21T09-14-03-after-up`,
 		RunE: func(command *cobra.Command, _ []string) error {

@@ -16,8 +16,8 @@ func newStateUnlockCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "unlock --stack STACK",
 		Short: "Remove the lock of a dead run from the state",
-		Long: `Remove the lock of a dead run from the state. The lock of a run that works, or whose machine is another one, stays
-and its owner is named; --force takes that too. up and destroy unlock by themselves what can be seen to be dead.`,
+		Long: `Remove the lock of a dead run from the state. The lock of a live run, or of a run on another computer, stays, and its owner
+is named; --force removes it too. up and destroy remove the locks of runs that are known to be dead.`,
 		Example: "  em-infra state unlock --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
