@@ -9,11 +9,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// typeRelease is registered by its token, since the package of its SDK imports sixty API groups (design, decision 12).
-const typeRelease = "kubernetes:helm.sh/v3:Release"
+// A release is registered by its token, since the package of its SDK imports sixty API groups (design, decision 12).
 
 // releaseTimeoutSeconds covers the download of an addon's images on a slow line.
 const releaseTimeoutSeconds = 900
@@ -42,7 +42,7 @@ func (c *ClusterAddons) addRelease(ctx *pulumi.Context, name, namespace string, 
 		inputs[key] = value
 	}
 	made := &object{}
-	err = ctx.RegisterResource(typeRelease, c.name+"-"+name, inputs, made,
+	err = ctx.RegisterResource(token.Release, c.name+"-"+name, inputs, made,
 		utilities.PkgResourceDefaultOpts(c.inCluster(append(opts, there, pulumi.ResourceHooks(adopt))...))...)
 	return made, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -20,7 +21,7 @@ const defaultBootTimeout = 5 * time.Minute
 // machine that is off. Nodes wait side by side, so creation stays parallel.
 func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
-		if args.Type != typeConfiguration {
+		if args.Type != token.Configuration {
 			return nil
 		}
 		health, err := r.health()

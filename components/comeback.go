@@ -9,12 +9,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"golang.org/x/sync/semaphore"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
-
-// typeConfiguration is the type token of the resource that applies a machine configuration.
-const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
 // returning is what the hooks need to know of the control planes when machines of the cluster were created again without a
 // change of the inventory.
@@ -35,7 +33,7 @@ func newReturning(a TalosClusterArgs) returning {
 func isMadeAnew(args *pulumi.ResourceHookArgs) bool {
 	before, isKnown := birthIn(args.OldInputs)
 	after, isSaid := birthIn(args.NewInputs)
-	return string(args.Type) == typeConfiguration && isKnown && isSaid && before != after
+	return string(args.Type) == token.Configuration && isKnown && isSaid && before != after
 }
 
 // lossHook refuses to configure the only control plane if its machine was created again: the cluster was lost with the former

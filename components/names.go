@@ -1,14 +1,18 @@
 package components
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
+)
 
 // Type tokens. A changed token changes the URN of everything beneath it.
 const (
-	typeTalosTemplate = "em-infra:index:TalosTemplate"
-	typeTalosNode     = "em-infra:index:TalosNode"
-	typeGPUWorker     = "em-infra:index:GpuWorker"
-	typeTalosCluster  = "em-infra:index:TalosCluster"
-	typeClusterAddons = "em-infra:index:ClusterAddons"
+	typeTalosTemplate = token.TalosTemplate
+	typeTalosNode     = token.TalosNode
+	typeGPUWorker     = token.GPUWorker
+	typeTalosCluster  = token.TalosCluster
+	typeClusterAddons = token.ClusterAddons
 )
 
 // NodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for

@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/risk"
@@ -129,8 +130,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		change := rolling.Change{
 			Node:          node,
 			Configuration: appliedConfiguration(args.NewInputs),
-			Reboots:       args.Type == typeVirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
-			SwitchesOn:    args.Type == typeVirtualMachine && risk.SwitchesOn(args.OldInputs, args.NewInputs),
+			Reboots:       args.Type == token.VirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
+			SwitchesOn:    args.Type == token.VirtualMachine && risk.SwitchesOn(args.OldInputs, args.NewInputs),
 		}
 		isUnheard := change.SwitchesOn && change.Reboots
 		if isUnheard {
@@ -158,11 +159,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 // isNote reports whether an update of a machine does not affect the node: it needs no place in the lane, and is made even while
 // another node is down.
 func isNote(args *pulumi.ResourceHookArgs) bool {
-	return args.Type == typeVirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
+	return args.Type == token.VirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
 }
-
-// typeVirtualMachine is the provider's.
-const typeVirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
 
 // untilInterrupted returns a context that ends with an interrupt or with the program. cancel releases its resources.
 func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {

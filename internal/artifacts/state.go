@@ -12,9 +12,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/encoder"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
-
-const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
 // SecretsOf are all secrets in a deployment with secrets in clear: every text below what is marked as one.
 func SecretsOf(deployment *apitype.DeploymentV3) ([]string, error) {
@@ -64,7 +63,7 @@ func collect(value any, secret bool, found *[]string) error {
 func Applied(deployment *apitype.DeploymentV3) (map[string]string, error) {
 	nodes := make(map[string]string)
 	for _, r := range deployment.Resources {
-		if r.Type != typeConfiguration || r.Delete {
+		if r.Type != token.Configuration || r.Delete {
 			continue
 		}
 		var texts []string

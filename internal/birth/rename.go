@@ -6,12 +6,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
-)
 
-const (
-	typeGPUWorker tokens.Type = "em-infra:index:GpuWorker"
-	typeCommand   tokens.Type = "command:local:Command"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Rename gives a node another name in a state, with everything that is its own; what its membership was made with stays, so
@@ -22,8 +18,8 @@ func Rename(deployment *apitype.DeploymentV3, former, name string) {
 	renamed := map[resource.URN]resource.URN{}
 	for _, r := range deployment.Resources {
 		_, below := renamed[r.Parent]
-		own := (r.Type == typeNode || r.Type == typeGPUWorker) && r.URN.Name() == former
-		membership := r.Type == typeCommand && r.URN.Name() == former+suffixMembership
+		own := (r.Type == token.TalosNode || r.Type == token.GPUWorker) && r.URN.Name() == former
+		membership := r.Type == token.Command && r.URN.Name() == former+suffixMembership
 		if below || own || membership {
 			renamed[r.URN] = r.URN.Rename(name + strings.TrimPrefix(r.URN.Name(), former))
 		}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Standing is a machine that a state knows.
@@ -21,9 +22,6 @@ type Standing struct {
 }
 
 const (
-	typeNode tokens.Type = "em-infra:index:TalosNode"
-	typeVM   tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
-
 	suffixVM         = "-vm"
 	suffixMembership = "-membership"
 )
@@ -32,7 +30,7 @@ const (
 func InState(deployment apitype.DeploymentV3) []Standing {
 	parents, names := map[resource.URN]apitype.ResourceV3{}, map[string]bool{}
 	for _, r := range deployment.Resources {
-		if r.Type == typeNode {
+		if r.Type == token.TalosNode {
 			parents[r.URN] = r
 		}
 		if !r.Delete {
@@ -42,7 +40,7 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 	var standing []Standing
 	for _, r := range deployment.Resources {
 		parent, isNodes := parents[r.Parent]
-		if r.Type != typeVM || r.Delete || !isNodes {
+		if r.Type != token.VirtualMachine || r.Delete || !isNodes {
 			continue
 		}
 		m := ReadMachine(r.ReplacementTrigger)

@@ -7,10 +7,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
-
-const typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
 
 // rawStateDelta is what a bridged provider keeps beside the outputs, to make of them what it had itself. It does not fit outputs
 // that were edited; without it they are taken as they are (pulumi-terraform-bridge v3.116.0, pkg/tfbridge/rawstate.go, Recover).
@@ -29,7 +28,7 @@ type AppliedConfiguration struct {
 func Applied(deployment apitype.DeploymentV3) (map[string]AppliedConfiguration, error) {
 	applied := map[string]AppliedConfiguration{}
 	for _, one := range deployment.Resources {
-		if one.Type != typeConfiguration || one.Delete {
+		if one.Type != token.Configuration || one.Delete {
 			continue
 		}
 		plain, err := engine.Unseal(one.Outputs["machineConfiguration"])

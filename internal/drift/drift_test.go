@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // The secrets of two clusters, made once: their keys take most of the time of a test.
@@ -153,7 +153,7 @@ func TestResources(t *testing.T) {
 		{"w-2-vm", "existence", "there", "absent"},
 		{"w-3-vm", "existence", "absent", "there"},
 		{"w-4-vm", "existence", "made anew", "there"},
-	}, drift.Resources([]risk.Step{
+	}, drift.Resources([]plan.Step{
 		{Op: apitype.OpUpdate, URN: urn("em-infra:index:TalosCluster", "k3s-dev"), Changed: []string{"machines"}},
 		{Op: apitype.OpSame, URN: urn(vm, "cp-1-vm")},
 		{

@@ -8,12 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/pve"
-)
-
-const (
-	typeMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	typeCommand = "command:local:Command"
 )
 
 // Machine is a virtual machine of the state.
@@ -31,7 +27,7 @@ func Machines(deployment apitype.DeploymentV3) []Machine {
 	var found []Machine
 	for _, one := range deployment.Resources {
 		vmid, isNumber := one.Inputs["vmId"].(float64)
-		if one.Type == typeMachine && !one.Delete && isNumber {
+		if one.Type == token.VirtualMachine && !one.Delete && isNumber {
 			found = append(found, Machine{URN: one.URN, VMID: int(vmid), Noted: one.Inputs})
 		}
 	}
@@ -85,7 +81,7 @@ func isUnset(value any) bool {
 func PoolMaker(deployment apitype.DeploymentV3, pool string) (urn resource.URN, found bool) {
 	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool {
 		create, _ := one.Inputs["create"].(string)
-		return one.Type == typeCommand && !one.Delete && strings.HasSuffix(create, " pool ensure "+pool)
+		return one.Type == token.Command && !one.Delete && strings.HasSuffix(create, " pool ensure "+pool)
 	})
 	if at < 0 {
 		return "", false

@@ -2,21 +2,21 @@ package drift
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Resources are what a preview would do once it has read what is really there: that is how far the host has drifted from
 // the inventory. What is not applied yet differs in the same way.
-func Resources(steps []risk.Step) []Difference {
+func Resources(steps []plan.Step) []Difference {
 	var differences []Difference
 	for _, step := range steps {
 		name := step.URN.Name()
 		switch {
-		case isOurs(string(step.URN.Type())):
+		case token.IsAbstract(string(step.URN.Type())):
 			continue // components and providers stand for nothing on a host
 		case step.Op == apitype.OpCreate:
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "there", Have: "absent"})
@@ -26,15 +26,11 @@ func Resources(steps []risk.Step) []Difference {
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "made anew", Have: "there"})
 		case step.Op == apitype.OpUpdate || step.Op == apitype.OpReplace:
 			for _, path := range step.Changed {
-				differences = append(differences, Difference{name, path, shown(risk.At(step.New, path)), shown(risk.At(step.Old, path))})
+				differences = append(differences, Difference{name, path, shown(plan.At(step.New, path)), shown(plan.At(step.Old, path))})
 			}
 		}
 	}
 	return differences
-}
-
-func isOurs(kind string) bool {
-	return strings.HasPrefix(kind, "em-infra:") || strings.HasPrefix(kind, "pulumi:")
 }
 
 // shown is a value as a person reads it; the engine has taken secrets out.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Phase is a part of the life of a cluster.
@@ -51,22 +53,15 @@ func Parse(name string) (Phase, error) {
 	return 0, fmt.Errorf("%q is no phase: choose one of %s", name, strings.Join(known, ", "))
 }
 
-// addons is the component whose children belong to one phase, whatever their type.
-const addons = "em-infra:index:ClusterAddons"
-
-// command outside of any component makes the pool that the machines belong to; those of a cluster wait for its nodes.
-const command = "command:local:Command"
-
-// template is the component with a Command that ensures its ISO.
-const template = "em-infra:index:TalosTemplate"
-
 // Of returns the phase that creates a resource: that of the first rule that matches its type. The stack, providers and
 // components belong to the first phase.
 func Of(urn resource.URN) Phase {
 	switch {
-	case strings.Contains(string(urn.QualifiedType()), addons):
+	case strings.Contains(string(urn.QualifiedType()), token.ClusterAddons): // whatever the type of its children
 		return Addons
-	case urn.QualifiedType() == command, urn.QualifiedType() == template+"$"+command:
+	// A Command outside of any component makes the pool that the machines belong to, that of a template sees that its ISO is there;
+	// those of a cluster wait for its nodes.
+	case urn.QualifiedType() == token.Command, urn.QualifiedType() == token.TalosTemplate+"$"+token.Command:
 		return Provision
 	}
 	for _, rule := range []struct {

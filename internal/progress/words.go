@@ -8,6 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // operationWords say what the engine does with a resource. Those of an operation that does nothing are empty.
@@ -53,26 +55,17 @@ var usual = []struct {
 	operation apitype.OpType
 	takes     times
 }{
-	{typeVM, apitype.OpCreate, times{15 * time.Second, 30 * time.Minute}},
-	{typeVM, apitype.OpUpdate, times{2 * time.Minute, 30 * time.Minute}},
-	{typeConfiguration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
-	{typeConfiguration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
-	{typeBootstrap, apitype.OpCreate, times{30 * time.Second, 10 * time.Minute}},
-	{typeKubeconfig, apitype.OpCreate, times{10 * time.Second, 10 * time.Minute}},
-	{typeCommand, apitype.OpCreate, times{2 * time.Minute, 15 * time.Minute}},
-	{typeCommand, apitype.OpDelete, times{2 * time.Minute, 0}},
-	{typeRelease, apitype.OpCreate, times{2 * time.Minute, 0}},
-	{typeRelease, apitype.OpUpdate, times{2 * time.Minute, 0}},
+	{token.VirtualMachine, apitype.OpCreate, times{15 * time.Second, 30 * time.Minute}},
+	{token.VirtualMachine, apitype.OpUpdate, times{2 * time.Minute, 30 * time.Minute}},
+	{token.Configuration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
+	{token.Configuration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
+	{token.Bootstrap, apitype.OpCreate, times{30 * time.Second, 10 * time.Minute}},
+	{token.Kubeconfig, apitype.OpCreate, times{10 * time.Second, 10 * time.Minute}},
+	{token.Command, apitype.OpCreate, times{2 * time.Minute, 15 * time.Minute}},
+	{token.Command, apitype.OpDelete, times{2 * time.Minute, 0}},
+	{token.Release, apitype.OpCreate, times{2 * time.Minute, 0}},
+	{token.Release, apitype.OpUpdate, times{2 * time.Minute, 0}},
 }
-
-const (
-	typeVM            = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
-	typeBootstrap     = "talos:machine/bootstrap:Bootstrap"
-	typeKubeconfig    = "talos:cluster/kubeconfig:Kubeconfig"
-	typeCommand       = "command:local:Command"
-	typeRelease       = "kubernetes:helm.sh/v3:Release"
-)
 
 // timesOf an operation; zero if they are not known.
 func timesOf(kind tokens.Type, operation apitype.OpType) times {
@@ -89,9 +82,9 @@ func timesOf(kind tokens.Type, operation apitype.OpType) times {
 func tellsItsWait(kind tokens.Type, operation apitype.OpType) bool {
 	switch operation {
 	case apitype.OpCreate, apitype.OpCreateReplacement:
-		return kind == typeConfiguration || kind == typeCommand
+		return kind == token.Configuration || kind == token.Command
 	case apitype.OpUpdate:
-		return kind == typeConfiguration || kind == typeVM
+		return kind == token.Configuration || kind == token.VirtualMachine
 	default:
 		return false
 	}
@@ -107,7 +100,7 @@ var unhandled = regexp.MustCompile(`^an unhandled error occurred: (?:program fai
 // own operations say comes that way, too, and counts.
 func isPassing(message apitype.DiagnosticEvent) bool {
 	urn := resource.URN(message.URN)
-	ours := urn.IsValid() && urn.Type() == "command:local:Command"
+	ours := urn.IsValid() && urn.Type() == token.Command
 	return message.Severity == "debug" || message.Ephemeral && !ours
 }
 

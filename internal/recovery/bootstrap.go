@@ -6,11 +6,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 const (
-	typeSecrets   = "talos:machine/secrets:Secrets"
-	typeBootstrap = "talos:machine/bootstrap:Bootstrap"
 	// bootstrapID is the ID that the provider gives every bootstrap (terraform-provider-talos v0.8.0,
 	// pkg/talos/talos_machine_bootstrap_resource.go).
 	bootstrapID = "machine_bootstrap"
@@ -28,8 +28,8 @@ func Unbootstrapped(deployment *apitype.DeploymentV3) *apitype.ResourceV3 {
 	isOf := func(t tokens.Type) func(apitype.ResourceV3) bool {
 		return func(r apitype.ResourceV3) bool { return r.Type == t && !r.Delete }
 	}
-	secrets := slices.IndexFunc(deployment.Resources, isOf(typeSecrets))
-	if secrets < 0 || slices.ContainsFunc(deployment.Resources, isOf(typeBootstrap)) {
+	secrets := slices.IndexFunc(deployment.Resources, isOf(token.Secrets))
+	if secrets < 0 || slices.ContainsFunc(deployment.Resources, isOf(token.Bootstrap)) {
 		return nil
 	}
 	return &deployment.Resources[secrets]
@@ -42,7 +42,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 	if secrets == nil {
 		return
 	}
-	urn := resource.NewURN(secrets.URN.Stack(), secrets.URN.Project(), parentType(secrets.URN), typeBootstrap, name)
+	urn := resource.NewURN(secrets.URN.Stack(), secrets.URN.Project(), parentType(secrets.URN), token.Bootstrap, name)
 	inputs := map[string]any{
 		"clientConfiguration": secrets.Outputs["clientConfiguration"],
 		"endpoint":            node,
@@ -56,7 +56,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 		URN:          urn,
 		Custom:       true,
 		ID:           bootstrapID,
-		Type:         typeBootstrap,
+		Type:         token.Bootstrap,
 		Inputs:       inputs,
 		Outputs:      outputs,
 		Parent:       secrets.Parent,
@@ -73,7 +73,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
 	completed := false
 	for _, one := range deployment.Resources {
-		if one.Type != typeBootstrap || len(one.Outputs) == 0 {
+		if one.Type != token.Bootstrap || len(one.Outputs) == 0 {
 			continue
 		}
 		if _, noted := one.Outputs[metaKey]; !noted {

@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/phase"
 )
@@ -28,7 +29,7 @@ type Configured struct {
 func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
 	var found []Configured
 	for _, configuration := range deployment.Resources {
-		if configuration.Type != typeConfiguration || configuration.Delete {
+		if configuration.Type != token.Configuration || configuration.Delete {
 			continue
 		}
 		machine := machineOf(deployment, configuration.Parent)
@@ -45,7 +46,7 @@ func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
 // machineOf is the virtual machine of a node; nil when there is none.
 func machineOf(deployment *apitype.DeploymentV3, node resource.URN) *apitype.ResourceV3 {
 	for i, r := range deployment.Resources {
-		if r.Type == typeVM && r.Parent == node && !r.Delete {
+		if r.Type == token.VirtualMachine && r.Parent == node && !r.Delete {
 			return &deployment.Resources[i]
 		}
 	}
@@ -100,7 +101,7 @@ func unapplied(properties map[string]any) (map[string]any, error) {
 func LoseCluster(deployment *apitype.DeploymentV3) int {
 	var lost []resource.URN
 	for _, r := range deployment.Resources {
-		if r.Custom && (r.Type == typeBootstrap || phase.Of(r.URN) == phase.Addons) {
+		if r.Custom && (r.Type == token.Bootstrap || phase.Of(r.URN) == phase.Addons) {
 			lost = append(lost, r.URN)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/ownership"
 )
@@ -27,7 +28,7 @@ func differ(a, b string) bool { return a != "" && b != "" && !strings.EqualFold(
 func (w witnesses) isAnother(machine resource.URN, found *Machine) bool {
 	node := strings.TrimSuffix(machine.Name(), vmSuffix)
 	for _, r := range w.deployment.Resources {
-		if r.Type != typeConfiguration || r.Delete || r.PendingReplacement || r.URN.Name() != node+"-configuration" {
+		if r.Type != token.Configuration || r.Delete || r.PendingReplacement || r.URN.Name() != node+"-configuration" {
 			continue
 		}
 		plain, err := engine.Unseal(r.Inputs[propertyConfiguration])

@@ -10,8 +10,6 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-const typeVM = "proxmoxve:VM/virtualMachine:VirtualMachine"
-
 // Host is what recovery asks of Proxmox VE.
 type Host interface {
 	// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none.

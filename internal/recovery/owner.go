@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
@@ -14,7 +15,7 @@ import (
 // yet.
 func OwnerOf(stack string, deployment *apitype.DeploymentV3) (ownership.Owner, error) {
 	owner := ownership.Owner{Stack: stack}
-	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == typeSecrets && !r.Delete })
+	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == token.Secrets && !r.Delete })
 	if at < 0 {
 		return owner, nil
 	}
@@ -40,7 +41,7 @@ func PastOwners(stack string, past []Past) []ownership.Owner {
 		for _, machine := range one.Deployment.Resources {
 			description, _ := machine.Inputs["description"].(string)
 			owner, isMarked := ownership.In(description)
-			if isMarked && machine.Type == typeVM && owner.Stack == stack && !slices.Contains(owners, owner) {
+			if isMarked && machine.Type == token.VirtualMachine && owner.Stack == stack && !slices.Contains(owners, owner) {
 				owners = append(owners, owner)
 			}
 		}
@@ -52,12 +53,12 @@ func PastOwners(stack string, past []Past) []ownership.Owner {
 func KnownVMIDs(deployment *apitype.DeploymentV3) []int {
 	var known []int
 	for _, machine := range deployment.Resources {
-		if machine.Type == typeVM && !machine.Delete {
+		if machine.Type == token.VirtualMachine && !machine.Delete {
 			known = append(known, vmidOf(machine))
 		}
 	}
 	for _, operation := range deployment.PendingOperations {
-		if operation.Resource.Type == typeVM {
+		if operation.Resource.Type == token.VirtualMachine {
 			known = append(known, vmidOf(operation.Resource))
 		}
 	}

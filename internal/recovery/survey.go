@@ -7,6 +7,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Remnant is a machine that a failed or killed run has left on the host, half made or half changed.
@@ -78,7 +80,7 @@ type looking struct {
 
 func (l *looking) atFailed(ctx context.Context) error {
 	for _, machine := range l.deployment.Resources {
-		if machine.Type != typeVM || len(machine.InitErrors) == 0 || machine.Delete || machine.PendingReplacement {
+		if machine.Type != token.VirtualMachine || len(machine.InitErrors) == 0 || machine.Delete || machine.PendingReplacement {
 			continue
 		}
 		remnant, use, err := l.at(ctx, machine, false)
@@ -103,7 +105,7 @@ func (l *looking) atUnfinished(ctx context.Context) error {
 		if operation.Type == apitype.OperationTypeCreating && isMade(l.deployment, operation.Resource.URN) {
 			continue
 		}
-		if operation.Type != apitype.OperationTypeCreating || operation.Resource.Type != typeVM {
+		if operation.Type != apitype.OperationTypeCreating || operation.Resource.Type != token.VirtualMachine {
 			l.note("%s of %s was interrupted: it is done again", operation.Type, operation.Resource.URN.Name())
 			continue
 		}

@@ -9,6 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Unjoined is a machine that was made and has never been a member of its cluster, so that there is nothing on it that could
@@ -27,7 +29,7 @@ type Unjoined struct {
 func UnjoinedMachines(deployment *apitype.DeploymentV3, past []Past) ([]Unjoined, error) {
 	var found []Unjoined
 	for _, machine := range deployment.Resources {
-		if machine.Type != typeVM || machine.ID == "" || machine.Delete || machine.PendingReplacement || len(machine.InitErrors) > 0 {
+		if machine.Type != token.VirtualMachine || machine.ID == "" || machine.Delete || machine.PendingReplacement || len(machine.InitErrors) > 0 {
 			continue
 		}
 		w, err := wantedOf(machine)
@@ -37,13 +39,13 @@ func UnjoinedMachines(deployment *apitype.DeploymentV3, past []Past) ([]Unjoined
 		if !w.isToRun() || hasJoined(deployment, machine) || wasMember(machine, past) {
 			continue
 		}
-		found = append(found, Unjoined{Name: w.Name, VMID: int(w.VMID), Configured: hasOf(deployment, machine.URN, typeConfiguration, "-configuration")})
+		found = append(found, Unjoined{Name: w.Name, VMID: int(w.VMID), Configured: hasOf(deployment, machine.URN, token.Configuration, "-configuration")})
 	}
 	return found, nil
 }
 
 func hasJoined(deployment *apitype.DeploymentV3, machine apitype.ResourceV3) bool {
-	return hasOf(deployment, machine.URN, typeCommand, "-membership")
+	return hasOf(deployment, machine.URN, token.Command, "-membership")
 }
 
 // wasMember reports whether the same machine, by the time of its creation, was a member in an earlier state.

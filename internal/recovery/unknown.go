@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
@@ -68,7 +69,7 @@ func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owne
 			continue
 		}
 		half := halfMade(deployment, maker.URN, int(vmid), machine)
-		if maker.Type == typeTemplate {
+		if maker.Type == token.TalosTemplate {
 			half.Inputs["template"] = true
 		}
 		half.Inputs["smbios"] = withUUID(nil, machine.Birth)
@@ -77,9 +78,6 @@ func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owne
 	}
 	return recorded, nil
 }
-
-// typeTemplate is the component that makes a template.
-const typeTemplate = "em-infra:index:TalosTemplate"
 
 // Adopt takes unknown machines into a deployment: as a copy of an earlier state has them, where one has the very machine, else as
 // the program would make them, with the components that they belong to. It changes the deployment; [LookAtFailed] then finds them
@@ -121,7 +119,7 @@ func addParents(deployment *apitype.DeploymentV3, parent resource.URN, among []a
 func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.ResourceV3) {
 	for _, one := range past {
 		for i, r := range one.Deployment.Resources {
-			if r.Type == typeVM && !r.Delete && u.birth != "" && birthOf(r) == u.birth && vmidOf(r) == u.VMID {
+			if r.Type == token.VirtualMachine && !r.Delete && u.birth != "" && birthOf(r) == u.birth && vmidOf(r) == u.VMID {
 				return &one.Deployment.Resources[i], one.Deployment.Resources
 			}
 		}
@@ -130,7 +128,7 @@ func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.R
 }
 
 func withVMID(machines []apitype.ResourceV3, vmid int) *apitype.ResourceV3 {
-	at := slices.IndexFunc(machines, func(r apitype.ResourceV3) bool { return r.Type == typeVM && vmidOf(r) == vmid })
+	at := slices.IndexFunc(machines, func(r apitype.ResourceV3) bool { return r.Type == token.VirtualMachine && vmidOf(r) == vmid })
 	if at < 0 {
 		return nil
 	}

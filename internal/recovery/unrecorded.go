@@ -10,16 +10,17 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 const (
-	typeProxmox = "pulumi:providers:proxmoxve"
 	// vmSuffix is what the program appends to a component's name for that of its machine.
 	vmSuffix = "-vm"
 )
 
 // makers are the components that make a machine, and say in their inputs which.
-var makers = []tokens.Type{"em-infra:index:TalosNode", "em-infra:index:TalosTemplate"}
+var makers = []tokens.Type{token.TalosNode, token.TalosTemplate}
 
 // Record puts machines into a deployment that a creation which failed has left half made: the engine forgets one that
 // returned no ID, and a host that goes down in the middle of a clone leaves it as it is, with its lock. They are recorded
@@ -52,7 +53,7 @@ func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (i
 }
 
 func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
-	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == typeVM && r.Parent == maker })
+	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == token.VirtualMachine && r.Parent == maker })
 }
 
 // isHalfMade reports whether a machine is what the beginning of its creation has left.
@@ -70,10 +71,10 @@ func isNamedAfter(name string, maker resource.URN) bool {
 func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, machine *Machine) apitype.ResourceV3 {
 	known := map[string]any{"nodeName": machine.Node, "vmId": float64(vmid), "name": cmp.Or(machine.Name, maker.Name())}
 	return apitype.ResourceV3{
-		URN:        resource.NewURN(maker.Stack(), maker.Project(), maker.QualifiedType(), typeVM, maker.Name()+vmSuffix),
+		URN:        resource.NewURN(maker.Stack(), maker.Project(), maker.QualifiedType(), token.VirtualMachine, maker.Name()+vmSuffix),
 		Custom:     true,
 		ID:         resource.ID(strconv.Itoa(vmid)),
-		Type:       typeVM,
+		Type:       token.VirtualMachine,
 		Inputs:     known,
 		Outputs:    known,
 		Parent:     maker,
@@ -85,7 +86,7 @@ func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, ma
 // proxmoxProvider is the reference to the provider of machines.
 func proxmoxProvider(deployment *apitype.DeploymentV3) string {
 	for _, r := range deployment.Resources {
-		if r.Type == typeProxmox && !r.Delete {
+		if r.Type == token.ProxmoxProvider && !r.Delete {
 			return string(r.URN) + resource.URNNameDelimiter + string(r.ID)
 		}
 	}

@@ -6,11 +6,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-)
 
-const (
-	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
-	typeCommand       = "command:local:Command"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Past is an earlier state of the stack.
@@ -52,8 +49,8 @@ func (w witnesses) memberOf(machine resource.URN) string {
 	for _, r := range w.deployment.Resources {
 		switch {
 		case r.Delete || r.PendingReplacement:
-		case r.Type == typeConfiguration && (r.DeletedWith == machine || r.URN.Name() == node+"-configuration"),
-			r.Type == typeCommand && r.URN.Name() == node+"-membership":
+		case r.Type == token.Configuration && (r.DeletedWith == machine || r.URN.Name() == node+"-configuration"),
+			r.Type == token.Command && r.URN.Name() == node+"-membership":
 			return r.URN.Name()
 		}
 	}

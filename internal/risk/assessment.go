@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
 // Finding is what happens to one subject: a node, or another thing of the cluster.
@@ -41,7 +43,7 @@ type Assessment struct {
 
 // Assess judges the steps of a preview. The state believes of unconfigured nodes that they have their configuration, while
 // their machines are in maintenance mode.
-func Assess(steps []Step, unconfigured ...string) Assessment {
+func Assess(steps []plan.Step, unconfigured ...string) Assessment {
 	cluster := topologyOf(steps, unconfigured)
 	bySubject := make(map[string]*Finding)
 	var subjects []string
@@ -88,7 +90,7 @@ func Assess(steps []Step, unconfigured ...string) Assessment {
 }
 
 // judge is the finding of the first rule that fits; nil where there is nothing to say.
-func judge(s Step, cluster topology) *Finding {
+func judge(s plan.Step, cluster topology) *Finding {
 	for _, r := range rules {
 		if r.fits(s, cluster) {
 			return r.finding(s, cluster)

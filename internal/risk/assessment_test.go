@@ -9,6 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
@@ -21,7 +23,7 @@ type row struct {
 
 func rows() []row {
 	three := slices.Concat(same("cp-1", "control-plane", 101), same("cp-2", "control-plane", 102))
-	inTemplate := event{kind: typeVM, name: "lab-template-vmhost-vm", parent: urn(typeTemplate, "lab-template-vmhost"), old: machine("talos-base", 9000, nil), new: machine("talos-base", 9000, nil)}
+	inTemplate := event{kind: token.VirtualMachine, name: "lab-template-vmhost-vm", parent: urn(token.TalosTemplate, "lab-template-vmhost"), old: machine("talos-base", 9000, nil), new: machine("talos-base", 9000, nil)}
 	with := func(e event, op apitype.OpType, changed ...string) event { e.op, e.changed = op, changed; return e }
 	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
 	return []row{
@@ -188,55 +190,55 @@ func rows() []row {
 		},
 		{
 			"a machine configuration was changed by hand", "on a node", slices.Concat(same("w-1", "worker", 111), []event{{
-				op: apitype.OpSame, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"),
+				op: apitype.OpSame, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"),
 				byHand: []string{"machine.sysctls.a", "machine.sysctls.b", "machine.sysctls.c", "machine.sysctls.d"},
 			}}),
 			" CHANGE   w-1  its machine configuration was changed by hand (machine.sysctls.a, machine.sysctls.b, machine.sysctls.c and 1 more) and is put back; Talos reboots where it must\n", "",
 		},
 		{
 			"a machine configuration was changed by hand", "on a node whose machine is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
-				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), byHand: []string{"machine.sysctls.a"}},
+				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"), byHand: []string{"machine.sysctls.a"}},
 			}),
 			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
-				{op: apitype.OpUpdate, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1"), changed: []string{"machineConfigurationInput"}},
+				{op: apitype.OpUpdate, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"), changed: []string{"machineConfigurationInput"}},
 			}),
 			" CHANGE   w-1  its machine configuration, applied in place; where Talos reboots for it, drained first\n", "",
 		},
 		{
 			"machine secrets are changed", "replaced",
-			[]event{{op: apitype.OpReplace, kind: typeSecrets, name: "lab-secrets"}},
+			[]event{{op: apitype.OpReplace, kind: token.Secrets, name: "lab-secrets"}},
 			" REPLACE  lab-secrets  machine secrets\n          every certificate and key of the cluster becomes another: no node trusts what is there now, and the cluster is lost\n",
 			"refused: say --allow-change secrets to go on",
 		},
 		{
 			"etcd is bootstrapped anew", "replaced",
-			[]event{{op: apitype.OpReplace, kind: typeBootstrap, name: "lab-bootstrap"}},
+			[]event{{op: apitype.OpReplace, kind: token.Bootstrap, name: "lab-bootstrap"}},
 			" REPLACE  lab-bootstrap  etcd bootstrap\n          etcd would begin anew beside the one that holds the cluster's state\n",
 			"refused: say --allow-change secrets to go on",
 		},
 		{
 			"an ISO is made sure of", "of another schematic",
 			[]event{{
-				op: apitype.OpReplace, kind: typeCommand, name: "lab-template-vmhost-iso", parent: urn(typeTemplate, "lab-template-vmhost"),
+				op: apitype.OpReplace, kind: token.Command, name: "lab-template-vmhost-iso", parent: urn(token.TalosTemplate, "lab-template-vmhost"),
 				old: map[string]any{"triggers": []any{"vmhost", "local:iso/old.iso"}}, new: map[string]any{"triggers": []any{"vmhost", "local:iso/new.iso"}}, changed: []string{"triggers[1]"},
 			}},
 			" CREATE   lab-template-vmhost-iso  local:iso/new.iso, unless the host has it\n", "",
 		},
 		{
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
-				{op: apitype.OpReplace, kind: typeConfiguration, name: "lab-w-1-configuration", parent: urn(typeNode, "lab-w-1")},
+				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),
 			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
 		},
 		{
 			"a component, a provider or a command", "all three",
 			[]event{
-				{op: apitype.OpUpdate, kind: typeCluster, name: "lab", changed: []string{"machines"}},
+				{op: apitype.OpUpdate, kind: token.TalosCluster, name: "lab", changed: []string{"machines"}},
 				{op: apitype.OpUpdate, kind: "pulumi:providers:proxmoxve", name: "proxmox", changed: []string{"apiToken"}},
-				{op: apitype.OpCreate, kind: typeCommand, name: "lab-w-1-ready"},
+				{op: apitype.OpCreate, kind: token.Command, name: "lab-w-1-ready"},
 			},
 			"only what the engine notes for itself would change: components, providers, checks\n", "",
 		},
@@ -351,15 +353,15 @@ func TestJSON(t *testing.T) {
 // TestWhatTheProviderDoesNotRead holds that a step of which the engine sees nothing is judged by what was found besides.
 func TestWhatTheProviderDoesNotRead(t *testing.T) {
 	t.Parallel()
-	machine := risk.Step{
-		Op: apitype.OpSame, URN: resource.URN(urn(typeVM, "lab-w-1-vm")), Parent: resource.URN(urn(typeNode, "lab-w-1")),
+	machine := plan.Step{
+		Op: apitype.OpSame, URN: resource.URN(urn(token.VirtualMachine, "lab-w-1-vm")), Parent: resource.URN(urn(token.TalosNode, "lab-w-1")),
 		Old: map[string]any{"name": "w-1", "onBoot": true}, New: map[string]any{"name": "w-1", "onBoot": true},
 	}
-	node := risk.Step{Op: apitype.OpSame, URN: resource.URN(urn(typeNode, "lab-w-1")), New: map[string]any{"role": "worker"}}
+	node := plan.Step{Op: apitype.OpSame, URN: resource.URN(urn(token.TalosNode, "lab-w-1")), New: map[string]any{"role": "worker"}}
 	machine.Differ(map[string]any{"onBoot": false})
-	require.Equal(t, " CHANGE   w-1  start at boot false → true\n", written(t, risk.Assess([]risk.Step{node, machine})))
+	require.Equal(t, " CHANGE   w-1  start at boot false → true\n", written(t, risk.Assess([]plan.Step{node, machine})))
 
-	gone := risk.Step{Op: apitype.OpDelete, Old: map[string]any{"onBoot": true}}
+	gone := plan.Step{Op: apitype.OpDelete, Old: map[string]any{"onBoot": true}}
 	gone.Differ(map[string]any{"onBoot": false})
 	require.Empty(t, gone.Changed, "what goes is not mended first")
 }

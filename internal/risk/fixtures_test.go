@@ -10,18 +10,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/risk"
-)
-
-const (
-	typeNode          = "em-infra:index:TalosNode"
-	typeCluster       = "em-infra:index:TalosCluster"
-	typeTemplate      = "em-infra:index:TalosTemplate"
-	typeVM            = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	typeConfiguration = "talos:machine/configurationApply:ConfigurationApply"
-	typeSecrets       = "talos:machine/secrets:Secrets"
-	typeBootstrap     = "talos:machine/bootstrap:Bootstrap"
-	typeCommand       = "command:local:Command"
 )
 
 // event is an event of a preview, as the engine sends them.
@@ -58,7 +49,7 @@ func assessWith(unconfigured []string, events ...event) risk.Assessment {
 		}
 		stream = append(stream, apitype.EngineEvent{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: metadata, Planning: true}})
 	}
-	steps := risk.Steps(stream)
+	steps := plan.Steps(stream)
 	for _, e := range events {
 		for i := range steps {
 			if string(steps[i].URN) == urn(e.kind, e.name) {
@@ -90,12 +81,12 @@ func node(name, role string, vmid int, op apitype.OpType, changes map[string]any
 			wanted[changed] = value
 		}
 	}
-	component := event{op: apitype.OpSame, kind: typeNode, name: "lab-" + name, old: inputs, new: wanted}
+	component := event{op: apitype.OpSame, kind: token.TalosNode, name: "lab-" + name, old: inputs, new: wanted}
 	if op == apitype.OpCreate || op == apitype.OpDelete {
 		component.op = op
 	}
 	return []event{component, {
-		op: op, kind: typeVM, name: "lab-" + name + "-vm", parent: urn(typeNode, "lab-"+name),
+		op: op, kind: token.VirtualMachine, name: "lab-" + name + "-vm", parent: urn(token.TalosNode, "lab-"+name),
 		old: machine(name, vmid, nil), new: machine(name, vmid, changes), changed: changed,
 	}}
 }
@@ -109,7 +100,7 @@ func facts(name, role string, vmid int) map[string]any {
 
 // member is the membership of a node, to which op happens.
 func member(name string, op apitype.OpType) event {
-	return event{op: op, kind: typeCommand, name: "lab-" + name + "-membership"}
+	return event{op: op, kind: token.Command, name: "lab-" + name + "-membership"}
 }
 
 // switchedOff has a node's machine be off before the run.

@@ -8,6 +8,9 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // node is a machine of the cluster, before and after.
@@ -16,10 +19,10 @@ type node struct {
 	controlPlane  bool // it was one, or will be if it did not stand
 	member        bool // it was taken into the cluster
 	before, after bool
-	component     Step
-	configured    bool  // before the run
-	reset         bool  // it waits for a configuration all the same
-	machine       *Step // what happens to its virtual machine
+	component     plan.Step
+	configured    bool       // before the run
+	reset         bool       // it waits for a configuration all the same
+	machine       *plan.Step // what happens to its virtual machine
 }
 
 // otherFact is something that makes another machine of one, by its key in the inventory.
@@ -47,7 +50,7 @@ func factOf(inputs map[string]any, key string) string {
 		}
 		return strings.Join(texts, ", ")
 	}
-	if value := At(inputs, key); value != nil {
+	if value := plan.At(inputs, key); value != nil {
 		return fmt.Sprint(value)
 	}
 	return ""
@@ -68,28 +71,28 @@ type topology struct {
 // controlPlane is how a TalosNode's inputs name that role.
 const controlPlane = "control-plane"
 
-func topologyOf(all []Step, unconfigured []string) topology {
+func topologyOf(all []plan.Step, unconfigured []string) topology {
 	t := topology{nodes: make(map[resource.URN]*node)}
 	for _, s := range all {
-		if s.URN.Type() == typeNode {
+		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{
-				name: s.URN.Name(), controlPlane: cmp.Or(text(s.Old, "role"), text(s.New, "role")) == controlPlane,
+				name: s.URN.Name(), controlPlane: cmp.Or(plan.Text(s.Old, "role"), plan.Text(s.New, "role")) == controlPlane,
 				before: s.Op != apitype.OpCreate, after: s.Op != apitype.OpDelete, component: s, member: isMember(s, all),
 			}
 			t.order = append(t.order, s.URN)
 		}
 	}
 	for i, s := range all {
-		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == typeVM {
+		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == token.VirtualMachine {
 			n.machine = &all[i]
-			if name := text(s.present(), "name"); name != "" {
+			if name := plan.Text(s.Present(), "name"); name != "" {
 				n.name = name
 			}
 		}
-		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == typeConfiguration {
+		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == token.Configuration {
 			n.configured = s.Op != apitype.OpCreate
 		}
-		if s.URN.Type() == typeBootstrap {
+		if s.URN.Type() == token.Bootstrap {
 			t.bootstrapped = s.Op != apitype.OpCreate
 		}
 	}
@@ -100,9 +103,9 @@ func topologyOf(all []Step, unconfigured []string) topology {
 }
 
 // isMember reports whether the state has the membership of a node.
-func isMember(node Step, all []Step) bool {
-	return slices.ContainsFunc(all, func(s Step) bool {
-		return s.URN.Type() == typeCommand && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate
+func isMember(node plan.Step, all []plan.Step) bool {
+	return slices.ContainsFunc(all, func(s plan.Step) bool {
+		return s.URN.Type() == token.Command && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate
 	})
 }
 

@@ -1,6 +1,10 @@
 package risk
 
-import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+)
 
 // SwitchesOn reports whether a machine is off before an update of its inputs and on after it.
 func SwitchesOn(before, after resource.PropertyMap) bool {
@@ -8,7 +12,7 @@ func SwitchesOn(before, after resource.PropertyMap) bool {
 }
 
 func switchesOn(before, after map[string]any) bool {
-	return At(before, "started") == false && At(after, "started") == true
+	return plan.At(before, "started") == false && plan.At(after, "started") == true
 }
 
 // rebootsFor reports whether the provider reboots a machine for a change of a property.

@@ -3,6 +3,8 @@ package risk
 import (
 	"fmt"
 	"regexp"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
 // property is a property of a virtual machine and what a change of it means.
@@ -72,8 +74,8 @@ func propertyAt(path string) property {
 }
 
 // difference is a change of one property in words, such as "memory 8192 → 16384 MiB".
-func (p property) difference(path string, s Step) string {
-	before, after := At(s.Old, path), At(s.New, path)
+func (p property) difference(path string, s plan.Step) string {
+	before, after := plan.At(s.Old, path), plan.At(s.New, path)
 	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state tells no more than that it differs
 		return p.label
 	}
@@ -85,7 +87,7 @@ func (p property) difference(path string, s Step) string {
 }
 
 // impossible is why Proxmox VE or the provider refuses a change; empty for one that they take.
-func (p property) impossible(path string, s Step) string {
+func (p property) impossible(path string, s plan.Step) string {
 	switch {
 	case p.shrinks && isSmaller(path, s):
 		return "cannot shrink: Proxmox VE only grows disks"
@@ -99,7 +101,7 @@ func (p property) impossible(path string, s Step) string {
 }
 
 // goes says that what must stay is there no more.
-func (p property) goes(path string, s Step) bool { return p.stays && At(s.New, path) == nil }
+func (p property) goes(path string, s plan.Step) bool { return p.stays && plan.At(s.New, path) == nil }
 
 // isPlain says that a value can be shown in a line.
 func isPlain(value any) bool {
@@ -112,18 +114,18 @@ func isPlain(value any) bool {
 }
 
 // isSmaller says that a size would shrink.
-func isSmaller(path string, s Step) bool {
-	before, wasNumber := At(s.Old, path).(float64)
-	after, isNumber := At(s.New, path).(float64)
+func isSmaller(path string, s plan.Step) bool {
+	before, wasNumber := plan.At(s.Old, path).(float64)
+	after, isNumber := plan.At(s.New, path).(float64)
 	return wasNumber && isNumber && after < before
 }
 
 // undo is how the inventory takes a change back; empty when it cannot be told.
-func (p property) undo(path string, s Step) string {
+func (p property) undo(path string, s plan.Step) string {
 	if p.goes(path, s) {
 		return "put its dataDisks back as they were"
 	}
-	before := At(s.Old, path)
+	before := plan.At(s.Old, path)
 	if p.key == "" || !isPlain(before) {
 		return ""
 	}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // returns says that the node was configured, and has lost its configuration without the state knowing: its machine is made
@@ -32,12 +35,12 @@ func (t topology) isLost() bool {
 	return t.bootstrapped && len(t.returning()) == len(t.controlPlanes())
 }
 
-func comesBack(s Step, t topology) bool {
-	return s.URN.Type() == typeVM && t.nodes[s.Parent] != nil && t.nodes[s.Parent].returns() && s.Op == apitype.OpCreate
+func comesBack(s plan.Step, t topology) bool {
+	return s.URN.Type() == token.VirtualMachine && t.nodes[s.Parent] != nil && t.nodes[s.Parent].returns() && s.Op == apitype.OpCreate
 }
 
 // nodeComesBack is a machine that was deleted on the host.
-func nodeComesBack(s Step, t topology) *Finding {
+func nodeComesBack(s plan.Step, t topology) *Finding {
 	f := nodeCreated(s, t)
 	f.What = append(f.What, "it was deleted on the host: made anew and joined again")
 	f.Means = []string{"what was on its disks is lost"}

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
@@ -15,17 +16,17 @@ func gone(name, role string, vmid int) []event {
 	events := node(name, role, vmid, apitype.OpCreate, nil)
 	events[0].op = apitype.OpSame
 	return append(events, event{
-		op: apitype.OpUpdate, kind: typeConfiguration, name: "lab-" + name + "-configuration", parent: urn(typeNode, "lab-"+name),
+		op: apitype.OpUpdate, kind: token.Configuration, name: "lab-" + name + "-configuration", parent: urn(token.TalosNode, "lab-"+name),
 		changed: []string{"machineConfigurationInput"},
 	})
 }
 
 // configured are the events of a node with which nothing happens.
 func configured(name, role string, vmid int) []event {
-	return append(same(name, role, vmid), event{op: apitype.OpSame, kind: typeConfiguration, name: "lab-" + name + "-configuration", parent: urn(typeNode, "lab-"+name)})
+	return append(same(name, role, vmid), event{op: apitype.OpSame, kind: token.Configuration, name: "lab-" + name + "-configuration", parent: urn(token.TalosNode, "lab-"+name)})
 }
 
-var bootstrapped = []event{{op: apitype.OpSame, kind: typeBootstrap, name: "lab-bootstrap"}}
+var bootstrapped = []event{{op: apitype.OpSame, kind: token.Bootstrap, name: "lab-bootstrap"}}
 
 func TestTheOnlyControlPlaneWasDeleted(t *testing.T) {
 	t.Parallel()
@@ -41,7 +42,7 @@ func TestTheOnlyControlPlaneWasDeleted(t *testing.T) {
 
 func TestAClusterThatWasNeverBootstrappedHasNothingToLose(t *testing.T) {
 	t.Parallel()
-	a := assess(append(gone("cp-1", "control-plane", 101), event{op: apitype.OpCreate, kind: typeBootstrap, name: "lab-bootstrap"})...)
+	a := assess(append(gone("cp-1", "control-plane", 101), event{op: apitype.OpCreate, kind: token.Bootstrap, name: "lab-bootstrap"})...)
 	require.Empty(t, a.Lost)
 	require.Empty(t, a.Refusal(nil))
 }

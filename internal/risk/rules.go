@@ -7,6 +7,9 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // Ranks of findings: the order in which they are told.
@@ -20,9 +23,9 @@ const (
 type rule struct {
 	// name of the rule, for its test.
 	name string
-	fits func(Step, topology) bool
+	fits func(plan.Step, topology) bool
 	// finding may be nil: there is nothing to say.
-	finding func(Step, topology) *Finding
+	finding func(plan.Step, topology) *Finding
 }
 
 // rules is the table: the first that fits a step judges it.
@@ -33,41 +36,45 @@ var rules = []rule{
 	{"a node's machine is changed", machineOfNode(apitype.OpUpdate), nodeChanged},
 	{"a node's machine is replaced", machineOfNode(apitype.OpReplace), nodeReplaced},
 	{"a node's machine is deleted", machineOfNode(apitype.OpDelete), nodeDeleted},
-	{"a template is replaced or deleted", of(typeVM, apitype.OpReplace, apitype.OpDelete), templateGoes},
+	{"a template is replaced or deleted", of(token.VirtualMachine, apitype.OpReplace, apitype.OpDelete), templateGoes},
 	{"a machine configuration was changed by hand", byHand, configurationPutBack},
-	{"a machine configuration is changed", of(typeConfiguration, apitype.OpUpdate), configurationChanged},
-	{"machine secrets are changed", of(typeSecrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
-	{"etcd is bootstrapped anew", of(typeBootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
+	{"a machine configuration is changed", of(token.Configuration, apitype.OpUpdate), configurationChanged},
+	{"machine secrets are changed", of(token.Secrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
+	{"etcd is bootstrapped anew", of(token.Bootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
 	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},
-	{"anything else", func(Step, topology) bool { return true }, otherChanged},
+	{"anything else", func(plan.Step, topology) bool { return true }, otherChanged},
 }
 
-func of(kind tokens.Type, ops ...apitype.OpType) func(Step, topology) bool {
-	return func(s Step, _ topology) bool { return s.URN.Type() == kind && slices.Contains(ops, s.Op) }
+func of(kind tokens.Type, ops ...apitype.OpType) func(plan.Step, topology) bool {
+	return func(s plan.Step, _ topology) bool { return s.URN.Type() == kind && slices.Contains(ops, s.Op) }
 }
 
-func machineOfNode(op apitype.OpType) func(Step, topology) bool {
-	return func(s Step, t topology) bool { return s.URN.Type() == typeVM && s.Op == op && t.nodes[s.Parent] != nil }
+func machineOfNode(op apitype.OpType) func(plan.Step, topology) bool {
+	return func(s plan.Step, t topology) bool {
+		return s.URN.Type() == token.VirtualMachine && s.Op == op && t.nodes[s.Parent] != nil
+	}
 }
 
 // partOfNode is what is made, made anew or deleted with its machine.
-func partOfNode(s Step, t topology) bool { return t.nodes[s.Parent] != nil && s.Op != apitype.OpUpdate }
+func partOfNode(s plan.Step, t topology) bool {
+	return t.nodes[s.Parent] != nil && s.Op != apitype.OpUpdate
+}
 
 // partOfReturn is the configuration that is applied to a machine that was made anew.
-func partOfReturn(s Step, t topology) bool {
+func partOfReturn(s plan.Step, t topology) bool {
 	n := t.nodes[s.Parent]
-	return n != nil && n.returns() && s.URN.Type() == typeConfiguration
+	return n != nil && n.returns() && s.URN.Type() == token.Configuration
 }
 
 // internal is what means nothing outside of the state.
-func internal(s Step, _ topology) bool {
+func internal(s plan.Step, _ topology) bool {
 	kind := s.URN.Type()
-	return kind.Package() == "em-infra" || kind.Package() == "pulumi" || kind == typeCommand
+	return kind.Package() == "em-infra" || kind.Package() == "pulumi" || kind == token.Command
 }
 
-func nothing(Step, topology) *Finding { return nil }
+func nothing(plan.Step, topology) *Finding { return nil }
 
 func rankOf(n *node) int {
 	if n.controlPlane {
@@ -76,17 +83,17 @@ func rankOf(n *node) int {
 	return rankWorker
 }
 
-func nodeCreated(s Step, t topology) *Finding {
+func nodeCreated(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	what := fmt.Sprintf("VM %v on %v", At(s.New, "vmId"), At(s.New, "nodeName"))
-	if address := text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
+	what := fmt.Sprintf("VM %v on %v", plan.At(s.New, "vmId"), plan.At(s.New, "nodeName"))
+	if address := plan.Text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
 		address, _, _ = strings.Cut(address, "/")
 		what += ", " + address
 	}
 	return &Finding{Kind: Create, Subject: n.name, What: []string{what}, rank: rankOf(n)}
 }
 
-func nodeChanged(s Step, t topology) *Finding {
+func nodeChanged(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Change, Subject: n.name, rank: rankOf(n)}
 	grows := false
@@ -141,7 +148,7 @@ func rebootMeans(n *node, t topology) string {
 
 // nodeReplaced is told by what makes another machine of it. A member of etcd cannot be made anew: its membership refuses to
 // be deleted.
-func nodeReplaced(s Step, t topology) *Finding {
+func nodeReplaced(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Replace, Subject: n.name, rank: rankOf(n)}
 	for _, other := range n.otherFacts() {
@@ -158,9 +165,9 @@ func nodeReplaced(s Step, t topology) *Finding {
 	return f
 }
 
-func nodeDeleted(s Step, t topology) *Finding {
+func nodeDeleted(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", At(s.Old, "vmId"), At(s.Old, "nodeName"))}}
+	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", plan.At(s.Old, "vmId"), plan.At(s.Old, "nodeName"))}}
 	if n.controlPlane {
 		f.Undo = []string{"put " + n.name + " back into nodes.yaml"}
 	}
@@ -169,7 +176,7 @@ func nodeDeleted(s Step, t topology) *Finding {
 }
 
 // goes says what is lost with a machine.
-func (f *Finding) goes(n *node, s Step, t topology, flag string) {
+func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 	if data := len(list(s.Old, "disks")) - 1; data > 0 {
 		f.Means = append(f.Means, fmt.Sprintf("what is on its data disks (%d) is lost", data))
 	}
@@ -186,6 +193,6 @@ func (f *Finding) goes(n *node, s Step, t topology, flag string) {
 
 // list is a property that is a list.
 func list(properties map[string]any, path string) []any {
-	value, _ := At(properties, path).([]any)
+	value, _ := plan.At(properties, path).([]any)
 	return value
 }

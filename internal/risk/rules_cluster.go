@@ -6,20 +6,23 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
 // labels are what things are called that are no node.
 var labels = map[tokens.Type]string{
-	typeVM:                                   "template",
-	typeSecrets:                              "machine secrets",
-	typeBootstrap:                            "etcd bootstrap",
-	"talos:cluster/kubeconfig:Kubeconfig":    "kubeconfig",
-	"talos:imageFactory/schematic:Schematic": "image schematic",
-	"proxmoxve:Hardware/mapping/pci:Pci":     "PCI mapping",
-	"proxmoxve:Permission/pool:Pool":         "resource pool",
+	token.VirtualMachine: "template",
+	token.Secrets:        "machine secrets",
+	token.Bootstrap:      "etcd bootstrap",
+	token.Kubeconfig:     "kubeconfig",
+	token.Schematic:      "image schematic",
+	token.PCIMapping:     "PCI mapping",
+	token.Pool:           "resource pool",
 }
 
-func labelOf(s Step) string {
+func labelOf(s plan.Step) string {
 	kind := s.URN.Type()
 	if label, known := labels[kind]; known {
 		return label
@@ -27,18 +30,18 @@ func labelOf(s Step) string {
 	return string(kind.Name())
 }
 
-func templateGoes(s Step, _ topology) *Finding {
+func templateGoes(s plan.Step, _ topology) *Finding {
 	f := otherChanged(s, topology{})
 	f.Means = []string{"nodes that were cloned from it do not notice"}
 	return f
 }
 
 // isoOfTemplate is a Command that sees that a template's ISO is there; another one's name is another ISO.
-func isoOfTemplate(s Step, _ topology) bool {
-	return s.URN.Type() == typeCommand && s.Parent.IsValid() && s.Parent.Type() == typeTemplate && (s.Op == apitype.OpCreate || s.Op == apitype.OpReplace)
+func isoOfTemplate(s plan.Step, _ topology) bool {
+	return s.URN.Type() == token.Command && s.Parent.IsValid() && s.Parent.Type() == token.TalosTemplate && (s.Op == apitype.OpCreate || s.Op == apitype.OpReplace)
 }
 
-func isoEnsured(s Step, _ topology) *Finding {
+func isoEnsured(s plan.Step, _ topology) *Finding {
 	volume := "Talos ISO"
 	if triggers := list(s.New, "triggers"); len(triggers) > 0 {
 		volume = fmt.Sprint(triggers[len(triggers)-1])
@@ -46,7 +49,7 @@ func isoEnsured(s Step, _ topology) *Finding {
 	return &Finding{Kind: Create, Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
 }
 
-func configurationChanged(s Step, t topology) *Finding {
+func configurationChanged(s plan.Step, t topology) *Finding {
 	f := &Finding{Kind: Change, Subject: s.URN.Name(), What: []string{"its machine configuration, applied in place; where Talos reboots for it, drained first"}, rank: rankRest}
 	if n := t.nodes[s.Parent]; n != nil {
 		f.Subject, f.rank = n.name, rankOf(n)
@@ -54,14 +57,14 @@ func configurationChanged(s Step, t topology) *Finding {
 	return f
 }
 
-func byHand(s Step, _ topology) bool {
+func byHand(s plan.Step, _ topology) bool {
 	return len(s.ByHand) > 0 && (s.Op == apitype.OpSame || s.Op == apitype.OpUpdate)
 }
 
 // mostPaths is how many paths of a configuration a line names.
 const mostPaths = 3
 
-func configurationPutBack(s Step, t topology) *Finding {
+func configurationPutBack(s plan.Step, t topology) *Finding {
 	f := configurationChanged(s, t)
 	named := s.ByHand[:min(len(s.ByHand), mostPaths)]
 	where := strings.Join(named, ", ")
@@ -72,14 +75,14 @@ func configurationPutBack(s Step, t topology) *Finding {
 	return f
 }
 
-func secretsChanged(s Step, _ topology) *Finding {
+func secretsChanged(s plan.Step, _ topology) *Finding {
 	f := otherChanged(s, topology{})
 	f.Means = []string{"every certificate and key of the cluster becomes another: no node trusts what is there now, and the cluster is lost"}
 	f.Needs = []Permission{{Flag: FlagChange, Subject: SubjectSecrets}}
 	return f
 }
 
-func bootstrappedAnew(s Step, _ topology) *Finding {
+func bootstrappedAnew(s plan.Step, _ topology) *Finding {
 	f := otherChanged(s, topology{})
 	f.Means = []string{"etcd would begin anew beside the one that holds the cluster's state"}
 	f.Needs = []Permission{{Flag: FlagChange, Subject: SubjectSecrets}}
@@ -89,7 +92,7 @@ func bootstrappedAnew(s Step, _ topology) *Finding {
 // kinds of the operations on what is no node.
 var kinds = map[apitype.OpType]Kind{apitype.OpCreate: Create, apitype.OpUpdate: Change, apitype.OpReplace: Replace, apitype.OpDelete: Delete}
 
-func otherChanged(s Step, _ topology) *Finding {
+func otherChanged(s plan.Step, _ topology) *Finding {
 	what := labelOf(s)
 	if s.Op == apitype.OpUpdate {
 		what += ": " + strings.Join(s.Changed, ", ")

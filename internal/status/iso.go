@@ -7,12 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/pve"
-)
-
-const (
-	templateToken = "em-infra:index:TalosTemplate"
-	commandToken  = "command:local:Command"
 )
 
 // Template is one that a state knows, with the ISO that it boots.
@@ -27,13 +23,13 @@ type Template struct {
 func Templates(deployment apitype.DeploymentV3) []Template {
 	var templates []Template
 	for _, component := range deployment.Resources {
-		if component.Type != templateToken {
+		if component.Type != token.TalosTemplate {
 			continue
 		}
 		host, _ := component.Inputs["host"].(string)
 		volume, _ := component.Outputs["iso"].(string)
 		at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
-			return r.Type == commandToken && r.Parent == component.URN && !r.Delete
+			return r.Type == token.Command && r.Parent == component.URN && !r.Delete
 		})
 		if host != "" && volume != "" && at >= 0 { // else it was never made
 			templates = append(templates, Template{ISO: pve.ISO{Host: host, Volume: volume}, Ensures: deployment.Resources[at].URN})

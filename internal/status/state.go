@@ -4,15 +4,15 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-)
 
-const machineToken = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	"github.com/em-infra/em-infra/internal/engine/token"
+)
 
 // vmids are the virtual machines that a state knows.
 func vmids(deployment apitype.DeploymentV3) []int {
 	var known []int
 	for _, resource := range deployment.Resources {
-		if id, isNumber := resource.Outputs["vmId"].(float64); isNumber && resource.Type == machineToken && !resource.Delete {
+		if id, isNumber := resource.Outputs["vmId"].(float64); isNumber && resource.Type == token.VirtualMachine && !resource.Delete {
 			known = append(known, int(id))
 		}
 	}

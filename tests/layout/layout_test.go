@@ -60,7 +60,8 @@ func both(one, other string, importers ...string) func(imports) []string {
 
 var rules = []rule{
 	{"components know no inventory", never("components", "internal/inventory")},
-	{"components read no state and run no engine", never("components", "internal/engine", "internal/workspace", "internal/toolchain")},
+	{"components run no engine", never("components", "internal/workspace", "internal/toolchain", automation)},
+	{"types of resources and plans are read without the engine", never("internal/engine/plan", automation)},
 	// cmd/em-infra and operator ask components for three names only: of a node, of the bootstrap and of the Image Factory.
 	{"only stacks makes arguments of components from an inventory", both("components", "internal/inventory", "stacks", "cmd/em-infra", "operator")},
 	{"the program knows neither the lab nor the operator", never("", "internal/lab", "internal/rehearsal", "internal/toolchain", "operator", "cmd")},
@@ -74,7 +75,11 @@ var rules = []rule{
 	{"no YAML of pulumi-kubernetes", only(kubernetesSDK + "/yaml")},
 }
 
-const kubernetesSDK = "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+const (
+	kubernetesSDK = "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	// automation is the API that runs the engine.
+	automation = "github.com/pulumi/pulumi/sdk/v3/go/auto"
+)
 
 func TestPackagesImportWhatTheyMay(t *testing.T) {
 	t.Parallel()

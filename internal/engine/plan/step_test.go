@@ -1,4 +1,4 @@
-package risk_test
+package plan_test
 
 import (
 	"testing"
@@ -6,14 +6,14 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
 // TestAReplacementByATriggerTellsWhatDiffers: the engine does not ask the provider then, so its event names no property.
 func TestAReplacementByATriggerTellsWhatDiffers(t *testing.T) {
 	t.Parallel()
 	const urn = "urn:pulumi:k3s-dev::em-infra::proxmoxve:VM/virtualMachine:VirtualMachine::w-1-vm"
-	steps := risk.Steps([]apitype.EngineEvent{{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{
+	steps := plan.Steps([]apitype.EngineEvent{{ResourcePreEvent: &apitype.ResourcePreEvent{Metadata: apitype.StepEventMetadata{
 		Op: apitype.OpReplace, URN: urn,
 		Old: &apitype.StepEventStateMetadata{Inputs: map[string]any{"name": "w-1", "vmId": 102.0, "tags": []any{"talos"}}},
 		New: &apitype.StepEventStateMetadata{Inputs: map[string]any{"name": "w-9", "vmId": 112.0, "tags": []any{"talos"}}},

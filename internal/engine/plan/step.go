@@ -1,4 +1,5 @@
-package risk
+// Package plan reads what the engine would do out of the events of a preview. Pure.
+package plan
 
 import (
 	"maps"
@@ -6,18 +7,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
-)
-
-// Types that rules are about.
-const (
-	typeTemplate      tokens.Type = "em-infra:index:TalosTemplate"
-	typeNode          tokens.Type = "em-infra:index:TalosNode"
-	typeVM            tokens.Type = "proxmoxve:VM/virtualMachine:VirtualMachine"
-	typeConfiguration tokens.Type = "talos:machine/configurationApply:ConfigurationApply"
-	typeSecrets       tokens.Type = "talos:machine/secrets:Secrets"
-	typeBootstrap     tokens.Type = "talos:machine/bootstrap:Bootstrap"
-	typeCommand       tokens.Type = "command:local:Command"
 )
 
 // Step is what the engine would do to one resource.
@@ -74,7 +63,7 @@ func stepOf(m apitype.StepEventMetadata) Step {
 	}
 	if m.Op == apitype.OpReplace && len(s.Changed) == 0 && s.Old != nil {
 		// A trigger replaces without the provider having been asked what differs.
-		s.Changed = differences("", s.Old, s.New)
+		s.Changed = Differences("", s.Old, s.New)
 	}
 	if m.Op == apitype.OpCreate {
 		s.Old = nil
@@ -100,8 +89,8 @@ func (s *Step) Differ(have map[string]any) {
 	s.Changed = slices.Compact(s.Changed)
 }
 
-// present are the inputs as they will be, or as they were for what goes.
-func (s Step) present() map[string]any {
+// Present are the inputs as they will be, or as they were for what goes.
+func (s Step) Present() map[string]any {
 	if s.New != nil {
 		return s.New
 	}
@@ -131,8 +120,8 @@ func At(properties map[string]any, path string) any {
 	return value
 }
 
-// text is a property that is a text.
-func text(properties map[string]any, path string) string {
+// Text is the value of a property that is a text; empty where it is none.
+func Text(properties map[string]any, path string) string {
 	value, _ := At(properties, path).(string)
 	return value
 }

@@ -1,0 +1,35 @@
+// Package token has the type tokens of the resources that the program makes, by which plans and states are read. They are part of
+// what the engine knows a resource by: another token is another resource. Pure.
+package token
+
+import "strings"
+
+// The components of this project.
+const (
+	TalosTemplate = "em-infra:index:TalosTemplate"
+	TalosNode     = "em-infra:index:TalosNode"
+	GPUWorker     = "em-infra:index:GpuWorker"
+	TalosCluster  = "em-infra:index:TalosCluster"
+	ClusterAddons = "em-infra:index:ClusterAddons"
+)
+
+// The resources of providers.
+const (
+	VirtualMachine = "proxmoxve:VM/virtualMachine:VirtualMachine"
+	PCIMapping     = "proxmoxve:Hardware/mapping/pci:Pci"
+	Pool           = "proxmoxve:Permission/pool:Pool"
+	Secrets        = "talos:machine/secrets:Secrets"
+	Configuration  = "talos:machine/configurationApply:ConfigurationApply"
+	Bootstrap      = "talos:machine/bootstrap:Bootstrap"
+	Kubeconfig     = "talos:cluster/kubeconfig:Kubeconfig"
+	Schematic      = "talos:imageFactory/schematic:Schematic"
+	Command        = "command:local:Command"
+	Release        = "kubernetes:helm.sh/v3:Release"
+	// ProxmoxProvider is the provider of Proxmox VE itself.
+	ProxmoxProvider = "pulumi:providers:proxmoxve"
+)
+
+// IsAbstract reports whether a type stands for nothing outside the engine: a component, a provider or the stack.
+func IsAbstract(kind string) bool {
+	return strings.HasPrefix(kind, "em-infra:") || strings.HasPrefix(kind, "pulumi:")
+}
