@@ -17,7 +17,7 @@ type Person interface {
 
 // Question is put to a person.
 type Question struct {
-	// About is what the person has to know first; empty where that was told before.
+	// About is what the person has to know first; empty if that was shown before.
 	About string
 	// Text is the question, which says what to type.
 	Text string

@@ -37,7 +37,7 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
 }
 
-// reported are the errors that the engine told of, but for its own echo of them: that of a run which failed for no other
+// reported are the errors that the engine reported, except for its own echo of them: that of a run which failed for no other
 // reason. An engine that did not get as far as that has printed something, which the Automation API quotes.
 func (s *session) reported(err error) []progress.Failure {
 	var reported []progress.Failure
@@ -87,7 +87,7 @@ func (s *session) nodes() []cause.Node {
 
 // forThisRun names the command that failed where the table, which does not know it, says up.
 func (s *session) forThisRun(e explain.Explanation, operation string) explain.Explanation {
-	e.Subject = "" // said in the line before
+	e.Subject = "" // it is printed in the line before
 	command := strings.NewReplacer("run `em-infra up` again", "run `em-infra "+operation+"` again", "up goes on from here", operation+" goes on from here")
 	e.Do, e.Safe = s.inPlace(command.Replace(e.Do)), s.inPlace(command.Replace(e.Safe))
 	return e

@@ -56,7 +56,7 @@ func (s *session) pastStates() ([]recovery.Past, error) {
 }
 
 // recoverMachines finds out what became of the machines that earlier runs have left half made or half changed, and notes that
-// in the state; nothing on the host is touched. What is to be deleted is told with the preview, and done after the consent.
+// in the state; nothing on the host is touched. What is to be deleted is shown with the preview, and deleted after the consent.
 func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, err error) {
 	evidence, err := s.evidence()
 	if err != nil {
@@ -223,7 +223,7 @@ func (s *session) restartUsed(ctx context.Context, exported *engine.Exported, us
 // its power button is waited for in vain, half an hour.
 const bootPatience = 5 * time.Minute
 
-// awaitStarted waits until the Talos of a machine answers. That it does not is said, and left to the gate before changes.
+// awaitStarted waits until the Talos of a machine answers. If it does not, that is reported, and the gate before changes decides.
 func (s *session) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
 	_, talosconfig, err := credentialsIn(exported.Deployment)
 	if err != nil || talosconfig == "" || !remnant.Joined {

@@ -1,20 +1,17 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
-	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/artifacts"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -135,49 +132,6 @@ func (o *Operator) toolsProgress() io.Writer {
 	return o.options.ToolsProgress
 }
 
-// checkPreconditions refuses early what would be refused after minutes: that somebody is missing, a secret, or the lab.
-func (s *session) checkPreconditions(needed needs) error {
-	if err := s.checkConsent(); err != nil {
-		return err
-	}
-	if !s.workspace.Rehearsed {
-		return checkSecrets(s.workspace)
-	}
-	if needed.lab {
-		return s.options.Lab.Check(s.site())
-	}
-	_, err := s.options.Lab.Running(s.site())
-	return err
-}
-
-// checkSecrets looks for what opens the real host.
-func checkSecrets(w *workspace.Workspace) error {
-	if err := checkPassphrase(); err != nil {
-		return err
-	}
-	found, err := w.HasToken()
-	if err == nil && !found {
-		err = fmt.Errorf("%s holds no Proxmox API token: run `pulumi config set --stack %s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without", workspace.Nearby(w.StackFile()), w.Stack)
-	}
-	return err
-}
-
-// checkPassphrase looks where the CLI does (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase): an
-// empty passphrase is one.
-func checkPassphrase() error {
-	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
-		return nil
-	}
-	file := os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE")
-	if file == "" {
-		return errors.New("the passphrase of the stack's secrets is not set: put it into a file and run `export PULUMI_CONFIG_PASSPHRASE_FILE=FILE`, or add --lab to rehearse without")
-	}
-	if _, err := os.Stat(file); err != nil {
-		return fmt.Errorf("the file that PULUMI_CONFIG_PASSPHRASE_FILE names is not there (%w): correct the name, or add --lab to rehearse without", err)
-	}
-	return nil
-}
-
 // enterLab moves the session of a rehearsal onto the lab's network.
 func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	if !s.workspace.Rehearsed {
@@ -290,57 +244,6 @@ func cli(tools *toolchain.Installed) (*engine.Command, error) {
 		return nil, fmt.Errorf("version of %s: %w", tool.Path, err)
 	}
 	return engine.NewCommand(tool.Path, version), nil
-}
-
-// configure reads how to reach the host; in a rehearsal it writes first what the lab chose.
-func (s *session) configure(ctx context.Context, host LabHost) error {
-	config, err := s.stack.GetAllConfig(ctx)
-	if err != nil {
-		return sentenceOf(err)
-	}
-	if s.workspace.Rehearsed {
-		wanted := rehearsalConfig(s.workspace, host)
-		if differs(config, wanted) {
-			if err := s.stack.SetAllConfig(ctx, wanted); err != nil {
-				return sentenceOf(err)
-			}
-			config = wanted
-		}
-	}
-	if _, moved := config[stacks.Key(stacks.KeyLabNetwork)]; moved && !s.workspace.Rehearsed {
-		return refused(fmt.Errorf("%s sets %s, which moves the nodes to a rehearsal's network: remove it, or add --lab to rehearse", workspace.Nearby(s.workspace.StackFile()), stacks.Key(stacks.KeyLabNetwork)))
-	}
-	s.host, s.secrets = connectionOf(config), secretsIn(config)
-	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
-	return nil
-}
-
-func connectionOf(config auto.ConfigMap) pve.Connection {
-	return pve.Connection{
-		Endpoint: pve.Origin(config[stacks.Key(stacks.KeyProxmoxEndpoint)].Value),
-		Token:    config[stacks.Key(stacks.KeyProxmoxToken)].Value,
-		Insecure: config[stacks.Key(stacks.KeyProxmoxInsecure)].Value == "true",
-	}
-}
-
-func rehearsalConfig(w *workspace.Workspace, host LabHost) auto.ConfigMap {
-	return auto.ConfigMap{
-		stacks.Key(stacks.KeyInventory):       {Value: w.Inventory},
-		stacks.Key(stacks.KeyProxmoxEndpoint): {Value: host.Endpoint},
-		stacks.Key(stacks.KeyProxmoxToken):    {Value: host.Token, Secret: true},
-		stacks.Key(stacks.KeyProxmoxInsecure): {Value: "true"},
-		stacks.Key(stacks.KeyImageFactoryURL): {Value: host.FactoryURL},
-		stacks.Key(stacks.KeyLabNetwork):      {Value: host.Network.String()},
-	}
-}
-
-func differs(have, wanted auto.ConfigMap) bool {
-	for key, value := range wanted {
-		if have[key].Value != value.Value {
-			return true
-		}
-	}
-	return false
 }
 
 // EnsureStack makes the stack if it is not there, with the configuration of its rehearsal, for an engine that is run by hand.

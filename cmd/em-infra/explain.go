@@ -70,7 +70,7 @@ func runExplain(streams streams, text, output string) error {
 	return nil
 }
 
-// errUnknown is said of a text of which no error is known, whatever was guessed of it.
+// errUnknown is the error for a text that no known error matches, whatever the guess.
 var errUnknown = errors.New("nothing is known about that for certain")
 
 // printGuess is what can be said of a text that is not known: the error that is nearest, as a guess, and where to look.

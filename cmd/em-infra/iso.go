@@ -19,7 +19,7 @@ func newISOCommand() *cobra.Command {
 		Short: "Operations on the ISO of a template, called by the program's Commands",
 	}
 	command.AddCommand(newISOEnsureCommand())
-	return onlyWhileHeard(command)
+	return whileCallerReads(command)
 }
 
 func newISOEnsureCommand() *cobra.Command {

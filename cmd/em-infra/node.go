@@ -20,7 +20,7 @@ func newNodeCommand() *cobra.Command {
 		Short: "Operations on one node, called by the program's Commands",
 	}
 	command.AddCommand(newNodeWaitCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
-	return onlyWhileHeard(command)
+	return whileCallerReads(command)
 }
 
 func newNodeWaitCommand() *cobra.Command {

@@ -29,7 +29,7 @@ func newPoolCommand() *cobra.Command {
 		newPoolOperation("ensure", "Make a resource pool unless it is there", ensurePool),
 		newPoolOperation("release", "Delete a resource pool that em-infra has made, unless it has members", releasePool),
 	)
-	return onlyWhileHeard(command)
+	return whileCallerReads(command)
 }
 
 func newPoolOperation(name, short string, operation func(context.Context, pve.Connection, string) (string, error)) *cobra.Command {

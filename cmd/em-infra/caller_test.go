@@ -15,13 +15,13 @@ func TestAnOperationEndsWithThePluginThatCalledIt(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, writer.Close()) })
-	ctx, cancel := whileHeard(t.Context(), writer)
+	ctx, cancel := whileRead(t.Context(), writer)
 	defer cancel()
-	require.Never(t, func() bool { return ctx.Err() != nil }, 3*heardInterval/2, 10*time.Millisecond, "it is heard")
+	require.Never(t, func() bool { return ctx.Err() != nil }, 3*callerInterval/2, 10*time.Millisecond, "somebody reads it")
 
 	require.NoError(t, reader.Close())
 	<-ctx.Done()
-	require.ErrorIs(t, context.Cause(ctx), errUnheard)
+	require.ErrorIs(t, context.Cause(ctx), errCallerGone)
 }
 
 func TestAnOperationThatWritesIntoAFileGoesOn(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAnOperationThatWritesIntoAFileGoesOn(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	ctx, cancel := whileHeard(t.Context(), file)
+	ctx, cancel := whileRead(t.Context(), file)
 	require.NoError(t, ctx.Err())
 	cancel()
 	require.ErrorIs(t, context.Cause(ctx), context.Canceled)
