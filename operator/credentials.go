@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -67,7 +68,7 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 // credentialsIn are those of the cluster in a state with its secrets in clear; empty where there is none yet.
 func credentialsIn(deployment apitype.DeploymentV3) (kubeconfig, talosconfig string, err error) {
 	for _, resource := range deployment.Resources {
-		if resource.Type != "em-infra:index:TalosCluster" {
+		if resource.Type != token.TalosCluster {
 			continue
 		}
 		plain, err := engine.Unseal(resource.Outputs)

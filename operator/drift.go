@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/drift"
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/status"
 )
 
@@ -86,7 +86,7 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	if err != nil {
 		return err
 	}
-	steps := risk.Steps(events)
+	steps := plan.Steps(events)
 	seen.mark(steps)
 	report.Host = append(report.Host, drift.Resources(steps)...)
 	report.Unread = append(report.Unread, seen.unasked()...)

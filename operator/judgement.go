@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/risk"
 )
@@ -41,7 +42,7 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 		return judgement{}, err
 	}
 	events, changes = among(targets, events, changes)
-	steps := risk.Steps(events)
+	steps := plan.Steps(events)
 	seen.mark(steps)
 	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
@@ -50,10 +51,10 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 
 // assess judges what the engine would do, and says what is done before.
 func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
-	return s.assessSteps(risk.Steps(seen))
+	return s.assessSteps(plan.Steps(seen))
 }
 
-func (s *session) assessSteps(steps []risk.Step, unconfigured ...recovery.Configured) risk.Assessment {
+func (s *session) assessSteps(steps []plan.Step, unconfigured ...recovery.Configured) risk.Assessment {
 	assessment := risk.Assess(steps, namesOf(unconfigured)...)
 	assessment.Notes = slices.Concat(assessment.Notes, s.deletions(), s.adoptions())
 	return assessment

@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/drift"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/status"
 )
 
@@ -64,7 +64,7 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 }
 
 // mark notes on the steps of a preview what was changed by hand.
-func (l outOfBand) mark(steps []risk.Step) {
+func (l outOfBand) mark(steps []plan.Step) {
 	for _, changed := range l.byHand {
 		for i := range steps {
 			switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
 )
@@ -102,7 +103,7 @@ const lastLineRunes = 30
 // machineOf is the host that works on a machine for the engine, and its VMID; 0 for what is no machine. A clone works on its
 // source's host.
 func machineOf(work progress.Work) (host string, vmid int) {
-	if work.URN.Type() != "proxmoxve:VM/virtualMachine:VirtualMachine" {
+	if work.URN.Type() != token.VirtualMachine {
 		return "", 0
 	}
 	inputs := resource.NewPropertyMapFromMap(work.Inputs)
