@@ -26,18 +26,26 @@ func refused(err error) error {
 // errUnsound ends a command with code 3 whose result says already what is wrong.
 var errUnsound = errors.New("the result says what is wrong")
 
+// codedError knows its exit code. The error of a process that has ended, which may be the cause of another one, is none: it wraps
+// nothing.
+type codedError interface {
+	error
+	ExitCode() int
+	Unwrap() error
+}
+
 func exitCode(err error) int {
 	var (
 		refusal *operator.RefusedError
-		coded   interface{ ExitCode() int } // of a command that another program has, too
+		coded   codedError // of a command that another program has, too
 	)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &coded):
-		return coded.ExitCode()
 	case errors.As(err, &refusal), errors.Is(err, errUnsound):
 		return exitRefused
+	case errors.As(err, &coded):
+		return coded.ExitCode()
 	case errors.Is(err, operator.ErrChanges):
 		return exitChanges
 	default:

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/operator"
 )
 
@@ -52,6 +53,12 @@ func TestExitCodes(t *testing.T) {
 	require.Equal(t, exitRefused, exitCode(errUnsound))
 	require.Equal(t, exitRefused, exitCode(refused(errors.New("x"))))
 	require.NoError(t, refused(nil))
+
+	ended := exec.Command("sh", "-c", "exit 7").Run()
+	require.Error(t, ended)
+	require.Equal(t, exitFailed, exitCode(fmt.Errorf("export the state: %w", ended)), "the code of another program is not ours")
+	require.Equal(t, exitRefused, exitCode(refused(fmt.Errorf("the state cannot be read (%w)", ended))))
+	require.Equal(t, exitRefused, exitCode(command.Refused(errors.New("x"))))
 }
 
 // engineInMidWork prints what it is told, and ends when it is told twice.
