@@ -57,7 +57,7 @@ func (p Place) call(command string) string {
 
 // stackCommands are the commands of em-infra that work on a stack and that messages name without one.
 var stackCommands = []string{
-	"up", "destroy", "preview", "drift", "preflight", "status", "role", "validate", "rehearse",
+	"up", "destroy", "preview", "drift", "preflight", "status", "role",
 	"state list", "state restore", "state unlock", "task list", "task stop UPID",
 }
 
