@@ -3,7 +3,6 @@ package operator
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,7 +51,7 @@ func (s *session) checkNothingLeft(ctx context.Context, had possessions) (*Destr
 		return nil, fmt.Errorf("the state of %s is empty now; whether anything is left on the host is not known (%w): see that it answers, then run `em-infra destroy %s` again", s.workspace.Stack, err, s.place)
 	}
 	for _, one := range slices.Concat(left.Machines, left.Disks, left.ISOs) {
-		s.emit(LeftOnHost{What: one.What, Do: s.inPlace(s.onHost(one))})
+		s.emit(LeftOnHost{What: one.What, Do: s.inPlace(onHost(one))})
 	}
 	if len(left.Machines) > 0 {
 		return nil, fmt.Errorf("%s is not gone: %d of its machines, which its state does not know, stay on the host: see above for what to do with each", s.workspace.Stack, len(left.Machines))
@@ -61,22 +60,11 @@ func (s *session) checkNothingLeft(ctx context.Context, had possessions) (*Destr
 }
 
 // onHost is what to do about something that lies on the host.
-func (s *session) onHost(left status.Orphan) string {
+func onHost(left status.Orphan) string {
 	if left.Remove == "" {
 		return left.Do
 	}
-	return s.hostCommand(fmt.Sprintf("if nobody needs it: `%s` on %s", left.Remove, left.Host))
-}
-
-var destroyCommand = regexp.MustCompile("`qm destroy (\\d+) --purge` on [^\\s,;:]+")
-
-// hostCommand puts the lab's command in the place of the host's that deletes a machine, in a rehearsal, whose host nobody can log
-// in to.
-func (s *session) hostCommand(text string) string {
-	if !s.workspace.Rehearsed {
-		return text
-	}
-	return destroyCommand.ReplaceAllString(text, "`em-infra lab destroy $1 "+strings.TrimSuffix(s.place, " --lab")+"`")
+	return fmt.Sprintf("if nobody needs it: `%s` on %s", left.Remove, left.Host)
 }
 
 // placeOrphans puts the flags of this session, and in a rehearsal the lab's commands, into what is to be done about orphans.
@@ -84,7 +72,7 @@ func (s *session) placeOrphans(orphans []status.Orphan) {
 	for i := range orphans {
 		orphan := &orphans[i]
 		orphan.Do = s.inPlace(orphan.Do)
-		if do := s.hostCommand(fmt.Sprintf("`%s` on %s", orphan.Remove, orphan.Host)); s.workspace.Rehearsed && !strings.Contains(do, orphan.Remove) {
+		if do := s.inPlace(fmt.Sprintf("`%s` on %s", orphan.Remove, orphan.Host)); s.workspace.Rehearsed && !strings.Contains(do, orphan.Remove) {
 			orphan.Remove, orphan.Do = "", "if nobody needs it: "+do
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/cause"
 	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // failed is the error of an operation whose engine failed: what is wrong, and what that means as far as it is known.
@@ -85,20 +86,20 @@ func (s *session) nodes() []cause.Node {
 	return nodes
 }
 
-// forThisRun names the command that failed where the table, which does not know it, says up.
+// forThisRun names the command that failed, as it is typed for this stack.
 func (s *session) forThisRun(e explain.Explanation, operation string) explain.Explanation {
-	e.Subject = "" // it is printed in the line before
-	command := strings.NewReplacer("run `em-infra up` again", "run `em-infra "+operation+"` again", "up goes on from here", operation+" goes on from here")
-	e.Do, e.Safe = s.inPlace(command.Replace(e.Do)), s.inPlace(command.Replace(e.Safe))
-	return e
+	e.Subject = "" // said in the line before
+	return e.For(operation).At(s.remedies())
 }
 
-// ofStack are the commands of this tool, as messages name them, that work on a stack.
-var ofStack = regexp.MustCompile("`em-infra (up|destroy|preview|preflight|status|role|state restore|state unlock|task list)`")
-
-// inPlace puts the flags of this session into the commands that a message names.
-func (s *session) inPlace(text string) string {
-	return ofStack.ReplaceAllStringFunc(text, func(command string) string {
-		return strings.TrimSuffix(command, "`") + " " + s.place + "`"
-	})
+// remedies is where the messages of this session are read.
+func (s *session) remedies() remedy.Place {
+	place := remedy.Place{Stack: s.place}
+	if s.workspace.Rehearsed {
+		place.Lab = strings.TrimSuffix(s.place, " --lab")
+	}
+	return place
 }
+
+// inPlace completes the commands that a message names.
+func (s *session) inPlace(text string) string { return s.remedies().Complete(text) }

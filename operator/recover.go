@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -105,20 +103,15 @@ func (s *session) endOrphans(which string) error {
 	return err
 }
 
-// unlockable says how a lock is taken away, and a machine deleted, in a rehearsal, whose host nobody can log in to.
-func (s *session) unlockable(err error) error {
-	var locked *pve.LockedError
-	switch {
-	case !s.workspace.Rehearsed || err == nil:
-		return err
-	case !errors.As(err, &locked):
-		if text := s.hostCommand(err.Error()); text != err.Error() {
-			return errors.New(text)
-		}
+// inThisPlace is an error with the commands that it names completed, which in a rehearsal are the lab's.
+func (s *session) inThisPlace(err error) error {
+	if err == nil || !s.workspace.Rehearsed {
 		return err
 	}
-	return fmt.Errorf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `em-infra lab unlock %[1]d %[4]s`, which is `qm unlock %[1]d` on %[2]s, then run up again",
-		locked.VMID, locked.Node, locked.Lock, strings.TrimSuffix(s.place, " --lab"))
+	if text := s.inPlace(err.Error()); text != err.Error() {
+		return errors.New(text)
+	}
+	return err
 }
 
 // recovered tells what was settled of an earlier run, a sentence each.

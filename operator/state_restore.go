@@ -128,7 +128,7 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 	}
 	unfinished, err := recovery.LookAtUnfinished(ctx, &restored.Deployment, evidence)
 	if err != nil {
-		return s.unlockable(err)
+		return s.inThisPlace(err)
 	}
 	done, _ := unfinished.Note(&restored.Deployment, s.clock.Now())
 	s.recovered(done...)

@@ -19,7 +19,7 @@ func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported)
 		}
 		var hung *pve.HungError
 		if !errors.As(err, &hung) {
-			return used, exported, s.unlockable(err)
+			return used, exported, s.inThisPlace(err)
 		}
 		if err := s.stopHung(ctx, hung); err != nil {
 			return nil, nil, err
