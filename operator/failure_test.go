@@ -46,7 +46,7 @@ func TestFailedExplains(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-1-vm", locked.Name)
 	require.Equal(t, []string{"k3s-dev-worker-2-vm"}, locked.Alike)
 	require.Len(t, locked.Explanations, 1)
-	require.Equal(t, "`qm unlock 102` on its host if no task is running there (`pvesh get /nodes/HOST/tasks --source active`), then run `em-infra destroy --stack k3s-dev --lab` again", locked.Explanations[0].Do)
+	require.Equal(t, "`em-infra lab unlock 102 --stack k3s-dev` if no task is running there (`em-infra task list --stack k3s-dev --lab`), then run `em-infra destroy --stack k3s-dev --lab` again", locked.Explanations[0].Do)
 	require.Equal(t, "yes: nothing was left half done; destroy goes on from here", locked.Explanations[0].Safe)
 	require.Equal(t, "nobody knows this", unknown.Text)
 	require.Equal(t, []string{"k3s-dev-worker-3-vm"}, unknown.Because)

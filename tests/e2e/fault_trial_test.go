@@ -174,7 +174,7 @@ func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	}
 	r.mustRun(0, "lab", "fault", "clear")
 
-	r.eventually("the host answers", func() bool { _, err := r.host().Version(t.Context()); return err == nil })
+	r.eventually("the host answers", func() bool { _, err := r.api().Version(t.Context()); return err == nil })
 	if e.byHand != nil {
 		e.byHand(r, first)
 	}
