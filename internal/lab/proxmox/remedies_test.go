@@ -46,7 +46,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
 	{texts: []string{
-		"qm destroy", "qm destroy VMID --purge", "qm destroy %d --purge", "qm destroy (\\d+) --purge", "qm stop VMID && qm destroy VMID --purge",
+		"qm destroy", "qm destroy VMID --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
