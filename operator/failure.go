@@ -94,7 +94,7 @@ func (s *session) forThisRun(e explain.Explanation, operation string) explain.Ex
 
 // remedies is where the messages of this session are read.
 func (s *session) remedies() remedy.Place {
-	place := remedy.Place{Stack: s.place}
+	place := remedy.Place{Name: s.workspace.Stack, Stack: s.place}
 	if s.workspace.Rehearsed {
 		place.Lab = strings.TrimSuffix(s.place, " --lab")
 	}

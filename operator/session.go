@@ -108,7 +108,7 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 		return s, nil
 	}
 	if _, err := s.host.Reach(ctx); err != nil {
-		return nil, refused(err)
+		return nil, refused(s.inThisPlace(err))
 	}
 	return s, nil
 }

@@ -15,6 +15,8 @@ const tool = "em-infra"
 type Place struct {
 	// Tool is how em-infra is called there. Default: em-infra.
 	Tool string
+	// Name of the stack, for commands of pulumi. Default: none, STACK stands for it.
+	Name string
 	// Stack are the flags that lead a command to the stack, as in --stack k3s-dev --lab. Default: none.
 	Stack string
 	// Lab are the flags that lead a command of the lab to it, as in --stack k3s-dev. With them, the lab's commands stand for those of a
@@ -63,6 +65,9 @@ var stackCommands = []string{
 
 // onStack leads a command to the stack.
 func (p Place) onStack(command string) string {
+	if p.Name != "" && strings.HasPrefix(command, "pulumi ") {
+		return strings.Replace(command, "--stack STACK", "--stack "+p.Name, 1)
+	}
 	verb, ours := strings.CutPrefix(command, tool+" ")
 	if !ours || p.Stack == "" || !slices.Contains(stackCommands, verb) {
 		return command

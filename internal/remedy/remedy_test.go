@@ -10,8 +10,8 @@ import (
 
 func TestComplete(t *testing.T) {
 	t.Parallel()
-	real := remedy.Place{Tool: "go run ./cmd/em-infra", Stack: "--stack home"}
-	rehearsed := remedy.Place{Stack: "--stack home --lab", Lab: "--stack home"}
+	real := remedy.Place{Tool: "go run ./cmd/em-infra", Name: "home", Stack: "--stack home"}
+	rehearsed := remedy.Place{Name: "home", Stack: "--stack home --lab", Lab: "--stack home"}
 	for _, test := range []struct{ name, message, onHost, inLab string }{
 		{
 			"no command", "free some space on tank", "free some space on tank", "free some space on tank",
@@ -39,6 +39,10 @@ func TestComplete(t *testing.T) {
 		},
 		{
 			"of the host, where the lab has none", "`pvesm status` on the host", "`pvesm status` on the host", "`pvesm status` on the host",
+		},
+		{
+			"of pulumi", "`pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`",
+			"`pulumi config set --stack home em-infra:proxmoxEndpoint URL`", "`pulumi config set --stack home em-infra:proxmoxEndpoint URL`",
 		},
 		{
 			"of others", "`kubectl get nodes` on your computer", "`kubectl get nodes` on your computer", "`kubectl get nodes` on your computer",
