@@ -71,7 +71,7 @@ func ok(t *testing.T, dir string, args ...string) string {
 // eventually bounds what takes no time on an idle machine.
 const eventually = time.Minute
 
-// proxmoxClient is somebody else's client of the lab in a folder, by what `env` prints.
+// proxmoxClient is a go-proxmox client, configured from what `env` prints for the lab in a folder.
 func proxmoxClient(t *testing.T, dir string) *client.Client {
 	t.Helper()
 	env := map[string]string{}

@@ -31,7 +31,7 @@ func whileCallerReads(parent *cobra.Command) *cobra.Command {
 	return parent
 }
 
-// whileRead returns a context that ends when nobody reads from the other end of a pipe any more. It does not end where out is no
+// whileRead returns a context that is canceled when the reader of the pipe out has closed it. It is not canceled where out is no
 // pipe.
 func whileRead(ctx context.Context, out *os.File) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)

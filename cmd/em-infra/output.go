@@ -1,34 +1,23 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/terminal"
+	formats "github.com/em-infra/em-infra/internal/output"
 )
 
-// Formats of what a command prints as its result.
-const (
-	outputText = "text"
-	outputJSON = "json"
-)
+// outputJSON is the format for programs.
+const outputJSON = formats.JSON
 
 // bindOutput adds the choice of the format.
-func bindOutput(command *cobra.Command, output *string) {
-	command.Flags().StringVar(output, "output", outputText, "text or json")
-	completeFlag(command, "output", oneOf(outputText, outputJSON))
-}
+func bindOutput(command *cobra.Command, output *string) { formats.Bind(command, output) }
 
-var errOutput = errors.New("is no format: choose text or json")
-
-// checkOutput refuses a format that there is not.
+// checkOutput refuses a format that does not exist.
 func checkOutput(output string) error {
-	if output != outputText && output != outputJSON {
-		return refused(fmt.Errorf("--output: %q %w", output, errOutput))
+	if err := formats.Check(output); err != nil {
+		return refused(err)
 	}
 	return nil
 }
@@ -48,9 +37,4 @@ func writeResult(out io.Writer, output string, found result) error {
 }
 
 // writeJSON writes a result for a program.
-func writeJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(terminal.Raw(out))
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
+func writeJSON(out io.Writer, value any) error { return formats.WriteJSON(out, value) }

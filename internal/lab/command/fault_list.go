@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/output"
 )
 
 // FaultList is what there is to say of faults.
@@ -22,7 +23,7 @@ type FaultList struct {
 }
 
 func faultListCommand(place Place) *cobra.Command {
-	var output string
+	var format string
 	command := &cobra.Command{
 		Use:   "list" + place.Words().Usage,
 		Short: "List the failures that can be set, and those that are",
@@ -30,7 +31,7 @@ func faultListCommand(place Place) *cobra.Command {
 docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end with the lab's process.`,
 		Example: place.Words().example("fault list") + "\n" + place.Words().example("fault list") + " --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
+			if err := checkOutput(format); err != nil {
 				return err
 			}
 			dir, err := place.Dir()
@@ -41,14 +42,14 @@ docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end w
 			if list.Set, err = Faults(command.Context(), dir); err != nil {
 				return err
 			}
-			if output == outputJSON {
-				return writeJSON(command.OutOrStdout(), list)
+			if format == output.JSON {
+				return output.WriteJSON(command.OutOrStdout(), list)
 			}
 			return list.write(command.OutOrStdout(), next(place, "fault set NAME"))
 		},
 	}
 	place.Bind(command)
-	bindOutput(command, &output)
+	output.Bind(command, &format)
 	return command
 }
 

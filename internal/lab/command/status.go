@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/output"
 )
 
 // LabStatus is a lab as it is told of.
@@ -40,13 +41,13 @@ type LabStatus struct {
 
 // Status tells of a lab.
 func Status(place Place, short string) *cobra.Command {
-	var output string
+	var format string
 	command := &cobra.Command{
 		Use:     "status" + place.Words().Usage,
 		Short:   short,
 		Example: place.Words().example("status") + "\n" + place.Words().example("status") + " --output json",
 		RunE: func(command *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
+			if err := checkOutput(format); err != nil {
 				return err
 			}
 			d, pid, err := Described(place)
@@ -62,14 +63,14 @@ func Status(place Place, short string) *cobra.Command {
 				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed,
 				Log: lab.LogFile(dir), HostCalls: lab.HostCalls(dir), NodeCalls: lab.NodeCalls(dir),
 			}
-			if output == outputJSON {
-				return writeJSON(command.OutOrStdout(), status)
+			if format == output.JSON {
+				return output.WriteJSON(command.OutOrStdout(), status)
 			}
 			return status.print(command.OutOrStdout())
 		},
 	}
 	place.Bind(command)
-	bindOutput(command, &output)
+	output.Bind(command, &format)
 	return command
 }
 
