@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,20 +127,9 @@ func (r *rehearsal) clones() int {
 // state reads the rehearsal's state as it lies in its folder; it is empty before the first checkpoint.
 func (r *rehearsal) state() apitype.DeploymentV3 {
 	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir(), "state", ".pulumi", "stacks", "em-infra", r.stack+".json"))
-	if os.IsNotExist(err) {
-		return apitype.DeploymentV3{}
-	}
+	state, err := r.onLab("").State()
 	require.NoError(r.t, err)
-	var file struct {
-		Checkpoint struct {
-			Latest apitype.DeploymentV3 `json:"latest"`
-		} `json:"checkpoint"`
-	}
-	if json.Unmarshal(text, &file) != nil {
-		return apitype.DeploymentV3{} // it is being written
-	}
-	return file.Checkpoint.Latest
+	return state
 }
 
 func (r *rehearsal) stateHas(name string) bool {

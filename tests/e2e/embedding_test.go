@@ -33,7 +33,7 @@ pulumi cancel --yes`)
 // embed runs the example as a rehearsal, with an em-infra on PATH.
 func (r *rehearsal) embed(args ...string) string {
 	r.t.Helper()
-	path, err := tool()
+	path, err := workshop.Tool()
 	require.NoError(r.t, err)
 	args = append([]string{"run", "./docs/examples/embedding", "-stack", r.stack, "-inventory", r.inventory, "-lab"}, args...)
 	program := exec.Command("go", args...)

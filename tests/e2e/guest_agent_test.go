@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // TestE2EF10GuestAgentsHoldNobodyUp is the life of a cluster that gets QEMU's guest agent later: first it has none, then one is
@@ -73,7 +74,7 @@ func (r *rehearsal) neverAnswers() {
 	began := time.Now()
 	r.inTime(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"enabled=1", "enabled=1"}, r.agents(101, 102))
-	require.Len(r.t, outages(r.talosLog(began)), 2, "what the preview said is what happened")
+	require.Len(r.t, labstack.Outages(r.talosLog(began)), 2, "what the preview said is what happened")
 	r.inTime(0, "preview", "--lab", "--refresh")
 
 	silent := r.statusOf("k3s-dev-worker-1").GuestAgent
@@ -95,7 +96,7 @@ func (r *rehearsal) bornWithAnAgent() {
 	r.edit("nodes.yaml", "vmid: 103, address: 192.168.20.22}", "vmid: 103, address: 192.168.20.22, memoryMiB: 6144}")
 	began := time.Now()
 	r.inTime(0, "up", "--lab", "--yes")
-	stopped := slices.IndexFunc(r.talosLog(began), func(l talosLine) bool {
+	stopped := slices.IndexFunc(r.talosLog(began), func(l labstack.NodeLine) bool {
 		return l.VMID == 103 && path.Base(l.Method) == "ServiceStop"
 	})
 	require.GreaterOrEqual(r.t, stopped, 0, "by its agent Talos would not go down without a Kubernetes API")

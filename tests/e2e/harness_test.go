@@ -4,36 +4,29 @@ package e2e_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
-	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// workshop is the folder that the tool under test is built in, which goes with the tests.
-var workshop string
+// workshop is where the tool under test is built. It goes with the tests.
+var workshop *labstack.Workshop
 
-// atOnce is how many tests run at once for each processor, unless -parallel says how many: most of the time one waits for delays
-// of the emulated host.
+// atOnce is how many tests run at once for each processor, unless -parallel says how many.
 const atOnce = 2
 
 func TestMain(m *testing.M) {
@@ -46,65 +39,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runTests runs them in a workshop, with a lifeline for their labs.
+// runTests runs them in a workshop, which their labs end with.
 func runTests(m *testing.M) (code int, err error) {
-	if workshop, err = os.MkdirTemp("", "em-infra-e2e-"); err != nil {
+	if workshop, err = labstack.Open(); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, lanes.remove(), os.RemoveAll(workshop)) }()
-	lifeline, _, err := hold(filepath.Join(workshop, "lifeline"))
-	if err != nil {
-		return 1, err
-	}
-	defer lifeline.Close()
-	if err := os.Setenv(lab.LifelineVariable, lifeline.Name()); err != nil {
-		return 1, err
-	}
-	if err := runMoreAtOnce(); err != nil {
+	defer func() { err = errors.Join(err, lanes.remove(), workshop.Close()) }()
+	if err := labstack.RunAtOnce(atOnce); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil
 }
-
-// runMoreAtOnce sets -parallel unless it was given.
-func runMoreAtOnce() error {
-	const parallel = "test.parallel"
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
-	if given {
-		return nil
-	}
-	return flag.Set(parallel, strconv.Itoa(atOnce*runtime.GOMAXPROCS(0)))
-}
-
-// hold locks a file for as long as it is open; held is false when somebody else has it.
-func hold(path string) (file *os.File, held bool, err error) {
-	if file, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
-		return nil, false, err
-	}
-	lock := &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
-	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, lock)
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return nil, false, file.Close()
-	}
-	return file, err == nil, err
-}
-
-// toolVariable names the em-infra that another run of these tests has built.
-const toolVariable = "EM_INFRA_TEST_TOOL"
-
-// tool is the em-infra under test, built once.
-var tool = sync.OnceValues(func() (string, error) {
-	if built := os.Getenv(toolVariable); built != "" {
-		return built, nil
-	}
-	path := filepath.Join(workshop, "em-infra")
-	build := exec.Command("go", "build", "-o", path, "github.com/em-infra/em-infra/cmd/em-infra")
-	if output, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build em-infra: %w\n%s", err, output)
-	}
-	return path, nil
-})
 
 // rehearsal is a stack of its own in this checkout, with an inventory that a test may edit.
 type rehearsal struct {
@@ -155,7 +100,7 @@ func (r *rehearsal) writeTestdata() {
 }
 
 // dir is the folder of the rehearsal.
-func (r *rehearsal) dir() string { return filepath.Join(r.root, ".lab", r.stack) }
+func (r *rehearsal) dir() string { return r.onLab("").Dir() }
 
 func (r *rehearsal) read(path string) string {
 	r.t.Helper()
@@ -177,14 +122,14 @@ func (r *rehearsal) addNode(item string) {
 
 func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	r.t.Helper()
-	path, err := tool()
+	path, err := workshop.Tool()
 	require.NoError(r.t, err)
-	command := exec.CommandContext(ctx, path, args...)
-	// What the tool tells people to run begins with its name, where a shell finds it.
-	onPath := "PATH=" + filepath.Dir(path) + string(filepath.ListSeparator) + os.Getenv("PATH")
-	command.Dir, command.Env = r.root, append(append(os.Environ(), onPath), r.env...)
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // the engine and the plugins end with it
-	return command
+	return r.onLab(path).Command(ctx, args...)
+}
+
+// onLab is the rehearsal's stack with a tool.
+func (r *rehearsal) onLab(tool string) labstack.Stack {
+	return labstack.Stack{Name: r.stack, Root: r.root, Inventory: r.inventory, Tool: tool, Env: r.env}
 }
 
 // result is how a command ended.
@@ -272,73 +217,21 @@ func (r *rehearsal) startWith(children []string, args ...string) (kill func()) {
 // childrenNamed are the child processes of a process that run a program of that name.
 func childrenNamed(t testing.TB, parent int, name string) []int {
 	t.Helper()
-	var children []int
-	for _, p := range processes(t) {
-		if p.parent == parent && p.name == name {
-			children = append(children, p.pid)
-		}
-	}
-	return children
-}
-
-// process is one of this machine.
-type process struct {
-	pid, parent int
-	name        string
-}
-
-// processes are all that run now.
-func processes(t testing.TB) []process {
-	t.Helper()
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	children, err := labstack.ChildrenNamed(parent, name)
 	require.NoError(t, err)
-	var found []process
-	for _, stat := range stats {
-		text, err := os.ReadFile(stat)
-		if err != nil {
-			continue // it has ended
-		}
-		var p process
-		var state rune
-		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &p.pid, &p.name, &state, &p.parent); err == nil { // else its name has spaces
-			p.name = strings.Trim(p.name, "()")
-			found = append(found, p)
-		}
-	}
-	return found
+	return children
 }
 
 // calls are what was asked of the lab's Proxmox VE so far.
 func (r *rehearsal) calls() []proxmox.Call {
 	r.t.Helper()
-	file, err := os.Open(filepath.Join(r.dir(), "calls-proxmox.jsonl"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	calls, err := labstack.Calls(r.dir())
 	require.NoError(r.t, err)
-	defer file.Close()
-	var calls []proxmox.Call
-	for decoder := json.NewDecoder(file); ; {
-		var c proxmox.Call
-		err := decoder.Decode(&c)
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return calls // the last line may be in the making
-		}
-		require.NoError(r.t, err)
-		calls = append(calls, c)
-	}
+	return calls
 }
 
 // writes are the calls that may have changed the host.
-func writes(calls []proxmox.Call) []string {
-	var found []string
-	for _, c := range calls {
-		if c.Write() {
-			found = append(found, c.Verb+" "+c.Path)
-		}
-	}
-	return found
-}
+func writes(calls []proxmox.Call) []string { return labstack.Writes(calls) }
 
 // patience bounds a wait for what a running command or the lab does, on a machine that is busy with other things.
 const patience = 10 * time.Minute

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // killPoint is reached by what the host, its nodes, the cluster or the state say, so that it does not depend on the machine's speed.
@@ -25,7 +25,7 @@ type killPoint struct {
 type progressOf struct {
 	*rehearsal
 	calls []proxmox.Call
-	nodes []talosLine
+	nodes []labstack.NodeLine
 	// before are the names of the resources that the state had at first.
 	before []string
 	// unlocked is how many calls there were while no engine worked on the state yet.
@@ -34,7 +34,7 @@ type progressOf struct {
 
 // look takes in what has happened since the operation began.
 func (p *progressOf) look(calls int, since time.Time) {
-	p.calls, p.nodes = p.rehearsal.calls()[calls:], p.talosSteps(since)
+	p.calls, p.nodes = p.rehearsal.calls()[calls:], p.talosLog(since)
 	if p.unlocked < 0 && p.isLocked() {
 		p.unlocked = len(p.calls)
 	}
@@ -210,14 +210,6 @@ var rollPoints = []killPoint{
 	begun("k3s-dev-worker-1-configuration"),
 	onNodes("ApplyConfiguration", 2),
 	onNodes("boot", 2),
-}
-
-// talosSteps is the nodes' log since, which is not there before the first boot.
-func (r *rehearsal) talosSteps(since time.Time) []talosLine {
-	if _, err := os.Stat(filepath.Join(r.dir(), "calls-talos.jsonl")); err != nil {
-		return nil
-	}
-	return r.talosLog(since)
 }
 
 // inState are the names of the resources in the state.

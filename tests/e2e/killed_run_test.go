@@ -3,12 +3,12 @@ package e2e_test
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // killedStack is the stack of a run of these tests that is killed.
@@ -25,9 +25,9 @@ func TestE2EAKilledTestRunLeavesNothing(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	run := exec.Command(self, "-test.run", "^TestE2EIsKilled$", "-test.v")
-	built, err := tool()
+	built, err := workshop.Tool()
 	require.NoError(t, err)
-	run.Env = append(os.Environ(), killedVariable+"=1", toolVariable+"="+built, "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
+	run.Env = append(os.Environ(), killedVariable+"=1", labstack.ToolVariable+"="+built, "TMPDIR="+t.TempDir()) // what it cannot remove goes with this test
 	require.NoError(t, run.Start())
 	parts := []string{"pulumi", "pulumi-resource-proxmoxve", "pulumi-resource-talos", "controlplane"}
 	r.eventually("all parts of a run work", func() bool {
@@ -51,18 +51,14 @@ func TestE2EIsKilled(t *testing.T) {
 	}
 }
 
-// programsOf are the programs of the processes that have something to do with a stack, by their command lines.
+// programsOf are the programs of the processes that have something to do with a stack.
 func programsOf(t testing.TB, stack string) []string {
 	t.Helper()
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	workers, err := labstack.Workers(stack)
 	require.NoError(t, err)
 	var programs []string
-	for _, line := range lines {
-		text, err := os.ReadFile(line)
-		if err == nil && strings.Contains(string(text), stack) { // else it has ended
-			program, _, _ := strings.Cut(string(text), "\x00")
-			programs = append(programs, filepath.Base(program))
-		}
+	for _, w := range workers {
+		programs = append(programs, w.Program())
 	}
 	return programs
 }

@@ -5,13 +5,14 @@ import (
 	"flag"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // everyKill asks for the whole table.
@@ -134,9 +135,16 @@ func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 
 // workers are the programs that work for the rehearsal, but for its lab.
 func (r *rehearsal) workers() []string {
-	return slices.DeleteFunc(programsOf(r.t, r.stack), func(program string) bool {
-		return slices.Contains([]string{"exe", "controlplane", "kwok"}, program)
-	})
+	r.t.Helper()
+	all, err := labstack.Workers(r.stack)
+	require.NoError(r.t, err)
+	var programs []string
+	for _, w := range all {
+		if !w.OfLab() {
+			programs = append(programs, w.Program())
+		}
+	}
+	return programs
 }
 
 func (r *rehearsal) pairIsWhole() {
@@ -168,14 +176,7 @@ func (r *rehearsal) nothingIsLeft() {
 // descendants are all processes below one.
 func descendants(t testing.TB, of int) []int {
 	t.Helper()
-	children := map[int][]int{}
-	for _, p := range processes(t) {
-		children[p.parent] = append(children[p.parent], p.pid)
-	}
-	var found []int
-	for queue := []int{of}; len(queue) > 0; queue = queue[1:] {
-		found = append(found, children[queue[0]]...)
-		queue = append(queue, children[queue[0]]...)
-	}
+	found, err := labstack.Descendants(of)
+	require.NoError(t, err)
 	return found
 }

@@ -13,7 +13,7 @@ import (
 
 // kubectlTool is tests/kubectl, built once.
 var kubectlTool = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(workshop, "kubectl")
+	path := filepath.Join(workshop.Dir, "kubectl")
 	if output, err := exec.Command("go", "build", "-C", "../kubectl", "-o", path, ".").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build kubectl: %w\n%s", err, output)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/luthermonson/go-proxmox"
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // onHosts is nodes.yaml with a control plane and a worker on hosts of their choice.
@@ -100,7 +102,7 @@ func (r *rehearsal) movesAsItRuns(from, to string) {
 	require.Len(r.t, touched, 2, "%v", touched)
 	require.Contains(r.t, touched[0], "/nodes/"+from+"/qemu/102/migrate")
 	require.Contains(r.t, touched[1], "/nodes/"+to+"/qemu/102/config")
-	require.Empty(r.t, outages(r.talosLog(began)), "it runs all the time")
+	require.Empty(r.t, labstack.Outages(r.talosLog(began)), "it runs all the time")
 	require.Contains(r.t, r.placement()[to], "k3s-dev-worker-1")
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 	r.mustRun(0, "preview", "--lab", "--refresh")

@@ -19,6 +19,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/stacks"
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // highlyAvailable is nodes.yaml with three control planes, VM 101 to 103, with further keys, and two workers.
@@ -174,7 +175,7 @@ func (r *rehearsal) leavesANodeWhosePodsStay() (vmid string) {
 	require.NoError(r.t, budgets.Delete(r.t.Context(), "guarded", metav1.DeleteOptions{}))
 	began := time.Now()
 	require.Contains(r.t, r.mustRun(0, "up", "--lab", "--yes"), "drained, reboots, about 1 min")
-	require.Equal(r.t, []int{110 + number}, vmids(outages(r.talosLog(began))), "only the worker that changed")
+	require.Equal(r.t, []int{110 + number}, vmids(labstack.Outages(r.talosLog(began))), "only the worker that changed")
 	_, moved := r.guardedPod()
 	require.NotEqual(r.t, node, moved, "its pod moved before")
 	require.False(r.t, r.isCordoned(node))
@@ -220,18 +221,18 @@ func (r *rehearsal) isClosedWhereNobodyAnswers() {
 
 // oneAfterTheOther: each control plane was down once, for its memory and its configuration, no two of them at a time,
 // and each was asked for its vote in etcd before the next one went down, so that the quorum was never lost.
-func (r *rehearsal) oneAfterTheOther(lines []talosLine) {
+func (r *rehearsal) oneAfterTheOther(lines []labstack.NodeLine) {
 	r.t.Helper()
-	found := outages(lines)
+	found := labstack.Outages(lines)
 	require.Len(r.t, found, 3, "a machine and its configuration take one reboot")
 	require.Equal(r.t, []int{101, 102, 103}, vmids(found))
 	for i, o := range found[:len(found)-1] {
 		next := found[i+1]
-		require.False(r.t, o.to.IsZero(), "VM %d came back", o.vmid)
-		require.True(r.t, o.to.Before(next.from), "VM %d went down before VM %d was back", next.vmid, o.vmid)
-		require.True(r.t, slices.ContainsFunc(lines, func(l talosLine) bool {
-			return l.VMID == o.vmid && l.Method == "/machine.MachineService/EtcdStatus" && l.Code == "OK" && l.Time.After(o.to) && l.Time.Before(next.from)
-		}), "VM %d voted before VM %d went down", o.vmid, next.vmid)
+		require.False(r.t, o.To.IsZero(), "VM %d came back", o.VMID)
+		require.True(r.t, o.To.Before(next.From), "VM %d went down before VM %d was back", next.VMID, o.VMID)
+		require.True(r.t, slices.ContainsFunc(lines, func(l labstack.NodeLine) bool {
+			return l.VMID == o.VMID && l.Method == "/machine.MachineService/EtcdStatus" && l.Code == "OK" && l.Time.After(o.To) && l.Time.Before(next.From)
+		}), "VM %d voted before VM %d went down", o.VMID, next.VMID)
 	}
 }
 
@@ -247,8 +248,8 @@ func (r *rehearsal) stopsWhereANodeIsLost() {
 	_, err := stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
 	require.ErrorContains(r.t, err, "k3s-dev-control-2 does not work 2m0s after its change")
 
-	down := outages(r.talosLog(began))
-	require.Equal(r.t, lost, down[len(down)-1].vmid, "nobody went down after it")
+	down := labstack.Outages(r.talosLog(began))
+	require.Equal(r.t, lost, down[len(down)-1].VMID, "nobody went down after it")
 	for _, vmid := range []int{101, 103} {
 		wasDown := slices.Contains(vmids(down), vmid)
 		require.Equal(r.t, wasDown, r.changed(vmid, seen), "VM %d was changed only if its turn was before", vmid)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // changedSchematicReaches gives the image another extension. The engine keeps the ID of the resource in the Image Factory
@@ -26,7 +28,7 @@ func (r *rehearsal) changedSchematicReaches(nodes ...string) {
 	for _, write := range writes(r.calls()[seen:]) {
 		require.NotRegexp(r.t, `/qemu/10[0-9]\b`, write, "no machine notices (F3)\n%s", output)
 	}
-	require.Empty(r.t, outages(r.talosLog(since)), "the installer image is changed without a reboot")
+	require.Empty(r.t, labstack.Outages(r.talosLog(since)), "the installer image is changed without a reboot")
 	made := slices.DeleteFunc(r.hostFiles().ISOs, func(volume string) bool { return slices.Contains(born.ISOs, volume) })
 	require.Len(r.t, made, 1, "another schematic is another ISO, and the old one stays (F16)")
 	template, err := r.host().VirtualMachine(r.t.Context(), 9000)

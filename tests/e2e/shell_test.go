@@ -18,7 +18,7 @@ import (
 // anything of the rehearsal before, as a person's.
 func (r *rehearsal) shellOfLabEnv(lines string) string {
 	r.t.Helper()
-	path, err := tool()
+	path, err := workshop.Tool()
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Minute) // the first one may build the language host and the program
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // topology is a cluster that several tests begin with. To add one is to add a variable.
@@ -73,12 +74,12 @@ func (l *lane) lend(t testing.TB, back func()) *rehearsal {
 func (l *lane) stack() string { return fmt.Sprintf("standing-%s-%d", l.topology.name, l.number) }
 
 // copied is where the folder of the lab is kept as it was after the birth.
-func (l *lane) copied() string { return filepath.Join(workshop, l.stack(), "lab") }
+func (l *lane) copied() string { return filepath.Join(workshop.Dir, l.stack(), "lab") }
 
 // rehearsal is the lane for a test. The folder of the inventory is the same for all tests, since the lab's state may name it.
 func (l *lane) rehearsal(t testing.TB) *rehearsal {
 	t.Helper()
-	r := &rehearsal{t: t, stack: l.stack(), root: projectRoot(t), inventory: filepath.Join(workshop, l.stack(), "inventory")}
+	r := &rehearsal{t: t, stack: l.stack(), root: projectRoot(t), inventory: filepath.Join(workshop.Dir, l.stack(), "inventory")}
 	require.NoError(t, os.RemoveAll(r.inventory))
 	require.NoError(t, os.MkdirAll(r.inventory, 0o700))
 	r.writeTestdata()
@@ -107,31 +108,7 @@ func (l *lane) comeBack(r *rehearsal) {
 // copyLab makes the folder of a lab that does not run like another. The plugins stay where they are: no test changes them.
 func copyLab(t testing.TB, from, to string) {
 	t.Helper()
-	const plugins = "pulumi-home"
-	require.NoError(t, os.MkdirAll(to, 0o700))
-	for _, entry := range entries(t, to) {
-		if entry != plugins {
-			require.NoError(t, os.RemoveAll(filepath.Join(to, entry)))
-		}
-	}
-	for _, entry := range entries(t, from) {
-		if entry != plugins {
-			// Of the files of etcd, all but a few of 124 MiB are holes.
-			output, err := exec.Command("cp", "--archive", "--sparse=always", filepath.Join(from, entry), to).CombinedOutput()
-			require.NoError(t, err, "%s", output)
-		}
-	}
-}
-
-func entries(t testing.TB, dir string) []string {
-	t.Helper()
-	found, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	names := make([]string, len(found))
-	for i, entry := range found {
-		names[i] = entry.Name()
-	}
-	return names
+	require.NoError(t, labstack.Copy(from, to))
 }
 
 // isWhole waits until the cluster of a lab that was started again is as it was: each node has told Kubernetes since that it is
@@ -202,16 +179,9 @@ func (s *laneSet) remove() error {
 // claimNumber finds the first number that no other run of these tests has in this checkout.
 func (l *lane) claimNumber(t testing.TB) {
 	t.Helper()
-	labs := filepath.Join(projectRoot(t), ".lab")
-	require.NoError(t, os.MkdirAll(labs, 0o700))
-	for l.claim == nil {
-		l.number++
-		file, held, err := hold(filepath.Join(labs, l.stack()+".lock"))
-		require.NoError(t, err)
-		if held {
-			l.claim = file // open as long as this process runs
-		}
-	}
+	number, claim, err := labstack.ClaimNumber(projectRoot(t), "standing-"+l.topology.name)
+	require.NoError(t, err)
+	l.number, l.claim = number, claim // open as long as this process runs
 }
 
 // stopLab stops the rehearsal's lab, also when the test has ended.

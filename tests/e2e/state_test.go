@@ -102,7 +102,7 @@ func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 }
 
 func (r *rehearsal) stateFile() string {
-	return filepath.Join(r.dir(), "state", ".pulumi", "stacks", "em-infra", r.stack+".json")
+	return r.onLab("").StateFile()
 }
 
 // damage does to the state's file what happens to files.

@@ -1,0 +1,98 @@
+package labstack
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+)
+
+// Calls are what was asked so far of the Proxmox VE of the lab in a folder.
+func Calls(dir string) ([]proxmox.Call, error) { return linesOf[proxmox.Call](lab.HostCalls(dir)) }
+
+// Writes are the calls that may have changed the host.
+func Writes(calls []proxmox.Call) []string {
+	var found []string
+	for _, c := range calls {
+		if c.Write() {
+			found = append(found, c.Verb+" "+c.Path)
+		}
+	}
+	return found
+}
+
+// NodeLine is one line of a lab's log of its nodes: a call, or a step of a machine's life.
+type NodeLine struct {
+	Time         time.Time `json:"time"`
+	VMID         int       `json:"vmid"`
+	Method       string    `json:"method"`
+	Step         string    `json:"step"`
+	Code         string    `json:"code"`
+	Milliseconds float64   `json:"ms"`
+}
+
+// End is when the call or the step was over.
+func (l NodeLine) End() time.Time {
+	return l.Time.Add(time.Duration(l.Milliseconds * float64(time.Millisecond)))
+}
+
+// NodeLog is what happened on the nodes of the lab in a folder since, in the order in which it began. It is empty before the first
+// boot.
+func NodeLog(dir string, since time.Time) ([]NodeLine, error) {
+	lines, err := linesOf[NodeLine](lab.NodeCalls(dir))
+	lines = slices.DeleteFunc(lines, func(l NodeLine) bool { return l.Time.Before(since) })
+	slices.SortStableFunc(lines, func(a, b NodeLine) int { return a.Time.Compare(b.Time) })
+	return lines, err
+}
+
+// Outage is the time in which a node was not there for its cluster.
+type Outage struct {
+	VMID     int
+	From, To time.Time
+}
+
+// Outages of nodes, from the moment when services are stopped until they run again. One that has not ended has no To.
+func Outages(lines []NodeLine) []Outage {
+	var found []Outage
+	open := map[int]int{}
+	for _, line := range lines {
+		switch i, down := open[line.VMID]; {
+		case line.Step == "stop" && !down:
+			open[line.VMID] = len(found)
+			found = append(found, Outage{VMID: line.VMID, From: line.Time})
+		case line.Step == "services" && down:
+			found[i].To = line.End()
+			delete(open, line.VMID)
+		}
+	}
+	return found
+}
+
+// linesOf reads a log of one JSON object a line; one that is not there yet is empty.
+func linesOf[T any](path string) ([]T, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var lines []T
+	for decoder := json.NewDecoder(file); ; {
+		var line T
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return lines, nil // the last line may be in the making
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, line)
+	}
+}

@@ -1,0 +1,108 @@
+package labstack
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Process is one of this machine.
+type Process struct {
+	PID, Parent int
+	// Name is that of its program, cut off as the kernel does.
+	Name string
+}
+
+// Processes are all that run now.
+func Processes() ([]Process, error) {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil, err
+	}
+	var found []Process
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
+		if err != nil {
+			continue // it has ended
+		}
+		var p Process
+		var state rune
+		if _, err := fmt.Sscanf(string(text), "%d %s %c %d", &p.PID, &p.Name, &state, &p.Parent); err == nil { // else its name has spaces
+			p.Name = strings.Trim(p.Name, "()")
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
+
+// ChildrenNamed are the child processes of a process that run a program of that name.
+func ChildrenNamed(parent int, name string) ([]int, error) {
+	all, err := Processes()
+	var children []int
+	for _, p := range all {
+		if p.Parent == parent && p.Name == name {
+			children = append(children, p.PID)
+		}
+	}
+	return children, err
+}
+
+// Descendants are all processes below one.
+func Descendants(of int) ([]int, error) {
+	all, err := Processes()
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]int{}
+	for _, p := range all {
+		children[p.Parent] = append(children[p.Parent], p.PID)
+	}
+	var found []int
+	for queue := []int{of}; len(queue) > 0; queue = queue[1:] {
+		found = append(found, children[queue[0]]...)
+		queue = append(queue, children[queue[0]]...)
+	}
+	return found, nil
+}
+
+// Worker is a process that has something to do with a stack.
+type Worker struct {
+	PID int
+	// Arguments are those that it was started with, its program first.
+	Arguments []string
+}
+
+// Program is the name of what it runs.
+func (w Worker) Program() string { return filepath.Base(w.Arguments[0]) }
+
+// Workers are the processes that have something to do with a stack, by their command lines.
+func Workers(stack string) ([]Worker, error) {
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	var workers []Worker
+	for _, line := range lines {
+		text, err := os.ReadFile(line)
+		if err != nil || !strings.Contains(string(text), stack) {
+			continue // it has ended, or is not ours
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line)))
+		if err != nil {
+			return nil, err
+		}
+		workers = append(workers, Worker{PID: pid, Arguments: strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")})
+	}
+	return workers, nil
+}
+
+// OfLab reports whether a process is a part of the lab itself, not of a run.
+func (w Worker) OfLab() bool {
+	switch w.Program() {
+	case "exe", "controlplane", "kwok":
+		return true
+	}
+	return false
+}

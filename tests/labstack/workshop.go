@@ -1,0 +1,106 @@
+package labstack
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/em-infra/em-infra/internal/lab"
+)
+
+// Workshop is a folder for the time of a test run, in which the tool is built, and which labs live no longer than.
+type Workshop struct {
+	// Dir is the folder.
+	Dir string
+
+	lifeline *os.File
+	build    sync.Once
+	tool     string
+	err      error
+}
+
+// Open makes a workshop. The labs that this process starts from now on end with it.
+func Open() (*Workshop, error) {
+	dir, err := os.MkdirTemp("", "em-infra-tests-")
+	if err != nil {
+		return nil, err
+	}
+	w := &Workshop{Dir: dir}
+	if w.lifeline, _, err = Hold(filepath.Join(dir, "lifeline")); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := os.Setenv(lab.LifelineVariable, w.lifeline.Name()); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Close removes the folder and ends the labs.
+func (w *Workshop) Close() error { return errors.Join(w.lifeline.Close(), os.RemoveAll(w.Dir)) }
+
+// ToolVariable names an em-infra that is built already.
+const ToolVariable = "EM_INFRA_TEST_TOOL"
+
+// Tool is the em-infra under test, built once.
+func (w *Workshop) Tool() (string, error) {
+	w.build.Do(func() {
+		if w.tool = os.Getenv(ToolVariable); w.tool != "" {
+			return
+		}
+		w.tool = filepath.Join(w.Dir, "em-infra")
+		build := exec.Command("go", "build", "-o", w.tool, "github.com/em-infra/em-infra/cmd/em-infra")
+		if output, err := build.CombinedOutput(); err != nil {
+			w.err = fmt.Errorf("build em-infra: %w\n%s", err, output)
+		}
+	})
+	return w.tool, w.err
+}
+
+// Hold locks a file for as long as it is open; held is false when somebody else has it.
+func Hold(path string) (file *os.File, held bool, err error) {
+	if file, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+		return nil, false, err
+	}
+	lock := &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, lock)
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return nil, false, file.Close()
+	}
+	return file, err == nil, err
+}
+
+// ClaimNumber finds the first number that no other test run in this checkout has for stacks of a name. It is theirs as long as the
+// file is open.
+func ClaimNumber(root, name string) (number int, claim *os.File, err error) {
+	labs := filepath.Join(root, ".lab")
+	if err := os.MkdirAll(labs, 0o700); err != nil {
+		return 0, nil, err
+	}
+	for number = 1; ; number++ {
+		file, held, err := Hold(filepath.Join(labs, fmt.Sprintf("%s-%d.lock", name, number)))
+		if err != nil || held {
+			return number, file, err
+		}
+	}
+}
+
+// RunAtOnce sets -test.parallel to so many tests for each processor unless it was given. Tests of a lab mostly wait for delays of
+// the emulated host.
+func RunAtOnce(perProcessor int) error {
+	const parallel = "test.parallel"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if given {
+		return nil
+	}
+	return flag.Set(parallel, strconv.Itoa(perProcessor*runtime.GOMAXPROCS(0)))
+}
