@@ -14,6 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 )
 
 // servedLab runs a lab of k3s-dev in this process until the test ends, and returns when its console answers.
@@ -51,10 +53,11 @@ func TestLabFaults(t *testing.T) {
 	listed := command("fault", "list")
 	require.Equal(t, exitOK, listed.code)
 	_, set, _ := strings.Cut(listed.out, "\n\n")
-	require.Equal(t, `SET          WHERE                  WHEN                               MET  OCCURRED
-clone-fails  VM 101                 2 times                            0    0
-forbidden    host vmhost, /version  from occasion 3, 50 % of the time  0    0
-apply-hangs  VM 104                 always                             0    0
+	require.Equal(t, `SET          WHERE                  WHEN                          MET  OCCURRED
+clone-fails  VM 101                 2 times                       0    0
+forbidden    host vmhost, /version  from occasion 3, 50 % of the  0    0
+                                    time
+apply-hangs  VM 104                 always                        0    0
 `, set)
 
 	require.Equal(t, outcome{out: "1 fault taken back\n"}, command("fault", "clear", "forbidden"))
@@ -81,7 +84,8 @@ func TestLabFaultsWithoutALab(t *testing.T) {
 	listed := em(t.Context(), "lab", "fault", "list", "--stack", "k3s-dev")
 	require.Equal(t, exitOK, listed.code)
 	require.Contains(t, listed.out, "\nbootstrap-answer-lost ")
-	require.Contains(t, listed.out, "bootstrap happens, but the connection breaks before the answer")
+	require.Contains(t, listed.out, "bootstrap happens, but")
+	ptytest.RequireFits(t, listed.out, terminal.Columns)
 	require.True(t, strings.HasSuffix(listed.out, "\nnone is set · next: em-infra lab fault set NAME --stack k3s-dev\n"), listed.out)
 
 	var list struct {

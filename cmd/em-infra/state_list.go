@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -51,10 +51,9 @@ func newStateListCommand() *cobra.Command {
 }
 
 func printBackups(out io.Writer, backups []operator.Backup) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tTAKEN (UTC)\tMADE\tSIZE")
+	table := terminal.Table{Header: []string{"NAME", "TAKEN (UTC)", "MADE", "SIZE"}}
 	for _, b := range backups {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d KiB\n", b.Name, b.Taken.Format("2006-01-02 15:04:05"), strings.ReplaceAll(b.Reason, "-", " "), (b.Bytes+1023)/1024)
+		table.Rows = append(table.Rows, []string{b.Name, b.Taken.Format("2006-01-02 15:04:05"), strings.ReplaceAll(b.Reason, "-", " "), fmt.Sprintf("%d KiB", (b.Bytes+1023)/1024)})
 	}
-	return table.Flush()
+	return table.Write(out)
 }

@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
@@ -90,17 +90,16 @@ func (f *toolsFlags) print(out io.Writer, tools []toolchain.Tool) error {
 
 // printTools writes a table, and under it why tools are not the official ones.
 func printTools(out io.Writer, tools []toolchain.Tool) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tVERSION\tORIGIN\tPATH")
+	table := terminal.Table{Header: []string{"NAME", "VERSION", "ORIGIN", "PATH"}}
 	missing := false
 	for _, tool := range tools {
 		path := tool.Path
 		if !tool.Installed {
 			path, missing = "not installed", true
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", tool.Name, tool.Version, originText(tool), path)
+		table.Rows = append(table.Rows, []string{tool.Name, tool.Version, originText(tool), path})
 	}
-	if err := table.Flush(); err != nil {
+	if err := table.Write(out); err != nil {
 		return err
 	}
 	for _, tool := range tools {

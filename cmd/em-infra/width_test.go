@@ -26,6 +26,7 @@ import (
 	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
+	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -140,6 +141,15 @@ func renderers(t *testing.T) map[string]func(out io.Writer) error {
 		"rehearsal": func(out io.Writer) error {
 			rehearsal.Step{Name: "scale down", Note: "1234 created, 12 updated, 12 replaced, 123 deleted; 123/123 nodes Ready", Differences: []string{longName + " is new in the inventory, and nothing was created for it"}, Error: longError}.Write(out)
 			return nil
+		},
+		"backups": func(out io.Writer) error {
+			return printBackups(out, []operator.Backup{{Name: "2026-11-22T15-09-08.4711-before-migrate-to-s3-backend.json", Reason: "before-migrate-to-s3-backend", Bytes: 123456789}})
+		},
+		"tools": func(out io.Writer) error {
+			return printTools(out, []toolchain.Tool{
+				{Name: "pulumi", Version: "v3.215.0", Installed: true, Origin: toolchain.Built, Path: "/home/somebody/.cache/em-infra/tools/pulumi/v3.215.0-0123456789ab/bin/pulumi", Reason: "it could not be downloaded: dial tcp: lookup of its server in the domain name system: no such host"},
+				{Name: "pulumi-resource-proxmoxve", Version: "v6.18.1"},
+			})
 		},
 		"an error": func(out io.Writer) error {
 			_, err := fmt.Fprintln(out, "../infrastructure/stacks/k3s-production/nodes.yaml:12: nodes[1].address: 192.168.21.21 lies outside network.cidr 192.168.20.0/24: choose an address from 192.168.20.2 to 192.168.20.254")

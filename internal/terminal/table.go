@@ -160,7 +160,7 @@ func foldCell(cell string, width int) []string {
 	return append(lines, current)
 }
 
-// writeBlock writes a row as a block.
+// writeBlock writes a row as a block. A cell with a word too long to stand beside its heading, as a path, stands below it.
 func (t Table) writeBlock(text *strings.Builder, row []string) {
 	width := 0
 	for _, heading := range t.Header[1:] {
@@ -168,11 +168,16 @@ func (t Table) writeBlock(text *strings.Builder, row []string) {
 	}
 	indent := len(gap) + width + len(gap)
 	text.WriteString(row[0] + "\n")
+	words := least(row)
 	for i, cell := range row[1:] {
-		lines := foldCell(cell, Columns-indent)
-		text.WriteString(strings.TrimRight(gap+Pad(t.Header[i+1], width)+gap+lines[0], " ") + "\n")
+		heading, start := gap+Pad(t.Header[i+1], width)+gap, indent
+		if words[i+1] > Columns-indent {
+			heading, start = strings.TrimRight(heading, " ")+"\n"+gap+gap, len(gap+gap)
+		}
+		lines := foldCell(cell, Columns-start)
+		text.WriteString(strings.TrimRight(heading+lines[0], " ") + "\n")
 		for _, line := range lines[1:] {
-			text.WriteString(strings.Repeat(" ", indent) + line + "\n")
+			text.WriteString(strings.Repeat(" ", start) + line + "\n")
 		}
 	}
 }

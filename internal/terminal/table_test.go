@@ -40,6 +40,10 @@ cp-1  configuration                     as it was given  something else that is
 			"nothing but names of 63 characters", [][]string{{long, "memory", "", strings.Repeat("word ", 20)}},
 			long + "\n  PROPERTY  memory\n  WANTED\n  FOUND     word word word word word word word word word word word word word\n            word word word word word word word\n",
 		},
+		{
+			"a word that does not fit beside its heading", [][]string{{long, "memory", "8192", strings.Repeat("p", 74)}},
+			long + "\n  PROPERTY  memory\n  WANTED    8192\n  FOUND\n    " + strings.Repeat("p", 74) + "\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/output"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // FaultList is what there is to say of faults.
@@ -63,12 +64,11 @@ func Faults(ctx context.Context, dir string) ([]fault.State, error) {
 }
 
 func (l FaultList) write(out io.Writer, next string) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tWHAT HAPPENS\tKNOWN FROM")
+	kinds := terminal.Table{Header: []string{"NAME", "WHAT HAPPENS", "KNOWN FROM"}}
 	for _, kind := range l.Kinds {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", kind.Name, kind.About, kind.Origin())
+		kinds.Rows = append(kinds.Rows, []string{kind.Name, kind.About, kind.Origin()})
 	}
-	if err := table.Flush(); err != nil {
+	if err := kinds.Write(out); err != nil {
 		return err
 	}
 	if len(l.Set) == 0 {
@@ -76,9 +76,9 @@ func (l FaultList) write(out io.Writer, next string) error {
 		return err
 	}
 	fmt.Fprint(out, "\n")
-	fmt.Fprintln(table, "SET\tWHERE\tWHEN\tMET\tOCCURRED")
+	set := terminal.Table{Header: []string{"SET", "WHERE", "WHEN", "MET", "OCCURRED"}}
 	for _, f := range l.Set {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\n", f.Name, where(f.Fault), when(f.Fault), f.Seen, f.Occurred)
+		set.Rows = append(set.Rows, []string{f.Name, where(f.Fault), when(f.Fault), strconv.Itoa(f.Seen), strconv.Itoa(f.Occurred)})
 	}
-	return table.Flush()
+	return set.Write(out)
 }

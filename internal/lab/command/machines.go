@@ -7,13 +7,14 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	client "github.com/luthermonson/go-proxmox"
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/terminal"
 )
 
 // Machines lists the VMs of a lab.
@@ -67,14 +68,13 @@ func printMachines(out io.Writer, machines []listed) error {
 		_, err := fmt.Fprintln(out, "there is none")
 		return err
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VMID\tNAME\tHOST\tSTATUS\tLOCK")
+	table := terminal.Table{Header: []string{"VMID", "NAME", "HOST", "STATUS", "LOCK"}}
 	for _, m := range machines {
 		status := m.Status
 		if m.Template != 0 {
 			status = "template"
 		}
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\n", m.VMID, m.Name, m.Node, status, m.Lock)
+		table.Rows = append(table.Rows, []string{strconv.Itoa(m.VMID), m.Name, m.Node, status, m.Lock})
 	}
-	return table.Flush()
+	return table.Write(out)
 }
