@@ -21,10 +21,11 @@ func TestPrintTools(t *testing.T) {
 		},
 		{Name: "command", Version: "v1.2.1", Origin: toolchain.StandIn},
 	}))
-	require.Equal(t, `NAME     VERSION   ORIGIN                               PATH
-pulumi   v3.260.0  official                             /usr/bin/pulumi
-talos    v0.7.1    built from example.org/talos v0.8.0  /cache/pulumi-resource-talos
-command  v1.2.1    stand-in                             not installed
+	require.Equal(t, `NAME     VERSION   ORIGIN                        PATH
+pulumi   v3.260.0  official                      /usr/bin/pulumi
+talos    v0.7.1    built from example.org/talos  /cache/pulumi-resource-talos
+                   v0.8.0
+command  v1.2.1    stand-in                      not installed
 talos is not the official one: example.org cannot be reached: no network
 next: em-infra tools install
 `, out.String())
