@@ -7,9 +7,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 
-	"github.com/em-infra/em-infra/internal/artifacts"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
 )
 
 // recorded lets the engine work and keeps what that leaves behind, whether it succeeds or not. Each event goes to watch, too,

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // unconfigured are the machines that wait for a configuration although the state says that they have theirs: they were

@@ -8,8 +8,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // possessions are what a stack has before it is destroyed, and by which it is known on the host afterwards.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // DriftReport is what differs between the inventory and what runs.

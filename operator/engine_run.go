@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 // engineRun is where a run of the engine leaves its events, and what it prints itself.

@@ -1,10 +1,6 @@
 package operator
 
-import (
-	"errors"
-
-	"github.com/em-infra/em-infra/internal/cause"
-)
+import "errors"
 
 // RefusedError ends an operation that touched nothing: validation, preflight, a risk that nobody has allowed, or a consent that
 // was not given.
@@ -24,9 +20,6 @@ func refused(err error) error {
 	}
 	return &RefusedError{Err: err}
 }
-
-// Cause is something that went wrong by itself: what is known about it, and what failed with it.
-type Cause = cause.Cause
 
 // FailedError ends an operation whose engine failed. What was done is in the state, so the operation can be run again.
 type FailedError struct {

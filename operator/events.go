@@ -4,13 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/backup"
-	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/progress"
-	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/rehearsal"
-	"github.com/em-infra/em-infra/internal/risk"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 // Events is told what operations do, while they do it.
@@ -113,28 +107,6 @@ func (Restoring) isEvent()       {}
 func (StateMoved) isEvent()      {}
 func (TasksFound) isEvent()      {}
 func (Rehearsed) isEvent()       {}
-
-// What events and results are made of.
-type (
-	// Wait is what an operation waits for, and the command that ends the wait.
-	Wait = progress.Wait
-	// Checks are those of a preflight, in their order.
-	Checks = preflight.Report
-	// Backup is a copy of the state.
-	Backup = backup.Backup
-	// Difference is what the state would forget, and what it would remember, with a backup in its place.
-	Difference = backup.Difference
-	// Assessment is what a preview means for nodes, quorum and data.
-	Assessment = risk.Assessment
-	// Permission is something dangerous that is allowed by its name.
-	Permission = risk.Permission
-	// StatusReport is what the state, the host and the nodes say, side by side.
-	StatusReport = status.Report
-	// Task of the host.
-	Task = pve.Task
-	// RehearsedStep is one part of the life of a cluster.
-	RehearsedStep = rehearsal.Step
-)
 
 // serialEvents hands on one event at a time.
 type serialEvents struct {

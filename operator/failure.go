@@ -10,10 +10,10 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/birth"
-	"github.com/em-infra/em-infra/internal/cause"
-	"github.com/em-infra/em-infra/internal/explain"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/cause"
+	"github.com/em-infra/em-infra/operator/internal/explain"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 // failed is the error of an operation whose engine failed: what is wrong, and what that means as far as it is known.

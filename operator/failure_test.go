@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 func TestFailedPassesARefusalOn(t *testing.T) {

@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/stacks"
 )
 

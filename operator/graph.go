@@ -8,9 +8,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/em-infra/em-infra/internal/graph"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/operator/internal/graph"
 )
 
 // Graph draws the cluster as the inventory describes it, as an SVG that follows the reader's choice of light or dark. Where a

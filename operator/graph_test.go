@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/graph"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/operator/internal/graph"
 )
 
 func TestPicturedNode(t *testing.T) {

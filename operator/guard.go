@@ -3,8 +3,11 @@ package operator
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"syscall"
+
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // guarded runs an engine whose plugins end with it. An engine that was killed leaves them behind, and they go on for minutes: they
@@ -21,6 +24,10 @@ func (s *session) guarded(operate func() error) error {
 	}
 	return errors.Join(err, s.endOrphans("plugins of an engine that was killed"), release())
 }
+
+// Guard is what the process of [Options.Tool] does that guards the plugins of a PULUMI_HOME. It waits until who holds the other end
+// of tool has ended, lets engines that still work come to their end, and ends the plugins that they leave behind.
+func Guard(home string, tool io.Reader) error { return recovery.Guard(home, tool) }
 
 // guardCommand is the command of em-infra that is a guard; the argument is the PULUMI_HOME of the plugins.
 const guardCommand = "guard"

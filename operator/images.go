@@ -2,11 +2,13 @@ package operator
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"maps"
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -33,6 +35,16 @@ type OtherImages struct {
 	Other []status.OtherImage `json:"other"`
 	// Unread are the nodes that could not be asked, a sentence each.
 	Unread []string `json:"unread,omitempty"`
+}
+
+// WriteText writes a line for each of them.
+func (o OtherImages) WriteText(out io.Writer) {
+	for _, other := range o.Other {
+		fmt.Fprintf(out, "%s\n", other)
+	}
+	for _, reason := range o.Unread {
+		fmt.Fprintf(out, "which image it runs was not read: %s\n", reason)
+	}
 }
 
 // otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.

@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // judgement is what a preview found.

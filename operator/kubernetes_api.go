@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // inCluster names everything that the Kubernetes provider keeps, and not the provider itself.

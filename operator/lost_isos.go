@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // lostISOs are the Commands whose ISO somebody has deleted on the host. The engine's refresh does not see that, so they are

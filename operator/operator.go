@@ -45,8 +45,8 @@ type Options struct {
 	// this process. Default: the Commands take what EM_INFRA names, or compile it; and plugins that a killed process leaves
 	// behind are ended by the next operation.
 	Tool string
-	// Keep is how many artifacts of each operation, and backups of each kind, stay, the oldest going first. Default: 0, as
-	// many as the command line keeps.
+	// Keep is how many artifacts of each operation, and backups of each kind, stay, the oldest going first. Default: 0, for
+	// [DefaultKeep].
 	Keep int
 	// Clock is the time. Default: nil, the system's.
 	Clock Clock

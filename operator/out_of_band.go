@@ -8,9 +8,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/engine/plan"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // outOfBand is what was changed beside the engine and its own refresh does not find out: providers read no machine configuration,

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
 // askHost compares what the provider does not read of the machines, and looks whether their pool is there.

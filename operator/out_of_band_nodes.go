@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/em-infra/em-infra/internal/drift"
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // askNodes compares what runs on each node with what it was given last, all at the same time.

@@ -14,9 +14,6 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// Phase is a part of the life of a cluster.
-type Phase = phase.Phase
-
 // span is the part of the life of a cluster that a run covers.
 type span struct {
 	last phase.Phase

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/em-infra/em-infra/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
 // Preflight asks the host whether it can bear what the inventory says, all at once, and changes nothing.

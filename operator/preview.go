@@ -9,7 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
 // PreviewOptions say what a preview is told.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // settleProcesses ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start

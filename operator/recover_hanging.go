@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // wakeHanging restarts machines that hang since before they were members, at which every other run would wait as this one's

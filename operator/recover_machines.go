@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // evidence is where to look for what became of machines: on the host, and in the copies of the state.

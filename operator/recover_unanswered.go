@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // adoptUnknown takes machines of this stack into the state that run without it knowing them, and records those that were never

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/rehearsal"
 	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 )
 
 // RehearseOptions say how a stack is rehearsed.
@@ -22,7 +22,7 @@ type RehearseOptions struct {
 // Rehearsal is how a rehearsal went.
 type Rehearsal struct {
 	// Report has each step with what was not as expected.
-	Report *rehearsal.Report
+	Report *RehearsalReport
 	// Stack and Inventory are those of the rehearsal, for commands on what is left of it.
 	Stack, Inventory string
 	// Place is the flags that lead a command of em-infra to what is left of it.

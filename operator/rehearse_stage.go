@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/rehearsal"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 )
 
 // stage is what a rehearsal stands on: an operator with a lab of its own, and a copy of the inventory that may be changed.

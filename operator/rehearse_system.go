@@ -16,9 +16,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/rehearsal"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 	"github.com/em-infra/em-infra/stacks"
 )
 

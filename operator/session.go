@@ -12,16 +12,16 @@ import (
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
-	"github.com/em-infra/em-infra/internal/artifacts"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/ownership"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/stacks"
 )
 

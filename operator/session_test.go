@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/stacks"
 )
 

@@ -6,10 +6,10 @@ import (
 	"os"
 	"slices"
 
-	"github.com/em-infra/em-infra/internal/backup"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/backup"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // beginWithState gets the engine ready for a stack's state alone: no inventory has to be sound, and no host has to answer.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/operator/internal/backup"
 )
 
 // BackUp keeps a copy of the state, its secrets encrypted as they are. Up and Destroy do so by themselves.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/backup"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // Restored is the backup that has become the state.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // UnlockOptions say which locks are taken off a state.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
-	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 

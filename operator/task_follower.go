@@ -9,8 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine/token"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // machinesAtRest is recoverMachines, which a task may keep from its end: one that hangs is stopped where somebody says so, and

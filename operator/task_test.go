@@ -7,8 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 var cloning = pve.Task{

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // allowances are the dangerous operations that a person allows, each by its name.
@@ -15,31 +15,31 @@ type allowances struct {
 }
 
 func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
-	command.Flags().StringSliceVar(&a.replace, risk.FlagReplace, nil, "a control plane that may be replaced")
-	command.Flags().StringSliceVar(&a.remove, risk.FlagDelete, nil, "a control plane that may be deleted")
-	command.Flags().StringSliceVar(&a.change, risk.FlagChange, nil, "what may be changed although the cluster depends on it: secrets")
-	completeFlag(command, risk.FlagReplace, place.completeNodes)
-	completeFlag(command, risk.FlagDelete, place.completeNodes)
-	completeFlag(command, risk.FlagChange, oneOf(risk.SubjectSecrets))
-	command.Flags().BoolVar(&a.quorumLoss, risk.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
+	command.Flags().StringSliceVar(&a.replace, operator.FlagReplace, nil, "a control plane that may be replaced")
+	command.Flags().StringSliceVar(&a.remove, operator.FlagDelete, nil, "a control plane that may be deleted")
+	command.Flags().StringSliceVar(&a.change, operator.FlagChange, nil, "what may be changed although the cluster depends on it: secrets")
+	completeFlag(command, operator.FlagReplace, place.completeNodes)
+	completeFlag(command, operator.FlagDelete, place.completeNodes)
+	completeFlag(command, operator.FlagChange, oneOf(operator.SubjectSecrets))
+	command.Flags().BoolVar(&a.quorumLoss, operator.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
 }
 
-func (a *allowances) permissions() ([]risk.Permission, error) {
-	var given []risk.Permission
+func (a *allowances) permissions() ([]operator.Permission, error) {
+	var given []operator.Permission
 	for _, node := range a.replace {
-		given = append(given, risk.Permission{Flag: risk.FlagReplace, Subject: node})
+		given = append(given, operator.Permission{Flag: operator.FlagReplace, Subject: node})
 	}
 	for _, node := range a.remove {
-		given = append(given, risk.Permission{Flag: risk.FlagDelete, Subject: node})
+		given = append(given, operator.Permission{Flag: operator.FlagDelete, Subject: node})
 	}
 	for _, subject := range a.change {
-		if subject != risk.SubjectSecrets {
-			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: say %s", risk.FlagChange, subject, risk.SubjectSecrets)
+		if subject != operator.SubjectSecrets {
+			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: say %s", operator.FlagChange, subject, operator.SubjectSecrets)
 		}
-		given = append(given, risk.Permission{Flag: risk.FlagChange, Subject: subject})
+		given = append(given, operator.Permission{Flag: operator.FlagChange, Subject: subject})
 	}
 	if a.quorumLoss {
-		given = append(given, risk.Permission{Flag: risk.FlagQuorumLoss})
+		given = append(given, operator.Permission{Flag: operator.FlagQuorumLoss})
 	}
 	return given, nil
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -69,11 +68,11 @@ func (f *stackFlags) fromInventory(args []string, names func(*inventory.Inventor
 // completeBackups completes the backups of the state, newest first.
 func (f *stackFlags) completeBackups(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	flags := f.named(args)
-	w, err := flags.workspace()
+	o, err := flags.open(streams{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	backups, err := backup.Store{Dir: w.Backups}.List()
+	backups, err := o.Backups()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

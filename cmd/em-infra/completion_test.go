@@ -1,13 +1,12 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/backup"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -58,10 +57,9 @@ func TestBackupsAreCompletedNewestFirst(t *testing.T) {
 	w, err := workspace.Real(root, "k3s-dev", "")
 	require.NoError(t, err)
 	var names []string
-	for hour, reason := range []string{"after-up", "by-hand"} {
-		saved, err := backup.Store{Dir: w.Backups}.Save(time.Date(2026, 11, 21, 9+hour, 0, 0, 0, time.UTC), reason, []byte(reason))
-		require.NoError(t, err)
-		names = append([]string{saved.Name}, names...)
+	for _, name := range []string{"2026-11-21T09-00-00-after-up", "2026-11-21T10-00-00-by-hand"} {
+		writeFile(t, filepath.Join(w.Backups, name+".json"), name)
+		names = append([]string{name}, names...)
 	}
 	for _, line := range []string{"state restore --stack k3s-dev --from", "state restore k3s-dev --from"} {
 		completed := em(t.Context(), append(append([]string{"__complete"}, strings.Fields(line)...), "")...)

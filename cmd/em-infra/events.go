@@ -3,9 +3,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
+	"time"
 
-	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -28,10 +28,10 @@ func (p printer) Handle(event operator.Event) {
 	case operator.LabStarted:
 		printLab(p.out, e.Lab, e.Nodes)
 	case operator.HostChecked:
-		if e.Checks.Count(preflight.Fail) == 0 {
-			progress.Line(p.out, "preflight", e.Checks.Summary(), e.Took)
+		if e.Checks.Count(operator.CheckFailure) == 0 {
+			p.line("preflight", e.Checks.Summary(), e.Took)
 		}
-		printChecks(p.out, e.Checks.Unsound())
+		checksAsTyped(e.Checks.Unsound()).WriteText(p.out)
 	case operator.Recovered:
 		fmt.Fprintf(p.out, " recover    %s\n", e.What)
 	case operator.OtherPlugins:
@@ -47,9 +47,9 @@ func (p printer) Handle(event operator.Event) {
 		fmt.Fprintln(p.out)
 		printNext(p.out, "the cluster stands nevertheless", "kubectl --kubeconfig "+shell.Word(workspace.Nearby(e.Kubeconfig))+" get nodes")
 	case operator.Verified:
-		progress.Line(p.out, "verify", fmt.Sprintf("%d nodes asked", len(e.Report.Machines)), e.Took)
+		p.line("verify", fmt.Sprintf("%d nodes asked", len(e.Report.Machines)), e.Took)
 		fmt.Fprintln(p.out)
-		_ = e.Report.Print(p.out)
+		_ = e.Report.WriteText(p.out)
 	case operator.Rebooting:
 		fmt.Fprintln(p.out, e.Text)
 	case operator.LeftOnHost:
@@ -57,7 +57,7 @@ func (p printer) Handle(event operator.Event) {
 	case operator.TasksFound:
 		printTasks(p.out, e.Tasks)
 	case operator.Rehearsed:
-		e.Step.Write(p.out)
+		e.Step.WriteText(p.out)
 	default:
 		p.state(event)
 	}
@@ -65,7 +65,6 @@ func (p printer) Handle(event operator.Event) {
 
 // progress prints the lines of a run.
 func (p printer) progress(event operator.Event) {
-	lines := progress.NewText(p.out, func(command string) string { return typed("%s", command) })
 	switch e := event.(type) {
 	case operator.EngineOutput:
 		switch {
@@ -78,18 +77,36 @@ func (p printer) progress(event operator.Event) {
 		switch {
 		case e.Engine && p.verbose:
 		case e.Failed:
-			lines.Failed(e.Part, e.What, e.Took)
+			p.line(e.Part, e.What+" "+terminal.Paint(p.out, terminal.Bad, "FAILED"), e.Took)
 		default:
-			lines.Line(e.Part, e.What, e.Took)
+			p.line(e.Part, e.What, e.Took)
 		}
 	case operator.Note:
 		if !p.verbose {
-			lines.Note(e.Text)
+			fmt.Fprintf(p.out, " %-*s %s\n", partColumn, "note", e.Text)
 		}
 	case operator.Waiting:
 		if !p.verbose {
-			lines.Waits(e.Wait)
+			p.wait(e.Wait)
 		}
+	}
+}
+
+// partColumn is the width of the column in which a run says in which part something was done.
+const partColumn = 10
+
+// line is what was done in a part of a run, or goes on there, and how long it has taken.
+func (p printer) line(part, what string, took time.Duration) {
+	terminal.WriteTimed(p.out, partColumn, part, what, took)
+}
+
+// wait is what the operation of the line before waits for, and the command that ends that.
+func (p printer) wait(wait operator.Wait) {
+	for line := range strings.Lines(wait.For) {
+		fmt.Fprintf(p.out, " %-*s   %s\n", partColumn, "", strings.TrimRight(line, "\n"))
+	}
+	if wait.Command != "" {
+		fmt.Fprintf(p.out, " %-*s   %s\n", partColumn, "", typed("%s", wait.Command))
 	}
 }
 

@@ -8,9 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/remedy"
-	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newExplainCommand() *cobra.Command {
@@ -53,69 +52,36 @@ func runExplain(streams streams, text, output string) error {
 	if strings.TrimSpace(text) == "" {
 		return refused(errors.New("there is no error to explain: give it as an argument, or paste it"))
 	}
-	found := explain.Text(text)
+	found := operator.Explain(text)
 	for i := range found {
-		found[i] = found[i].At(remedy.Place{Tool: calledHere()})
+		found[i] = found[i].At(here())
 	}
 	if output == outputJSON {
 		return explainJSON(streams, found, text)
 	}
 	if len(found) == 0 {
-		printGuess(streams.out, text)
+		operator.GuessAt(text).At(here()).WriteText(streams.out)
 		return errUnknown
 	}
 	for _, explanation := range found {
-		printExplanation(streams.out, explanation)
+		explanation.WriteText(streams.out)
 	}
 	return nil
 }
 
+// here is where the user of this program types what a message says.
+func here() remedy.Place { return remedy.Place{Tool: calledHere()} }
+
 // errUnknown is the error for a text that no known error matches, whatever the guess.
 var errUnknown = errors.New("nothing is known about that for certain")
 
-// printGuess is what can be said of a text that is not known: the error that is nearest, as a guess, and where to look.
-func printGuess(out io.Writer, text string) {
-	if nearest, isNear := explain.FindNearest(text); isNear {
-		fmt.Fprintf(out, "not known; a guess, which may be wrong: the nearest error that is known is\n")
-		fmt.Fprintf(out, "  %s, of %s: %d of its %d words are in the text\n", nearest.Name, nearest.Speaker, len(nearest.Shared), nearest.Of)
-		const width = 14
-		for _, line := range [][2]string{
-			{"text", nearest.Said},
-			{"in common", strings.Join(nearest.Shared, ", ")},
-			{"it would mean", nearest.Meaning},
-			{"then do", asTyped(nearest.Do)},
-			{"safe", asTyped(nearest.Safe)},
-		} {
-			fmt.Fprintf(out, "  %-*s %s\n", width, line[0], line[1])
-		}
-	} else {
-		fmt.Fprintf(out, "not known, and no error that is known is near\n")
-	}
-	fmt.Fprintf(out, "\nwhere to look\n")
-	for _, place := range explain.Places(text) {
-		fmt.Fprintf(out, "  %s: %s\n", asTyped(place.Where), place.For)
-	}
-}
-
-// printExplanation is an explanation for a person.
-func printExplanation(out io.Writer, e explain.Explanation) {
-	if e.Subject != "" {
-		fmt.Fprintf(out, "%s\n", e.Subject)
-	}
-	const width = 14
-	fmt.Fprintf(out, "  %-*s %s\n", width, e.Speaker+" said", e.Said)
-	fmt.Fprintf(out, "  %-*s %s\n", width, "meaning", e.Meaning)
-	fmt.Fprintf(out, "  %s %s\n", terminal.Paint(out, terminal.Strong, terminal.Pad("do", width)), e.Do)
-	fmt.Fprintf(out, "  %-*s %s\n", width, "safe", e.Safe)
-}
-
 // explainJSON writes what is known. A guess is none of it: it goes to people, beside the list, so that no script takes it for more.
-func explainJSON(streams streams, found []explain.Explanation, text string) error {
-	if err := writeJSON(streams.out, append([]explain.Explanation{}, found...)); err != nil {
+func explainJSON(streams streams, found []operator.Explanation, text string) error {
+	if err := writeJSON(streams.out, append([]operator.Explanation{}, found...)); err != nil {
 		return err
 	}
 	if len(found) == 0 {
-		printGuess(streams.err, text)
+		operator.GuessAt(text).At(here()).WriteText(streams.err)
 		return errUnknown
 	}
 	return nil

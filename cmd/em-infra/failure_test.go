@@ -11,15 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/cause"
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/progress"
 	"github.com/em-infra/em-infra/operator"
 )
 
 func TestPrintFailure(t *testing.T) {
 	t.Parallel()
-	causes := []operator.Cause{{Failure: progress.Failure{Text: "exit status 255"}}}
+	causes := []operator.Cause{{Failure: operator.Failure{Text: "exit status 255"}}}
 	for _, test := range []struct {
 		failure operator.FailedError
 		out     string
@@ -93,20 +91,15 @@ func TestAnAnswerIsInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, errInterrupted)
 }
 
-// A run that failed explains itself.
+// A run that failed explains itself, with what went wrong by itself first.
 func TestPrintFailureExplains(t *testing.T) {
 	t.Parallel()
-	failures := []progress.Failure{
-		{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError},
-		{Phase: phase.Provision, Name: "k3s-dev-worker-2-vm", Text: "received an HTTP 500 response - Reason: " + strings.ReplaceAll(lockError, "102", "103")},
-		{Phase: phase.Provision, Name: "k3s-dev-worker-3-vm", Text: "waits for cp-1"},
-		{Phase: phase.Provision, Name: "lab-cp-1-vm", Text: "nobody knows this"},
-		{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"},
-	}
+	known := operator.Failure{Phase: phase.Provision, Name: "k3s-dev-worker-1-vm", Text: "received an HTTP 500 response - Reason: " + lockError}
+	unknown := operator.Failure{Phase: phase.Bootstrap, Name: "k3s-dev-bootstrap", Text: "something nobody\nhas seen yet"}
 	var out bytes.Buffer
-	printFailure(&out, &operator.FailedError{
-		Operation: "destroy", Again: "destroy --stack k3s-dev --lab", Causes: cause.Of(failures, []cause.Node{{Name: "cp-1", Logical: "lab-cp-1"}}),
-	})
+	printFailure(&out, &operator.FailedError{Operation: "destroy", Again: "destroy --stack k3s-dev --lab", Causes: []operator.Cause{
+		{Failure: known, Explanations: operator.Explain(known.Text), Alike: []string{"k3s-dev-worker-2-vm"}}, {Failure: unknown},
+	}})
 	require.Equal(t, `
 failed in provision: k3s-dev-worker-1-vm
   Proxmox said   can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout
@@ -114,10 +107,6 @@ failed in provision: k3s-dev-worker-1-vm
   do             `+"`qm unlock 102`"+` on its host if no task is running there (`+"`pvesh get /nodes/HOST/tasks --source active`"+`), then run `+"`em-infra up` again"+`
   safe           yes: nothing was left half done; up goes on from here
   1 more failed in the same way: k3s-dev-worker-2-vm
-
-failed in provision: lab-cp-1-vm
-  nobody knows this
-  1 more failed because of this: k3s-dev-worker-3-vm
 
 failed in bootstrap: k3s-dev-bootstrap
   something nobody

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newGuardCommand() *cobra.Command {
@@ -13,7 +13,7 @@ func newGuardCommand() *cobra.Command {
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			return recovery.Guard(args[0], command.InOrStdin())
+			return operator.Guard(args[0], command.InOrStdin())
 		},
 	}
 }

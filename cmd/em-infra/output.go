@@ -24,8 +24,8 @@ func checkOutput(output string) error {
 
 // result is what a command found out.
 type result interface {
-	// Print writes it for a person.
-	Print(out io.Writer) error
+	// WriteText writes it for a person.
+	WriteText(out io.Writer) error
 }
 
 // writeResult writes a result in the format that was asked for.
@@ -33,7 +33,7 @@ func writeResult(out io.Writer, output string, found result) error {
 	if output == outputJSON {
 		return writeJSON(out, found)
 	}
-	return found.Print(out)
+	return found.WriteText(out)
 }
 
 // writeJSON writes a result for a program.

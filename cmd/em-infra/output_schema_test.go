@@ -25,12 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/backup"
-	"github.com/em-infra/em-infra/internal/drift"
-	"github.com/em-infra/em-infra/internal/explain"
 	"github.com/em-infra/em-infra/internal/lab/command"
-	"github.com/em-infra/em-infra/internal/rehearsal"
-	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -39,16 +34,16 @@ var update = flag.Bool("update", false, "write the schemas of --output json")
 
 // outputs are what --output json prints, by command.
 var outputs = map[string]reflect.Type{
-	"drift":          reflect.TypeFor[drift.Report](),
-	"explain":        reflect.TypeFor[[]explain.Explanation](),
+	"drift":          reflect.TypeFor[operator.DriftReport](),
+	"explain":        reflect.TypeFor[[]operator.Explanation](),
 	"lab fault list": reflect.TypeFor[command.FaultList](),
 	"lab status":     reflect.TypeFor[command.LabStatus](),
 	"preflight":      reflect.TypeFor[preflightReport](),
 	"preview":        reflect.TypeFor[previewJSON](),
-	"rehearse":       reflect.TypeFor[rehearsal.Report](),
+	"rehearse":       reflect.TypeFor[operator.RehearsalReport](),
 	"role":           reflect.TypeFor[operator.PrivilegePlan](),
-	"state list":     reflect.TypeFor[[]backup.Backup](),
-	"status":         reflect.TypeFor[status.Report](),
+	"state list":     reflect.TypeFor[[]operator.Backup](),
+	"status":         reflect.TypeFor[operator.Status](),
 	"tools install":  reflect.TypeFor[[]toolchain.Tool](),
 	"tools list":     reflect.TypeFor[[]toolchain.Tool](),
 	"validate":       reflect.TypeFor[validation](),

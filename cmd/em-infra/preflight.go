@@ -8,8 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // preflightFlags are the flags of preflight.
@@ -56,37 +55,21 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 	} else {
 		printPreflight(streams.out, checks)
 	}
-	if err == nil && checks.Count(preflight.Fail) > 0 {
+	if err == nil && checks.Count(operator.CheckFailure) > 0 {
 		err = errUnsound
 	}
 	return err
 }
 
-func printPreflight(out io.Writer, checks preflight.Report) {
-	printChecks(out, checks)
+func printPreflight(out io.Writer, checks operator.Checks) {
+	checksAsTyped(checks).WriteText(out)
 	fmt.Fprintf(out, "%s. Nothing was touched\n", checks.Summary())
-}
-
-// tones of what a check may end with.
-var tones = map[preflight.Result]terminal.Tone{preflight.OK: terminal.Good, preflight.Warn: terminal.Warn, preflight.Fail: terminal.Bad}
-
-func printChecks(out io.Writer, checks preflight.Report) {
-	for _, check := range checks {
-		result, tone := string(check.Result), tones[check.Result]
-		if check.Result == preflight.Fail {
-			result = "FAIL" // it must not be overlooked
-		}
-		fmt.Fprintf(out, " %s  %s\n", terminal.Paint(out, tone, terminal.Pad(result, 4)), asTyped(check.Sentence))
-		if check.Remedy != "" {
-			fmt.Fprintf(out, "       → %s\n", asTyped(check.Remedy))
-		}
-	}
 }
 
 // preflightReport is the JSON form of a report.
 type preflightReport struct {
 	// Checks are all of them in their order.
-	Checks preflight.Report `json:"checks"`
+	Checks operator.Checks `json:"checks"`
 	// OK is how many found nothing.
 	OK int `json:"ok"`
 	// Warnings is how many found what is worth knowing.
@@ -96,7 +79,7 @@ type preflightReport struct {
 }
 
 // checksAsTyped are checks with the commands that they name as a person would type them.
-func checksAsTyped(checks preflight.Report) preflight.Report {
+func checksAsTyped(checks operator.Checks) operator.Checks {
 	checks = slices.Clone(checks)
 	for i := range checks {
 		checks[i].Sentence, checks[i].Remedy = asTyped(checks[i].Sentence), asTyped(checks[i].Remedy)
@@ -104,8 +87,8 @@ func checksAsTyped(checks preflight.Report) preflight.Report {
 	return checks
 }
 
-func preflightJSON(out io.Writer, checks preflight.Report) error {
+func preflightJSON(out io.Writer, checks operator.Checks) error {
 	return writeJSON(out, preflightReport{
-		Checks: checksAsTyped(checks), OK: checks.Count(preflight.OK), Warnings: checks.Count(preflight.Warn), Failures: checks.Count(preflight.Fail),
+		Checks: checksAsTyped(checks), OK: checks.Count(operator.CheckOK), Warnings: checks.Count(operator.CheckWarning), Failures: checks.Count(operator.CheckFailure),
 	})
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/preflight"
+	"github.com/em-infra/em-infra/operator"
 )
 
-var someChecks = preflight.Report{
-	{Name: "version", Result: preflight.OK, Sentence: "Proxmox VE 8.4.1 answers at https://vmhost:8006 (12ms)"},
-	{Name: "storage", Result: preflight.Fail, Sentence: "storage tank on vmhost has 41 GiB free, the inventory asks for 448 GiB", Remedy: "free space, or set diskStorage or diskGiB"},
-	{Name: "address", Result: preflight.Warn, Sentence: "the addresses of VM 205 are not known", Remedy: "give the token VM.Audit on /vms; `em-infra role --stack k3s-dev --lab` prints how"},
+var someChecks = operator.Checks{
+	{Name: "version", Result: operator.CheckOK, Sentence: "Proxmox VE 8.4.1 answers at https://vmhost:8006 (12ms)"},
+	{Name: "storage", Result: operator.CheckFailure, Sentence: "storage tank on vmhost has 41 GiB free, the inventory asks for 448 GiB", Remedy: "free space, or set diskStorage or diskGiB"},
+	{Name: "address", Result: operator.CheckWarning, Sentence: "the addresses of VM 205 are not known", Remedy: "give the token VM.Audit on /vms; `em-infra role --stack k3s-dev --lab` prints how"},
 }
 
 func TestPreflightText(t *testing.T) {

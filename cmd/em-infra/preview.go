@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator"
 )
 
@@ -82,13 +79,13 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 
 // previewJSON is the result for a program.
 type previewJSON struct {
-	risk.Assessment
+	operator.Assessment
 	// Changes are the resources by what would be done to them.
 	Changes map[apitype.OpType]int `json:"changes"`
 	// Refusal is why up would stop; empty when it would not.
 	Refusal string `json:"refusal,omitempty"`
 	// Checks of the host that are not in order; a failure is among the refusals.
-	Checks preflight.Report `json:"checks,omitempty"`
+	Checks operator.Checks `json:"checks,omitempty"`
 	// Images are the nodes that run another image than the inventory's, which no run changes.
 	Images operator.OtherImages `json:"images"`
 }
@@ -96,24 +93,15 @@ type previewJSON struct {
 func (f *previewFlags) write(out io.Writer, found *operator.Preview) error {
 	if f.output != outputJSON {
 		err := found.WriteText(out)
-		printChecks(out, found.Host)
-		printImages(out, found.Images)
+		checksAsTyped(found.Host).WriteText(out)
+		found.Images.WriteText(out)
 		return err
 	}
 	result := previewJSON{
 		Assessment: found.Assessment, Changes: found.Changes, Refusal: found.Refusal, Checks: checksAsTyped(found.Host), Images: found.Images,
 	}
 	if result.Findings == nil {
-		result.Findings = []risk.Finding{}
+		result.Findings = []operator.Finding{}
 	}
 	return writeJSON(out, result)
-}
-
-func printImages(out io.Writer, images operator.OtherImages) {
-	for _, other := range images.Other {
-		fmt.Fprintf(out, "%s\n", other)
-	}
-	for _, reason := range images.Unread {
-		fmt.Fprintf(out, "which image it runs was not read: %s\n", reason)
-	}
 }

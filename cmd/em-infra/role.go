@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/preflight"
 	"github.com/em-infra/em-infra/internal/pve/role"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/operator"
@@ -75,7 +74,7 @@ func (f *roleFlags) plan(ctx context.Context, streams streams) (*operator.Privil
 		if err != nil {
 			return nil, refused(fmt.Errorf("--pve: %w", err))
 		}
-		if err := preflight.CheckRelease(release); err != nil {
+		if err := release.Check(); err != nil {
 			return nil, refused(fmt.Errorf("--pve: %w", err))
 		}
 		return operator.PlanRole(role.Need{Release: release, GuestAgent: f.guestAgent}, role.DefaultToken), nil

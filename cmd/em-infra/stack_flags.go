@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/lab"
@@ -65,7 +64,7 @@ func (f *stackFlags) bindYes(command *cobra.Command) {
 
 // bindKeep adds the choice of how much of what runs leave behind stays.
 func (f *stackFlags) bindKeep(command *cobra.Command) {
-	about := fmt.Sprintf("how many artifacts of each command, and backups of each kind, stay, the oldest going first (default %d)", retention.Default)
+	about := fmt.Sprintf("how many artifacts of each command, and backups of each kind, stay, the oldest going first (default %d)", operator.DefaultKeep)
 	command.Flags().Func("keep", about, func(text string) error {
 		keep, err := strconv.Atoi(text)
 		if err != nil || keep < 1 {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/em-infra/em-infra/internal/retention"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func newStateBackupCommand() *cobra.Command {
@@ -14,7 +14,7 @@ func newStateBackupCommand() *cobra.Command {
 		Use:   "backup --stack STACK",
 		Short: "Keep a copy of the state, its secrets encrypted as they are",
 		Long: fmt.Sprintf(`Keep a copy of the state, its secrets encrypted as they are. up does so by itself before it changes anything and when
-it is done, destroy before. The newest %d of each kind stay, such as those from before an up, or as many as --keep says.`, retention.Default),
+it is done, destroy before. The newest %d of each kind stay, such as those from before an up, or as many as --keep says.`, operator.DefaultKeep),
 		Example: "  em-infra state backup --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			o, err := flags.open(streamsOf(command))

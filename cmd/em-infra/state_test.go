@@ -2,13 +2,12 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/backup"
-	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator"
 )
 
 func TestStateListShowsTheNewestFirst(t *testing.T) {
@@ -16,11 +15,8 @@ func TestStateListShowsTheNewestFirst(t *testing.T) {
 	require.Equal(t, outcome{out: "no backups of stack k3s-dev in .backups/k3s-dev; up and destroy make them\n"}, em(t.Context(), "state", "list", "--stack", "k3s-dev"))
 	require.Equal(t, outcome{out: "[]\n"}, em(t.Context(), "state", "list", "--stack", "k3s-dev", "--output", "json"))
 
-	store := backup.Store{Dir: filepath.Join(root, ".backups", "k3s-dev")}
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	for i, reason := range []string{"before-up", "after-up"} {
-		_, err := store.Save(noon.Add(time.Duration(i)*time.Minute), reason, make([]byte, 1025+i))
-		require.NoError(t, err)
+	for i, name := range []string{"2026-11-21T12-00-00-before-up", "2026-11-21T12-01-00-after-up"} {
+		writeFile(t, filepath.Join(root, ".backups", "k3s-dev", name+".json"), strings.Repeat(" ", 1025+i))
 	}
 	require.Equal(t, outcome{out: `NAME                           TAKEN (UTC)          MADE       SIZE
 2026-11-21T12-01-00-after-up   2026-11-21 12:01:00  after up   2 KiB
@@ -67,5 +63,5 @@ func TestAllowancesNameTheirSubject(t *testing.T) {
 	require.Equal(t, []string{
 		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-quorum-loss",
 	}, typed)
-	require.Equal(t, risk.FlagQuorumLoss, given[4].Flag)
+	require.Equal(t, operator.FlagQuorumLoss, given[4].Flag)
 }

@@ -2,18 +2,32 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/stacks"
 )
+
+// running is what stands with a release of Kubernetes on nodes that are given by their names, each with its release of Talos.
+func running(t *testing.T, kubernetes string, nodes ...string) (report operator.StatusReport) {
+	t.Helper()
+	var machines []map[string]any
+	for i := 0; i < len(nodes); i += 2 {
+		machines = append(machines, map[string]any{
+			"name": nodes[i], "node": map[string]any{"talos": nodes[i+1]}, "kubernetes": map[string]any{"kubelet": kubernetes},
+		})
+	}
+	text, err := json.Marshal(map[string]any{"machines": machines})
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &report))
+	return report
+}
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
@@ -24,8 +38,7 @@ func TestSummary(t *testing.T) {
 			ClusterName: "lab", KubernetesEndpoint: "https://127.20.20.10:6443",
 			Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig",
 		},
-		Report: status.Report{Machines: []status.Machine{{Name: "lab-cp-1",
-			Node: &nodeops.Observation{Talos: "v1.12.4"}, Kubernetes: &status.KubernetesNode{Kubelet: "v1.35.4"}}}},
+		Report:     running(t, "v1.35.4", "lab-cp-1", "v1.12.4"),
 		Kubeconfig: dir + "/kubeconfig", Talosconfig: dir + "/talosconfig", Took: 21340 * time.Millisecond,
 	}, "--stack k3s-dev --lab")
 	require.Equal(t, []string{
@@ -46,12 +59,9 @@ func TestSummary(t *testing.T) {
 func TestTheHeadlineIsWhatTheNodesRun(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	machine := func(name, talos string) status.Machine {
-		return status.Machine{Name: name, Node: &nodeops.Observation{Talos: talos}, Kubernetes: &status.KubernetesNode{Kubelet: "v1.35.3"}}
-	}
-	printSummary(&out, &operator.UpResult{Outputs: stacks.Outputs{ClusterName: "lab"}, Report: status.Report{Machines: []status.Machine{
-		machine("lab-cp-1", "v1.12.3"), machine("lab-w-1", "v1.12.5"), machine("lab-w-2", "v1.12.3"),
-	}}}, "--stack k3s-dev --lab")
+	printSummary(&out, &operator.UpResult{Outputs: stacks.Outputs{ClusterName: "lab"}, Report: running(
+		t, "v1.35.3", "lab-cp-1", "v1.12.3", "lab-w-1", "v1.12.5", "lab-w-2", "v1.12.3",
+	)}, "--stack k3s-dev --lab")
 	require.Contains(t, out.String(), "\n  runs         Kubernetes v1.35.3 · Talos v1.12.3 on lab-cp-1, lab-w-2 and v1.12.5 on lab-w-1\n")
 }
 

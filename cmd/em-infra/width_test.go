@@ -4,26 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/netip"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/cause"
-	"github.com/em-infra/em-infra/internal/drift"
-	"github.com/em-infra/em-infra/internal/explain"
-	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/phase"
-	"github.com/em-infra/em-infra/internal/preflight"
-	"github.com/em-infra/em-infra/internal/progress"
-	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/recovery"
-	"github.com/em-infra/em-infra/internal/rehearsal"
-	"github.com/em-infra/em-infra/internal/risk"
-	"github.com/em-infra/em-infra/internal/status"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/terminal/ptytest"
 	"github.com/em-infra/em-infra/internal/toolchain"
@@ -33,113 +19,46 @@ import (
 
 // Values as long as they get, short of names with 63 characters.
 const (
-	longName      = "k3s-production-control-plane-12"
-	longHost      = "proxmox-rack-2"
-	longPlace     = "--stack k3s-production --inventory ../infrastructure/stacks/k3s-production --lab"
-	longSchematic = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
-	longError     = `rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 192.168.120.121:50000: connect: connection refused"`
+	longName  = "k3s-production-control-plane-12"
+	longHost  = "proxmox-rack-2"
+	longPlace = "--stack k3s-production --inventory ../infrastructure/stacks/k3s-production --lab"
+	longError = `rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 192.168.120.121:50000: connect: connection refused"`
 )
-
-func longReport() status.Report {
-	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	image := status.Image{Schematic: longSchematic, Installer: "registry.example.org:5000/nocloud-installer:v1.12.5"}
-	return status.Report{
-		Time: now, Networked: true,
-		Machines: []status.Machine{
-			{Name: longName, Role: inventory.RoleControlPlane, Host: longHost, VMID: 999999999, Address: netip.MustParseAddr("192.168.120.121"), VM: "running", Image: image,
-				Node:       &nodeops.Observation{Talos: "v1.12.4", Stage: "maintenance", Unmet: []string{"services: kubelet, etcd, apid not healthy", "nodeReady: node is not ready"}},
-				Kubernetes: &status.KubernetesNode{Kubelet: "v1.35.4", Cordoned: true, GPUs: 8}},
-			{Name: "k3s-production-gpu-worker-3", Role: inventory.RoleGPUWorker, Host: longHost, VMID: 103, Address: netip.MustParseAddr("192.168.120.122"), VM: "running",
-				Node: &nodeops.Observation{Unmet: []string{nodeops.ErrForeign.Error()}}},
-			{Name: "k3s-production-worker-4", Role: inventory.RoleWorker, Host: longHost, VMID: 104, VM: "stopped", Node: &nodeops.Observation{Unmet: []string{longError}}},
-		},
-		Members:      []nodeops.EtcdMember{{Name: longName, Problem: "its etcd member knows no leader"}, {Name: "k3s-production-control-plane-2", Learner: true}},
-		Certificates: []status.Certificate{{Name: "talosconfig", Ends: now.AddDate(0, 0, 3)}, {Name: "kubeconfig", Ends: now.AddDate(0, 0, 364)}},
-		State: status.State{
-			Resources: 1234, LastUpdate: &status.Update{Kind: "update", Result: "in-progress", Ended: now},
-			Pending: []string{"creating " + longName + "-configuration"},
-			Locks:   []recovery.Lock{{PID: 4711719, Hostname: "workstation.example.org", Stale: true}, {PID: 4711720, Hostname: "workstation.example.org"}},
-		},
-		LostISOs: []pve.ISO{{Host: longHost, Volume: "local:iso/talos-v1.12.4-nocloud-376567988ad37013-amd64.iso"}},
-		Orphans:  []status.Orphan{{What: "disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120", Host: longHost, Remove: "pvesm free tank:vm-120-disk-0"}},
-		Unread:   []string{"Kubernetes API at https://192.168.120.110:6443: " + longError},
-	}
-}
-
-func longDrift() drift.Report {
-	return drift.Report{
-		Host: []drift.Difference{
-			{Subject: longName + "-vm", Property: "initialization.ipConfigs[0].ipv4.address", Want: "192.168.120.121/24", Have: "192.168.120.221/24"},
-			{Subject: "k3s-production-worker-4-vm", Property: "existence", Want: "there", Have: "absent"},
-		},
-		Nodes: []drift.Difference{{
-			Subject: longName, Property: "configuration machine.kubelet.nodeIP.validSubnets", Want: "192.168.120.0/24 and fd00:120::/64", Have: "10.0.0.0/8",
-		}},
-		Unread: []string{longName + ": " + longError},
-	}
-}
 
 // renderers are what writes for a person, each with values that are long.
 func renderers(t *testing.T) map[string]func(out io.Writer) error {
 	t.Helper()
-	assessment := risk.Assessment{
-		Findings: []risk.Finding{
-			{Kind: risk.Replace, Subject: longName, What: []string{"disk 64 → 32 GiB cannot shrink: the VM and its etcd data would be deleted", "memory 8192 → 16384 MiB"},
-				Means: []string{"this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew"}},
-			{Kind: risk.Create, Subject: "k3s-production-worker-4", What: []string{"VM 104 on " + longHost + ", 192.168.120.124"}},
-		},
-		Notes: []string{"VM 999999999 (" + longName + ") never ran: it is deleted and made anew, with everything that a failed clone has left of its disks"},
+	checks := operator.Checks{
+		{Result: operator.CheckFailure, Sentence: "storage tank has 41 GiB free on " + longHost + ", and the inventory asks for 448 GiB of it", Remedy: "free space, or set diskStorage or diskGiB of nodes to what there is room for"},
+		{Result: operator.CheckWarning, Sentence: "PCI 0000:01:00.0 has no node", Remedy: "gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2684, subsystemId: 1043:889a, iommuGroup: 14}]"},
 	}
-	checks := preflight.Report{
-		{Result: preflight.Fail, Sentence: "storage tank has 41 GiB free on " + longHost + ", and the inventory asks for 448 GiB of it", Remedy: "free space, or set diskStorage or diskGiB of nodes to what there is room for"},
-		{Result: preflight.Warn, Sentence: "PCI 0000:01:00.0 has no node", Remedy: "gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2684, subsystemId: 1043:889a, iommuGroup: 14}]"},
+	known := operator.Failure{Phase: phase.Bootstrap, Name: longName + "-configuration", Text: longError}
+	unknown := operator.Failure{Phase: phase.Provision, Name: longName + "-vm", Text: "something that nobody has seen until this very day, and that is told as it was said, in a sentence of its own"}
+	causes := []operator.Cause{
+		{Failure: known, Explanations: operator.Explain(longError), Alike: []string{"k3s-production-gpu-worker-3-configuration", "k3s-production-worker-4-configuration"}},
+		{Failure: unknown},
 	}
 	return map[string]func(out io.Writer) error{
-		"status":                   func(out io.Writer) error { return longReport().Print(out) },
-		"drift":                    func(out io.Writer) error { return longDrift().Print(out) },
-		"nothing to tell of drift": func(out io.Writer) error { return drift.Report{}.Print(out) },
-		"preview":                  func(out io.Writer) error { return assessment.WriteText(out) },
-		"images": func(out io.Writer) error {
-			printImages(out, operator.OtherImages{Other: []status.OtherImage{{Node: longName, Address: netip.MustParseAddr("192.168.120.121"), Talos: "v1.12.4", Wanted: longReport().Machines[0].Image}}, Unread: []string{longName + ": " + longError}})
-			return nil
-		},
 		"preflight": func(out io.Writer) error { printPreflight(out, checks); return nil },
 		"summary": func(out io.Writer) error {
 			printSummary(out, &operator.UpResult{
-				Outputs: stacks.Outputs{ClusterName: "k3s-production", KubernetesEndpoint: "https://kubernetes.production.example.org:6443"}, Report: longReport(),
+				Outputs: stacks.Outputs{ClusterName: "k3s-production", KubernetesEndpoint: "https://kubernetes.production.example.org:6443"}, Report: running(t, "v1.35.4", longName, "v1.12.4", "k3s-production-worker-4", "v1.12.5"),
 				Kubeconfig: ".credentials/k3s-production/kubeconfig", Talosconfig: ".credentials/k3s-production/talosconfig",
 			}, longPlace)
 			return nil
 		},
 		"the end of a phase": func(out io.Writer) error { printPhaseDone(out, phase.Bootstrap, longPlace); return nil },
 		"failure": func(out io.Writer) error {
-			failures := []progress.Failure{
-				{Phase: phase.Bootstrap, Name: longName + "-configuration", Text: longError},
-				{Phase: phase.Bootstrap, Name: "k3s-production-gpu-worker-3-configuration", Text: longError},
-				{Phase: phase.Bootstrap, Name: "k3s-production-worker-4-configuration", Text: longError},
-				{Phase: phase.Provision, Name: longName + "-vm", Text: "something that nobody has seen until this very day, and that is told as it was said, in a sentence of its own"},
-			}
-			printFailure(out, &operator.FailedError{Operation: "up", Again: "up " + longPlace, Causes: cause.Of(failures, nil)})
+			printFailure(out, &operator.FailedError{Operation: "up", Again: "up " + longPlace, Causes: causes})
 			return nil
 		},
 		"interrupt": func(out io.Writer) error {
 			printFailure(out, &operator.FailedError{Operation: "destroy", Again: "destroy " + longPlace, Interrupted: true})
 			return nil
 		},
-		"explanations": func(out io.Writer) error {
-			for _, explanation := range explain.Text(longError + "\n" + lockError) {
-				printExplanation(out, explanation)
-			}
-			printGuess(out, "the disk of the machine is locked by a backup that never ends")
-			return nil
-		},
 		"progress": func(out io.Writer) error {
-			progress.Line(out, phase.Bootstrap.String(), longName+"-configuration being created, usually 120 s", 1234567*time.Millisecond)
-			progress.Line(out, phase.Verify.String(), "waits for "+longName+": "+longError, time.Second)
-			return nil
-		},
-		"rehearsal": func(out io.Writer) error {
-			rehearsal.Step{Name: "scale down", Note: "1234 created, 12 updated, 12 replaced, 123 deleted; 123/123 nodes Ready", Differences: []string{longName + " is new in the inventory, and nothing was created for it"}, Error: longError}.Write(out)
+			printer{streams: streams{out: out}}.line(phase.Bootstrap.String(), longName+"-configuration being created, usually 120 s", 1234567*time.Millisecond)
+			printer{streams: streams{out: out}}.line(phase.Verify.String(), "waits for "+longName+": "+longError, time.Second)
 			return nil
 		},
 		"backups": func(out io.Writer) error {
@@ -174,19 +93,5 @@ func TestNoLineWraps(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTablesFitAPipe: what is read with `less` or in a log of CI has its tables in 80 columns, too.
-func TestTablesFitAPipe(t *testing.T) {
-	t.Parallel()
-	for name, print := range map[string]func(io.Writer) error{"status": longReport().Print, "drift": longDrift().Print} {
-		var pipe bytes.Buffer
-		require.NoError(t, print(&pipe))
-		table, _, _ := strings.Cut(pipe.String(), "\n\n")
-		table, _, _ = strings.Cut(table, "\nnot read")
-		ptytest.RequireFits(t, table, terminal.Columns)
-		require.Contains(t, pipe.String(), longError, "a sentence is not folded there: "+name)
-		require.NotContains(t, pipe.String(), "\x1b")
 	}
 }

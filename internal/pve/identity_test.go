@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 // unborn is a machine without its mark of birth, which the host draws for each clone.
-func unborn(machine *recovery.Machine) *recovery.Machine {
+func unborn(machine *pve.Machine) *pve.Machine {
 	if machine == nil {
 		return nil
 	}

@@ -11,10 +11,30 @@ import (
 	"github.com/luthermonson/go-proxmox"
 
 	"github.com/em-infra/em-infra/internal/ownership"
-	"github.com/em-infra/em-infra/internal/recovery"
 )
 
-// Host is a Proxmox VE host with which recovery settles what a killed run left on it.
+// Machine is what the host says of a virtual machine.
+type Machine struct {
+	// Node that it stands on.
+	Node string
+	// Owner is whose it is by its description; the zero Owner where that says nothing.
+	Owner ownership.Owner
+	// Birth is the UUID that its firmware shows, by which the program marks each machine that it makes.
+	Birth string
+	// Name in Proxmox VE; that of an empty machine is "".
+	Name string
+	// Empty says that a task has only begun to make it: it has no name yet, no disk and no other hardware.
+	Empty bool
+	// Lock is what the task does that holds it, such as clone; "" for none.
+	Lock string
+	// Running says that it is on.
+	Running bool
+	// Ran says by what the host knows that it ran since it was made, or cannot rule it out, as in "it was started"; "" for
+	// nothing. A host forgets starts: "" does not say that it never ran.
+	Ran string
+}
+
+// Host is a Proxmox VE host on which what a killed run left is settled.
 type Host struct {
 	client   *proxmox.Client
 	interval time.Duration
@@ -25,8 +45,6 @@ type Host struct {
 	// Tell is told what is waited for, and whenever that becomes another thing. Default: nil, nobody.
 	Tell func(string)
 }
-
-var _ recovery.Host = Host{}
 
 // NewHost is the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
 func NewHost(c Connection) (Host, error) {
@@ -57,8 +75,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", e.VMID, e.Node, e.Lock)
 }
 
-// Look implements [recovery.Host]. A clone for another node is made on the template's and moved at its end.
-func (h Host) Look(ctx context.Context, vmid int) (*recovery.Machine, error) {
+// Look returns a machine as it is now, on whichever node; nil when there is none that may be seen. A clone for another node is made on the template's and moved at its end.
+func (h Host) Look(ctx context.Context, vmid int) (*Machine, error) {
 	guests, err := Reader{h.client}.Guests(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("the list of VMs cannot be read (%w): see that the host answers, then run up again", err)
@@ -74,7 +92,7 @@ func (h Host) Look(ctx context.Context, vmid int) (*recovery.Machine, error) {
 	return h.described(ctx, guests[at].Node, machine)
 }
 
-func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*recovery.Machine, error) {
+func (h Host) described(ctx context.Context, node string, machine *proxmox.VirtualMachine) (*Machine, error) {
 	ran, err := h.history(ctx, node, machine)
 	if err != nil {
 		return nil, err
@@ -83,7 +101,7 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	if err != nil {
 		return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): see that the host answers, then run up again", machine.VMID, node, err)
 	}
-	described := &recovery.Machine{
+	described := &Machine{
 		Node: node, Name: machine.Name, Empty: config.IsEmpty(), Lock: machine.Lock,
 		Running: machine.Status != proxmox.StatusVirtualMachineStopped, Ran: ran,
 	}
@@ -106,7 +124,7 @@ func smbiosUUID(smbios1 string) string {
 	return ""
 }
 
-// Start implements [recovery.Host]. A machine that runs already is as it is to be, whoever has started it.
+// Start starts a machine that is off, and returns when it is on. A machine that runs already is as it is to be, whoever has started it.
 func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {
@@ -132,7 +150,7 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	return nil
 }
 
-// Pending implements [recovery.Host].
+// Pending are the settings of a machine that wait for its next cold start, sorted.
 func (h Host) Pending(ctx context.Context, node string, vmid int) ([]string, error) {
 	var settings []struct {
 		Key     string          `json:"key"`
@@ -152,7 +170,7 @@ func (h Host) Pending(ctx context.Context, node string, vmid int) ([]string, err
 	return waiting, nil
 }
 
-// Delete implements [recovery.Host].
+// Delete deletes a machine that is off.
 func (h Host) Delete(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil || machine == nil {

@@ -6,13 +6,9 @@ import (
 	"time"
 
 	"github.com/luthermonson/go-proxmox"
-
-	"github.com/em-infra/em-infra/internal/recovery"
 )
 
-var _ recovery.Restarter = Host{}
-
-// UpFor implements [recovery.Restarter].
+// UpFor is on which node a machine runs, and for how long; no node when it is off or there is none.
 func (h Host) UpFor(ctx context.Context, vmid int) (node string, on time.Duration, err error) {
 	found, err := h.Look(ctx, vmid)
 	if err != nil || found == nil || !found.Running {
@@ -25,7 +21,7 @@ func (h Host) UpFor(ctx context.Context, vmid int) (node string, on time.Duratio
 	return found.Node, time.Duration(machine.Uptime) * time.Second, nil
 }
 
-// Restart implements [recovery.Restarter]. It is a stop and a start and no reset, so that the time since the start is a new one.
+// Restart stops a machine and starts it. It is a stop and a start and no reset, so that the time since the start is a new one.
 func (h Host) Restart(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
-	"github.com/em-infra/em-infra/internal/recovery"
+	"github.com/em-infra/em-infra/internal/pve"
 )
 
 const patience = 5 * time.Second
@@ -23,17 +23,17 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		prepare func(*emulated)
-		want    *recovery.Machine
+		want    *pve.Machine
 	}{
 		{"free VMID", func(*emulated) {}, nil},
-		{"stopped, never started", func(e *emulated) { e.clone() }, &recovery.Machine{Node: node, Name: name}},
-		{"running", func(e *emulated) { e.clone(); e.start() }, &recovery.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}},
-		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &recovery.Machine{Node: node, Name: name, Ran: "it was started"}},
+		{"stopped, never started", func(e *emulated) { e.clone() }, &pve.Machine{Node: node, Name: name}},
+		{"running", func(e *emulated) { e.clone(); e.start() }, &pve.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}},
+		{"stopped, started once", func(e *emulated) { e.clone(); e.start(); e.stop() }, &pve.Machine{Node: node, Name: name, Ran: "it was started"}},
 		{"removed", func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy() }, nil},
 		{
 			"made again after one that ran was removed",
 			func(e *emulated) { e.clone(); e.start(); e.stop(); e.destroy(); e.clone() },
-			&recovery.Machine{Node: node, Name: name},
+			&pve.Machine{Node: node, Name: name},
 		},
 		{
 			"the same within one second, in doubt for the machine",
@@ -44,7 +44,7 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 				e.mustNow(http.MethodDelete, vmPath(""), nil)
 				e.mustNow(http.MethodPost, clonePath(), cloneParams)
 			},
-			&recovery.Machine{Node: node, Name: name, Ran: "it was started"},
+			&pve.Machine{Node: node, Name: name, Ran: "it was started"},
 		},
 		{
 			"another machine's start is not ours",
@@ -53,7 +53,7 @@ func TestSettleKnowsWhatBecameOfAMachine(t *testing.T) {
 				e.must(http.MethodPost, clonePath(), url.Values{"newid": {"103"}, "name": {"other"}, "full": {"1"}})
 				e.must(http.MethodPost, "/qemu/103/status/start", nil)
 			},
-			&recovery.Machine{Node: node, Name: name},
+			&pve.Machine{Node: node, Name: name},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -78,13 +78,13 @@ func TestAMachineWhoseStartFailedNeverRan(t *testing.T) {
 	require.ErrorContains(t, host.Start(t.Context(), node, vmid), "start failed: QEMU exited with code 1")
 	machine, err := host.Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: node, Name: name}, unborn(machine))
 
 	require.NoError(t, host.Start(t.Context(), node, vmid))
 	e.stop()
 	machine, err = host.Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name, Ran: "it was started"}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: node, Name: name, Ran: "it was started"}, unborn(machine))
 }
 
 // TestAMachineWhoseStartIsForgotten: the tasks of the node have rotated, and its measurements tell.
@@ -109,7 +109,7 @@ func TestAMachineWhoseStartIsForgotten(t *testing.T) {
 			e.fillTheTaskLists()
 			machine, err := e.host(patience).Look(t.Context(), vmid)
 			require.NoError(t, err)
-			require.Equal(t, &recovery.Machine{Node: node, Name: name, Ran: test.ran}, unborn(machine))
+			require.Equal(t, &pve.Machine{Node: node, Name: name, Ran: test.ran}, unborn(machine))
 		})
 	}
 }
@@ -128,7 +128,7 @@ func TestAMachineThatWasStartedOnAnotherNode(t *testing.T) {
 	e.must(http.MethodPost, vmPath("/migrate"), url.Values{"target": {"vmhost2"}})
 	machine, err := e.host(patience).Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: "vmhost2", Name: name, Ran: "it was started"}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: "vmhost2", Name: name, Ran: "it was started"}, unborn(machine))
 }
 
 // A machine that was measured and removed is not the one that has its VMID now.
@@ -143,7 +143,7 @@ func TestMeasurementsOfAFormerMachine(t *testing.T) {
 	e.clock.advance(time.Hour)
 	machine, err := e.host(patience).Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: node, Name: name}, unborn(machine))
 
 	e.fillTheTaskLists() // nobody knows of the removal any more
 	machine, err = e.host(patience).Look(t.Context(), vmid)
@@ -216,7 +216,7 @@ func TestSettleWaitsForTheTask(t *testing.T) {
 	// Less than the clone takes: a task that works is given all the time that it needs.
 	machine, err := e.host(200*time.Millisecond).Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: node, Name: name}, unborn(machine))
 }
 
 func TestSettleIsInterrupted(t *testing.T) {
@@ -243,7 +243,7 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	host := again.host(100 * time.Millisecond)
 	found, err := host.Look(t.Context(), vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Empty: true, Lock: "clone"}, unborn(found))
+	require.Equal(t, &pve.Machine{Node: node, Empty: true, Lock: "clone"}, unborn(found))
 	_, err = host.Settle(t.Context(), node, vmid)
 	require.EqualError(t, err, "VM 102 on vmhost is locked (clone) and no task works on it: run `qm unlock 102` on vmhost, then run up again")
 	require.ErrorContains(t, host.Delete(t.Context(), node, vmid), "VM is locked (clone)", "a token cannot delete it")
@@ -251,7 +251,7 @@ func TestSettleNamesALockThatWasLeftBehind(t *testing.T) {
 	require.NoError(t, again.server.Unlock(t.Context(), vmid))
 	found, err = host.Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Empty: true}, unborn(found))
+	require.Equal(t, &pve.Machine{Node: node, Empty: true}, unborn(found))
 	require.NoError(t, host.Delete(t.Context(), node, vmid))
 	found, err = host.Look(t.Context(), vmid)
 	require.NoError(t, err)
@@ -280,7 +280,7 @@ func TestDeleteLeavesARunningMachineAlone(t *testing.T) {
 		"delete VM 102 on vmhost: 500 VM 102 is running - destroy failed: delete it there, then run up again")
 	machine, err := host.Settle(t.Context(), node, vmid)
 	require.NoError(t, err)
-	require.Equal(t, &recovery.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}, unborn(machine))
+	require.Equal(t, &pve.Machine{Node: node, Name: name, Running: true, Ran: "it runs"}, unborn(machine))
 }
 
 func TestMachinesThatMayNotBeSeen(t *testing.T) {

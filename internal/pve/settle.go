@@ -9,7 +9,6 @@ import (
 	"github.com/luthermonson/go-proxmox"
 
 	"github.com/em-infra/em-infra/internal/poll"
-	"github.com/em-infra/em-infra/internal/recovery"
 )
 
 // HungError is a task that holds a machine and writes nothing any more. Nobody but a person knows whether it still will.
@@ -33,9 +32,9 @@ func (e *HungError) What() string {
 	return fmt.Sprintf("VM %d on %s waits for the task %s, which has written nothing for %.0f s (last: %s)", e.Machine, e.Node, e.UPID, e.Quiet.Seconds(), last)
 }
 
-// Settle implements [recovery.Host]. A lock that no task holds any more is a [LockedError], and a task that writes nothing any
+// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none. A lock that no task holds any more is a [LockedError], and a task that writes nothing any
 // more a [HungError].
-func (h Host) Settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
+func (h Host) Settle(ctx context.Context, node string, vmid int) (*Machine, error) {
 	machine, err := h.settle(ctx, node, vmid)
 	if err != nil && ctx.Err() != nil {
 		return nil, fmt.Errorf("wait for VM %d on %s: %w", vmid, node, context.Cause(ctx))
@@ -62,11 +61,11 @@ func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 	return nil
 }
 
-func (h Host) settle(ctx context.Context, node string, vmid int) (*recovery.Machine, error) {
+func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, error) {
 	watch := taskWatch{host: h, machine: vmid, seen: map[string]heard{}}
 	began := time.Now()
 	idleSince := began
-	var settled *recovery.Machine
+	var settled *Machine
 	err := poll.Until(ctx, h.interval, func(ctx context.Context) (bool, error) {
 		machine, tasks, err := h.worked(ctx, node, vmid)
 		switch {

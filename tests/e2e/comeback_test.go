@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/recovery"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -113,10 +112,10 @@ func (r *rehearsal) reset(name string) {
 // addressOf is a node's address in the lab.
 func (r *rehearsal) addressOf(name string) string {
 	r.t.Helper()
-	state := r.state()
-	for _, machine := range recovery.ConfiguredMachines(&state) {
-		if machine.Name == name {
-			return machine.Address
+	for _, resource := range r.state().Resources {
+		addresses, _ := resource.Outputs[stacks.OutputNodeAddresses].(map[string]any)
+		if address, isNode := addresses[name].(string); isNode {
+			return address
 		}
 	}
 	r.t.Fatalf("there is no node %s", name)

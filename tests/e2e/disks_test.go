@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // dataDiskFirst is a seed by which the kernel of VM 104 finds its data disk before its system disk, at its first boots.
@@ -59,9 +59,9 @@ func (r *rehearsal) roomComesWithTheNextBoot() {
 }
 
 // statusOf is what `status` says of one machine.
-func (r *rehearsal) statusOf(name string) status.Machine {
+func (r *rehearsal) statusOf(name string) operator.MachineStatus {
 	r.t.Helper()
-	var report status.Report
+	var report operator.StatusReport
 	text := r.mustRun(0, "status", "--lab", "--output", "json")
 	require.NoError(r.t, json.Unmarshal([]byte(text[strings.Index(text, "{"):]), &report))
 	for _, machine := range report.Machines {
@@ -70,10 +70,10 @@ func (r *rehearsal) statusOf(name string) status.Machine {
 		}
 	}
 	r.t.Fatalf("status names no %s:\n%s", name, text)
-	return status.Machine{}
+	return operator.MachineStatus{}
 }
 
-func volumeOf(machine status.Machine, name string) nodeops.Volume {
+func volumeOf(machine operator.MachineStatus, name string) nodeops.Volume {
 	for _, volume := range machine.Node.Volumes {
 		if volume.Name == name {
 			return volume

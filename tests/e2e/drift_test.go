@@ -14,7 +14,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/status"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // TestE2EDriftAndStatus changes a machine and a configuration behind the tool's back: both are named with both values, what
@@ -50,7 +50,7 @@ func TestE2EDriftAndStatus(t *testing.T) {
 }
 
 // status is the report of em-infra status.
-func (r *rehearsal) status(code int) status.Report {
+func (r *rehearsal) status(code int) operator.StatusReport {
 	r.t.Helper()
 	command := r.command(r.t.Context(), "status", "--lab", "--output", "json", "--stack", r.stack, "--inventory", r.inventory)
 	output, err := command.Output()
@@ -58,7 +58,7 @@ func (r *rehearsal) status(code int) status.Report {
 		require.NoError(r.t, err)
 	}
 	require.Equal(r.t, code, command.ProcessState.ExitCode())
-	var report status.Report
+	var report operator.StatusReport
 	require.NoError(r.t, json.Unmarshal(output, &report))
 	return report
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	life "github.com/em-infra/em-infra/internal/rehearsal"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // rehearsalLimit is promised for k3s-dev at the default time scale, with tools built.
@@ -25,7 +25,7 @@ func TestE2ERehearsal(t *testing.T) {
 	command.Stderr = &progress
 	output, err := command.Output()
 	require.NoError(t, err, "%s", progress.String())
-	var report life.Report
+	var report operator.RehearsalReport
 	require.NoError(t, json.Unmarshal(output, &report), "nothing but the report is on the output")
 	require.True(t, report.Expected)
 	var steps []string

@@ -58,16 +58,39 @@ func both(one, other string, importers ...string) func(imports) []string {
 	}
 }
 
+// shared: the packages of a folder are imported by more than those of another.
+func shared(folder, by string) func(imports) []string {
+	return func(all imports) []string {
+		others, owners := map[string]bool{}, map[string]bool{}
+		for from, imported := range all {
+			for _, to := range imported {
+				if within(to, folder) && !within(from, to) {
+					owners[to] = owners[to] || within(from, by)
+					others[to] = others[to] || !within(from, by)
+				}
+			}
+		}
+		var broken []string
+		for _, to := range slices.Sorted(maps.Keys(owners)) {
+			if owners[to] && !others[to] {
+				broken = append(broken, "only "+by+" imports "+to)
+			}
+		}
+		return broken
+	}
+}
+
 var rules = []rule{
 	{"components know no inventory", never("components", "internal/inventory")},
 	{"components run no engine", never("components", "internal/workspace", "internal/toolchain", automation)},
 	{"types of resources and plans are read without the engine", never("internal/engine/plan", automation)},
 	// cmd/em-infra and operator ask components for three names only: of a node, of the bootstrap and of the Image Factory.
 	{"only stacks makes arguments of components from an inventory", both("components", "internal/inventory", "stacks", "cmd/em-infra", "operator")},
-	{"the program knows neither the lab nor the operator", never("", "internal/lab", "internal/rehearsal", "internal/toolchain", "operator", "cmd")},
+	{"the program knows neither the lab nor the operator", never("", "internal/lab", "internal/toolchain", "operator", "cmd")},
 	{"no part of the product knows the lab", only("internal/lab", "cmd", "operator/lab", "tests")},
 	{"commands are imported by nobody", only("cmd")},
 	{"the operator is not known below it", only("operator", "cmd", "docs", "tests")},
+	{"what only the operator uses lies beneath it", shared("internal", "operator")},
 	{"limits and hardware know nothing but themselves", never("internal/pve/limits", "internal", "components", "stacks")},
 	{"tests are imported by nobody", only("tests")},
 	// They import sixty groups of the API, one package each, which cost the build of the program minutes and gigabytes.
@@ -113,6 +136,8 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 	require.Empty(t, never("internal/lab/talos", "internal/inventory")(all))
 	require.Equal(t, []string{"internal/nodeops imports internal/lab/talos"}, only("internal/lab", "cmd")(all))
 	require.Empty(t, only("internal/lab", "internal/nodeops")(all))
+	require.Equal(t, []string{"only internal/nodeops imports internal/lab/talos"}, shared("internal/lab", "internal/nodeops")(all))
+	require.Empty(t, shared("internal/inventory", "stacks")(all))
 	require.Equal(t, []string{"elsewhere imports components"}, both("components", "internal/inventory", "stacks")(all))
 }
 

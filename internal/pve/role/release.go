@@ -22,6 +22,24 @@ func ParseRelease(text string) (Release, error) {
 	return Release{Major: major, Minor: minor}, nil
 }
 
+// The releases of Proxmox VE that this project is made for, from First until before End: bridges ask for SDN.Use since 8, and what
+// comes after 9 is not known yet.
+var (
+	First = Release{Major: 8}
+	End   = Release{Major: 10}
+)
+
+// UpgradeHost is what to do about a release before [First].
+const UpgradeHost = "upgrade the host to Proxmox VE 8.4 or 9"
+
+// Check refuses a release that is too old for this project. What comes after those that are known is let pass.
+func (r Release) Check() error {
+	if r.Before(First) {
+		return fmt.Errorf("Proxmox VE %s is too old: %s", r, UpgradeHost) //nolint:staticcheck // a name
+	}
+	return nil
+}
+
 // String is the release as Proxmox VE writes it: 8.4.
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 

@@ -1,0 +1,116 @@
+package cause
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/em-infra/em-infra/operator/internal/explain"
+	"github.com/em-infra/em-infra/operator/internal/progress"
+)
+
+// once removes what other programs wrap around a failure, and drops what the same resource has reported already.
+func once(failures []progress.Failure) []progress.Failure {
+	var told []progress.Failure
+	for _, failure := range failures {
+		failure.Text = bare(failure.Text)
+		repeated := false
+		for i, before := range told {
+			if before.Name != failure.Name || before.Phase != failure.Phase || !repeats(before.Text, failure.Text) {
+				continue
+			}
+			repeated = true
+			if len(failure.Text) > len(before.Text) {
+				told[i].Text = failure.Text
+			}
+		}
+		if !repeated {
+			told = append(told, failure)
+		}
+	}
+	return told
+}
+
+// repeats reports whether one of two texts of a resource contains the other, by its words or its meaning.
+func repeats(a, b string) bool {
+	if strings.Contains(a, b) || strings.Contains(b, a) {
+		return true
+	}
+	known, again := explain.Text(a), explain.Text(b)
+	if len(known) == 0 || len(known) != len(again) {
+		return false
+	}
+	for i := range known {
+		if known[i].Name != again[i].Name || known[i].Said != again[i].Said {
+			return false
+		}
+	}
+	return true
+}
+
+// What other programs wrap around an error.
+var wrappings = []*regexp.Regexp{
+	// the log of the bridge (pulumi-terraform-bridge, unstable/logging): place, logger, text, provider
+	regexp.MustCompile(`^\s*[\w./-]+\.go:\d+: [\w.-]+: `),
+	regexp.MustCompile(`: provider=\S+@[\w.+-]+\s*$`),
+	// hashicorp/go-multierror, ListFormatFunc, of one error; the bridge nests them
+	regexp.MustCompile(`^1 error occurred:\s*\* `),
+	// pulumi-terraform-bridge pkg/tfbridge/provider.go: what was done, and with what
+	regexp.MustCompile(`^(?:creating|updating|deleting|reading) urn:\S+: `),
+	// pulumi-command, of a command that failed: how it ended, and the command
+	regexp.MustCompile(`^exit status \d+: running "[^\n]*":\n`),
+}
+
+// bare is a text without what is wrapped around it.
+func bare(text string) string {
+	for text = strings.TrimSpace(text); ; {
+		before := text
+		for _, wrapping := range wrappings {
+			text = strings.TrimSpace(wrapping.ReplaceAllString(text, ""))
+		}
+		if text == before {
+			return text
+		}
+	}
+}
+
+// Node is one of the cluster's.
+type Node struct {
+	// Name is that of the inventory.
+	Name string
+	// Logical is what the names of its resources begin with (components.NodeName).
+	Logical string
+}
+
+// nodeOf is the name of the node that a resource is of, empty for one that is of none. Of worker-1 and worker-1-b it is the longer.
+func nodeOf(resource string, nodes []Node) string {
+	found := Node{}
+	for _, node := range nodes {
+		if strings.HasPrefix(resource, node.Logical+"-") && len(node.Logical) > len(found.Logical) {
+			found = node
+		}
+	}
+	return found.Name
+}
+
+// names reports whether a text names a node, and not one whose name only begins or ends like it.
+func names(text, node string) bool {
+	for rest := text; ; {
+		at := strings.Index(rest, node)
+		if at < 0 {
+			return false
+		}
+		before, after := rest[:at], rest[at+len(node):]
+		if !endsInName(before) && !beginsInName(after) {
+			return true
+		}
+		rest = after
+	}
+}
+
+func endsInName(text string) bool { return text != "" && isNameByte(text[len(text)-1]) }
+
+func beginsInName(text string) bool { return text != "" && isNameByte(text[0]) }
+
+func isNameByte(b byte) bool {
+	return b == '-' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}

@@ -1,0 +1,92 @@
+package drift_test
+
+import (
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/drift"
+)
+
+// worker is a machine in the state, whose inputs a test may change.
+func worker() apitype.DeploymentV3 {
+	properties := func() map[string]any {
+		return map[string]any{"vmId": 102.0, "onBoot": true, "bootOrders": []any{"scsi0", "ide0"}, "poolId": "k3s-dev", "name": "w-1", "__pulumi_raw_state_delta": "of before"}
+	}
+	return apitype.DeploymentV3{Resources: []apitype.ResourceV3{
+		{URN: "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosNode::w-1", Type: "em-infra:index:TalosNode", Inputs: map[string]any{"vmId": 102.0}},
+		{
+			URN: "urn:pulumi:k3s-dev::em-infra::proxmoxve:VM/virtualMachine:VirtualMachine::w-1-vm", Type: "proxmoxve:VM/virtualMachine:VirtualMachine",
+			Inputs: properties(), Outputs: properties(),
+		},
+	}}
+}
+
+func TestOverlooked(t *testing.T) {
+	t.Parallel()
+	pooled := pve.Guest{VMID: 102, Pool: "k3s-dev"}
+	for _, test := range []struct {
+		name   string
+		guest  pve.Guest
+		config pve.GuestConfig
+		noted  map[string]any // besides those of the worker
+		have   map[string]any
+	}{
+		{name: "nothing", guest: pooled, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0", "name": "the provider's own concern"}},
+		{name: "does not start with its host", guest: pooled, config: pve.GuestConfig{"boot": "order=scsi0;ide0"}, have: map[string]any{"onBoot": false}},
+		{name: "another boot order", guest: pooled, config: pve.GuestConfig{"onboot": "1", "boot": "order=ide0"}, have: map[string]any{"bootOrders": []any{"ide0"}}},
+		{name: "no boot order", guest: pooled, config: pve.GuestConfig{"onboot": "1"}, have: map[string]any{"bootOrders": []any{}}},
+		{
+			name: "another pool", guest: pve.Guest{VMID: 102, Pool: "others"}, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0"},
+			have: map[string]any{"poolId": "others"},
+		},
+		{name: "no pool", guest: pve.Guest{VMID: 102}, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0"}, have: map[string]any{"poolId": nil}},
+		{
+			name: "nothing, of a machine that stays off and has no pool", guest: pve.Guest{VMID: 102}, config: pve.GuestConfig{"boot": "order=scsi0;ide0"},
+			noted: map[string]any{"onBoot": nil, "poolId": nil},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			state := worker()
+			for name, value := range test.noted {
+				state.Resources[1].Inputs[name], state.Resources[1].Outputs[name] = value, value
+			}
+			machines := drift.Machines(state)
+			require.Len(t, machines, 1)
+			have := machines[0].Overlooked(test.guest, test.config)
+			if test.have == nil {
+				test.have = map[string]any{}
+			}
+			require.Equal(t, test.have, have)
+
+			drift.NoteMachine(&state, machines[0].URN, have)
+			require.Empty(t, drift.Machines(state)[0].Overlooked(test.guest, test.config), "the state says now what the host has")
+			if len(have) > 0 {
+				require.NotContains(t, state.Resources[1].Outputs, "__pulumi_raw_state_delta", "it would not fit any more")
+			}
+			require.Equal(t, state.Resources[1].Inputs["poolId"], state.Resources[1].Outputs["poolId"])
+			require.Equal(t, "w-1", state.Resources[1].Inputs["name"])
+		})
+	}
+}
+
+func TestPoolMaker(t *testing.T) {
+	t.Parallel()
+	state := worker()
+	_, found := drift.PoolMaker(state, "k3s-dev")
+	require.False(t, found)
+	state.Resources = append(state.Resources, apitype.ResourceV3{
+		URN: "urn:pulumi:k3s-dev::em-infra::command:local:Command::pool", Type: "command:local:Command",
+		Inputs: map[string]any{"create": "go run tool pool ensure k3s-dev"}, Outputs: map[string]any{"create": "go run tool pool ensure k3s-dev"},
+	})
+	maker, found := drift.PoolMaker(state, "k3s-dev")
+	require.True(t, found)
+	_, found = drift.PoolMaker(state, "dev")
+	require.False(t, found, "another pool")
+	drift.NoteMachine(&state, maker, drift.Undone())
+	_, found = drift.PoolMaker(state, "k3s-dev")
+	require.False(t, found, "the state says now that it was not made")
+}

@@ -1,0 +1,40 @@
+package drift
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/em-infra/em-infra/internal/terminal"
+)
+
+// Report is everything that differs, and what could not be read.
+type Report struct {
+	// Host is what differs on Proxmox VE.
+	Host []Difference `json:"host"`
+	// Nodes is what differs in what runs on the nodes.
+	Nodes []Difference `json:"nodes"`
+	// Unread is what could not be asked, a sentence each.
+	Unread []string `json:"unread"`
+}
+
+// Found reports whether anything differs.
+func (r Report) Found() bool { return len(r.Host)+len(r.Nodes) > 0 }
+
+// WriteText writes a report for a person: a line for each difference, with both values.
+func (r Report) WriteText(out io.Writer) error {
+	table := terminal.Table{Header: []string{"WHAT", "PROPERTY", "WANTED", "FOUND"}}
+	for _, difference := range append(r.Host, r.Nodes...) {
+		table.Rows = append(table.Rows, []string{difference.Subject, difference.Property, cmp.Or(difference.Want, "-"), cmp.Or(difference.Have, "-")})
+	}
+	if err := table.Write(out); err != nil {
+		return err
+	}
+	for _, reason := range r.Unread {
+		fmt.Fprintf(out, "not read: %s\n", reason)
+	}
+	if !r.Found() && len(r.Unread) == 0 {
+		fmt.Fprintln(out, "no drift: the host and the nodes are as the inventory says")
+	}
+	return nil
+}

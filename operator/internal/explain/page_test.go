@@ -1,0 +1,65 @@
+package explain_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/explain"
+)
+
+var update = flag.Bool("update", false, "write docs/errors.md")
+
+const (
+	page     = "../../../docs/errors.md"
+	failures = "../../../docs/failures.md"
+)
+
+// TestErrorsPage: docs/errors.md shows every row with one of its examples, as the tool explains it.
+func TestErrorsPage(t *testing.T) {
+	t.Parallel()
+	written := errorsPage()
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(written), 0o644)) //nolint:gosec // a page of the documentation
+	}
+	there, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Equal(t, string(there), written, "run go test ./operator/internal/explain -update")
+}
+
+func errorsPage() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, `<!-- Made by go test ./operator/internal/explain -update; do not edit. -->
+# Errors, and what mends them
+
+A run that fails says this by itself. For an error from elsewhere, paste it into `+"`em-infra explain`"+`. For an error that
+is not on this page, the command names the nearest one that is, as a guess, and where to look: the host's and the nodes' logs,
+the state, the lab. What is done against failures that others have reported is in [failures.md](failures.md).
+
+`)
+	for _, name := range explain.Names() {
+		e := explain.Text(examples[name][0])[0]
+		fmt.Fprintf(&text, "## %s\n\n```\n%s\n```\n\n- means: %s\n- do: %s\n- safe: %s\n- from: %s\n\n", e.Speaker+": "+name, e.Said, e.Meaning, e.Do, e.Safe, e.Source)
+	}
+	text.WriteString("Next: [failures.md](failures.md), the failures that this project is built against.\n")
+	return text.String()
+}
+
+// Every number of a failure leads somewhere.
+func TestEveryFailureIsDescribed(t *testing.T) {
+	t.Parallel()
+	described, err := os.ReadFile(failures)
+	require.NoError(t, err)
+	for name, texts := range examples {
+		number := explain.Text(texts[0])[0].Failure
+		if number == "" {
+			continue
+		}
+		require.Regexp(t, `(?m)^\| (F\d+, )*`+regexp.QuoteMeta(number)+`(, F\d+)* \|`, string(described), "row %s", name)
+	}
+}

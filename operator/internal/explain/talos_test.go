@@ -1,0 +1,155 @@
+package explain_test
+
+import (
+	"crypto/tls"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"github.com/siderolabs/talos/pkg/machinery/role"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/operator/internal/explain"
+)
+
+const (
+	iso       = "local:iso/talos-v1.12.4-nocloud-amd64.iso"
+	installer = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
+)
+
+// node is an emulated machine, VM 101, on a loopback address of its own.
+type node struct {
+	t       *testing.T
+	address string
+	faults  *fault.Set
+}
+
+func powerOn(t *testing.T) node {
+	t.Helper()
+	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
+	fleet, err := talos.NewFleet(talos.Config{StateDir: t.TempDir(), Faults: talos.NewFaultSet(faults, nil)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
+	address := freeAddress(t)
+	require.NoError(t, fleet.PowerOn(t.Context(), talos.Hardware{
+		VMID: 101, Name: "cp1", CPUs: 4, MemoryMiB: 4096, ISO: iso,
+		Disks:     []talos.Disk{{ID: "tank:vm-101-disk-0", Bytes: 64 << 30}},
+		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 101}}},
+		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(address, 24)}, Hostname: "cp1"},
+	}))
+	return node{t: t, address: address.String(), faults: faults}
+}
+
+// freeAddress is a loopback address on whose Talos port nobody listens.
+func freeAddress(t *testing.T) netip.Addr {
+	t.Helper()
+	for range 100 {
+		address := netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 12})
+		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
+		if err == nil {
+			require.NoError(t, listener.Close())
+			return address
+		}
+	}
+	t.Fatal("no free loopback address")
+	return netip.Addr{}
+}
+
+func newSecrets(t *testing.T) *secrets.Bundle {
+	t.Helper()
+	bundle, err := secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
+	require.NoError(t, err)
+	return bundle
+}
+
+// as talks to the node with a role of a cluster.
+func (n node) as(bundle *secrets.Bundle, name role.Role) *client.Client {
+	n.t.Helper()
+	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(name), time.Hour)
+	require.NoError(n.t, err)
+	return n.dial(client.WithConfig(clientconfig.NewConfig("home", []string{n.address}, bundle.Certs.OS.Crt, certificate)))
+}
+
+func (n node) dial(options ...client.OptionFunc) *client.Client {
+	n.t.Helper()
+	api, err := client.New(n.t.Context(), options...)
+	require.NoError(n.t, err)
+	n.t.Cleanup(func() { require.NoError(n.t, api.Close()) })
+	return api
+}
+
+// insecure talks to a node in maintenance mode.
+func (n node) insecure() *client.Client {
+	n.t.Helper()
+	return n.dial(client.WithEndpoints(n.address), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
+}
+
+// eventually waits until a call ends with the error that a row knows; while a node boots it gives others.
+func (n node) eventually(row string, call func() error) {
+	n.t.Helper()
+	var last error
+	require.Eventually(n.t, func() bool {
+		if last = call(); last == nil {
+			return false
+		}
+		found := explain.Text(last.Error())
+		return len(found) == 1 && found[0].Name == row
+	}, time.Minute, 20*time.Millisecond, "%s: the last answer was %v", row, last)
+}
+
+func (n node) apply(bundle *secrets.Bundle) {
+	n.t.Helper()
+	input, err := generate.NewInput("home", "https://"+n.address+":6443", constants.DefaultKubernetesVersion,
+		generate.WithSecretsBundle(bundle), generate.WithVersionContract(config.TalosVersion1_12),
+		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installer))
+	require.NoError(n.t, err)
+	generated, err := input.Config(machinetype.TypeControlPlane)
+	require.NoError(n.t, err)
+	data, err := generated.Bytes()
+	require.NoError(n.t, err)
+	api := n.insecure()
+	require.Eventually(n.t, func() bool {
+		_, err = api.ApplyConfiguration(n.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
+		return err == nil
+	}, time.Minute, 20*time.Millisecond)
+}
+
+// TestErrorsOfAnEmulatedNode goes the way of one control plane.
+func TestErrorsOfAnEmulatedNode(t *testing.T) {
+	t.Parallel()
+	n, ours, theirs := powerOn(t), newSecrets(t), newSecrets(t)
+	bootstrap := func(api *client.Client) func() error {
+		return func() error { return api.Bootstrap(t.Context(), &machine.BootstrapRequest{}) }
+	}
+
+	n.eventually("in-maintenance", bootstrap(n.insecure()))
+	n.apply(ours)
+	n.eventually("foreign-node", bootstrap(n.as(theirs, role.Admin)))
+	n.eventually("not-authorized", bootstrap(n.as(ours, role.Reader)))
+	require.NoError(t, n.faults.Set(fault.Fault{Name: string(talos.FaultTimeNotInSync)}))
+	n.eventually("bootstrap-early", bootstrap(n.as(ours, role.Admin)))
+	_, err := n.faults.Clear(string(talos.FaultTimeNotInSync))
+	require.NoError(t, err)
+	n.eventually("bootstrapped", bootstrap(n.as(ours, role.Admin)))
+}
+
+func TestErrorOfANodeThatIsOff(t *testing.T) {
+	t.Parallel()
+	n := node{t: t, address: freeAddress(t).String()}
+	n.eventually("node-away", func() error {
+		_, err := n.as(newSecrets(t), role.Admin).Version(t.Context())
+		return err
+	})
+}

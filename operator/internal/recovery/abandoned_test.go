@@ -1,0 +1,87 @@
+package recovery_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+)
+
+// An engine is abandoned when nobody listens any more where it was to ask for the program.
+func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	tool, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	cli, end := cliOf(t, tool.Addr().String())
+	state := t.TempDir()
+	lock := filepath.Join(state, ".pulumi/locks/organization/em-infra/k3s-dev/one.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
+	here, err := os.Hostname()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(lock, fmt.Appendf(nil, `{"pid":%d,"hostname":%q}`, cli, here), 0o600))
+
+	owner, err := recovery.Owner("file://"+state, "em-infra", "k3s-dev")
+	require.NoError(t, err)
+	require.Equal(t, cli, owner.PID)
+	require.False(t, owner.Abandoned(t.Context()), "its em-infra is there")
+	require.NoError(t, tool.Close())
+	require.True(t, owner.Abandoned(t.Context()))
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, owner.AwaitEnd(cancelled), context.Canceled)
+	end()
+	require.NoError(t, owner.AwaitEnd(t.Context()))
+	owner, err = recovery.Owner("file://"+state, "em-infra", "k3s-dev")
+	require.NoError(t, err)
+	require.Nil(t, owner)
+}
+
+func TestWhoIsNotAbandoned(t *testing.T) {
+	t.Parallel()
+	here, err := os.Hostname()
+	require.NoError(t, err)
+	gone, _ := cliOf(t, "127.0.0.1:1")
+	for _, test := range []struct {
+		name  string
+		owner recovery.BusyError
+	}{
+		{"one on another machine", recovery.BusyError{PID: gone, Hostname: "elsewhere.invalid"}},
+		{"a plain pulumi, which asks no em-infra", recovery.BusyError{PID: livingCLI(t), Hostname: here}},
+		{"one that has ended", recovery.BusyError{PID: deadProcess(t), Hostname: here}},
+	} {
+		require.False(t, test.owner.Abandoned(t.Context()), test.name)
+	}
+}
+
+// cliOf is the number of a process that the kernel calls pulumi and that was started to ask for the program at an address. It ends
+// with end, and with the test.
+func cliOf(t *testing.T, address string) (pid int, end func()) {
+	t.Helper()
+	shell, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "pulumi")
+	require.NoError(t, os.Symlink(shell, path))
+	cli := exec.Command(path, "-c", "read line", "up", "--client="+address)
+	stdin, err := cli.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cli.Start())
+	end = func() { _ = stdin.Close() } // a second time is as good as the first
+	t.Cleanup(func() {
+		end()
+		_ = cli.Wait() // `read` fails at the end of its input
+	})
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", cli.Process.Pid))
+		return err == nil && string(text) == "pulumi\n"
+	}, time.Minute, time.Millisecond)
+	return cli.Process.Pid, end
+}

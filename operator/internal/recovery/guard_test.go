@@ -1,0 +1,90 @@
+package recovery_test
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+)
+
+// TestAGuardEndsThePluginsOfAToolAndItsEngine: both were killed, and nobody runs anything afterwards.
+func TestAGuardEndsThePluginsOfAToolAndItsEngine(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	plugin := pluginIn(t, home)
+	engine, pid := engineWith(t, plugin)
+	seen, tool := io.Pipe()
+	guarded := make(chan error, 1)
+	go func() { guarded <- recovery.Guard(home, seen) }()
+	require.NoError(t, engine.Process.Kill())
+	require.Error(t, engine.Wait(), "it was killed")
+	require.Never(t, func() bool { return !runs(pid, plugin) }, time.Second, 50*time.Millisecond, "the tool sees to it itself")
+
+	require.NoError(t, tool.Close())
+	require.NoError(t, <-guarded)
+	require.False(t, runs(pid, plugin))
+}
+
+// TestAGuardWaitsForAnEngineThatWorks: it may be saving its state.
+func TestAGuardWaitsForAnEngineThatWorks(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	plugin := pluginIn(t, home)
+	engine, pid := engineWith(t, plugin)
+	guarded := make(chan error, 1)
+	go func() { guarded <- recovery.Guard(home, strings.NewReader("")) }()
+	require.Never(t, func() bool { return !runs(pid, plugin) }, time.Second, 50*time.Millisecond)
+	require.NoError(t, engine.Process.Kill())
+	require.Error(t, engine.Wait(), "it was killed")
+	require.NoError(t, <-guarded)
+	require.False(t, runs(pid, plugin))
+}
+
+func TestAGuardWithoutPlugins(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, recovery.Guard(t.TempDir(), strings.NewReader("")))
+}
+
+// TestProcessesWithoutProc: elsewhere than on Linux, ps is asked.
+func TestProcessesWithoutProc(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	plugin := pluginIn(t, home)
+	engine, pid := engineWith(t, plugin)
+	t.Cleanup(func() {
+		require.NoError(t, engine.Process.Kill())
+		require.Error(t, engine.Wait(), "it was killed")
+		_, err := recovery.EndOrphans(home)
+		require.NoError(t, err)
+	})
+	parent, program, isCLI, err := recovery.ThroughPS(strconv.Itoa(pid))
+	require.NoError(t, err)
+	require.Equal(t, engine.Process.Pid, parent)
+	require.Equal(t, plugin+" 600", program)
+	require.False(t, isCLI)
+	parent, _, isCLI, err = recovery.ThroughPS(strconv.Itoa(engine.Process.Pid))
+	require.NoError(t, err)
+	require.Equal(t, os.Getpid(), parent)
+	require.True(t, isCLI)
+}
+
+func TestIsCLI(t *testing.T) {
+	t.Parallel()
+	for arguments, want := range map[string]bool{
+		"pulumi":                              true,
+		"/opt/pulumi/bin/pulumi up --yes":     true,
+		"/Users/A Person/bin/pulumi preview":  true,
+		"/bin/sh -c pulumi-resource-command":  false,
+		"/opt/pulumi/pulumi-language-go 1234": false,
+		"vim pulumi.md":                       false,
+		"":                                    false,
+	} {
+		require.Equal(t, want, recovery.IsCLI(arguments), arguments)
+	}
+}

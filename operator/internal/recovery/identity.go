@@ -1,0 +1,64 @@
+package recovery
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/machineconfig"
+	"github.com/em-infra/em-infra/internal/ownership"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// birthOf is the mark that a machine in a deployment was made with; "" for one from before the marks.
+func birthOf(machine apitype.ResourceV3) string {
+	smbios, _ := machine.Inputs["smbios"].(map[string]any)
+	mark, _ := smbios["uuid"].(string)
+	return strings.ToLower(mark)
+}
+
+// differ reports whether two marks of birth are those of two machines: both are known, and are not the same.
+func differ(a, b string) bool { return a != "" && b != "" && !strings.EqualFold(a, b) }
+
+// isAnother reports whether what the state applied to a machine was applied to one with another mark of birth than that on the
+// host.
+func (w witnesses) isAnother(machine resource.URN, found *pve.Machine) bool {
+	node := strings.TrimSuffix(machine.Name(), vmSuffix)
+	for _, r := range w.deployment.Resources {
+		if r.Type != token.Configuration || r.Delete || r.PendingReplacement || r.URN.Name() != node+"-configuration" {
+			continue
+		}
+		plain, err := engine.Unseal(r.Inputs[propertyConfiguration])
+		text, isText := plain.(string)
+		return err == nil && isText && differ(machineconfig.BirthIn(text), found.Birth)
+	}
+	return false
+}
+
+// isProvenBy reports whether a machine on the host is certainly the one that a creation was to make: it has the mark of its
+// birth, which no other machine has, or its description says that our stack has made it, for our cluster.
+func (w wanted) isProvenBy(found *pve.Machine) bool {
+	owner, isMarked := ownership.In(w.Description)
+	return w.SMBIOS.UUID != "" && strings.EqualFold(w.SMBIOS.UUID, found.Birth) || isMarked && found.Owner == owner
+}
+
+// refuse says why a machine at our VMID is none that we may touch; nil for one of ours, and for one with nothing in it yet. What
+// is in the state was ours when it was put there, so only another owner's mark speaks against it.
+func (w wanted) refuse(found *pve.Machine, isInState bool) error {
+	const remedy = "give our node another vmid in nodes.yaml, or delete that VM if nobody needs it"
+	_, isMarked := ownership.In(w.Description)
+	switch {
+	case found.Empty, w.isProvenBy(found):
+		return nil
+	case isMarked && found.Owner != (ownership.Owner{}):
+		return fmt.Errorf("VM %d (%s) on %s belongs to %s: %s", int(w.VMID), found.Name, found.Node, found.Owner, remedy)
+	case isMarked && !isInState:
+		return fmt.Errorf("VM %d (%s) on %s does not say in its description that this stack has made it: %s", int(w.VMID), found.Name, found.Node, remedy)
+	default:
+		return nil
+	}
+}

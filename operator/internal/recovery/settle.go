@@ -1,0 +1,100 @@
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// Note puts into the state what the survey found, and touches nothing on the host: machines that are not there are
+// forgotten, those whose creation was cut off are noted like those whose creation failed, so that a later run knows them,
+// and no operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done,
+// and reports whether the state changed.
+func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
+	changed = len(s.ended)+len(s.begun)+len(s.lost)+len(deployment.PendingOperations) > 0
+	for _, urn := range s.ended {
+		forget(deployment, urn)
+	}
+	for _, machine := range s.begun {
+		machine.ID = resource.ID(strconv.Itoa(vmidOf(machine)))
+		machine.Outputs = machine.Inputs
+		machine.InitErrors = []string{"its creation was cut off"}
+		remember(deployment, machine, now)
+	}
+	for _, machine := range s.lost {
+		remember(deployment, machine.adopted(now), now)
+	}
+	deployment.PendingOperations = nil
+	return s.notes, changed
+}
+
+func vmidOf(machine apitype.ResourceV3) int {
+	vmid, _ := machine.Inputs["vmId"].(float64)
+	return int(vmid)
+}
+
+// Promise says what [Delete] would do.
+func (r Remnant) Promise() string {
+	return fmt.Sprintf("VM %d (%s) on %s is deleted: its creation ended half way, and it never ran", r.VMID, r.Name, r.Node)
+}
+
+// Delete deletes what is left of a machine that never ran, if that still holds, and forgets it. Somebody has agreed to it
+// meanwhile, and may have started the machine before. It changes the deployment and returns what was done.
+func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remnant, host Host) (done string, err error) {
+	found, err := settle(ctx, wanted{Node: remnant.Node, VMID: float64(remnant.VMID)}, host)
+	if err != nil {
+		return "", err
+	}
+	if changed := changedSince(remnant, found); changed != "" {
+		return "", fmt.Errorf("VM %d (%s) is not deleted, because %s since it was looked at: run up again", remnant.VMID, remnant.Name, changed)
+	}
+	if err := host.Delete(ctx, remnant.Node, remnant.VMID); err != nil {
+		return "", err
+	}
+	forget(deployment, remnant.URN)
+	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", remnant.VMID, remnant.Name), nil
+}
+
+// changedSince says what has become of a remnant that is not there as it was; "" for nothing, and for one that is gone.
+func changedSince(remnant Remnant, found *pve.Machine) string {
+	switch {
+	case found == nil:
+		return ""
+	case found.Ran != "":
+		return found.Ran
+	case found.Node != remnant.Node:
+		return "it was moved to " + found.Node
+	case !found.Empty && found.Name != remnant.Name:
+		return "it was named " + found.Name
+	default:
+		return ""
+	}
+}
+
+// Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what
+// was done, and what is left to do: a reboot that failed leaves settings which the host tells of as if they were there.
+func Start(ctx context.Context, remnant Remnant, host Host) (done string, err error) {
+	if !remnant.Idle && remnant.Unanswered {
+		return fmt.Sprintf("VM %d (%s) runs as it was made: what it lacks is added", remnant.VMID, remnant.Name), nil
+	}
+	if !remnant.Idle {
+		done = fmt.Sprintf("the last change of VM %d (%s) failed half way: it is tried again", remnant.VMID, remnant.Name)
+		pending, err := host.Pending(ctx, remnant.Node, remnant.VMID)
+		if err != nil || len(pending) == 0 {
+			return done, err
+		}
+		return fmt.Sprintf("%s; %s of it is set and waits for a cold start: run `qm reboot %d` on %s when the node may be away for a minute",
+			done, strings.Join(pending, ", "), remnant.VMID, remnant.Node), nil
+	}
+	if err := host.Start(ctx, remnant.Node, remnant.VMID); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("VM %d (%s) is off since a change of it failed: it is started, and the change is tried again", remnant.VMID, remnant.Name), nil
+}

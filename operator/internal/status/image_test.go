@@ -1,0 +1,43 @@
+package status_test
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
+	t.Parallel()
+	plain := "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+	address := netip.MustParseAddr("192.168.20.11")
+	for _, test := range []struct {
+		name string
+		is   status.OtherImage
+		want string
+	}{
+		{
+			"from elsewhere", status.OtherImage{Node: "cp-1", Address: address, Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.4"}},
+			"cp-1 runs an image without a schematic, the inventory's is 376567988ad3: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.4` does",
+		},
+		{
+			"another release", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Talos: "v1.12.4", Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5"}},
+			"cp-1 runs Talos v1.12.4, the inventory's is v1.12.5: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5` does",
+		},
+		{
+			"another release of another image", status.OtherImage{Node: "cp-1", Address: address, Talos: "v1.12.4", Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5"}},
+			"cp-1 runs Talos v1.12.4 of an image without a schematic, the inventory's is v1.12.5 of 376567988ad3: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5` does",
+		},
+		{
+			"an image from elsewhere is wanted", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Wanted: status.Image{Installer: "ghcr.io/siderolabs/installer:v1.12.4"}},
+			"cp-1 runs schematic 376567988ad3, the inventory's is without one: no run changes that; `talosctl -n 192.168.20.11 upgrade --image ghcr.io/siderolabs/installer:v1.12.4` does",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, test.want, test.is.String())
+		})
+	}
+}

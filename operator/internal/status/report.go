@@ -1,0 +1,187 @@
+package status
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+)
+
+// Report is the status of a stack.
+type Report struct {
+	// Cluster is the cluster's name.
+	Cluster string `json:"cluster"`
+	// Time of the report.
+	Time time.Time `json:"time"`
+	// Machines of the inventory, in its order.
+	Machines []Machine `json:"machines"`
+	// Networked reports whether the cluster was given a network plugin; without one no Node is ever Ready.
+	Networked bool `json:"networked"`
+	// Members of etcd.
+	Members []nodeops.EtcdMember `json:"etcdMembers,omitempty"`
+	// Certificates of the administrator.
+	Certificates []Certificate `json:"certificates,omitempty"`
+	// State summarises the engine's state.
+	State State `json:"state"`
+	// LostISOs are those that templates boot and that are not there.
+	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
+	// Orphans lie on the host, and nothing uses them.
+	Orphans []Orphan `json:"orphans,omitempty"`
+	// Unread is what could not be asked, a sentence each.
+	Unread []string `json:"unread,omitempty"`
+}
+
+// Machine is one of the inventory, as the host, Talos and Kubernetes see it.
+type Machine struct {
+	// Name is that of the inventory.
+	Name string `json:"name"`
+	// Role is that of the inventory.
+	Role inventory.Role `json:"role"`
+	// Host is where the inventory wants it.
+	Host string `json:"host"`
+	// VMID is that of the inventory.
+	VMID int `json:"vmid"`
+	// Address is that of the inventory; in a rehearsal, on the lab's network.
+	Address netip.Addr `json:"address"`
+	// VM is the status of the virtual machine, e.g. running or stopped; absent when there is none; empty when the host was
+	// not asked.
+	VM string `json:"vm,omitempty"`
+	// Known reports whether the state knows the virtual machine.
+	Known bool `json:"known"`
+	// GPUs that its Node should offer, as often as each is shared; 0 where the inventory has no device plugin.
+	GPUs int64 `json:"gpus,omitempty"`
+	// DataDisks are the volumes that lie on its data disks, in their order.
+	DataDisks []string `json:"dataDisks,omitempty"`
+	// Image is what the inventory wants its Talos to be installed from.
+	Image Image `json:"image"`
+	// Node is what Talos on it reports; nil if it does not answer.
+	Node *nodeops.Observation `json:"node,omitempty"`
+	// Gateways that the inventory wants, IPv4 before IPv6.
+	Gateways []netip.Addr `json:"wantedGateways,omitempty"`
+	// GuestAgent is what its guest agent says; nil where the inventory's images have none, and for a machine that does not run.
+	GuestAgent *GuestAgent `json:"guestAgent,omitempty"`
+	// Kubernetes is its Node; nil when there is none, or the API does not answer.
+	Kubernetes *KubernetesNode `json:"kubernetes,omitempty"`
+}
+
+// KubernetesNode is what Kubernetes knows of a node.
+type KubernetesNode struct {
+	// Ready is the condition of that name.
+	Ready bool `json:"ready"`
+	// Cordoned is whether it is unschedulable.
+	Cordoned bool `json:"cordoned,omitempty"`
+	// Kubelet is the kubelet's version.
+	Kubelet string `json:"kubelet"`
+	// GPUs that it offers.
+	GPUs int64 `json:"gpus,omitempty"`
+}
+
+// State is what the engine's state says of itself.
+type State struct {
+	// Resources in it; 0 for a cluster that was never brought up, or is gone.
+	Resources int `json:"resources"`
+	// LastUpdate is the last run that changed something; nil when there was none.
+	LastUpdate *Update `json:"lastUpdate,omitempty"`
+	// Pending operations were begun and never ended.
+	Pending []string `json:"pending,omitempty"`
+	// Locks lie on it.
+	Locks []recovery.Lock `json:"locks,omitempty"`
+}
+
+// Update is one run.
+type Update struct {
+	// Kind is update, destroy, refresh or import.
+	Kind string `json:"kind"`
+	// Result is succeeded, failed or in-progress.
+	Result string `json:"result"`
+	// Ended is when it ended.
+	Ended time.Time `json:"ended"`
+}
+
+// Lacks says what needs somebody's attention, or time: a machine that does not run, a node that is not ready, something
+// that could not be read. Nothing for a cluster that is well. Orphans, certificates and guest agents take nothing from a cluster yet.
+func (r Report) Lacks() []string {
+	var lacks []string
+	for _, machine := range r.Machines {
+		if reason := machine.lacks(r.Networked); reason != "" {
+			lacks = append(lacks, machine.Name+": "+reason)
+		}
+	}
+	for _, member := range r.Members {
+		if member.Problem != "" {
+			lacks = append(lacks, member.Name+": "+member.Problem)
+		}
+	}
+	for _, operation := range r.State.Pending {
+		lacks = append(lacks, operation+": it was begun and never ended")
+	}
+	for _, iso := range r.LostISOs {
+		lacks = append(lacks, iso.Volume+" is not on "+iso.Host+": machines that are made there do not start")
+	}
+	return append(lacks, r.Unread...)
+}
+
+// Remedies say what somebody can do about what no time mends: an etcd member that stays a learner (talos v1.12.4,
+// internal/app/machined/pkg/system/services/etcd.go, promoteMember).
+func (r Report) Remedies() []string {
+	var remedies []string
+	for _, member := range r.Members {
+		if member.Learner {
+			remedies = append(remedies, fmt.Sprintf("%s: `talosctl --nodes %s reset --system-labels-to-wipe EPHEMERAL --reboot` has it join etcd anew: "+
+				"Talos tries for ten minutes to give a member its vote, and not again", member.Name, member.Address))
+		}
+	}
+	return remedies
+}
+
+func (m Machine) lacks(networked bool) string {
+	switch {
+	case m.VM != "" && m.VM != "running":
+		return "its VM is " + m.VM
+	case !m.Known:
+		return "the state does not know its VM"
+	case m.Node == nil:
+		return "its Talos was not asked, for want of a talosconfig"
+	case len(m.unmet(networked)) > 0:
+		return strings.Join(m.unmet(networked), ", ")
+	case len(m.diskProblems()) > 0:
+		return strings.Join(m.diskProblems(), ", ")
+	case m.misrouted() != "":
+		return m.misrouted()
+	case m.Kubernetes == nil:
+		return "Kubernetes has no Node of its name"
+	case networked && !m.Kubernetes.Ready:
+		return "its Node is not Ready"
+	case m.Kubernetes.GPUs < m.GPUs:
+		return fmt.Sprintf("its Node offers %d of %d %s", m.Kubernetes.GPUs, m.GPUs, nodeops.GPUResource)
+	default:
+		return ""
+	}
+}
+
+// misrouted is what a default route lacks of the inventory's; empty for none that is known. A node that has none of a family
+// is not blamed, as the emulated nodes have no IPv6.
+func (m Machine) misrouted() string {
+	for _, wanted := range m.Gateways {
+		for _, used := range m.Node.Gateways {
+			if used.Is4() == wanted.Is4() && used != wanted {
+				return fmt.Sprintf("its default route leads to %s, the inventory says %s", used, wanted)
+			}
+		}
+	}
+	return ""
+}
+
+// unmet are the conditions that Talos waits for, but for that of Kubernetes where no network was installed (talos v1.12.0,
+// controllers/runtime/machine_status.go).
+func (m Machine) unmet(networked bool) []string {
+	return slices.DeleteFunc(slices.Clone(m.Node.Unmet), func(condition string) bool {
+		return !networked && strings.HasPrefix(condition, "nodeReady: ")
+	})
+}

@@ -1,0 +1,184 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/terminal"
+)
+
+// WriteText writes a report for a person: a table of the machines with a word in each cell, a line for each other thing, and what
+// to do about what is not well.
+func (r Report) WriteText(out io.Writer) error {
+	if err := r.table(out).Write(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	r.printFacts(out)
+	r.printFindings(out)
+	return nil
+}
+
+func (r Report) table(out io.Writer) terminal.Table {
+	table := terminal.Table{Header: []string{"MACHINE", "ROLE", "HOST", "VM", "TALOS", "KUBERNETES"}}
+	for _, machine := range r.Machines {
+		table.Rows = append(table.Rows, []string{
+			machine.Name, string(machine.Role), machine.Host, machine.vmText(out), machine.talosText(out), machine.kubernetesText(out),
+		})
+	}
+	return table
+}
+
+// toned colours a word that is well, or is not.
+func toned(out io.Writer, well bool, text string) string {
+	if well {
+		return terminal.Paint(out, terminal.Good, text)
+	}
+	return terminal.Paint(out, terminal.Bad, text)
+}
+
+func (m Machine) vmText(out io.Writer) string {
+	status := cmp.Or(m.VM, "not asked")
+	if m.VM != "" && m.VM != running {
+		status = terminal.Paint(out, terminal.Bad, status)
+	}
+	return fmt.Sprintf("%d %s", m.VMID, status)
+}
+
+// running is what Proxmox VE and Talos call what is on and well.
+const running = "running"
+
+// talosText is the stage of a node that answers. What it waits for is printed below the table.
+func (m Machine) talosText(out io.Writer) string {
+	switch {
+	case m.Node == nil:
+		return "-"
+	case m.Node.Stage != "":
+		return toned(out, m.Node.Stage == running && len(m.Node.Unmet) == 0, m.Node.Stage)
+	case slices.Contains(m.Node.Unmet, nodeops.ErrForeign.Error()):
+		return toned(out, false, "foreign")
+	default:
+		return toned(out, false, "silent")
+	}
+}
+
+func (m Machine) kubernetesText(out io.Writer) string {
+	if m.Kubernetes == nil {
+		return "-"
+	}
+	text := toned(out, false, "NotReady")
+	if m.Kubernetes.Ready {
+		text = toned(out, true, "Ready")
+	}
+	if m.Kubernetes.Cordoned {
+		text += ", " + terminal.Paint(out, terminal.Warn, "cordoned")
+	}
+	if m.Kubernetes.GPUs > 0 {
+		text += fmt.Sprintf(", %d GPU", m.Kubernetes.GPUs)
+	}
+	return text
+}
+
+func (r Report) printFacts(out io.Writer) {
+	if versions := r.Versions(); versions != "" {
+		fmt.Fprintf(out, "versions      %s\n", versions)
+	}
+	if members := r.memberTexts(); len(members) > 0 {
+		fmt.Fprintf(out, "etcd          %s\n", strings.Join(members, ", "))
+	}
+	if certificates := r.certificateTexts(); len(certificates) > 0 {
+		fmt.Fprintf(out, "certificates  %s\n", strings.Join(certificates, ", "))
+	}
+	for _, machine := range r.Machines {
+		if text := machine.agentText(); text != "" {
+			fmt.Fprintf(out, "guest agent   %s\n", text)
+		}
+	}
+	fmt.Fprintf(out, "state         %s\n", r.stateText())
+}
+
+func (r Report) memberTexts() []string {
+	var texts []string
+	for _, member := range r.Members {
+		switch {
+		case member.Problem != "":
+			texts = append(texts, fmt.Sprintf("%s (%s)", member.Name, member.Problem))
+		case member.Learner:
+			texts = append(texts, member.Name+" (learner)")
+		default:
+			texts = append(texts, member.Name)
+		}
+	}
+	return texts
+}
+
+func (r Report) certificateTexts() []string {
+	var texts []string
+	for _, certificate := range r.Certificates {
+		texts = append(texts, fmt.Sprintf("%s for %d days", certificate.Name, certificate.DaysLeft(r.Time)))
+	}
+	return texts
+}
+
+func (r Report) stateText() string {
+	if r.State.Resources == 0 {
+		return "empty: nothing was brought up"
+	}
+	text := fmt.Sprintf("%d resources", r.State.Resources)
+	if last := r.State.LastUpdate; last != nil {
+		text += fmt.Sprintf(", last %s %s %s", last.Kind, last.Result, last.Ended.Local().Format(time.DateTime))
+	}
+	return text
+}
+
+// printFindings prints problems, each with what to do.
+func (r Report) printFindings(out io.Writer) {
+	for _, machine := range r.Machines {
+		if machine.Node != nil && len(machine.Node.Unmet) > 0 {
+			fmt.Fprintf(out, "Talos         %s: %s\n", machine.Name, strings.Join(machine.Node.Unmet, ", "))
+		}
+		if !machine.Known && machine.VM != "absent" {
+			fmt.Fprintf(out, "not in state  %s: the state does not know VM %d\n", machine.Name, machine.VMID)
+		}
+	}
+	for _, operation := range r.State.Pending {
+		fmt.Fprintf(out, "unfinished    %s: `em-infra up` settles it\n", operation)
+	}
+	for _, machine := range r.Machines {
+		for _, problem := range machine.diskProblems() {
+			fmt.Fprintf(out, "disks         %s: %s\n", machine.Name, problem)
+		}
+		machine.printGrowth(out)
+	}
+	for _, lock := range r.State.Locks {
+		if lock.Stale {
+			fmt.Fprintf(out, "lock          of process %d on %s, which is dead: `em-infra up` or `em-infra state unlock` removes it\n", lock.PID, lock.Hostname)
+			continue
+		}
+		fmt.Fprintf(out, "lock          of process %d on %s: a run works on this stack\n", lock.PID, lock.Hostname)
+	}
+	for _, certificate := range r.Certificates {
+		if certificate.IsDue(r.Time) {
+			fmt.Fprintf(out, "certificate   of the %s ends in %d days: `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
+		}
+	}
+	for _, iso := range r.LostISOs {
+		fmt.Fprintf(out, "ISO           %s is not on %s, and machines that are made there do not start: `em-infra up` downloads it\n", iso.Volume, iso.Host)
+	}
+	for _, machine := range r.Machines {
+		if other := machine.otherImage(); other != nil {
+			fmt.Fprintf(out, "image         %s\n", other)
+		}
+	}
+	for _, orphan := range r.Orphans {
+		fmt.Fprintf(out, "orphan        %s\n              → %s\n", orphan.What, orphan.remedy())
+	}
+	for _, reason := range r.Unread {
+		fmt.Fprintf(out, "not read      %s\n", reason)
+	}
+}
