@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/journal"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
@@ -35,17 +36,17 @@ type (
 	Account = accesscontrol.Account
 
 	// Machines is what runs inside the VMs.
-	Machines = qemu.Machines
+	Machines = machine.Machines
 	// Machine is the hardware that a VM shows its guest.
-	Machine = qemu.Machine
+	Machine = machine.Machine
 	// Disk is a disk of a machine.
-	Disk = qemu.Disk
+	Disk = machine.Disk
 	// CloudInit is what the cloud-init drive configures.
-	CloudInit = qemu.CloudInit
+	CloudInit = machine.CloudInit
 	// Guest is what a guest agent tells of its machine.
-	Guest = qemu.Guest
+	Guest = machine.Guest
 	// GuestInterface is a network interface inside the guest.
-	GuestInterface = qemu.GuestInterface
+	GuestInterface = machine.GuestInterface
 	// VM is a virtual machine as the host's overview shows it.
 	VM = qemu.VM
 
@@ -129,7 +130,7 @@ func (c Config) withDefaults() Config {
 	}
 
 	if c.Machines == nil {
-		c.Machines = qemu.NoMachines{}
+		c.Machines = machine.None{}
 	}
 
 	if c.Log == nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/flock"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/disks"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/power"
 )
 
 // ofTypes is the work of tasks of these types; "" is a call that works by itself.
@@ -50,7 +51,7 @@ var workFaults = []faultKind{
 			Source: "qemu-server QemuServer/QemuImage.pm",
 		},
 		step: StepCopy, work: ofTypes("qmmove"),
-		fail: func(TaskInfo) error { return qemu.ErrCopy },
+		fail: func(TaskInfo) error { return disks.ErrCopy },
 	},
 	{
 		Kind: fault.Kind{
@@ -73,7 +74,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{Name: "start-fails", About: "QEMU does not come up", Source: "qemu-server QemuServer.pm"},
-		step: StepStart, fail: func(TaskInfo) error { return qemu.ErrQEMU },
+		step: StepStart, fail: func(TaskInfo) error { return power.ErrQEMU },
 	},
 	{
 		Kind: fault.Kind{Name: "gpu-in-use", About: "another VM, 999, has the PCI device of a VM that starts", Source: "F14"},
@@ -84,7 +85,7 @@ var workFaults = []faultKind{
 	},
 	{
 		Kind: fault.Kind{Name: "shutdown-ignored", About: "a guest does not react to its power button", Source: "F24"},
-		step: StepShutdown, fail: func(TaskInfo) error { return qemu.ErrButtonIgnored },
+		step: StepShutdown, fail: func(TaskInfo) error { return power.ErrButtonIgnored },
 	},
 	{
 		Kind: fault.Kind{Name: "download-fails", About: "a download breaks off", Source: "F16"},

@@ -9,8 +9,8 @@
 // for. Services are given each other as small interfaces that they declare.
 //
 // Locks are taken in this order: lock files first, which are held for as long as an operation takes; then the locks of the
-// services, which are held for moments, in the order of [Server.keepers]: ha, qemu, storages, network, mapping, nodes,
-// cluster, accesscontrol; then those of the environment, which call nobody. A service that holds its lock calls only those
+// services, which are held for moments, in the order of [Server.keepers]: ha, qemu (its configurations), storages, network,
+// mapping, nodes, cluster, accesscontrol; then those of qemu's processes and statistics and of the environment, which call nobody. A service that holds its lock calls only those
 // after it.
 //
 // Facts come from the sources of Proxmox VE 8.4 (qemu-server 8.4, pve-manager 8.4, pve-storage 8.3,
@@ -41,6 +41,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/network"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/nodes"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
@@ -77,7 +78,7 @@ type services struct {
 }
 
 // newServices gives each part what it needs of the others.
-func newServices(env *host.Environment, machines qemu.Machines, downloads *http.Client) services {
+func newServices(env *host.Environment, machines machine.Machines, downloads *http.Client) services {
 	var s services
 
 	s.users = accesscontrol.New(env)
@@ -107,7 +108,7 @@ func (s services) methods() []api.Method {
 // Endpoints lists the methods that the lab serves.
 func Endpoints() []Endpoint {
 	env := newEnvironment(Config{}.withDefaults(), &schema.Schema{}, journal.New(nil), func() {})
-	methods := newServices(env, qemu.NoMachines{}, nil).methods()
+	methods := newServices(env, machine.None{}, nil).methods()
 
 	endpoints := make([]Endpoint, len(methods))
 	for i, m := range methods {

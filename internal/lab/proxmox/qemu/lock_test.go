@@ -23,6 +23,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/mapping"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/network"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
@@ -85,7 +86,7 @@ type bench struct {
 	front   *api.Front
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t *testing.T, faults task.Faults) *bench {
 	t.Helper()
 
 	described, err := schema.Load(schema.Release84)
@@ -98,7 +99,7 @@ func newBench(t *testing.T) *bench {
 	env := &host.Environment{
 		Release: schema.Release84, Schema: described, Now: time.Now, Random: host.NewRandom([32]byte{}),
 		Nodes: hardware.NewCluster(hosts), Locks: &flock.Locks{}, Tasks: task.NewWorkers(task.NewList(time.Now), func() {}),
-		Faults: open{}, Changed: func() {}, Note: func(what string, err error) { t.Errorf("%s: %s", what, err) },
+		Faults: faults, Changed: func() {}, Note: func(what string, err error) { t.Errorf("%s: %s", what, err) },
 	}
 	t.Cleanup(env.Tasks.Stop)
 
@@ -109,7 +110,7 @@ func newBench(t *testing.T) *bench {
 
 	b := &bench{env: env, manager: &manager{calls: make(chan string, 1000)}}
 	b.vms = qemu.New(env, qemu.Parts{
-		Permissions: users, Storages: disks, Network: cards, Mappings: devices, HA: b.manager, Machines: qemu.NoMachines{},
+		Permissions: users, Storages: disks, Network: cards, Mappings: devices, HA: b.manager, Machines: machine.None{},
 	})
 	b.manager.vms = b.vms
 	b.front, err = api.NewFront(api.Config{
@@ -159,7 +160,7 @@ func (b *bench) ask(t *testing.T, verb, path string, params url.Values) {
 func TestTheHAManagerIsCalledWithoutTheLock(t *testing.T) {
 	t.Parallel()
 
-	b := newBench(t)
+	b := newBench(t, open{})
 	stuck := time.AfterFunc(5*time.Minute, func() { // far more than all of it takes
 		panic("the HA manager was called by somebody who holds the lock of the VMs")
 	})

@@ -1,5 +1,9 @@
 package qemu
 
+import (
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
+)
+
 // VM is a virtual machine as the host's overview shows it.
 type VM struct {
 	ID       int
@@ -15,71 +19,44 @@ type VM struct {
 
 // VMs lists the VMs by ID.
 func (s *Service) VMs() []VM {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
 	list := []VM{}
 
-	for _, m := range s.sorted() {
+	s.configs.Each(func(m *config.VM) {
 		list = append(list, VM{
-			ID: m.ID, Node: m.Node, Name: m.Config.Get("name"), Running: m.Running, Template: m.Config.Template(),
-			Lock: m.lock(s.env.Now()), Settings: m.Config.Clone().Values,
+			ID: m.ID, Node: m.Node, Name: m.Config.Get("name"), Running: s.processes.Running(m.ID), Template: m.Config.Template(),
+			Lock: m.Lock(s.env.Now()), Settings: m.Config.Clone().Values,
 		})
-	}
+	})
 
 	return list
 }
 
 // Statuses are the VMs of all nodes by ID.
 func (s *Service) Statuses() []Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	list := make([]Status, 0, len(s.vms))
-	for _, m := range s.sorted() {
-		list = append(list, s.statusOf(m))
-	}
+	list := []Status{}
+	s.configs.Each(func(m *config.VM) { list = append(list, s.statusOf(m)) })
 
 	return list
 }
 
 // Exists reports whether a VMID is taken.
 func (s *Service) Exists(vmid int) bool {
-	_, _, ok := s.Find(vmid)
+	_, ok := s.configs.Node(vmid)
 	return ok
 }
 
-// Find tells where a VM is and whether it runs; ok is false for one that is not there.
+// Find returns where a VM is and whether it runs; ok is false for one that is not there.
 func (s *Service) Find(vmid int) (node string, running, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	node, ok = s.configs.Node(vmid)
 
-	m, ok := s.vms[vmid]
-	if !ok {
-		return "", false, false
-	}
-
-	return m.Node, m.Running, true
+	return node, s.processes.Running(vmid), ok
 }
 
 // HostOf names the host that a VM is on, "" for one that is not there.
 func (s *Service) HostOf(vmid int) string {
-	node, _, _ := s.Find(vmid)
+	node, _ := s.configs.Node(vmid)
 	return node
 }
 
 // MemoryMiB is the memory of the VMs that run on a node.
-func (s *Service) MemoryMiB(node string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	mib := 0
-
-	for _, m := range s.vms {
-		if m.Node == node {
-			mib += m.Memory
-		}
-	}
-
-	return mib
-}
+func (s *Service) MemoryMiB(node string) int { return s.processes.MemoryMiB(node) }

@@ -14,24 +14,24 @@ import (
 
 // Start starts a VM.
 func (s *Service) Start(ctx context.Context, node string, vmid int) error {
-	return s.asRoot(s.startHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid})
+	return s.asRoot(s.power.StartHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid})
 }
 
 // Stop takes the power from a VM.
 func (s *Service) Stop(ctx context.Context, node string, vmid int) error {
-	return s.asRoot(s.stopHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid})
+	return s.asRoot(s.power.StopHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid})
 }
 
 // Shutdown presses the power button of a VM, and takes its power after so many seconds.
 func (s *Service) Shutdown(ctx context.Context, node string, vmid, seconds int) error {
-	return s.asRoot(s.shutdownHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid, Params: schema.Params{
+	return s.asRoot(s.power.ShutdownHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid, Params: schema.Params{
 		"timeout": schema.Scalar(strconv.Itoa(seconds)), "forceStop": schema.Scalar("1"),
 	}})
 }
 
 // Migrate moves a VM, and what it has on local storages, to another node.
 func (s *Service) Migrate(ctx context.Context, node string, vmid int, target string) error {
-	return s.asRoot(s.migrateHere, &api.Call{Ctx: ctx, Node: node, VMID: vmid, Params: schema.Params{
+	return s.asRoot(s.migrate.Here, &api.Call{Ctx: ctx, Node: node, VMID: vmid, Params: schema.Params{
 		"target": schema.Scalar(target), "online": schema.Scalar("1"), "with-local-disks": schema.Scalar("1"),
 	}})
 }

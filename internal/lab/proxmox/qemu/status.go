@@ -2,12 +2,11 @@ package qemu
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
-	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/settings"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
@@ -44,24 +43,16 @@ const (
 	statusStopped = "stopped"
 )
 
-// power is whether the VM runs, as far as it shows.
-func (s *Service) power(m *vm) string {
-	if m.Running && !s.env.Now().Before(m.Shown) {
-		return statusRunning
-	}
-
-	return statusStopped
-}
-
-func (s *Service) statusOf(m *vm) Status {
-	host, _ := s.env.Nodes.Host(m.Node)
+func (s *Service) statusOf(m *config.VM) Status {
+	now := s.env.Now()
+	node, _ := s.env.Nodes.Host(m.Node)
+	running, isRunning := s.processes.Status(m.ID, now)
 	st := Status{
 		Node: m.Node, ConfiguredName: m.Config.Get("name"),
-		VMID: m.ID, Name: m.Config.Get("name"), Status: s.power(m), Lock: m.lock(s.env.Now()),
-		Tags: m.Config.Get("tags"), CPUs: min(m.Config.CPUs(), host.Cores), MaxDisk: s.bootDiskSize(m),
+		VMID: m.ID, Name: m.Config.Get("name"), Status: statusStopped, Lock: m.Lock(now),
+		Tags: m.Config.Get("tags"), CPUs: min(m.Config.CPUs(), node.Cores), MaxDisk: s.bootDiskSize(m),
 		MaxMem: uint64(m.Config.MemoryMiB()) << 20,
 	}
-	st.QMPStatus = st.Status
 
 	if st.Name == "" {
 		st.Name = fmt.Sprintf("VM %d", m.ID)
@@ -71,27 +62,29 @@ func (s *Service) statusOf(m *vm) Status {
 		st.Template = 1
 	}
 
-	if slices.ContainsFunc(m.Config.Keys(), serialKey.MatchString) {
+	if slices.ContainsFunc(m.Config.Keys(), settings.IsSerial) {
 		st.Serial = 1
 	}
 
-	if st.Status == statusRunning {
-		st.PID, st.Uptime = m.PID, int64(s.env.Now().Sub(m.Since).Seconds())
+	if isRunning {
+		st.Status, st.PID, st.Uptime = statusRunning, running.PID, int64(now.Sub(running.Since).Seconds())
 		// An idle Talos node has about an eighth of a small VM's memory in use.
 		st.Mem = st.MaxMem / 8
 	}
+
+	st.QMPStatus = st.Status
 
 	return st
 }
 
 // bootDiskSize is the size of the first disk in the boot order (QemuServer/Drive.pm, bootdisk_size).
-func (s settings) bootDiskSize(m *vm) uint64 {
+func (s *Service) bootDiskSize(m *config.VM) uint64 {
 	for _, key := range m.Config.BootOrder() {
 		if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 			continue
 		}
 
-		if drive, err := s.parseDrive(key, m.Config.Get(key)); err == nil && !drive.CDROM() {
+		if drive, err := s.settings.ParseDrive(key, m.Config.Get(key)); err == nil && !drive.CDROM() {
 			return drive.Size()
 		}
 	}
@@ -110,101 +103,15 @@ type haStatus struct {
 func (s *Service) currentStatus(c *api.Call) (any, error) {
 	group, state, managed := s.ha.Status(c.VMID)
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	m, err := s.find(c.Node, c.VMID)
-	if err != nil {
-		return nil, err
-	}
-
 	current := struct {
 		Status
 		HA    haStatus `json:"ha"`
 		Agent int      `json:"agent,omitempty"`
-	}{Status: s.statusOf(m)}
+	}{}
 
-	if managed {
-		current.HA = haStatus{Managed: 1, Group: group, State: state}
-	}
-
-	if s.agentEnabled(m) {
-		current.Agent = 1
-	}
-
-	return current, nil
-}
-
-// listVMs answers GET /nodes/{node}/qemu: the VMs of a node that the caller may audit.
-func (s *Service) listVMs(c *api.Call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	list := []Status{}
-
-	for _, m := range s.sorted() {
-		if m.Node != c.Node || !s.mayAudit(c.Identity, m) {
-			continue
-		}
-
-		st := s.statusOf(m)
-		st.QMPStatus = ""
-		list = append(list, st)
-	}
-
-	return list, nil
-}
-
-func (s *Service) mayAudit(identity string, m *vm) bool {
-	return s.permissions.Allowed(identity, fmt.Sprintf("/vms/%d", m.ID), "VM.Audit")
-}
-
-// getConfig answers GET …/config: the configuration with pending changes applied, or the current one alone.
-func (s *Service) getConfig(c *api.Call) (any, error) {
-	if name := c.Params.Get("snapshot"); name != "" {
-		return s.getConfigOf(c, name)
-	}
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	m, err := s.find(c.Node, c.VMID)
-	if err != nil {
-		return nil, err
-	}
-
-	config := m.Config
-	if !c.Params.Bool("current", false) {
-		config = m.Config.WithPending()
-	}
-
-	shown := config.Shown()
-	shown["digest"] = m.Config.Digest()
-
-	if lock := m.lock(s.env.Now()); lock != "" {
-		shown["lock"] = lock
-	}
-
-	return s.typedConfig(shown), nil
-}
-
-// getConfigOf shows the configuration of a snapshot.
-func (s *Service) getConfigOf(c *api.Call, name string) (any, error) {
-	if c.Params.Bool("current", false) {
-		const both = "cannot use 'snapshot' parameter with 'current'"
-		return nil, &schema.ParamError{Errors: map[string]string{"snapshot": both, "current": both}}
-	}
-
-	var shown map[string]string
-
-	err := s.onVM(c, func(m *vm) error {
-		taken, err := m.snapshot(name)
-		if err != nil {
-			return err
-		}
-
-		shown = taken.shown()
-		shown["digest"] = m.Config.Digest()
+	err := s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
+		current.Status = s.statusOf(m)
+		current.Agent = api.Flag(s.settings.AgentEnabled(m.Config))
 
 		return nil
 	})
@@ -212,46 +119,32 @@ func (s *Service) getConfigOf(c *api.Call, name string) (any, error) {
 		return nil, err
 	}
 
-	return s.typedConfig(shown), nil
-}
-
-// pendingSetting is one line of the list of pending changes.
-type pendingSetting struct {
-	Key     string `json:"key"`
-	Value   string `json:"value,omitempty"`
-	Pending string `json:"pending,omitempty"`
-	Delete  int    `json:"delete,omitempty"`
-}
-
-// getPending answers GET …/pending.
-func (s *Service) getPending(c *api.Call) (any, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	m, err := s.find(c.Node, c.VMID)
-	if err != nil {
-		return nil, err
+	if managed {
+		current.HA = haStatus{Managed: 1, Group: group, State: state}
 	}
 
-	keys := append(m.Config.Keys(), slices.Sorted(maps.Keys(m.Config.Pending))...)
-	slices.Sort(keys)
+	return current, nil
+}
 
-	list := []pendingSetting{}
+// listVMs answers GET /nodes/{node}/qemu: the VMs of a node that the caller may audit.
+func (s *Service) listVMs(c *api.Call) (any, error) {
+	list := []Status{}
 
-	for _, key := range slices.Compact(keys) {
-		line := pendingSetting{Key: key, Value: m.Config.Get(key), Pending: m.Config.Pending[key]}
-		if key == "cipassword" {
-			line.Value = strings.Repeat("*", 10)
+	s.configs.Each(func(m *config.VM) {
+		if m.Node != c.Node || !s.mayAudit(c.Identity, m) {
+			return
 		}
 
-		if slices.Contains(m.Config.Deleted, key) {
-			line.Delete = 1
-		}
-
-		list = append(list, line)
-	}
+		st := s.statusOf(m)
+		st.QMPStatus = ""
+		list = append(list, st)
+	})
 
 	return list, nil
+}
+
+func (s *Service) mayAudit(identity string, m *config.VM) bool {
+	return s.permissions.Allowed(identity, fmt.Sprintf("/vms/%d", m.ID), "VM.Audit")
 }
 
 // vmIndex answers GET /nodes/{node}/qemu/{vmid}: the folders below.

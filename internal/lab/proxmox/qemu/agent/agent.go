@@ -1,0 +1,162 @@
+// Package agent asks the guest agents of VMs (qemu-server QemuServer/Agent.pm, API2/Qemu/Agent.pm). It keeps nothing, and holds
+// no lock while it waits for an agent.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/lab/pace"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/process"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/settings"
+)
+
+// ErrSilent is an agent that does not answer.
+var ErrSilent = errors.New("QEMU guest agent is not running")
+
+// Service asks the guest agents of a cluster's VMs. It is safe for concurrent use.
+type Service struct {
+	env       *host.Environment
+	configs   *config.Service
+	processes *process.Service
+	settings  settings.Reader
+	machines  machine.Machines
+}
+
+// New asks the agents in these machines.
+func New(
+	env *host.Environment, configs *config.Service, processes *process.Service, reader settings.Reader, machines machine.Machines,
+) *Service {
+	return &Service{env: env, configs: configs, processes: processes, settings: reader, machines: machines}
+}
+
+// Methods are those of the API that an agent answers.
+func (s *Service) Methods() []api.Method {
+	const agent = settings.CreatePath + "/{vmid}/agent/"
+
+	methods := []api.Method{api.Post(agent+"ping", s.command("ping"))}
+	for _, command := range []string{"get-host-name", "get-osinfo", "network-get-interfaces"} {
+		methods = append(methods, api.Get(agent+command, s.command(command)))
+	}
+
+	return methods
+}
+
+// command answers one of the guest agent's methods (API2/Qemu/Agent.pm, register_command).
+func (s *Service) command(name string) func(*api.Call) (any, error) {
+	return func(c *api.Call) (any, error) {
+		enabled, err := s.enabled(c)
+		if err != nil {
+			return nil, err
+		}
+
+		guest, err := s.ping(c.Ctx, c.VMID, enabled)
+		if err != nil {
+			return nil, err
+		}
+
+		return map[string]any{"result": answer(guest, name)}, nil
+	}
+}
+
+// enabled reports whether the agent of a VM that runs is switched on. Whether one is configured is whether the key is there, so
+// that one that is switched off counts as one that does not answer (QemuServer/Agent.pm, assert_agent_available).
+func (s *Service) enabled(c *api.Call) (enabled bool, err error) {
+	err = s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
+		switch {
+		case !m.Config.Has("agent"):
+			return errors.New("No QEMU guest agent configured")
+		case !s.processes.Running(m.ID):
+			return fmt.Errorf("VM %d is not running", m.ID)
+		default:
+			enabled = s.settings.AgentEnabled(m.Config)
+			return nil
+		}
+	})
+
+	return enabled, err
+}
+
+// Answers reports whether an agent is configured in a VM, and nil or [ErrSilent] as the agent's answer to a ping.
+func (s *Service) Answers(ctx context.Context, c *api.Call) (configured bool, err error) {
+	enabled, err := s.enabled(c)
+	if err != nil || !enabled {
+		return false, nil //nolint:nilerr // whatever the reason is, there is no agent to ask
+	}
+
+	_, err = s.ping(ctx, c.VMID, true)
+
+	return true, err
+}
+
+// ping asks whether the agent answers, for three seconds where QEMU has a port for it and at once where there is none
+// (QemuServer/Agent.pm, qga_check_running; QMPClient.pm, open_connection).
+func (s *Service) ping(ctx context.Context, vmid int, enabled bool) (machine.Guest, error) {
+	if !enabled {
+		return machine.Guest{}, ErrSilent
+	}
+
+	if guest, answers := s.machines.AskAgent(vmid); answers {
+		return guest, nil
+	}
+
+	if err := s.env.Wait(ctx, pace.AgentPing); err != nil {
+		return machine.Guest{}, err
+	}
+
+	return machine.Guest{}, ErrSilent
+}
+
+// answer is what the agent's command of this name returns (qemu qga/qapi-schema.json).
+func answer(g machine.Guest, command string) any {
+	switch command {
+	case "get-host-name":
+		return map[string]string{"host-name": g.Hostname}
+	case "get-osinfo":
+		// The extension of Talos mounts no os-release into the agent's container, so that nothing but uname is left
+		// (siderolabs/extensions guest-agents/qemu-guest-agent/qemu-guest-agent.yaml; qemu qga/commands-posix.c).
+		return map[string]string{"kernel-release": g.KernelRelease, "kernel-version": g.KernelVersion, "machine": g.Machine}
+	case "network-get-interfaces":
+		return interfaces(g)
+	default: // ping
+		return map[string]string{}
+	}
+}
+
+type guestInterface struct {
+	Name      string         `json:"name"`
+	MAC       string         `json:"hardware-address,omitempty"`
+	Addresses []guestAddress `json:"ip-addresses,omitempty"`
+}
+
+type guestAddress struct {
+	Address string `json:"ip-address"`
+	Type    string `json:"ip-address-type"`
+	Prefix  int    `json:"prefix"`
+}
+
+func interfaces(g machine.Guest) []guestInterface {
+	list := []guestInterface{}
+
+	for _, nic := range g.Interfaces {
+		shown := guestInterface{Name: nic.Name, MAC: nic.MAC.String()}
+
+		for _, prefix := range nic.Addresses {
+			kind := "ipv6"
+			if prefix.Addr().Is4() {
+				kind = "ipv4"
+			}
+
+			shown.Addresses = append(shown.Addresses, guestAddress{prefix.Addr().String(), kind, prefix.Bits()})
+		}
+
+		list = append(list, shown)
+	}
+
+	return list
+}

@@ -1,0 +1,133 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
+)
+
+// VM is a virtual machine as its configuration file has it.
+type VM struct {
+	ID     int              `json:"id"`
+	Node   string           `json:"node"`
+	Config *vmconfig.Config `json:"config"`
+
+	// LockUntil keeps the configuration's lock visible, when a fault asks for it.
+	LockUntil time.Time `json:"-"`
+	// Snapshots are the former configurations that the file keeps, by name.
+	Snapshots map[string]*Snapshot `json:"snapshots,omitempty"`
+}
+
+// Snapshot is a machine as it was at a time.
+type Snapshot struct {
+	Config      *vmconfig.Config `json:"config"`
+	Description string           `json:"description,omitempty"`
+	// Taken is in seconds since 1970.
+	Taken int64 `json:"taken"`
+	// State is the volume with the memory of a machine that ran, or "".
+	State string `json:"state,omitempty"`
+}
+
+// Name is the VM's name, or what is shown in its place.
+func (m *VM) Name() string {
+	if name := m.Config.Get("name"); name != "" {
+		return name
+	}
+
+	return strconv.Itoa(m.ID)
+}
+
+// Lock is the operation that the configuration is locked for, or "".
+func (m *VM) Lock(now time.Time) string {
+	if lock := m.Config.Lock(); lock != "" {
+		return lock
+	}
+
+	if now.Before(m.LockUntil) {
+		return "clone"
+	}
+
+	return ""
+}
+
+// CheckLock fails for a configuration that some operation holds (pve-guest-common AbstractConfig.pm, check_lock).
+func (m *VM) CheckLock(now time.Time) error {
+	if lock := m.Lock(now); lock != "" {
+		return fmt.Errorf("VM is locked (%s)", lock)
+	}
+
+	return nil
+}
+
+// CheckProtection fails for a protected VM.
+func (m *VM) CheckProtection(problem string) error {
+	if m.Config.Flag("protection") {
+		return fmt.Errorf("%s - protection mode enabled", problem)
+	}
+
+	return nil
+}
+
+// Snapshot returns one of the VM's snapshots.
+func (m *VM) Snapshot(name string) (*Snapshot, error) {
+	taken, ok := m.Snapshots[name]
+	if !ok {
+		return nil, fmt.Errorf("snapshot '%s' does not exist", name)
+	}
+
+	return taken, nil
+}
+
+// InSnapshot reports whether a snapshot keeps a volume.
+func (m *VM) InSnapshot(volume string) bool {
+	for _, taken := range m.Snapshots {
+		for _, key := range taken.Config.DriveKeys() {
+			if VolumeOf(taken.Config.Get(key)) == volume {
+				return true
+			}
+		}
+	}
+
+	return false
+}
+
+// AddUnused keeps a volume in the configuration that no drive uses any more.
+func (m *VM) AddUnused(volume string) {
+	for i := range 256 {
+		key := fmt.Sprintf("unused%d", i)
+
+		switch m.Config.Get(key) {
+		case volume:
+			return
+		case "":
+			m.Config.Set(key, volume)
+			return
+		}
+	}
+}
+
+// VolumeOf is the volume that a drive's setting names.
+func VolumeOf(drive string) string {
+	volume, _, _ := strings.Cut(drive, ",")
+	return volume
+}
+
+// Shown are the settings of a snapshot as the API shows them.
+func (t *Snapshot) Shown() map[string]string {
+	values := t.Config.Shown()
+	delete(values, "digest")
+
+	values["snaptime"] = strconv.FormatInt(t.Taken, 10)
+	if t.Description != "" {
+		values["description"] = t.Description
+	}
+
+	if t.State != "" {
+		values["vmstate"] = t.State
+	}
+
+	return values
+}

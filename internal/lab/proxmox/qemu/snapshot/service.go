@@ -1,0 +1,103 @@
+package snapshot
+
+import (
+	"strconv"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/host"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/disks"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/process"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/settings"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
+)
+
+// Storages keep what is on the volumes.
+type Storages interface {
+	Allocate(id string, r storage.Request) (storage.Volume, error)
+	Free(node, id string)
+
+	CanSnapshot(node, id string) (bool, error)
+	CheckRollback(node, id, name string) error
+	Snapshot(node, id, name string) error
+	DropSnapshot(node, id, name string) error
+}
+
+// Permissions are what callers may do.
+type Permissions interface {
+	CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error
+}
+
+// Power turns VMs off and on.
+type Power interface {
+	// Cut takes the power from a VM whose configuration's lock file is held.
+	Cut(w *task.Worker, vmid int) error
+	// Resume starts a VM whose configuration's lock file is held.
+	Resume(w *task.Worker, node string, vmid int) error
+	// Start is the method of the API: it begins a task.
+	Start(c *api.Call) (any, error)
+}
+
+// Parts are what the service needs. All of them are required.
+type Parts struct {
+	Configs     *config.Service
+	Processes   *process.Service
+	Settings    settings.Reader
+	Disks       *disks.Service
+	Storages    Storages
+	Permissions Permissions
+	Power       Power
+	Machines    machine.Machines
+}
+
+// Service is the snapshots of a cluster's VMs. It is safe for concurrent use.
+type Service struct {
+	env         *host.Environment
+	configs     *config.Service
+	processes   *process.Service
+	settings    settings.Reader
+	disks       *disks.Service
+	storages    Storages
+	permissions Permissions
+	power       Power
+	machines    machine.Machines
+}
+
+// New takes snapshots of the VMs that have these configurations.
+func New(env *host.Environment, parts Parts) *Service {
+	return &Service{
+		env: env, configs: parts.Configs, processes: parts.Processes, settings: parts.Settings, disks: parts.Disks,
+		storages: parts.Storages, permissions: parts.Permissions, power: parts.Power, machines: parts.Machines,
+	}
+}
+
+// Methods are those of the API about snapshots.
+func (s *Service) Methods() []api.Method {
+	const all = settings.CreatePath + "/{vmid}/snapshot"
+
+	return []api.Method{
+		api.Get(all, s.listSnapshots),
+		api.Post(all, s.takeSnapshot),
+		api.Get(all+"/{snapname}", s.snapshotIndex),
+		api.Delete(all+"/{snapname}", s.dropSnapshot),
+		api.Get(all+"/{snapname}/config", s.getSnapshot),
+		api.Put(all+"/{snapname}/config", s.describeSnapshot),
+		api.Post(all+"/{snapname}/rollback", s.rollBack),
+	}
+}
+
+// fork begins a task on the VM of a call, which must be there.
+func (s *Service) fork(c *api.Call, kind string, work func(*task.Worker) error) (any, error) {
+	if err := s.configs.On(c.Node, c.VMID, func(*config.VM) error { return nil }); err != nil {
+		return nil, err
+	}
+
+	return s.env.Tasks.Fork(c.Node, kind, strconv.Itoa(c.VMID), c.Identity, c.VMID, work)
+}
+
+// change changes the configuration of a VM under its lock file.
+func (s *Service) change(w *task.Worker, c *api.Call, do func(*config.VM) error) error {
+	return s.configs.WithLock(w.Ctx, c.VMID, func() error { return s.configs.On(c.Node, c.VMID, do) })
+}

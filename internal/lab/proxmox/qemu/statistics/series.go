@@ -1,0 +1,156 @@
+package statistics
+
+import (
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/lab/proxmox/api"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+)
+
+// series is what the host has measured of the machines of one VMID, in one file that is no machine's own: it outlives
+// them, and the next machine of that VMID writes on in it (pve-cluster, pmxcfs/status.c, update_rrd_data).
+type series struct {
+	// Since is when the first machine was made, in seconds.
+	Since int64 `json:"since"`
+	// Runs are the times in which one ran, the oldest first.
+	Runs []timespan `json:"runs,omitempty"`
+}
+
+// timespan is from one second to another; To is 0 while it lasts.
+type timespan struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to,omitempty"`
+}
+
+// firstSample is when there is a file for a new machine: pvestatd looks every ten seconds.
+const firstSample = 10
+
+// Begin begins the statistics of a VMID with its first machine.
+func (s *Service) Begin(vmid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.of(vmid)
+}
+
+// Run records that a machine begins or ends to run.
+func (s *Service) Run(vmid int, running bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.of(vmid).run(running, s.env.Now().Unix())
+}
+
+// of returns the series of a VMID, which begins with its first machine. The lock is held.
+func (s *Service) of(vmid int) *series {
+	if s.series[vmid] == nil {
+		s.series[vmid] = &series{Since: s.env.Now().Unix()}
+	}
+
+	return s.series[vmid]
+}
+
+func (m *series) run(running bool, now int64) {
+	last := len(m.Runs) - 1
+	lasts := last >= 0 && m.Runs[last].To == 0
+
+	switch {
+	case running && !lasts:
+		m.Runs = append(m.Runs, timespan{From: now})
+	case !running && lasts:
+		m.Runs[last].To = max(now, m.Runs[last].From+1)
+	}
+}
+
+// resolution is how a time frame is kept: the seconds that a row stands for, and how many rows there are.
+type resolution struct{ step, rows int64 }
+
+// resolutions are those of pve-cluster RRD.pm, create_rrd_data: the files of releases before 9, and those since.
+var resolutions = map[bool]map[string]resolution{
+	true:  {"hour": {60, 60}, "day": {60 * 30, 70}, "week": {60 * 180, 70}, "month": {60 * 720, 70}, "year": {60 * 10080, 70}},
+	false: {"hour": {60, 60}, "day": {60, 1440}, "week": {60 * 30, 336}, "month": {60 * 30, 1440}, "year": {3600 * 6, 1440}},
+}
+
+// measured is a row: what a machine that is off has too, and what only one that runs has (pve-manager Service/pvestatd.pm,
+// update_qemu_status).
+type measured struct {
+	Time    int64    `json:"time"`
+	MaxCPU  int      `json:"maxcpu"`
+	MaxMem  int      `json:"maxmem"`
+	CPU     *float64 `json:"cpu,omitempty"`
+	Mem     *float64 `json:"mem,omitempty"`
+	NetIn   *float64 `json:"netin,omitempty"`
+	NetOut  *float64 `json:"netout,omitempty"`
+	Read    *float64 `json:"diskread,omitempty"`
+	Written *float64 `json:"diskwrite,omitempty"`
+}
+
+// rrdData answers GET …/rrddata. What a machine is allowed to have is the same in all rows: what it may have now.
+func (s *Service) rrdData(c *api.Call) (any, error) {
+	var may measured
+
+	err := s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
+		may = measured{MaxCPU: m.Config.CPUs(), MaxMem: m.Config.MemoryMiB() << 20}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	now := s.env.Now().Unix()
+
+	kept := s.series[c.VMID]
+	if kept == nil || now < kept.Since+firstSample {
+		return nil, fmt.Errorf("RRD error: opening '/var/lib/rrdcached/db/%s/%d': No such file or directory", s.rrdFolder(), c.VMID)
+	}
+
+	return kept.rows(resolutions[s.env.Release == schema.Release84][c.Params.Get("timeframe")], may, now), nil
+}
+
+// rows are the series in a resolution, up to now.
+func (m *series) rows(r resolution, may measured, now int64) []measured {
+	end := now / r.step * r.step
+	rows := make([]measured, 0, r.rows)
+
+	for from := end - r.step*r.rows; from < end; from += r.step {
+		row := may
+		row.Time = from
+		// A value is known when at least half of its time is (pve-cluster, pmxcfs/status.c: RRA:AVERAGE:0.5:…).
+		if 2*m.ran(from, from+r.step, now) >= r.step {
+			row.CPU, row.Mem, row.NetIn, row.NetOut = new(0.01), new(float64(row.MaxMem)/2), new(512.0), new(256.0)
+			row.Read, row.Written = new(0.0), new(1024.0)
+		}
+
+		rows = append(rows, row)
+	}
+
+	return rows
+}
+
+func (s *Service) rrdFolder() string {
+	if s.env.Release == schema.Release84 {
+		return "pve2-vm"
+	}
+
+	return "pve-vm-9.0"
+}
+
+// ran is for how many seconds of a span a machine ran.
+func (m *series) ran(from, to, now int64) int64 {
+	var total int64
+
+	for _, run := range m.Runs {
+		end := run.To
+		if end == 0 {
+			end = now
+		}
+
+		total += max(0, min(to, end)-max(from, run.From))
+	}
+
+	return total
+}
