@@ -18,7 +18,7 @@ func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	r := newRehearsal(t, "e2e-killed-late")
 
 	r.mustRun(0, "lab", "start")
-	kill := r.start("up", "--lab", "--yes")
+	kill := r.startToKill("up", "--lab", "--yes")
 	r.eventually("both machines are in the state", func() bool {
 		return r.stateHas("k3s-dev-control-1-vm") && r.stateHas("k3s-dev-worker-1-vm")
 	})

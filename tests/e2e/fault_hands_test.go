@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -13,6 +15,7 @@ import (
 var (
 	foreignMachine = regexp.MustCompile(`where that is VM ([0-9]+) itself`)
 	hangingNode    = regexp.MustCompile(`node [0-9.]+\.([0-9]+): it has its configuration and has been in maintenance mode for [0-9]+ s: [^:]+: reset its VM`)
+	hangingTask    = regexp.MustCompile(`qmclone on vmhost since [\d:]+, silent for 1 min; to stop it:\n +em-infra (task stop [0-9]+) `)
 	joinAnew       = regexp.MustCompile("`talosctl --nodes ([0-9.]+) reset --system-labels-to-wipe EPHEMERAL --reboot`")
 )
 
@@ -37,6 +40,26 @@ func resetsTheMachines(r *rehearsal, first result) {
 	for _, node := range named {
 		r.mustRun(0, "lab", "reset", map[string]string{"11": "101", "21": "102"}[node[1]])
 	}
+}
+
+// stopsTheTasks stops each clone that the run names with the command for it, until the run ends.
+func stopsTheTasks(r *rehearsal, up *started) {
+	r.t.Helper()
+	stopped := map[string]bool{}
+	for ended := false; !ended; {
+		select {
+		case <-up.ended:
+			ended = true
+		case <-time.After(100 * time.Millisecond):
+		}
+		for _, named := range hangingTask.FindAllStringSubmatch(up.output(), -1) {
+			if stop := named[1]; !stopped[stop] && !ended {
+				stopped[stop] = true
+				r.mustRun(0, append(strings.Fields(stop), "--lab", "--yes")...)
+			}
+		}
+	}
+	require.NotEmpty(r.t, stopped, "no task that hangs is named in:\n%s", up.output())
 }
 
 // joinsAnew does what talosctl does when it is called as the message says.

@@ -35,7 +35,7 @@ var faultTable = []faultRow{
 	{"storage-full", course{once: stops("out of space").inEachBuild(), lasting: stops("out of space")}, never(nothingAllocated), both(stops("out of space").with(movesADisk))},
 	{"clone-fails", course{once: bears().inEachBuild(), lasting: stops("'mirror' has been cancelled")}, never(nothingCloned), never(nothingCloned)},
 	{"move-disk-fails", never(nothingMoved), never(nothingMoved), both(untried().with(movesADisk))},
-	{"clone-hangs", both(untried()), never(nothingCloned), never(nothingCloned)},
+	{"clone-hangs", both(stops("unable to create").answeredBy(stopsTheTasks)), never(nothingCloned), never(nothingCloned)},
 	{"lock-lingers", both(bears()), never(nothingCloned), never(nothingCloned)},
 	{"status-lags", both(bears()), never(nothingStarted), both(bears())},
 	{"start-fails", both(stops("start failed: QEMU exited with code 1")), never(nothingStarted), both(untried())},

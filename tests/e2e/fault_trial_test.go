@@ -43,6 +43,8 @@ type end struct {
 	next []string
 	// byHand does what the message says in words, before that.
 	byHand func(r *rehearsal, first result)
+	// during has a person do what the run says while it waits; nil is a person who waits, too.
+	during func(r *rehearsal, up *started)
 	// selected has it run in each build.
 	selected bool
 	// untried is a row that has not run yet: it is held to the rule alone, that it ends within a bound and can be gone on with, and
@@ -62,14 +64,15 @@ func stops(says ...string) end { return end{code: 1, says: says} }
 // refused is an operation that is refused before it begins.
 func refused(says ...string) end { return end{code: 3, says: says} }
 
-func (e end) at(flags ...string) end                     { e.where = flags; return e }
-func (e end) with(before func(*rehearsal)) end           { e.before = before; return e }
-func (e end) then(patterns ...string) end                { e.next = patterns; return e }
-func (e end) inEachBuild() end                           { e.selected = true; return e }
-func (e end) telling(says ...string) end                 { e.says = says; return e }
-func (e end) mendedBy(hand func(*rehearsal, result)) end { e.byHand = hand; return e }
-func (e end) runs() bool                                 { return e.selected || *faultsOf == "all" }
-func (e end) isWhole() bool                              { return e.code == 0 }
+func (e end) at(flags ...string) end                         { e.where = flags; return e }
+func (e end) with(before func(*rehearsal)) end               { e.before = before; return e }
+func (e end) then(patterns ...string) end                    { e.next = patterns; return e }
+func (e end) inEachBuild() end                               { e.selected = true; return e }
+func (e end) telling(says ...string) end                     { e.says = says; return e }
+func (e end) mendedBy(hand func(*rehearsal, result)) end     { e.byHand = hand; return e }
+func (e end) answeredBy(hand func(*rehearsal, *started)) end { e.during = hand; return e }
+func (e end) runs() bool                                     { return e.selected || *faultsOf == "all" }
+func (e end) isWhole() bool                                  { return e.code == 0 }
 func (f faultRow) course(o trial) course {
 	return map[trial]course{birth: f.birth, removal: f.removal, change: f.change}[o]
 }
@@ -93,8 +96,8 @@ type faultRow struct {
 	birth, removal, change course
 }
 
-// faultBound is the longest that a run under a fault may take: the longest gate of the graph, and what is around it.
-const faultBound = 20 * time.Minute
+// faultBound is the longest that a run under a fault may take: the provider's wait for a task, and what is around it.
+const faultBound = 35 * time.Minute
 
 // TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of
 // nodes, one after the other: how that ends, what is said, and that it can be gone on with once the fault is gone. Most rows
@@ -162,7 +165,11 @@ func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	r.mustRun(0, slices.Concat([]string{"lab", "fault", "set", fault}, times, e.where)...)
 
 	began := time.Now()
-	first := r.run("up", "--lab", "--yes")
+	up := r.start("up", "--lab", "--yes")
+	if e.during != nil {
+		e.during(r, up)
+	}
+	first := up.wait()
 	assert.Less(t, time.Since(began), faultBound, "it ends within a bound")
 	assert.NotZero(t, r.occurred()[fault], "it did not occur")
 	t.Logf("%s", first.output)

@@ -141,18 +141,9 @@ type result struct {
 // run runs a command of em-infra on the rehearsal's stack.
 func (r *rehearsal) run(args ...string) result {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Minute) // the first one may build the tool chain
-	defer cancel()
-	command := r.command(ctx, append(args, "--stack", r.stack, "--inventory", r.inventory)...)
-	started := time.Now()
-	output, err := command.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		require.NoError(r.t, err)
-	}
-	r.t.Logf("em-infra %s: exit code %d after %s", strings.Join(args, " "), command.ProcessState.ExitCode(), time.Since(started).Round(100*time.Millisecond))
-	r.requireDocumented(args, string(output))
-	return result{code: command.ProcessState.ExitCode(), output: string(output)}
+	ended := r.start(args...).wait()
+	r.requireDocumented(args, ended.output)
+	return ended
 }
 
 // mustRun is run, with the exit code that is expected.
@@ -166,7 +157,7 @@ func (r *rehearsal) mustRun(code int, args ...string) string {
 // onTerminal is mustRun on a terminal of 80 columns with colours, where no line may wrap.
 func (r *rehearsal) onTerminal(code int, args ...string) string {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), runBound)
 	defer cancel()
 	command := r.command(ctx, append(args, "--stack", r.stack, "--inventory", r.inventory)...)
 	command.Env = ptytest.Environment(command.Env)
@@ -186,9 +177,9 @@ func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return command, output
 }
 
-// start begins a command that the test will kill. kill is a kill -9 of it, of the engine that it runs, and of the guard over the
+// startToKill begins a command that the test will kill. kill is a kill -9 of it, of the engine that it runs, and of the guard over the
 // engine's plugins.
-func (r *rehearsal) start(args ...string) (kill func()) {
+func (r *rehearsal) startToKill(args ...string) (kill func()) {
 	r.t.Helper()
 	return r.startWith([]string{"pulumi", "em-infra"}, args...)
 }

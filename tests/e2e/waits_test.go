@@ -1,10 +1,6 @@
 package e2e_test
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -47,18 +43,12 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 // said.
 func (r *rehearsal) stopsTheCloneThatHangs() (output string) {
 	r.t.Helper()
-	log := filepath.Join(r.t.TempDir(), "up.log")
-	file, err := os.Create(log)
-	require.NoError(r.t, err)
-	defer file.Close()
-	up := r.command(r.t.Context(), "up", "--lab", "--yes", "--stack", r.stack, "--inventory", r.inventory)
-	up.Stdout, up.Stderr = file, file
-	require.NoError(r.t, up.Start())
-	stop := regexp.MustCompile(`qmclone on vmhost since [\d:]+, silent for 1 min; to stop it:\n +em-infra (task stop 102) `)
-	require.Eventually(r.t, func() bool { return stop.MatchString(r.read(log)) }, 10*time.Minute, 100*time.Millisecond, "the task is named with the way to stop it")
+	up := r.start("up", "--lab", "--yes")
+	require.Eventually(r.t, func() bool { return hangingTask.MatchString(up.output()) }, 10*time.Minute, 100*time.Millisecond, "the task is named with the way to stop it")
 	list := r.mustRun(0, "task", "list", "--lab")
 	require.Regexp(r.t, `^qmclone of VM 9000 on vmhost, since [\d:]+\n  UPID:vmhost:\S+:qmclone:9000:\S+\n  \| create full clone of drive efidisk0 \(.*\)\n$`, list)
-	r.mustRun(0, append(strings.Fields(stop.FindStringSubmatch(r.read(log))[1]), "--lab", "--yes")...)
-	require.Error(r.t, up.Wait(), "another cluster's node is in the way")
-	return r.read(log)
+	stopsTheTasks(r, up)
+	ended := up.wait()
+	require.Equal(r.t, 1, ended.code, "another cluster's node is in the way")
+	return ended.output
 }
