@@ -83,7 +83,7 @@ type TalosClusterArgs struct {
 	Runs func(ctx context.Context, vmid int) (bool, error)
 	// AwaitsShutdown reports whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is asked
 	// about machines that the provider starts and reboots at once, before they listen to their power button: their Talos is
-	// told again when it answers. Default: nil, such an update fails after half an hour. A change concerns later runs only.
+	// told again when it answers. Default: nil, such an update fails after twenty minutes. A change concerns later runs only.
 	AwaitsShutdown func(ctx context.Context, vmid int) (bool, error)
 	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
 	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change

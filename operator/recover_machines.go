@@ -220,7 +220,7 @@ func (s *session) restartUsed(ctx context.Context, exported *engine.Exported, us
 }
 
 // bootPatience is what a machine may take until its Talos answers. One that is shut down for the next try before it listens to
-// its power button is waited for in vain, half an hour.
+// its power button is waited for in vain, twenty minutes.
 const bootPatience = 5 * time.Minute
 
 // awaitStarted waits until the Talos of a machine answers. If it does not, that is reported, and the gate before changes decides.

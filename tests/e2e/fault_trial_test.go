@@ -97,7 +97,7 @@ type faultRow struct {
 }
 
 // faultBound is the longest that a run under a fault may take: the provider's wait for a task, and what is around it.
-const faultBound = 35 * time.Minute
+const faultBound = 25 * time.Minute
 
 // TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of
 // nodes, one after the other: how that ends, what is said, and that it can be gone on with once the fault is gone. Most rows

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runBound is the longest that a command may take: the first one may build the tool chain, and a wait for a task has half an hour.
+// runBound is the longest that a command may take: the first one may build the tool chain, and a wait for a task has twenty minutes.
 const runBound = 40 * time.Minute
 
 // transcript is what a command has written, which can be read while it goes on.

@@ -23,7 +23,7 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 
 	first := r.stopsTheCloneThatHangs()
 	require.Regexp(t, `node 127\.[\d.]+: a node of another cluster, or another server, answers at its address; nothing was sent to it: where that is VM 101 itself`, first)
-	require.Regexp(t, `k3s-dev-worker-1-vm being created, at most 30 min`, first)
+	require.Regexp(t, `k3s-dev-worker-1-vm being created, at most 20 min`, first)
 
 	r.deleteOnHost(101)
 	fault("install-fails", "k3s-dev-control-1")

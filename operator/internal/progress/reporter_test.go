@@ -193,7 +193,7 @@ func TestReporterSaysWhatIsWaitedFor(t *testing.T) {
               task qmclone: no line in its log for 15 s
  bootstrap  k3s-dev-worker-1-membership being created, at most 15 min   180.0 s
               192.168.20.21: no answer: it installs, or boots (15 min at most)
- provision  k3s-dev-worker-1-vm being created, at most 30 min           180.0 s
+ provision  k3s-dev-worker-1-vm being created, at most 20 min           180.0 s
               task qmclone: no line in its log for 15 s
               task qmclone: no line in its log for 180 s
  provision  k3s-dev-worker-1-vm created                                 180.0 s

@@ -47,16 +47,22 @@ type times struct {
 	atMost  time.Duration // when it is given up; zero where it has no bound of its own
 }
 
+// machineLimit is what the provider gives an operation on a machine, whatever its own timeouts say, which are longer. Its resource
+// declares no timeouts, so the default holds, and an engine's customTimeouts are ignored (pulumi/terraform-plugin-sdk v2,
+// helper/schema/resource_data.go, Timeout; pulumi-terraform-bridge v3.99.0, pkg/tfshim/sdk-v2/provider2.go, configWithTimeouts).
+const machineLimit = 20 * time.Minute
+
 // usual are the times that operations take on a small server with ZFS and a line of 100 Mbit/s, as the lab assumes them at
-// time scale 1 (docs/testing.md), and their bounds: those of the provider (bpg/terraform-provider-proxmox v0.69.1,
-// proxmoxtf/resource/vm/vm.go; siderolabs/terraform-provider-talos v0.10.1) or of the component.
+// time scale 1 (docs/testing.md), and their bounds: those of the provider (siderolabs/terraform-provider-talos v0.10.1), of the
+// component, or of what providers are built on.
 var usual = []struct {
 	kind      tokens.Type
 	operation apitype.OpType
 	takes     times
 }{
-	{token.VirtualMachine, apitype.OpCreate, times{15 * time.Second, 30 * time.Minute}},
-	{token.VirtualMachine, apitype.OpUpdate, times{2 * time.Minute, 30 * time.Minute}},
+	{token.VirtualMachine, apitype.OpCreate, times{15 * time.Second, machineLimit}},
+	{token.VirtualMachine, apitype.OpUpdate, times{2 * time.Minute, machineLimit}},
+	{token.VirtualMachine, apitype.OpDelete, times{15 * time.Second, machineLimit}},
 	{token.Configuration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
 	{token.Configuration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
 	{token.Bootstrap, apitype.OpCreate, times{30 * time.Second, 10 * time.Minute}},
