@@ -30,7 +30,7 @@ func (s *session) checkConsent() error {
 	if s.consent == "" || s.options.Person != nil {
 		return nil
 	}
-	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", s.place, s.consent)
+	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", s.place.Stack, s.consent)
 }
 
 // confirmDestroy shows what would be deleted and asks, unless the answer came with the operation.

@@ -24,42 +24,13 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	if err != nil {
 		return nil, err
 	}
-	return s.destroy(ctx)
+	return destroyRun{host: s, state: s, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
 }
 
-// destroy has the engine delete all that it knows, between everything that makes that safe.
-func (s *session) destroy(ctx context.Context) (*DestroyResult, error) {
-	if err := s.settleProcesses(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.checkUnprotected(ctx); err != nil {
-		return nil, err
-	}
-	if _, err := s.backUp(ctx, "before-destroy"); err != nil {
-		return nil, err
-	}
-	if err := s.recover(ctx, false); err != nil {
-		return nil, err
-	}
-	if err := s.confirmDestroy(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.deleteNeverRan(ctx); err != nil {
-		return nil, err
-	}
-	had, err := s.possessions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = s.runEngine(ctx, opDestroy, func(run engineRun) error {
+// destroyAll implements [destroyEngine].
+func (s *session) destroyAll(ctx context.Context) error {
+	return s.runEngine(ctx, opDestroy, func(run engineRun) error {
 		_, err := s.stack.Destroy(ctx, optdestroy.ProgressStreams(run.out), optdestroy.ErrorProgressStreams(run.err), optdestroy.EventStreams(run.events))
 		return err
 	})
-	if err != nil {
-		return nil, s.failed(ctx, opDestroy, err)
-	}
-	if err := s.forgetCredentials(); err != nil {
-		return nil, err
-	}
-	return s.checkNothingLeft(ctx, had)
 }

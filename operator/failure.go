@@ -10,15 +10,13 @@ import (
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/birth"
-	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/cause"
-	"github.com/em-infra/em-infra/operator/internal/explain"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
 // failed is the error of an operation whose engine failed: what is wrong, and what that means as far as it is known.
 func (s *session) failed(ctx context.Context, operation string, err error) error {
-	again := operation + " " + s.place
+	again := operation + " " + s.place.Stack
 	switch {
 	case ctx.Err() != nil:
 		return &FailedError{Operation: operation, Again: again, Interrupted: true}
@@ -32,7 +30,9 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	causes := cause.Of(reported, s.nodes())
 	for i := range causes {
 		for j := range causes[i].Explanations {
-			causes[i].Explanations[j] = s.forThisRun(causes[i].Explanations[j], operation)
+			e := &causes[i].Explanations[j]
+			e.Subject = "" // said in the line before
+			*e = e.For(operation).At(s.place)
 		}
 	}
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
@@ -85,21 +85,3 @@ func (s *session) nodes() []cause.Node {
 	}
 	return nodes
 }
-
-// forThisRun names the command that failed, as it is typed for this stack.
-func (s *session) forThisRun(e explain.Explanation, operation string) explain.Explanation {
-	e.Subject = "" // said in the line before
-	return e.For(operation).At(s.remedies())
-}
-
-// remedies is where the messages of this session are read.
-func (s *session) remedies() remedy.Place {
-	place := remedy.Place{Name: s.workspace.Stack, Stack: s.place}
-	if s.workspace.Rehearsed {
-		place.Lab = strings.TrimSuffix(s.place, " --lab")
-	}
-	return place
-}
-
-// inPlace completes the commands that a message names.
-func (s *session) inPlace(text string) string { return s.remedies().Complete(text) }

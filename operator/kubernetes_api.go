@@ -52,7 +52,7 @@ func (s *session) awaitKubernetes(ctx context.Context) error {
 		}
 		if s.clock.Now().Sub(began) > returnPatience {
 			return fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
-				returnPatience, why, s.place)
+				returnPatience, why, s.place.Stack)
 		}
 		select {
 		case <-ctx.Done():

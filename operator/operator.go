@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
@@ -102,6 +104,15 @@ func (o *Operator) Place() string {
 	}
 	if o.workspace.Rehearsed {
 		place += " --lab"
+	}
+	return place
+}
+
+// remedies is where the commands that messages name are typed.
+func (o *Operator) remedies() remedy.Place {
+	place := remedy.Place{Name: o.workspace.Stack, Stack: o.Place()}
+	if o.workspace.Rehearsed {
+		place.Lab = strings.TrimSuffix(place.Stack, " --lab")
 	}
 	return place
 }

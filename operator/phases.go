@@ -80,7 +80,7 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 	}
 	reached := latestPhase(exported.Deployment.Resources)
 	if p.only && reached < p.last-1 {
-		return nil, refused(fmt.Errorf("phase %s needs %s, which was not run yet: run `em-infra up %s --until %s` first", p.last, p.last-1, s.place, p.last-1))
+		return nil, refused(fmt.Errorf("phase %s needs %s, which was not run yet: run `em-infra up %s --until %s` first", p.last, p.last-1, s.place.Stack, p.last-1))
 	}
 	if reached <= p.last {
 		s.setProgram(p.last)
@@ -93,7 +93,7 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 		return nil, err
 	}
 	if missing, of := firstMissing(seen, p.last); p.only && missing != "" {
-		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.last, of, missing, s.place, of))
+		return nil, refused(fmt.Errorf("phase %s needs %s, of which %s is missing: run `em-infra up %s --until %s` first", p.last, of, missing, s.place.Stack, of))
 	}
 	return targetsOf(seen, p), nil
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"sync"
 
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -18,7 +16,7 @@ func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 		return nil, err
 	}
 	report, err := s.preflight(ctx)
-	return s.inPlaceOf(report), err
+	return report.At(s.place), err
 }
 
 // preflight asks the host of the session.
@@ -29,24 +27,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	return s.examineHost(ctx)
 }
 
-// preflightBeside asks the host while the engine thinks, since both take seconds. What the state says is known before. The result waits
-// for the answer.
-func (s *session) preflightBeside(ctx context.Context) func() (preflight.Report, error) {
-	type answer struct {
-		report preflight.Report
-		err    error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		report, err := s.examineHost(ctx)
-		answers <- answer{report, err}
-	}()
-	return sync.OnceValues(func() (preflight.Report, error) {
-		given := <-answers
-		return given.report, given.err
-	})
-}
-
+// examineHost implements [previewHost].
 func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
 	factory, err := s.factoryURL()
 	if err != nil {
@@ -74,18 +55,9 @@ func (s *session) checkHost(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.emit(HostChecked{Checks: s.inPlaceOf(report), Took: s.clock.Now().Sub(started)})
+	s.emit(HostChecked{Checks: report.At(s.place), Took: s.clock.Now().Sub(started)})
 	if refusal := hostRefusal(report); refusal != "" {
 		return refused(errors.New(refusal))
 	}
 	return nil
-}
-
-// inPlaceOf are checks with the flags of a session in the commands that they name.
-func (s *session) inPlaceOf(report preflight.Report) preflight.Report {
-	report = slices.Clone(report)
-	for i := range report {
-		report[i].Sentence, report[i].Remedy = s.inPlace(report[i].Sentence), s.inPlace(report[i].Remedy)
-	}
-	return report
 }

@@ -1,15 +1,11 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-
-	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
 // PreviewOptions say what a preview is told.
@@ -61,45 +57,7 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	return s.foresee(ctx, options)
-}
-
-// foresee asks the host what up asks it, while the engine thinks. Where the host refuses, it does not matter that the engine failed.
-func (s *session) foresee(ctx context.Context, options PreviewOptions) (*Preview, error) {
-	if err := s.findFormerNames(ctx); err != nil {
-		return nil, err
-	}
-	host := s.preflightBeside(ctx)
-	judged, images, err := s.think(ctx, options)
-	report, unasked := host()
-	refusal := hostRefusal(report)
-	switch {
-	case err != nil && refusal != "":
-		s.emit(HostChecked{Checks: s.inPlaceOf(report.Unsound())})
-		return nil, refused(errors.New(refusal))
-	case err != nil || unasked != nil:
-		return nil, cmp.Or(err, unasked)
-	}
-	return &Preview{
-		Assessment: judged.Assessment, Changes: judged.counts, Host: s.inPlaceOf(report.Unsound()), Images: images,
-		Refusal: strings.Trim(judged.Refusal(options.Allow)+"\n"+refusal, "\n"), changes: judged.hasChanges(),
-	}, nil
-}
-
-// think finds out what up would do, in the state and on the nodes.
-func (s *session) think(ctx context.Context, options PreviewOptions) (judged judgement, others OtherImages, err error) {
-	if err := s.foreseeRecovery(ctx); err != nil {
-		return judged, others, err
-	}
-	seen, err := s.findOutOfBand(ctx)
-	if err != nil {
-		return judged, others, err
-	}
-	if judged, err = s.judge(ctx, seen, nil, options.ofEngine()...); err != nil {
-		return judged, others, err
-	}
-	others, err = s.otherImages(ctx)
-	return judged, others, err
+	return previewRun{host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
 }
 
 func (o PreviewOptions) ofEngine() []optpreview.Option {
@@ -111,12 +69,4 @@ func (o PreviewOptions) ofEngine() []optpreview.Option {
 		options = append(options, optpreview.Diff())
 	}
 	return options
-}
-
-// hostRefusal is why up stops before it begins, which a preview says, too; empty when nothing is in the way.
-func hostRefusal(report preflight.Report) string {
-	if report.Count(preflight.Fail) == 0 {
-		return ""
-	}
-	return "refused: the host cannot bear it yet; " + report.Summary() + ". Nothing was touched"
 }

@@ -27,7 +27,7 @@ func (s *session) checkUnprotected(ctx context.Context) error {
 		protected = append(protected[:enough], fmt.Sprintf("and %d more", more))
 	}
 	return refused(fmt.Errorf("%s is protected (%s), and nothing was touched: set protect: false in %s and in %s, run `em-infra up %s`, then destroy it again",
-		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place))
+		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place.Stack))
 }
 
 // protectedNames are sorted, since the order of a state is that in which things happened to be done.

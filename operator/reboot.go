@@ -53,7 +53,7 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 		return err
 	}
 	if len(sources.Talosconfig) == 0 {
-		return refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place))
+		return refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place.Stack))
 	}
 	health := sources.Health()
 	health.DrainTimeout, health.DeleteHeldBack = options.DrainTimeout, options.DeleteHeldBack

@@ -37,7 +37,7 @@ func (s *session) awaitAbandoned(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, abandonedLimit)
 	defer cancel()
 	if err := owner.AwaitEnd(limited); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the engine (process %d) of a run that was killed does not end: look at what it waits for with `em-infra status %s`, end it with `kill -9 %d`, and run again", owner.PID, s.place, owner.PID)
+		return fmt.Errorf("the engine (process %d) of a run that was killed does not end: look at what it waits for with `em-infra status %s`, end it with `kill -9 %d`, and run again", owner.PID, s.place.Stack, owner.PID)
 	}
 	return context.Cause(ctx)
 }
@@ -99,17 +99,6 @@ func (s *session) endOrphans(which string) error {
 	ended, err := recovery.EndOrphans(s.workspace.Home)
 	if ended > 0 {
 		s.recovered(fmt.Sprintf("%d %s still worked: they are ended", ended, which))
-	}
-	return err
-}
-
-// inThisPlace is an error with the commands that it names completed, which in a rehearsal are the lab's.
-func (s *session) inThisPlace(err error) error {
-	if err == nil {
-		return nil
-	}
-	if text := s.inPlace(err.Error()); text != err.Error() {
-		return errors.New(text)
 	}
 	return err
 }

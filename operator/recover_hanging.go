@@ -31,7 +31,7 @@ func (s *session) wakeHanging(ctx context.Context, exported *engine.Exported) er
 		}
 		done, err := machine.Wake(ctx, host, func(ctx context.Context) bool { return !nodeops.Listens(ctx, address) })
 		if err != nil {
-			return s.inThisPlace(err)
+			return s.place.CompleteError(err)
 		}
 		if done != "" {
 			s.recovered(done)

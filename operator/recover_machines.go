@@ -120,7 +120,7 @@ func (s *session) foreseeRecovery(ctx context.Context) error {
 	} {
 		survey, err := look(ctx, &exported.Deployment, evidence)
 		if err != nil {
-			return s.inThisPlace(err)
+			return s.place.CompleteError(err)
 		}
 		s.neverRan = append(s.neverRan, survey.NeverRan...)
 		s.unanswered = append(s.unanswered, survey.Unanswered...)
@@ -153,7 +153,7 @@ func (s *session) deleteNeverRan(ctx context.Context) error {
 	for _, remnant := range s.neverRan {
 		done, err := recovery.Delete(ctx, &exported.Deployment, remnant, host)
 		if err != nil {
-			return s.inThisPlace(err)
+			return s.place.CompleteError(err)
 		}
 		s.recovered(done)
 		if err := s.state.Import(ctx, exported); err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
@@ -38,7 +39,7 @@ type session struct {
 	secrets    []string           // of the configuration, never to be seen
 	factory    string             // URL of the Image Factory
 	consent    string             // what is asked for before anything is changed; empty when that was answered
-	place      string             // the flags that lead a following command to where this one was
+	place      remedy.Place       // where the commands of messages are typed; a following one is led to where this one was
 	refresh    bool               // the engine reads what is there before it compares
 	program    stacks.Options     // of the program that the stack runs
 	configured artifacts.Planned  // the machine configurations of that program
@@ -67,7 +68,7 @@ type needs struct {
 
 // session is one that knows where it is and nothing else.
 func (o *Operator) session(consent string) *session {
-	s := &session{Operator: o, place: o.Place(), started: o.clock.Now()}
+	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
 	if !o.options.Yes {
 		s.consent = consent
 	}
@@ -108,7 +109,7 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 		return s, nil
 	}
 	if _, err := s.host.Reach(ctx); err != nil {
-		return nil, refused(s.inThisPlace(err))
+		return nil, refused(s.place.CompleteError(err))
 	}
 	return s, nil
 }

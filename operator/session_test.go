@@ -44,7 +44,7 @@ func sessionWith(t *testing.T, person Person, rehearsed bool) (*session, *record
 		workspace: &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed},
 		events:    &serialEvents{to: told}, clock: systemClock{},
 	}
-	return &session{Operator: o, inventory: inv, consent: "bring it up", place: o.Place(), started: time.Now()}, told
+	return &session{Operator: o, inventory: inv, consent: "bring it up", place: o.remedies(), started: time.Now()}, told
 }
 
 func TestAsk(t *testing.T) {

@@ -53,7 +53,7 @@ func (s *session) checkNotLost() error {
 		return err
 	}
 	return fmt.Errorf("the state of stack %s is gone, but backups of it are here: put the newest back with `em-infra state restore %s`; only if everything that it made is deleted, begin anew by moving %s away",
-		s.workspace.Stack, s.place, workspace.Nearby(s.workspace.Backups))
+		s.workspace.Stack, s.place.Stack, workspace.Nearby(s.workspace.Backups))
 }
 
 // mendState mends what a run that was killed while it wrote has left torn of the state's files, unless somebody works on it.

@@ -82,7 +82,7 @@ func (s *session) readable(ctx context.Context, err error) error {
 
 // unreadable says what to do about a state that cannot be read.
 func (s *session) unreadable(err error) error {
-	remedy := "put a backup back with `em-infra state restore " + s.place + "`"
+	remedy := "put a backup back with `em-infra state restore " + s.place.Stack + "`"
 	if errors.Is(err, engine.ErrNoStack) {
 		return refused(fmt.Errorf("there is no state of stack %s: `em-infra up` makes one; if there was one, %s", s.workspace.Stack, remedy))
 	}

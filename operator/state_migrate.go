@@ -113,7 +113,7 @@ func (s *session) copyState(ctx context.Context, to string) error {
 		return err
 	}
 	if len(have.Deployment.PendingOperations) > 0 {
-		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place))
+		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place.Stack))
 	}
 	target := s.state
 	target.Env = maps.Clone(s.state.Env)

@@ -76,7 +76,7 @@ func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, er
 	}
 	exported, err := s.state.Read(text)
 	if err != nil {
-		return chosen, nil, fmt.Errorf("backup %s cannot be read (%w): choose another with --from; `em-infra state list %s` shows them", chosen.Name, err, s.place)
+		return chosen, nil, fmt.Errorf("backup %s cannot be read (%w): choose another with --from; `em-infra state list %s` shows them", chosen.Name, err, s.place.Stack)
 	}
 	return chosen, exported, nil
 }
@@ -128,7 +128,7 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 	}
 	unfinished, err := recovery.LookAtUnfinished(ctx, &restored.Deployment, evidence)
 	if err != nil {
-		return s.inThisPlace(err)
+		return s.place.CompleteError(err)
 	}
 	done, _ := unfinished.Note(&restored.Deployment, s.clock.Now())
 	s.recovered(done...)

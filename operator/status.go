@@ -36,7 +36,9 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	report := sources.Report(ctx, s.clock.Now())
-	s.placeOrphans(report.Orphans)
+	for i := range report.Orphans {
+		report.Orphans[i] = report.Orphans[i].At(s.place)
+	}
 	return &Status{StatusReport: report}, nil
 }
 

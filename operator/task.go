@@ -75,7 +75,7 @@ func (s *session) taskMeant(ctx context.Context, which string) (pve.Task, error)
 	if strings.HasPrefix(which, "UPID:") {
 		at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.UPID == which })
 		if at < 0 {
-			return pve.Task{}, refused(fmt.Errorf("no task %s goes on for the machines of this stack: see `em-infra task list %s`", which, s.place))
+			return pve.Task{}, refused(fmt.Errorf("no task %s goes on for the machines of this stack: see `em-infra task list %s`", which, s.place.Stack))
 		}
 		return tasks[at], nil
 	}
@@ -101,7 +101,7 @@ func (s *session) onlyTask(ctx context.Context, vmid int) (pve.Task, error) {
 	}
 	switch len(tasks) {
 	case 0:
-		return pve.Task{}, refused(fmt.Errorf("no task works on VM %d: see `em-infra task list %s`", vmid, s.place))
+		return pve.Task{}, refused(fmt.Errorf("no task works on VM %d: see `em-infra task list %s`", vmid, s.place.Stack))
 	case 1:
 		return tasks[0], nil
 	default:

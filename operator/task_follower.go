@@ -29,7 +29,7 @@ func (s *session) followTasks(ctx context.Context, reporter *progress.Reporter) 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	follow := taskFollower{reader: reader, place: s.place, logs: map[string]taskLog{}}
+	follow := taskFollower{reader: reader, place: s.place.Stack, logs: map[string]taskLog{}}
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(taskInterval)

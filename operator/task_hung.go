@@ -19,7 +19,7 @@ func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported)
 		}
 		var hung *pve.HungError
 		if !errors.As(err, &hung) {
-			return used, exported, s.inThisPlace(err)
+			return used, exported, s.place.CompleteError(err)
 		}
 		if err := s.stopHung(ctx, hung); err != nil {
 			return nil, nil, err
@@ -50,7 +50,7 @@ func (s *session) awaitMade(ctx context.Context) error {
 // later.
 func (s *session) stopHung(ctx context.Context, hung *pve.HungError) error {
 	left := fmt.Errorf("%s: stop it with `em-infra task stop %d %s`, or see in Proxmox VE why it hangs and wait for it; then run up again",
-		hung.What(), hung.Machine, s.place)
+		hung.What(), hung.Machine, s.place.Stack)
 	if s.consent == "" || s.options.Person == nil {
 		return left
 	}

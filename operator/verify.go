@@ -34,7 +34,7 @@ func (s *session) verify(ctx context.Context) (status.Report, error) {
 	s.emit(Verified{Report: report, Took: s.clock.Now().Sub(began)})
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), s.place, phase.Verify)
+			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), s.place.Stack, phase.Verify)
 	}
 	return report, nil
 }

@@ -31,7 +31,7 @@ func (p printer) Handle(event operator.Event) {
 		if e.Checks.Count(operator.CheckFailure) == 0 {
 			p.line("preflight", e.Checks.Summary(), e.Took)
 		}
-		checksAsTyped(e.Checks.Unsound()).WriteText(p.out)
+		e.Checks.Unsound().At(here()).WriteText(p.out)
 	case operator.Recovered:
 		fmt.Fprintf(p.out, " recover    %s\n", e.What)
 	case operator.OtherPlugins:

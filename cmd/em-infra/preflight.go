@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +61,7 @@ func (f *preflightFlags) run(ctx context.Context, streams streams) error {
 }
 
 func printPreflight(out io.Writer, checks operator.Checks) {
-	checksAsTyped(checks).WriteText(out)
+	checks.At(here()).WriteText(out)
 	fmt.Fprintf(out, "%s. Nothing was touched\n", checks.Summary())
 }
 
@@ -78,17 +77,8 @@ type preflightReport struct {
 	Failures int `json:"failures"`
 }
 
-// checksAsTyped are checks with the commands that they name as a person would type them.
-func checksAsTyped(checks operator.Checks) operator.Checks {
-	checks = slices.Clone(checks)
-	for i := range checks {
-		checks[i].Sentence, checks[i].Remedy = asTyped(checks[i].Sentence), asTyped(checks[i].Remedy)
-	}
-	return checks
-}
-
 func preflightJSON(out io.Writer, checks operator.Checks) error {
 	return writeJSON(out, preflightReport{
-		Checks: checksAsTyped(checks), OK: checks.Count(operator.CheckOK), Warnings: checks.Count(operator.CheckWarning), Failures: checks.Count(operator.CheckFailure),
+		Checks: checks.At(here()), OK: checks.Count(operator.CheckOK), Warnings: checks.Count(operator.CheckWarning), Failures: checks.Count(operator.CheckFailure),
 	})
 }

@@ -93,12 +93,12 @@ type previewJSON struct {
 func (f *previewFlags) write(out io.Writer, found *operator.Preview) error {
 	if f.output != outputJSON {
 		err := found.WriteText(out)
-		checksAsTyped(found.Host).WriteText(out)
+		found.Host.At(here()).WriteText(out)
 		found.Images.WriteText(out)
 		return err
 	}
 	result := previewJSON{
-		Assessment: found.Assessment, Changes: found.Changes, Refusal: found.Refusal, Checks: checksAsTyped(found.Host), Images: found.Images,
+		Assessment: found.Assessment, Changes: found.Changes, Refusal: found.Refusal, Checks: found.Host.At(here()), Images: found.Images,
 	}
 	if result.Findings == nil {
 		result.Findings = []operator.Finding{}

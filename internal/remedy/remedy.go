@@ -48,6 +48,27 @@ func (p Place) Complete(message string) string {
 	})
 }
 
+// CompleteError is an error with its commands as they are typed at the place. One that names none stays as it is.
+func (p Place) CompleteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if text := p.Complete(err.Error()); text != err.Error() {
+		return &completedError{text: text, err: err}
+	}
+	return err
+}
+
+// completedError is an error in the words for a place.
+type completedError struct {
+	text string
+	err  error
+}
+
+func (e *completedError) Error() string { return e.text }
+
+func (e *completedError) Unwrap() error { return e.err }
+
 // call has the tool called as it is here.
 func (p Place) call(command string) string {
 	rest, ours := strings.CutPrefix(command, tool+" ")

@@ -1,10 +1,13 @@
 package remedy_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
 )
 
@@ -61,4 +64,21 @@ func TestCommands(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"qm unlock 102", "em-infra up"}, remedy.Commands("`qm unlock 102` on vmhost, then run `em-infra up` again"))
 	require.Empty(t, remedy.Commands("nothing to do"))
+}
+
+// TestErrorsNameTheCommandsOfTheirPlace, where a lock is taken away by another command in a lab. What they wrap stays known.
+func TestErrorsNameTheCommandsOfTheirPlace(t *testing.T) {
+	t.Parallel()
+	locked := &pve.LockedError{Node: "vmhost", VMID: 101, Lock: "clone"}
+	err := fmt.Errorf("settle: %w", locked)
+	lab := remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
+	require.EqualError(t, lab.CompleteError(err),
+		"settle: VM 101 on vmhost is locked (clone) and no task works on it: run `em-infra lab unlock 101 --stack k3s-dev`, then run up again")
+	require.ErrorIs(t, lab.CompleteError(err), locked)
+	host := remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev"}
+	require.EqualError(t, host.CompleteError(err),
+		"settle: VM 101 on vmhost is locked (clone) and no task works on it: run `qm unlock 101` on vmhost, then run up again")
+	other := errors.New("no route to host")
+	require.Equal(t, other, lab.CompleteError(other))
+	require.NoError(t, lab.CompleteError(nil))
 }

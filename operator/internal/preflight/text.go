@@ -3,7 +3,9 @@ package preflight
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
@@ -22,4 +24,13 @@ func (r Report) WriteText(out io.Writer) {
 			fmt.Fprintf(out, "       → %s\n", check.Remedy)
 		}
 	}
+}
+
+// At are the checks with the commands that they name as they are typed at a place.
+func (r Report) At(place remedy.Place) Report {
+	there := slices.Clone(r)
+	for i := range there {
+		there[i].Sentence, there[i].Remedy = place.Complete(there[i].Sentence), place.Complete(there[i].Remedy)
+	}
+	return there
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Orphan is something of this cluster on the host that nothing uses and no state knows.
@@ -23,6 +24,15 @@ type Orphan struct {
 	Remove string `json:"remove,omitempty"`
 	// Do is what to do instead of that.
 	Do string `json:"do,omitempty"`
+}
+
+// At is the orphan with its commands as they are typed at a place. Those of a lab say by themselves where they are run.
+func (o Orphan) At(place remedy.Place) Orphan {
+	o.Do = place.Complete(o.Do)
+	if do := place.Complete(fmt.Sprintf("`%s` on %s", o.Remove, o.Host)); place.Lab != "" && !strings.Contains(do, o.Remove) {
+		o.Remove, o.Do = "", "if nobody needs it: "+do
+	}
+	return o
 }
 
 func (o Orphan) remedy() string {

@@ -1,0 +1,144 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// destroyParts are all parts of a destroy, which note the order in which they are asked.
+type destroyParts struct {
+	parts
+
+	left status.Left
+	told recordedEvents
+}
+
+func (p *destroyParts) checkUnprotected(context.Context) error { return p.step("protection") }
+func (p *destroyParts) confirmDestroy(context.Context) error   { return p.step("preview and consent") }
+func (p *destroyParts) destroyAll(context.Context) error       { return p.step("engine destroy") }
+func (p *destroyParts) forgetCredentials() error               { return p.step("forget credentials") }
+
+func (p *destroyParts) possessions(context.Context) (possessions, error) {
+	return possessions{}, p.step("what the stack has")
+}
+
+func (p *destroyParts) leftOf(context.Context, possessions) (status.Left, error) {
+	return p.left, p.step("what is left")
+}
+
+func (p *destroyParts) order(lab bool) destroyRun {
+	place := remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev"}
+	if lab {
+		place = remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
+	}
+	return destroyRun{host: p, state: p, engine: p, stack: "k3s-dev", place: place, tell: p.told.Handle}
+}
+
+// wholeDestroy is the order of a destroy.
+var wholeDestroy = []string{
+	"end what a killed run left working", "protection", "backup before-destroy", "recover (going up: false)", "preview and consent",
+	"delete remnants", "what the stack has", "engine destroy", "forget credentials", "what is left",
+}
+
+func TestTheOrderOfADestroy(t *testing.T) {
+	t.Parallel()
+	p := &destroyParts{}
+	result, err := p.order(false).run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, &DestroyResult{}, result)
+	require.Equal(t, wholeDestroy, p.steps)
+	require.Empty(t, p.told, "nothing is left")
+}
+
+// TestNothingIsDestroyedAfterARefusal: whatever refuses or fails leaves the rest undone. Before the consent nothing is deleted, and
+// what opens a cluster stays until the cluster is gone.
+func TestNothingIsDestroyedAfterARefusal(t *testing.T) {
+	t.Parallel()
+	for i, step := range wholeDestroy {
+		p := &destroyParts{parts: parts{failing: step}}
+		result, err := p.order(false).run(t.Context())
+		require.Error(t, err, step)
+		require.Nil(t, result, step)
+		require.Equal(t, wholeDestroy[:i+1], p.steps, "after %q", step)
+		if step != "engine destroy" {
+			require.ErrorIs(t, err, errStep, step)
+		}
+	}
+}
+
+// TestADestroyThatFails is the engine's failure, with how to go on.
+func TestADestroyThatFails(t *testing.T) {
+	t.Parallel()
+	p := &destroyParts{parts: parts{failing: "engine destroy"}}
+	_, err := p.order(false).run(t.Context())
+	require.Equal(t, &FailedError{Operation: "destroy", Causes: []Cause{}, Again: errStep.Error()}, err)
+	require.NotContains(t, p.steps, "forget credentials", "the cluster may stand")
+}
+
+// TestWhatADestroyLeaves is named, each with what to do about it where it lies. A machine that stays is an error: its state does not
+// know it.
+func TestWhatADestroyLeaves(t *testing.T) {
+	t.Parallel()
+	iso := status.Orphan{What: "ISO local:iso/talos.iso", Host: "vmhost", Remove: "pvesm free local:iso/talos.iso"}
+	disk := status.Orphan{What: "disk tank:vm-120-disk-0", Host: "vmhost", Remove: "pvesm free tank:vm-120-disk-0"}
+	running := status.Orphan{What: "VM 120, which runs", Host: "vmhost", Do: "see what it is for"}
+	off := status.Orphan{What: "VM 121", Host: "vmhost", Remove: "qm destroy 121 --purge"}
+	for _, test := range []struct {
+		name string
+		lab  bool
+		left status.Left
+		told recordedEvents
+		isos int
+		err  string
+	}{
+		{
+			name: "images and disks", left: status.Left{ISOs: []status.Orphan{iso}, Disks: []status.Orphan{disk}}, isos: 1,
+			told: recordedEvents{
+				LeftOnHost{What: disk.What, Do: "if nobody needs it: `pvesm free tank:vm-120-disk-0` on vmhost"},
+				LeftOnHost{What: iso.What, Do: "if nobody needs it: `pvesm free local:iso/talos.iso` on vmhost"},
+			},
+		},
+		{
+			name: "machines", left: status.Left{Machines: []status.Orphan{running, off}},
+			told: recordedEvents{
+				LeftOnHost{What: running.What, Do: "see what it is for"},
+				LeftOnHost{What: off.What, Do: "if nobody needs it: `qm destroy 121 --purge` on vmhost"},
+			},
+			err: "k3s-dev is not gone: 2 of its machines, which its state does not know, stay on the host: see above for what to do with each",
+		},
+		{
+			name: "a machine of a lab", lab: true, left: status.Left{Machines: []status.Orphan{off}},
+			told: recordedEvents{LeftOnHost{What: off.What, Do: "if nobody needs it: `em-infra lab destroy 121 --stack k3s-dev`"}},
+			err:  "k3s-dev is not gone: 1 of its machines, which its state does not know, stay on the host: see above for what to do with each",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := &destroyParts{left: test.left}
+			result, err := p.order(test.lab).run(t.Context())
+			require.Equal(t, test.told, p.told)
+			if test.err != "" {
+				require.EqualError(t, err, test.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, &DestroyResult{ISOs: test.isos}, result)
+		})
+	}
+}
+
+// TestAHostThatDoesNotAnswerAfterADestroy: the engine is done, and nobody knows what is left.
+func TestAHostThatDoesNotAnswerAfterADestroy(t *testing.T) {
+	t.Parallel()
+	p := &destroyParts{parts: parts{failing: "what is left"}}
+	_, err := p.order(false).run(t.Context())
+	require.EqualError(t, err, "the state of k3s-dev is empty now; whether anything is left on the host is not known (refused in a test): "+
+		"see that it answers, then run `em-infra destroy --stack k3s-dev` again")
+	require.False(t, errors.As(err, new(*RefusedError)), "it did touch something")
+}

@@ -1,0 +1,141 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/preflight"
+)
+
+// previewParts are all parts of a preview. The host is asked while the others are.
+type previewParts struct {
+	failing  string
+	checks   preflight.Report
+	judged   judgement
+	examined error
+
+	asked sync.Mutex
+	steps []string
+	hosts int
+	told  recordedEvents
+	// thinks is closed by the engine, whom the host waits for.
+	thinks chan struct{}
+}
+
+func (p *previewParts) step(name string) error {
+	p.asked.Lock()
+	defer p.asked.Unlock()
+	p.steps = append(p.steps, name)
+	if name == p.failing {
+		return errStep
+	}
+	return nil
+}
+
+func (p *previewParts) findFormerNames(context.Context) error { return p.step("former names") }
+func (p *previewParts) foreseeRecovery(context.Context) error { return p.step("foresee recovery") }
+
+// examineHost answers once the engine thinks, where a test says so.
+func (p *previewParts) examineHost(context.Context) (preflight.Report, error) {
+	if p.thinks != nil {
+		<-p.thinks
+	}
+	p.hosts++
+	return p.checks, p.examined
+}
+
+func (p *previewParts) findOutOfBand(context.Context) (outOfBand, error) {
+	return outOfBand{}, p.step("find changes by hand")
+}
+
+func (p *previewParts) judge(_ context.Context, _ outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
+	if p.thinks != nil {
+		close(p.thinks)
+	}
+	return p.judged, p.step(fmt.Sprintf("judge %v with %d options", targets, len(options)))
+}
+
+func (p *previewParts) otherImages(context.Context) (OtherImages, error) {
+	return OtherImages{Unread: []string{"cp-1"}}, p.step("other images")
+}
+
+func (p *previewParts) order() previewRun {
+	return previewRun{host: p, engine: p, nodes: p, place: remedy.Place{Stack: "--stack k3s-dev"}, tell: p.told.Handle}
+}
+
+var wholePreview = []string{"former names", "foresee recovery", "find changes by hand", "judge [] with 0 options", "other images"}
+
+// TestTheOrderOfAPreview: the host is asked while the engine thinks, and once.
+func TestTheOrderOfAPreview(t *testing.T) {
+	t.Parallel()
+	p := &previewParts{judged: judgement{counts: map[apitype.OpType]int{apitype.OpCreate: 1}}, thinks: make(chan struct{})}
+	preview, err := p.order().run(t.Context(), PreviewOptions{})
+	require.NoError(t, err)
+	require.Equal(t, wholePreview, p.steps)
+	require.Equal(t, 1, p.hosts)
+	require.Equal(t, OtherImages{Unread: []string{"cp-1"}}, preview.Images)
+	require.ErrorIs(t, preview.Err(), ErrChanges)
+	require.Empty(t, p.told)
+
+	p = &previewParts{}
+	preview, err = p.order().run(t.Context(), PreviewOptions{Diff: true, ImportFile: "import.json"})
+	require.NoError(t, err)
+	require.Contains(t, p.steps, "judge [] with 2 options")
+	require.NoError(t, preview.Err(), "nothing would change")
+}
+
+// TestAPreviewEndsWithWhatFails, and does not ask further.
+func TestAPreviewEndsWithWhatFails(t *testing.T) {
+	t.Parallel()
+	for i, step := range wholePreview {
+		p := &previewParts{failing: step}
+		_, err := p.order().run(t.Context(), PreviewOptions{})
+		require.ErrorIs(t, err, errStep, step)
+		require.Equal(t, wholePreview[:i+1], p.steps, "after %q", step)
+	}
+	p := &previewParts{examined: errStep}
+	_, err := p.order().run(t.Context(), PreviewOptions{})
+	require.ErrorIs(t, err, errStep, "the host")
+	require.Equal(t, wholePreview, p.steps, "the engine thinks meanwhile")
+}
+
+// TestAHostThatRefuses is the reason of a preview whose engine failed, and one of the reasons why up would stop otherwise.
+func TestAHostThatRefuses(t *testing.T) {
+	t.Parallel()
+	const refusal = "refused: the host cannot bear it yet; 2 checks: 1 ok, 1 failure. Nothing was touched"
+	checks := preflight.Report{
+		{Name: "version", Result: preflight.OK, Sentence: "Proxmox VE answers"},
+		{Name: "storage", Result: preflight.Fail, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight`"},
+	}
+	unsound := Checks{{Name: "storage", Result: CheckFailure, Sentence: "there is no storage tank", Remedy: "see `em-infra preflight --stack k3s-dev`"}}
+
+	p := &previewParts{checks: checks, failing: wholePreview[3]}
+	_, err := p.order().run(t.Context(), PreviewOptions{})
+	require.EqualError(t, err, refusal)
+	require.ErrorAs(t, err, new(*RefusedError))
+	require.Equal(t, recordedEvents{HostChecked{Checks: unsound}}, p.told)
+
+	needed := Permission{Flag: FlagReplace, Subject: "cp-1"}
+	p = &previewParts{checks: checks, judged: judgement{Assessment: Assessment{Findings: []Finding{{Kind: risk.Replace, Subject: "cp-1", Needs: []Permission{needed}}}}}}
+	preview, err := p.order().run(t.Context(), PreviewOptions{})
+	require.NoError(t, err)
+	require.Equal(t, unsound, preview.Host)
+	require.Contains(t, preview.Refusal, "say --allow-replace cp-1 to go on")
+	require.Contains(t, preview.Refusal, "\n"+refusal)
+	require.ErrorAs(t, preview.Err(), new(*RefusedError))
+	require.Empty(t, p.told, "the result has it")
+
+	preview, err = p.order().run(t.Context(), PreviewOptions{Allow: []Permission{needed}})
+	require.NoError(t, err)
+	require.Equal(t, refusal, preview.Refusal)
+	require.False(t, errors.Is(preview.Err(), ErrChanges))
+}
