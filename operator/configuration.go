@@ -15,9 +15,9 @@ import (
 
 // configure reads how to reach the host; in a rehearsal it writes first what the lab chose.
 func (s *session) configure(ctx context.Context, host LabHost) error {
-	config, err := s.stack.GetAllConfig(ctx)
+	config, err := s.config(ctx)
 	if err != nil {
-		return sentenceOf(err)
+		return err
 	}
 	if s.workspace.Rehearsed {
 		wanted := rehearsalConfig(s.workspace, host)
@@ -34,6 +34,15 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	s.host, s.secrets = connectionOf(config), secretsIn(config)
 	s.factory = cmp.Or(config[stacks.Key(stacks.KeyImageFactoryURL)].Value, components.ImageFactory)
 	return nil
+}
+
+// config is the configuration of the stack, with its secrets in clear.
+func (s *session) config(ctx context.Context) (auto.ConfigMap, error) {
+	if config, read := s.state.Config(); read {
+		return config, nil
+	}
+	config, err := s.stack.GetAllConfig(ctx)
+	return config, sentenceOf(err)
 }
 
 func connectionOf(config auto.ConfigMap) pve.Connection {

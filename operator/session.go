@@ -185,7 +185,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		Stack:   s.workspace.Stack,
 		WorkDir: s.workspace.Dir,
 		Env:     s.state.Env,
-		Command: s.state.Command,
+		Command: s.state.Automation(),
 		Program: stacks.Program(s.program),
 	}
 	var err error
@@ -222,7 +222,10 @@ func (s *session) attach(tools *toolchain.Installed) error {
 		env[ToolVariable] = s.options.Tool
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
-	s.state = engine.State{Command: command, Dir: s.workspace.Dir, Env: env, Stack: s.workspace.Stack, SecretsProvider: provider}
+	s.state = engine.State{
+		Command: command, Dir: s.workspace.Dir, Env: env, Project: workspace.Project, Stack: s.workspace.Stack,
+		SecretsProvider: provider, Passphrase: engine.PassphraseIn(env),
+	}
 	return nil
 }
 

@@ -117,9 +117,9 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 	if err := s.selectStack(ctx, tools, false); err != nil {
 		return err
 	}
-	config, err := s.stack.GetAllConfig(ctx)
+	config, err := s.config(ctx)
 	if err != nil {
-		return sentenceOf(err)
+		return err
 	}
 	s.host = connectionOf(config)
 	evidence, err := s.evidence()

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
@@ -83,17 +82,9 @@ func secretOf(outputs auto.OutputMap, name string) []byte {
 
 // lastUpdate is the newest entry of the stack's history; nil when it has none.
 func (s *session) lastUpdate(ctx context.Context) (*status.Update, error) {
-	history, err := s.stack.History(ctx, 1, 1)
-	if err != nil {
-		return nil, sentenceOf(err)
+	last, err := s.state.LastUpdate(ctx)
+	if err != nil || last == nil {
+		return nil, err
 	}
-	if len(history) == 0 {
-		return nil, nil //nolint:nilnil // nothing ever happened, and that is no error
-	}
-	last := &status.Update{Kind: history[0].Kind, Result: history[0].Result}
-	if history[0].EndTime == nil {
-		return last, nil
-	}
-	last.Ended, err = time.Parse(time.RFC3339, *history[0].EndTime)
-	return last, err
+	return &status.Update{Kind: last.Kind, Result: last.Result, Ended: last.Ended}, nil
 }

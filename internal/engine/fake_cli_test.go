@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(map[string]func() int{
 		"report": report, "patient": patient, "stubborn": stubborn, "chatty": chatty, "failing": failing, "store": store,
-		"stackless": stackless, "listing": listing, "diary": diary,
+		"stackless": stackless, "listing": listing, "diary": diary, "historian": historian,
 	}[role]())
 }
 
@@ -120,6 +120,12 @@ func diary() int {
 	if os.WriteFile(os.Getenv("EM_INFRA_TEST_STATE"), []byte(strings.Join(os.Args[1:], "\n")), 0o600) != nil {
 		return 1
 	}
+	return 0
+}
+
+// historian is a CLI that remembers one update.
+func historian() int {
+	fmt.Println(`[{"kind": "update", "result": "succeeded", "endTime": "2026-01-02T03:04:05.000Z"}]`)
 	return 0
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,8 +21,12 @@ type State struct {
 	Dir string
 	// Env is the environment of the CLI.
 	Env map[string]string
+	// Project is the project's name. Default: empty; then everything is left to the CLI.
+	Project string
 	// Stack is the stack's name.
 	Stack string
+	// Passphrase is what secrets are read with where no CLI is needed for that. Default: nil; then they are left to the CLI.
+	Passphrase *Passphrase
 	// SecretsProvider is what the stack's file names as such. Default: empty, a passphrase.
 	SecretsProvider string
 }
@@ -54,6 +57,9 @@ const exitNoStack = 6
 
 // Export returns the state. The error wraps [ErrNoStack] where there is none.
 func (s State) Export(ctx context.Context) (*Exported, error) {
+	if exported, err := s.read(); err == nil {
+		return exported, nil
+	}
 	text, err := s.export(ctx, "--show-secrets")
 	if err != nil {
 		return nil, err
@@ -63,7 +69,12 @@ func (s State) Export(ctx context.Context) (*Exported, error) {
 
 // ExportSealed returns the text of the state with its secrets encrypted by the stack's own secrets provider: fit to be
 // kept in a file. The error wraps [ErrNoStack] where there is none.
-func (s State) ExportSealed(ctx context.Context) ([]byte, error) { return s.export(ctx) }
+func (s State) ExportSealed(ctx context.Context) ([]byte, error) {
+	if sealed, err := s.readSealed(); err == nil {
+		return sealed.text()
+	}
+	return s.export(ctx)
+}
 
 func (s State) export(ctx context.Context, flags ...string) ([]byte, error) {
 	stdout, stderr, code, err := s.run(ctx, nil, append([]string{"stack", "export", "--stack", s.Stack}, flags...)...)
@@ -183,9 +194,5 @@ func (s State) Stacks(ctx context.Context) ([]string, error) {
 }
 
 func (s State) run(ctx context.Context, stdin []byte, args ...string) (stdout, stderr string, code int, err error) {
-	env := make([]string, 0, len(s.Env))
-	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		env = append(env, name+"="+s.Env[name])
-	}
-	return s.Command.Run(ctx, s.Dir, bytes.NewReader(stdin), nil, nil, env, args...)
+	return s.Command.Run(ctx, s.Dir, bytes.NewReader(stdin), nil, nil, entries(s.Env), args...)
 }

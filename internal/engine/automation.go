@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+)
+
+// Automation is the CLI for the Automation API, without the processes that it starts for nothing (pulumi sdk/v3 v3.254.0,
+// go/auto/stack.go):
+//
+//   - `stack select` of a stack that is there: the environment names the stack, and so does each command;
+//   - `stack output`, twice, and `stack history` after each run, for a result that nobody here looks at. Who wants to know them
+//     reads the state: [State.Export], [Outputs], [State.LastUpdate].
+func (s State) Automation() auto.PulumiCommand { return automation{Command: s.Command, state: s} }
+
+type automation struct {
+	*Command
+	state State
+}
+
+// Run implements [auto.PulumiCommand].
+func (a automation) Run(ctx context.Context, dir string, stdin io.Reader, stdouts, stderrs []io.Writer, env []string, args ...string) (string, string, int, error) {
+	switch {
+	case begins(args, "stack", "select") && a.state.exists():
+		return "", "", 0, nil
+	case begins(args, "stack", "output"):
+		return "{}", "", 0, nil
+	case begins(args, "stack", "history"):
+		return "[]", "", 0, nil
+	default:
+		return a.Command.Run(ctx, dir, stdin, stdouts, stderrs, env, args...)
+	}
+}
+
+func begins(args []string, with ...string) bool {
+	return len(args) >= len(with) && slices.Equal(args[:len(with)], with)
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
+)
+
+// passphraseProvider is the name of the secrets provider that makes its key of a passphrase.
+const passphraseProvider = "passphrase"
+
+// unlock replaces what is sealed in a deployment by its text, marked as before, as `pulumi stack export --show-secrets` does.
+func (p *Passphrase) unlock(deployment *apitype.DeploymentV3) error {
+	provider := deployment.SecretsProviders
+	if provider == nil {
+		return errNotOpened // old, or empty: nothing that is worth a rule of its own
+	}
+	var sealed struct {
+		Salt string `json:"salt"`
+	}
+	if provider.Type != passphraseProvider || json.Unmarshal(provider.State, &sealed) != nil {
+		return errNotOpened
+	}
+	opener, err := p.opener(sealed.Salt)
+	if err != nil {
+		return err
+	}
+	for i := range deployment.Resources {
+		if err := unlockResource(&deployment.Resources[i], opener); err != nil {
+			return err
+		}
+	}
+	for i := range deployment.PendingOperations {
+		if err := unlockResource(&deployment.PendingOperations[i].Resource, opener); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unlockResource(resource *apitype.ResourceV3, opener config.Decrypter) error {
+	for _, properties := range []any{resource.Inputs, resource.Outputs, resource.ReplacementTrigger} {
+		if err := unlock(properties, opener); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlock does so in place, at any depth.
+func unlock(value any, opener config.Decrypter) error {
+	switch v := value.(type) {
+	case map[string]any:
+		if v[sig.Key] == sig.Secret {
+			return unlockSecret(v, opener)
+		}
+		for _, member := range v {
+			if err := unlock(member, opener); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if err := unlock(item, opener); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func unlockSecret(secret map[string]any, opener config.Decrypter) error {
+	sealed, isSealed := secret["ciphertext"].(string)
+	if !isSealed {
+		return errNotOpened
+	}
+	text, err := opener.DecryptValue(context.Background(), sealed)
+	if err != nil {
+		return errNotOpened
+	}
+	if text, err = unlockWithin(text); err != nil {
+		return err
+	}
+	delete(secret, "ciphertext")
+	secret["plaintext"] = text
+	return nil
+}
+
+// unlockWithin does so with secrets within what was a secret, which are not sealed once more (pulumi pkg/v3 v3.254.0,
+// resource/stack/deployment.go, SerializePropertyValue).
+func unlockWithin(text string) (string, error) {
+	if !strings.Contains(text, sig.Key) {
+		return text, nil
+	}
+	var value any
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		return "", errNotOpened
+	}
+	if err := unlock(value, config.NopDecrypter); err != nil {
+		return "", err
+	}
+	plain, err := json.Marshal(value)
+	return string(plain), err
+}
