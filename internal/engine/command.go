@@ -24,6 +24,7 @@ import (
 type Command struct {
 	path    string
 	version semver.Version
+	runs    atomic.Uint64
 	writes  atomic.Uint64
 }
 
@@ -33,6 +34,9 @@ func NewCommand(path string, version semver.Version) *Command {
 }
 
 var _ auto.PulumiCommand = (*Command)(nil)
+
+// Runs counts the processes that were started.
+func (c *Command) Runs() uint64 { return c.runs.Load() }
 
 // Writes counts the runs that may have changed a state. What was exported is current, as far as this process is concerned,
 // while the count stays the same.
@@ -57,6 +61,7 @@ func (c *Command) Version() semver.Version { return c.version }
 // interrupted is an error of context.Cause(ctx). What the CLI prints goes to the writers too; one that fails is left out
 // from then on.
 func (c *Command) Run(ctx context.Context, dir string, stdin io.Reader, stdouts, stderrs []io.Writer, env []string, args ...string) (string, string, int, error) {
+	c.runs.Add(1)
 	if !readsOnly(args) {
 		defer c.writes.Add(1)
 	}
