@@ -12,6 +12,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
+// Call is a request that the lab's Proxmox VE answered.
+type Call = proxmox.Call
+
 // Calls are what was asked so far of the Proxmox VE of the lab in a folder.
 func Calls(dir string) ([]proxmox.Call, error) { return linesOf[proxmox.Call](lab.HostCalls(dir)) }
 

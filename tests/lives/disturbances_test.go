@@ -1,0 +1,226 @@
+package lives_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/lab/control"
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/history"
+	"github.com/em-infra/em-infra/tests/lives/model"
+)
+
+// arm asks the lab for the faults.
+func (f *life) arm(armed []history.Move) {
+	f.t.Helper()
+	for _, m := range armed {
+		if m.Verb == history.Fault {
+			tallied.count("faults armed")
+			require.NoError(f.t, control.NewClient(f.stack.Dir()).SetFault(f.t.Context(), fault.Fault{Name: m.What, Nth: m.Number, Times: 1}))
+		}
+	}
+}
+
+// disarm takes the faults back, and returns how many have occurred. A lab that was killed has none.
+func (f *life) disarm() int {
+	f.t.Helper()
+	asked := control.NewClient(f.stack.Dir())
+	faults, err := asked.Faults(f.t.Context())
+	if err != nil {
+		return 0
+	}
+	occurred := 0
+	for _, fault := range faults {
+		if fault.Occurred > 0 {
+			occurred++
+			tallied.count("faults occurred")
+			f.say("  %s occurred", fault.Name)
+		}
+	}
+	_, err = asked.ClearFaults(f.t.Context(), "")
+	require.NoError(f.t, err)
+	f.eventually("the host answers", func() bool { return f.hostAnswers() })
+	return occurred
+}
+
+// killer hits what is to be killed, at its call of the host.
+type killer struct {
+	*running
+	kills []history.Move
+	hit   bool
+	// again is when a second interrupt is due.
+	again time.Time
+	// hostDied says that the lab has to be started again.
+	hostDied bool
+}
+
+// look hits what is due.
+func (k *killer) look() {
+	if !k.again.IsZero() && time.Now().After(k.again) {
+		k.again = time.Time{}
+		k.signal(syscall.SIGINT, []int{k.command.Process.Pid})
+	}
+	if len(k.kills) == 0 {
+		return
+	}
+	made := k.callsLogged() - k.calls
+	k.kills = slices.DeleteFunc(k.kills, func(m history.Move) bool { return made >= m.Number && k.hits(m) })
+}
+
+// callsLogged is how many lines the host's log has, cheaper than reading them.
+func (k *killer) callsLogged() int {
+	text, err := os.ReadFile(lab.HostCalls(k.stack.Dir()))
+	if err != nil {
+		return 0 // nothing was asked yet
+	}
+	return bytes.Count(text, []byte("\n"))
+}
+
+// hits is false while there is nothing of that kind to hit.
+func (k *killer) hits(m history.Move) bool {
+	tool := k.command.Process.Pid
+	victims, signal := []int{tool}, syscall.SIGKILL
+	switch m.What {
+	case "engine":
+		victims = k.named(tool, "pulumi")
+	case "plugin":
+		victims = k.plugins(tool)
+		victims = victims[:min(1, len(victims))]
+	case "all":
+		victims = append(victims, k.descendants(tool)...)
+	case "host":
+		victims, k.hostDied = k.lab(), true
+	case "interrupt":
+		signal = syscall.SIGINT
+	case "interrupt-twice":
+		signal, k.again = syscall.SIGINT, time.Now().Add(300*time.Millisecond)
+	}
+	if len(victims) == 0 {
+		return false
+	}
+	k.hit = true
+	tallied.count("kills")
+	k.say("  %s is hit", m.What)
+	k.signal(signal, victims)
+	return true
+}
+
+func (k *killer) signal(signal syscall.Signal, pids []int) {
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			require.NoError(k.t, err)
+		}
+	}
+}
+
+func (k *killer) named(parent int, name string) []int {
+	found, err := labstack.ChildrenNamed(parent, name)
+	require.NoError(k.t, err)
+	return found
+}
+
+func (k *killer) descendants(of int) []int {
+	found, err := labstack.Descendants(of)
+	require.NoError(k.t, err)
+	return found
+}
+
+// plugins are the processes below the engine that run one.
+func (k *killer) plugins(tool int) []int {
+	below := k.descendants(tool)
+	all, err := labstack.Workers(k.stack.Name)
+	require.NoError(k.t, err)
+	var found []int
+	for _, w := range all {
+		if slices.Contains(below, w.PID) && strings.HasPrefix(w.Program(), "pulumi-resource-") {
+			found = append(found, w.PID)
+		}
+	}
+	return found
+}
+
+// lab is the process of the lab.
+func (k *killer) lab() []int {
+	all, err := labstack.Workers(k.stack.Name)
+	require.NoError(k.t, err)
+	var found []int
+	for _, w := range all {
+		if w.Program() == "exe" && slices.Contains(w.Arguments, "serve") {
+			found = append(found, w.PID)
+		}
+	}
+	return found
+}
+
+// afterwards waits for the end of what worked for a run that was killed, and brings back a host that was.
+func (k *killer) afterwards() {
+	k.t.Helper()
+	if k.hostDied {
+		k.must("lab", "start")
+		k.eventually("the host answers", func() bool { return k.hostAnswers() })
+	}
+	if !k.hit {
+		return
+	}
+	deadline := time.Now().Add(patience)
+	for len(k.workers()) > 0 && time.Now().Before(deadline) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	for _, w := range k.workers() {
+		k.violated([]model.Violation{{Invariant: model.Whole, What: "a process outlives its run: " + w}})
+	}
+}
+
+// workers are the programs that work for the stack, but for its lab.
+func (f *life) workers() []string {
+	f.t.Helper()
+	all, err := labstack.Workers(f.stack.Name)
+	require.NoError(f.t, err)
+	var programs []string
+	for _, w := range all {
+		if !w.OfLab() {
+			programs = append(programs, strings.Join(w.Arguments, " "))
+		}
+	}
+	return programs
+}
+
+// told are the commands of a failure that get a person on.
+func told(output string) [][]string {
+	var commands [][]string
+	for _, part := range strings.Split(output, "`") {
+		words := strings.Fields(part)
+		if len(words) > 2 && words[0] == "em-infra" && slices.Contains(ways, words[1]+" "+words[2]) {
+			commands = append(commands, words[1:])
+		}
+	}
+	return commands
+}
+
+// ways are the commands that a failure may name and that a person runs then.
+var ways = []string{"lab unlock", "lab destroy", "lab reset", "state unlock", "state restore", "task stop"}
+
+// follow does what a failure says.
+func (f *life) follow(output string) {
+	f.t.Helper()
+	for _, words := range told(output) {
+		command := f.stack.Command(f.t.Context(), words...)
+		if words[0] == "state" && !slices.Contains(words, "--yes") {
+			command = exec.Command(command.Path, append(words, "--yes")...)
+			command.Dir, command.Env = f.stack.Root, os.Environ()
+		}
+		output, err := command.CombinedOutput()
+		f.say("  told to: em-infra %s: %v", strings.Join(words, " "), err)
+		f.texts["told-"+strings.Join(words, "-")] = string(output)
+	}
+}

@@ -1,0 +1,178 @@
+package lives_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/history"
+	"github.com/em-infra/em-infra/tests/lives/model"
+	"github.com/em-infra/em-infra/tests/lives/site"
+)
+
+// life is a cluster that a history happens to.
+type life struct {
+	t     testing.TB
+	lane  *lane
+	stack labstack.Stack
+	began time.Time
+
+	site     site.Site
+	cordoned map[string]bool
+	keeper   *model.Keeper
+	gone     bool
+	// disturbed says that something was left behind which an up may be stopped by: by a fault, or by a kill.
+	disturbed bool
+	// pending are edits and hands since the last up that ended well; deleted says that a control plane is among them.
+	pending int
+	deleted bool
+	// armed are what disturbs the next run.
+	armed []history.Move
+
+	texts   map[string]string // that must hold no secret, by what they are
+	log     []string
+	found   []model.Violation
+	secrets []string
+}
+
+func newLife(t testing.TB, l *lane) *life {
+	return &life{
+		t: t, lane: l, stack: l.stack, began: time.Now(), site: site.New(l.topology),
+		cordoned: map[string]bool{}, keeper: model.NewKeeper(), texts: map[string]string{},
+	}
+}
+
+// failure is how a life failed.
+type failure struct {
+	violations []model.Violation
+	log        []string
+	dir        string
+}
+
+func (f *failure) String() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "what happened (the lab is kept in %s):\n  %s\n", f.dir, strings.Join(f.log, "\n  "))
+	for _, violation := range f.violations {
+		fmt.Fprintf(&text, "VIOLATED %s\n", violation)
+	}
+	return text.String()
+}
+
+// play plays a history, and returns how it failed, nil if it did not.
+func play(t testing.TB, h history.History) *failure {
+	t.Helper()
+	lane := lanes.take(t, h.Topology)
+	ended := false
+	defer func() {
+		lane.stop(t)
+		if ended {
+			lanes.giveBack(lane)
+		}
+	}()
+	f := lane.comeBack(t)
+	f.keeper.Remember(f.see())
+	f.secrets = f.secretsOfNodes()
+	for n, move := range h.Moves {
+		f.leaveCanary(n)
+		f.say("%s", move)
+		f.do(move)
+		if len(f.found) > 0 {
+			break
+		}
+	}
+	if len(f.found) == 0 {
+		f.comesToRest()
+	}
+	tallied.add(h, time.Since(f.began))
+	ended = true
+	if len(f.found) == 0 {
+		t.Logf("%s%s", h, strings.Join(f.log, "\n"))
+		return nil
+	}
+	kept := f.keep()
+	return &failure{violations: f.found, log: f.log, dir: kept}
+}
+
+// keep keeps what tells how the life failed, since the next one has the lane's folder.
+func (f *life) keep() string {
+	dir, err := os.MkdirTemp(filepath.Join(f.stack.Root, ".lab"), "failed-life-")
+	require.NoError(f.t, err)
+	require.NoError(f.t, labstack.Copy(f.stack.Dir(), dir))
+	for name, text := range f.texts {
+		require.NoError(f.t, os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".txt"), []byte(text), 0o600))
+	}
+	return dir
+}
+
+// say logs what happens, with the time since the life began.
+func (f *life) say(format string, args ...any) {
+	f.log = append(f.log, fmt.Sprintf("%6.1fs %s", time.Since(f.began).Seconds(), fmt.Sprintf(format, args...)))
+}
+
+func (f *life) violated(violations []model.Violation) { f.found = append(f.found, violations...) }
+
+// writeInventory writes the inventory as it is by now.
+func (f *life) writeInventory() {
+	f.t.Helper()
+	cluster, err := f.site.ClusterFile()
+	require.NoError(f.t, err)
+	nodes, err := f.site.NodesFile()
+	require.NoError(f.t, err)
+	f.writeFiles(cluster, nodes)
+}
+
+func (f *life) writeFiles(cluster, nodes string) {
+	f.t.Helper()
+	for name, text := range map[string]string{"cluster.yaml": cluster, "nodes.yaml": nodes} {
+		require.NoError(f.t, os.WriteFile(filepath.Join(f.stack.Inventory, name), []byte(text), 0o600))
+	}
+}
+
+// do plays a move.
+func (f *life) do(m history.Move) {
+	f.t.Helper()
+	switch m.Verb {
+	case history.Edit:
+		f.edit(m)
+	case history.Mistake:
+		f.mistake(m)
+	case history.Fault, history.Kill:
+		f.armed = append(f.armed, m)
+	case history.Hand:
+		f.byHand(m)
+	case history.Run:
+		f.run(m.What)
+	}
+}
+
+func (f *life) edit(m history.Move) {
+	f.t.Helper()
+	after, means := f.site.Apply(site.Edit{What: m.What, Node: m.Node, Number: m.Number})
+	if !means {
+		f.say("  means nothing here")
+		return
+	}
+	f.site = after
+	f.pending++
+	f.writeInventory()
+}
+
+// mistake runs up with an inventory that must be refused.
+func (f *life) mistake(m history.Move) {
+	f.t.Helper()
+	cluster, nodes, made := site.Mistakes[m.What](f.site)
+	if !made || f.gone {
+		f.say("  means nothing here")
+		return
+	}
+	f.writeFiles(cluster, nodes)
+	r := f.started("mistake", f.em("up", "--lab", "--yes")).wait(nil)
+	f.writeInventory()
+	f.judge(r)
+}

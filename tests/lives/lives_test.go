@@ -1,0 +1,119 @@
+// Package lives_test plays lives of clusters: histories that are drawn from a seed, or kept as text, with the real tool on a lab, and
+// holds each against a model.
+package lives_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/history"
+	"github.com/em-infra/em-infra/tests/lives/shrink"
+)
+
+var (
+	seed      = flag.Uint64("seed", 1, "the first seed: life n is drawn from seed+n")
+	lives     = flag.Int("lives", 0, "how many lives are drawn")
+	moves     = flag.Int("moves", 8, "how many moves a life that is drawn has")
+	shrinking = flag.Int("shrink", 20, "how many shorter histories are tried for a life that fails; 0 for none")
+	one       = flag.String("history", "", "a file with a history: it alone is played")
+)
+
+// atOnce is how many lives are played at once for each processor, unless -parallel says how many.
+const atOnce = 2
+
+var (
+	// workshop is where the tool is built. It goes with the tests.
+	workshop *labstack.Workshop
+	lanes    laneSet
+	tallied  tally
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code, err := runTests(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runTests(m *testing.M) (code int, err error) {
+	if workshop, err = labstack.Open(); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, lanes.remove(), workshop.Close()) }()
+	if err := labstack.RunAtOnce(atOnce); err != nil {
+		return 1, err
+	}
+	defer tallied.print(time.Now())
+	return m.Run(), nil
+}
+
+// TestLives draws lives and plays them: go test ./tests/lives -seed 1 -lives 300 -moves 8.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	for n := range *lives {
+		drawn := *seed + uint64(n)
+		t.Run(fmt.Sprintf("seed %d", drawn), func(t *testing.T) {
+			t.Parallel()
+			h := history.Draw(drawn, *moves)
+			if failed := play(t, h); failed != nil {
+				t.Errorf("go test ./tests/lives -run TestLives -seed %d -lives 1 -moves %d\n%s", drawn, *moves, shortest(t, h, failed))
+			}
+		})
+	}
+}
+
+// TestHistories plays the histories that are kept: each once found something.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("brings clusters up and takes minutes")
+	}
+	pattern := filepath.Join("testdata", "histories", "*.txt")
+	if *one != "" {
+		pattern = *one
+	} else if *lives > 0 {
+		t.Skip("lives are drawn")
+	}
+	files, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			h, err := history.Parse(string(text))
+			require.NoError(t, err)
+			if failed := play(t, h); failed != nil {
+				t.Error(failed)
+			}
+		})
+	}
+}
+
+// shortest is the shortest history that still fails, as it can be kept in testdata/histories, with how it fails.
+func shortest(t *testing.T, whole history.History, failed *failure) string {
+	t.Helper()
+	latest := failed
+	left := shrink.List(whole.Moves, *shrinking, func(part []history.Move) bool {
+		again := play(t, history.History{Topology: whole.Topology, Moves: part})
+		if again != nil {
+			latest = again
+		}
+		return again != nil
+	})
+	short := history.History{Topology: whole.Topology, Moves: left}
+	return fmt.Sprintf("%s\nthe shortest history that fails:\n\n%s", latest, short)
+}

@@ -1,0 +1,156 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Machine is a VM as the host has it.
+type Machine struct {
+	VMID            int
+	Name, Host      string
+	Template        bool
+	Running         bool
+	Lock            string
+	MemoryMiB       int
+	Cores           int
+	Tags            []string
+	StartsWithHost  bool
+	Cards, PassedOn int
+	// Disks are those of scsi0, scsi1 and so on.
+	Disks []Disk
+}
+
+// Disk is a volume of a machine.
+type Disk struct {
+	// Identity is its own for ever: what comes in its place has another.
+	Identity string
+	Bytes    uint64
+}
+
+// Host is what the emulated Proxmox VE holds.
+type Host struct {
+	Machines []Machine
+	// Unused are images that no machine names.
+	Unused []string
+}
+
+// hostFile is the part of the state file of the lab's host that is read here.
+type hostFile struct {
+	State struct {
+		Storages map[string]struct {
+			Pools map[string]struct {
+				Volumes map[string]struct {
+					Content  string `json:"content"`
+					Identity string `json:"identity"`
+					Size     uint64 `json:"size"`
+				} `json:"volumes"`
+			} `json:"pools"`
+		} `json:"storages"`
+		VMs map[string]struct {
+			ID     int    `json:"id"`
+			Node   string `json:"node"`
+			Config struct {
+				Values map[string]string `json:"values"`
+			} `json:"config"`
+			Template bool `json:"template"`
+			Running  bool `json:"running"`
+		} `json:"vms"`
+	} `json:"state"`
+}
+
+// ReadHost reads the state file of the lab's host.
+func ReadHost(text []byte) (Host, error) {
+	var file hostFile
+	if err := json.Unmarshal(text, &file); err != nil {
+		return Host{}, fmt.Errorf("the host's state: %w", err)
+	}
+	var host Host
+	used := map[string]bool{}
+	for _, vm := range file.State.VMs {
+		m := machine(vm.Config.Values)
+		m.VMID, m.Host, m.Running = vm.ID, vm.Node, vm.Running
+		for slot := range vm.Config.Values {
+			used[vm.Node+" "+volumeOf(vm.Config.Values[slot])] = true
+		}
+		for i := 0; vm.Config.Values[fmt.Sprintf("scsi%d", i)] != ""; i++ {
+			m.Disks = append(m.Disks, file.disk(vm.Node, volumeOf(vm.Config.Values[fmt.Sprintf("scsi%d", i)])))
+		}
+		host.Machines = append(host.Machines, m)
+	}
+	slices.SortFunc(host.Machines, func(a, b Machine) int { return a.VMID - b.VMID })
+	host.Unused = file.unused(used)
+	return host, nil
+}
+
+func machine(values map[string]string) Machine {
+	m := Machine{
+		Name: values["name"], Lock: values["lock"], Template: values["template"] == "1", StartsWithHost: values["onboot"] == "1",
+		MemoryMiB: number(values["memory"]), Cores: number(values["cores"]),
+		Tags: strings.FieldsFunc(values["tags"], func(r rune) bool { return r == ';' || r == ',' }),
+	}
+	for key := range values {
+		if isSlot(key, "net") {
+			m.Cards++
+		}
+		if isSlot(key, "hostpci") {
+			m.PassedOn++
+		}
+	}
+	return m
+}
+
+func isSlot(key, kind string) bool {
+	digits, found := strings.CutPrefix(key, kind)
+	_, err := strconv.Atoi(digits)
+	return found && err == nil
+}
+
+// number is what is written, or -1.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// volumeOf is the first word of a drive.
+func volumeOf(drive string) string {
+	volume, _, _ := strings.Cut(drive, ",")
+	return volume
+}
+
+// disk is a volume where its machine stands: on the pool of that host, or on one that all hosts share.
+func (f hostFile) disk(host, id string) Disk {
+	storage, _, _ := strings.Cut(id, ":")
+	pools := f.State.Storages[storage].Pools
+	for name, pool := range pools {
+		if volume, found := pool.Volumes[id]; found && (name == host || len(pools) == 1) {
+			return Disk{volume.Identity, volume.Size}
+		}
+	}
+	return Disk{}
+}
+
+func (f hostFile) unused(used map[string]bool) []string {
+	var unused []string
+	for _, storage := range f.State.Storages {
+		for host, pool := range storage.Pools {
+			for id, volume := range pool.Volumes {
+				inUse := used[host+" "+id]
+				for key := range used {
+					inUse = inUse || len(storage.Pools) == 1 && strings.HasSuffix(key, " "+id)
+				}
+				if volume.Content == "images" && !inUse {
+					unused = append(unused, id+" on "+host)
+				}
+			}
+		}
+	}
+	slices.Sort(unused)
+	return unused
+}

@@ -1,0 +1,86 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+// Keeper remembers what must not be lost: machines that ran, with their disks, members of etcd, and what the life left in etcd.
+type Keeper struct {
+	disks    map[int][]string
+	members  map[string]bool
+	canaries map[string]bool
+	given    map[int]bool
+}
+
+// NewKeeper remembers nothing yet.
+func NewKeeper() *Keeper {
+	return &Keeper{disks: map[int][]string{}, members: map[string]bool{}, canaries: map[string]bool{}, given: map[int]bool{}}
+}
+
+// Remember takes in what is there now.
+func (k *Keeper) Remember(seen Seen) {
+	for _, m := range seen.Machines {
+		if !m.Running || m.Template {
+			continue
+		}
+		delete(k.given, m.VMID)
+		k.disks[m.VMID] = nil
+		for _, disk := range m.Disks {
+			k.disks[m.VMID] = append(k.disks[m.VMID], disk.Identity)
+		}
+	}
+	for _, name := range seen.Members {
+		k.members[name] = true
+	}
+	for _, canary := range seen.Canaries {
+		k.canaries[canary] = true
+	}
+}
+
+// GiveUp has a machine be lost from now on: a plan that names it was consented to, or somebody deletes it.
+func (k *Keeper) GiveUp(vmid int) { k.given[vmid] = true }
+
+// GiveUpMember has a member of etcd be lost from now on.
+func (k *Keeper) GiveUpMember(name string) { delete(k.members, name) }
+
+// GiveUpAll has everything be lost from now on, as by a destroy.
+func (k *Keeper) GiveUpAll() { *k = *NewKeeper() }
+
+// Lost is what is not there any more. What etcd holds is asked only while Kubernetes answers.
+func (k *Keeper) Lost(seen Seen) []Violation {
+	b := &broken{invariant: Kept}
+	there := map[int]Machine{}
+	for _, m := range seen.Machines {
+		there[m.VMID] = m
+	}
+	for _, vmid := range slices.Sorted(maps.Keys(k.disks)) {
+		m, found := there[vmid]
+		switch {
+		case k.given[vmid]:
+		case !found:
+			b.say("VM %d is lost, and no plan that was consented to named it", vmid)
+		default:
+			k.disksOf(b, vmid, m)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.members)) {
+		if len(seen.Members) > 0 && !slices.Contains(seen.Members, name) {
+			b.say("etcd has lost the member %s", name)
+		}
+	}
+	for _, canary := range slices.Sorted(maps.Keys(k.canaries)) {
+		if seen.Unreachable == "" && !slices.Contains(seen.Canaries, canary) {
+			b.say("etcd has lost %s", canary)
+		}
+	}
+	return b.found
+}
+
+func (k *Keeper) disksOf(b *broken, vmid int, m Machine) {
+	for i, identity := range k.disks[vmid] {
+		if !slices.ContainsFunc(m.Disks, func(d Disk) bool { return d.Identity == identity }) {
+			b.say("the disk scsi%d of VM %d is lost: another one is in its place", i, vmid)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package model
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Run is a command that was run, and what it did.
+type Run struct {
+	// What was run, as in a history.
+	What   string
+	Code   int
+	Output string
+	// Writes are the calls by which it may have changed the host.
+	Writes []string
+	Took   time.Duration
+	// Killed says that it did not end by itself, or was interrupted.
+	Killed bool
+	// Excused says that something was in its way: a fault that occurred, a kill in it, or what an earlier one left behind.
+	Excused bool
+}
+
+// Exit codes.
+const (
+	done    = 0
+	changes = 2
+	refused = 3
+)
+
+// Bound is the longest that a run may take: the longest gate of the graph, and what is around it.
+const Bound = 20 * time.Minute
+
+// reads are runs that change nothing.
+var reads = []string{"preview", "status", "drift", "only-verify"}
+
+// saysWhatToDo is how a failure ends that says what to do: a command, or what to change.
+var saysWhatToDo = regexp.MustCompile("`[a-z][^`]+`|\\b(run|say|set|put|restore|give|write|mend|wait|check|look|choose|delete|remove|try|make|repair)\\b [a-z-]+")
+
+// Judge is what a run has done wrong.
+func Judge(r Run) []Violation {
+	refusals, bounds := &broken{invariant: Refusals}, &broken{invariant: Bounds}
+	if r.Took > Bound {
+		bounds.say("%s took %s", r.What, r.Took.Round(time.Second))
+	}
+	switch {
+	case strings.Contains(r.Output, "goroutine ") || strings.Contains(r.Output, "panic:"):
+		refusals.say("%s panicked:\n%s", r.What, r.Output)
+	case r.Killed:
+	case slices.Contains(reads, r.What) && len(r.Writes) > 0:
+		refusals.say("%s only reads, and called %s", r.What, strings.Join(r.Writes, ", "))
+	case r.Code == refused && len(r.Writes) > 0:
+		refusals.say("%s was refused, and called %s:\n%s", r.What, strings.Join(r.Writes, ", "), r.Output)
+	case r.Code < 0 || r.Code > refused:
+		refusals.say("%s ended with exit code %d:\n%s", r.What, r.Code, r.Output)
+	case (r.Code == done || r.Code == changes) && r.What != "mistake":
+	case r.What == "mistake" && r.Code != refused:
+		refusals.say("a mistake was not refused, but ended with exit code %d:\n%s", r.Code, r.Output)
+	case r.What == "mistake":
+	case !saysWhatToDo.MatchString(r.Output):
+		refusals.say("%s failed and does not say what to do:\n%s", r.What, r.Output)
+	case !r.Excused && !slices.Contains(reads, r.What):
+		refusals.say("%s failed with exit code %d, and nothing was in its way:\n%s", r.What, r.Code, r.Output)
+	}
+	return slices.Concat(refusals.found, bounds.found)
+}
+
+// Outage is the time in which a node was taken down. One that has not ended has no To.
+type Outage struct {
+	VMID     int
+	From, To time.Time
+}
+
+// Overlap is where control planes were taken down two at a time.
+func Overlap(controlPlanes []int, outages []Outage) []Violation {
+	b := &broken{invariant: OneAtATime}
+	for i, one := range outages {
+		for _, other := range outages[:i] {
+			if one.VMID == other.VMID || !slices.Contains(controlPlanes, one.VMID) || !slices.Contains(controlPlanes, other.VMID) {
+				continue
+			}
+			if other.To.IsZero() || one.From.Before(other.To) {
+				b.say("VM %d went down at %s while VM %d was down since %s", one.VMID, one.From.Format(time.StampMilli), other.VMID, other.From.Format(time.StampMilli))
+			}
+		}
+	}
+	return b.found
+}

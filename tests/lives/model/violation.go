@@ -1,0 +1,46 @@
+// Package model says what must hold of a cluster, whatever happened to it. It knows the inventory that the life wrote, and what the
+// world shows: files of the lab, its logs, Kubernetes' answers, processes. It knows nothing of the code under test.
+package model
+
+import "fmt"
+
+// Invariant is one of the things that must hold.
+type Invariant int
+
+// The invariants.
+const (
+	// Whole: host, nodes and Kubernetes are what the inventory says, nothing would change, and nothing is left over.
+	Whole Invariant = 1 + iota
+	// Kept: no machine that ran, no disk, no member and nothing in etcd was lost that no consented plan named.
+	Kept
+	// OneAtATime: no two control planes were taken down at the same time.
+	OneAtATime
+	// Refusals: what was refused touched nothing, and who does what a failure says gets on.
+	Refusals
+	// Secrets are nowhere in clear.
+	Secrets
+	// Bounds: no run goes on for longer than it may.
+	Bounds
+)
+
+var names = map[Invariant]string{
+	Whole: "whole", Kept: "kept", OneAtATime: "one at a time", Refusals: "refusals", Secrets: "secrets", Bounds: "bounds",
+}
+
+// Violation is an invariant that does not hold.
+type Violation struct {
+	Invariant Invariant
+	What      string
+}
+
+func (v Violation) String() string { return fmt.Sprintf("%s: %s", names[v.Invariant], v.What) }
+
+// broken collects violations of one invariant.
+type broken struct {
+	invariant Invariant
+	found     []Violation
+}
+
+func (b *broken) say(format string, args ...any) {
+	b.found = append(b.found, Violation{b.invariant, fmt.Sprintf(format, args...)})
+}

@@ -1,0 +1,111 @@
+package lives_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/lives/model"
+)
+
+// patience bounds a wait for the world to come to rest, on a machine that is busy with other things.
+const patience = 90 * time.Second
+
+// tries are how many runs without a fault a cluster may need until it is whole.
+const tries = 4
+
+// comesToRest brings the inventory about without a fault in the way, and holds everything against the model.
+func (f *life) comesToRest() {
+	f.t.Helper()
+	f.say("at the end")
+	f.armed = nil
+	ended := false
+	for n := 0; n < tries && !ended && len(f.found) == 0; n++ {
+		r := f.run("up")
+		ended = r.Code == 0
+		if !ended {
+			f.follow(r.Output)
+		}
+		if n == tries-1 && !ended {
+			f.violated([]model.Violation{{Invariant: model.Refusals, What: "doing what it says does not help:\n" + r.Output}})
+		}
+	}
+	if len(f.found) > 0 {
+		return
+	}
+	if r := f.started("preview", f.em("preview", "--lab")).wait(nil); r.Code != 0 {
+		f.violated([]model.Violation{{Invariant: model.Whole, What: "a preview in which something would change:\n" + r.Output}})
+	}
+	f.holdsSecrets()
+}
+
+// holdsWhole waits until the world is as the inventory says.
+func (f *life) holdsWhole() {
+	f.t.Helper()
+	want := model.Want{Site: f.site, Cordoned: f.cordoned, Gone: f.gone}
+	tallied.checked(model.Whole)
+	var left []model.Violation
+	for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		left = want.Whole(f.see())
+		if len(left) == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	f.violated(left)
+}
+
+// isWhole is holdsWhole for a life that has not begun.
+func (f *life) isWhole(want model.Want) {
+	f.t.Helper()
+	f.eventually("the cluster is whole", func() bool { return len(want.Whole(f.see())) == 0 })
+}
+
+// nothingIsLost looks a few times: the host writes its state a moment after it changed.
+func (f *life) nothingIsLost() {
+	f.t.Helper()
+	tallied.checked(model.Kept)
+	var lost []model.Violation
+	for range 20 {
+		if lost = f.keeper.Lost(f.see()); len(lost) == 0 {
+			return
+		}
+		time.Sleep(250 * time.Millisecond)
+	}
+	f.violated(lost)
+}
+
+func (f *life) eventually(what string, holds func() bool) {
+	f.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("waited %s for: %s\n%s", patience, what, fmt.Sprint(model.Want{Site: f.site}.Whole(f.see())))
+		}
+	}
+}
+
+// holdsSecrets looks for secrets in all that the runs have left.
+func (f *life) holdsSecrets() {
+	f.t.Helper()
+	tallied.checked(model.Secrets)
+	secrets := append(f.secretsOfNodes(), f.secrets...)
+	require.Greater(f.t, len(secrets), 10)
+	for _, place := range []string{"artifacts", "backups", "state", "lab.log", "calls-proxmox.jsonl", "calls-talos.jsonl", "Pulumi.yaml", "Pulumi." + f.stack.Name + ".yaml"} {
+		require.NoError(f.t, filepath.WalkDir(filepath.Join(f.stack.Dir(), place), func(path string, entry fs.DirEntry, err error) error {
+			if os.IsNotExist(err) || err == nil && entry.IsDir() {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			text, err := os.ReadFile(path) //nolint:gosec // below the stack's folder
+			f.texts[strings.TrimPrefix(path, f.stack.Dir()+"/")] = string(text)
+			return err
+		}))
+	}
+	f.violated(model.Leaks(secrets, f.texts))
+}

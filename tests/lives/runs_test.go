@@ -1,0 +1,224 @@
+package lives_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/tests/labstack"
+	"github.com/em-infra/em-infra/tests/lives/history"
+	"github.com/em-infra/em-infra/tests/lives/model"
+	"github.com/em-infra/em-infra/tests/lives/site"
+)
+
+// arguments of em-infra, by what is run.
+var arguments = map[string][]string{
+	"up":              {"up", "--lab", "--yes"},
+	"preview":         {"preview", "--lab"},
+	"status":          {"status", "--lab"},
+	"drift":           {"drift", "--lab"},
+	"until-provision": {"up", "--lab", "--yes", "--until", "provision"},
+	"until-bootstrap": {"up", "--lab", "--yes", "--until", "bootstrap"},
+	"only-verify":     {"up", "--lab", "--yes", "--only", "verify"},
+	"only-bootstrap":  {"up", "--lab", "--yes", "--only", "bootstrap"},
+	"destroy":         {"destroy", "--lab", "--yes"},
+}
+
+// em is a command of em-infra on the stack.
+func (f *life) em(args ...string) *exec.Cmd {
+	return f.stack.Command(context.Background(), append(args, f.stack.On()...)...)
+}
+
+// must runs a command that has to end well, beside the history.
+func (f *life) must(args ...string) {
+	f.t.Helper()
+	output, err := f.em(args...).CombinedOutput()
+	require.NoError(f.t, err, "%s\n%s", strings.Join(args, " "), output)
+}
+
+// pulumi is an up of the engine alone, in a shell as a person has it.
+func (f *life) pulumi() *exec.Cmd {
+	shell := exec.Command("sh", "-euc", `eval "$("$TOOL" lab env --stack "$STACK" --inventory "$INVENTORY")"
+exec pulumi up --stack "$STACK" --yes --skip-preview --color never`)
+	shell.Dir = f.stack.Root
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); name != "EM_INFRA" && !strings.HasPrefix(name, "PULUMI_") {
+			shell.Env = append(shell.Env, entry)
+		}
+	}
+	shell.Env = append(shell.Env, "TOOL="+f.stack.Tool, "STACK="+f.stack.Name, "INVENTORY="+f.stack.Inventory)
+	shell.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return shell
+}
+
+// running is a command that was begun.
+type running struct {
+	*life
+	what    string
+	command *exec.Cmd
+	output  bytes.Buffer
+	began   time.Time
+	calls   int // of the host, before
+}
+
+func (f *life) started(what string, command *exec.Cmd) *running {
+	f.t.Helper()
+	r := &running{life: f, what: what, command: command, began: time.Now(), calls: len(f.calls())}
+	command.Stdout, command.Stderr = &r.output, &r.output
+	require.NoError(f.t, command.Start())
+	return r
+}
+
+// wait waits for its end, and looks after it meanwhile.
+func (r *running) wait(look func()) model.Run {
+	r.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- r.command.Wait() }()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return r.ended(err)
+		case <-tick.C:
+			if time.Since(r.began) > model.Bound+time.Minute {
+				require.NoError(r.t, r.command.Process.Kill())
+			}
+			if look != nil {
+				look()
+			}
+		}
+	}
+}
+
+func (r *running) ended(err error) model.Run {
+	r.t.Helper()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(r.t, err)
+	}
+	took := time.Since(r.began)
+	code := r.command.ProcessState.ExitCode()
+	r.say("  %s: exit code %d after %s", r.what, code, took.Round(100*time.Millisecond))
+	r.texts[fmt.Sprintf("output-%02d-%s", len(r.log), r.what)] = r.output.String()
+	return model.Run{What: r.what, Code: code, Output: r.output.String(), Writes: labstack.Writes(r.life.calls()[r.calls:]), Took: took}
+}
+
+// calls are what the host was asked for so far.
+func (f *life) calls() []labstack.Call {
+	f.t.Helper()
+	calls, err := labstack.Calls(f.stack.Dir())
+	require.NoError(f.t, err)
+	return calls
+}
+
+// run runs what is asked for, disturbed by what is armed, and holds what it did against the model.
+func (f *life) run(what string) model.Run {
+	f.t.Helper()
+	f.giveUp(what)
+	armed := f.armed
+	f.armed = nil
+	f.arm(armed)
+	command := f.pulumi
+	if args := arguments[what]; args != nil {
+		command = func() *exec.Cmd { return f.em(args...) }
+	}
+	r := f.started(what, command())
+	killer := &killer{running: r, kills: killsOf(armed)}
+	result := r.wait(killer.look)
+	occurred := f.disarm()
+	killer.afterwards()
+	result.Killed = killer.hit
+	f.disturbed = f.disturbed || killer.hit || occurred > 0
+	result.Excused = f.disturbed || what == "pulumi" && f.pending > 0 || what == "only-bootstrap" && f.pending > 0
+	if what == "pulumi" && result.Code != 0 && result.Excused {
+		result.Killed = true // what the engine says is not judged
+	}
+	f.judge(result)
+	f.holds(what, result, r.began)
+	return result
+}
+
+// giveUp has the model take the loss of what a run may take away, since all plans are consented to.
+func (f *life) giveUp(what string) {
+	if what == "destroy" {
+		f.keeper.GiveUpAll()
+		return
+	}
+	for _, m := range f.see().Machines {
+		wanted := false
+		for _, n := range f.site.Nodes {
+			wanted = wanted || n.VMID == m.VMID
+		}
+		if !wanted {
+			f.keeper.GiveUp(m.VMID)
+		}
+	}
+}
+
+// judge holds a run against the model.
+func (f *life) judge(r model.Run) {
+	tallied.checked(model.Refusals, model.Bounds)
+	f.violated(model.Judge(r))
+}
+
+// holds is what must be true after a run.
+func (f *life) holds(what string, r model.Run, began time.Time) {
+	f.t.Helper()
+	f.oneAtATime(began)
+	f.nothingIsLost()
+	if r.Code != 0 || r.Killed {
+		return
+	}
+	switch what {
+	case "up":
+		f.gone, f.disturbed, f.pending, f.deleted = false, false, 0, false
+		f.holdsWhole()
+	case "destroy":
+		f.gone, f.disturbed, f.pending, f.deleted = true, false, 0, false
+		f.cordoned = map[string]bool{}
+		f.holdsWhole()
+	case "pulumi", "until-provision", "until-bootstrap":
+		f.gone = false
+		f.pending++ // something may be left to em-infra, or to the phases that follow
+	}
+	if what != "destroy" && !f.gone {
+		f.keeper.Remember(f.see())
+	}
+}
+
+func (f *life) oneAtATime(began time.Time) {
+	f.t.Helper()
+	lines, err := labstack.NodeLog(f.stack.Dir(), began)
+	require.NoError(f.t, err)
+	var outages []model.Outage
+	for _, o := range labstack.Outages(lines) {
+		outages = append(outages, model.Outage(o))
+	}
+	var controlPlanes []int
+	for _, name := range f.site.Names(site.ControlPlane) {
+		n, _ := f.site.Find(name)
+		controlPlanes = append(controlPlanes, n.VMID)
+	}
+	tallied.checked(model.OneAtATime)
+	f.violated(model.Overlap(controlPlanes, outages))
+}
+
+// killsOf are the kills among what is armed.
+func killsOf(armed []history.Move) []history.Move {
+	var kills []history.Move
+	for _, m := range armed {
+		if m.Verb == history.Kill {
+			kills = append(kills, m)
+		}
+	}
+	return kills
+}
