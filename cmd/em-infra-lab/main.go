@@ -69,6 +69,7 @@ needs neither root nor virtualization, and nothing of it is real.`,
 		command.Machines(newPlace()),
 		command.Unlock(newPlace()),
 		command.Reset(newPlace()),
+		command.StopVM(newPlace()),
 		command.Destroy(newPlace()),
 		command.Fault(newPlace),
 	)

@@ -135,23 +135,25 @@ func TestSomebodyElsesTool(t *testing.T) {
 	task, err = machine.Start(t.Context())
 	do(t, task, err)
 	require.Equal(t, `VMID  NAME      HOST  STATUS    LOCK
-101   web       pve   running   
-9000  template  pve   template  
+101   web       pve   running
+9000  template  pve   template
 `, ok(t, dir, "machines"))
 
 	require.Equal(t, "start-fails is set: VM 101, 1 time · next: em-infra-lab fault clear start-fails\n",
 		ok(t, dir, "fault", "set", "start-fails", "--vm", "101", "--times", "1"))
 	_, problems, code := em(t, dir, "destroy", "101")
 	require.Equal(t, 3, code)
-	require.Equal(t, "VM 101 is running - destroy failed: shut it down first\n", problems)
+	require.Equal(t, "VM 101 is running: switch it off first with `em-infra-lab stop-vm 101`\n", problems)
 	require.Equal(t, "VM 101 boots\n", ok(t, dir, "reset", "101"))
+	require.Equal(t, "VM 101 is off\n", ok(t, dir, "stop-vm", "101"))
+	require.Equal(t, "VM 101 is off\n", ok(t, dir, "stop-vm", "101"), "one that is off stays so")
 
 	require.Equal(t, "the lab in .em-infra-lab is stopped; `em-infra-lab start` brings it back as it was\n", ok(t, dir, "stop"))
 	_, problems, code = em(t, dir, "machines")
 	require.Equal(t, 3, code)
 	require.Equal(t, "the lab in .em-infra-lab is not running: start it with `em-infra-lab start`\n", problems)
 	require.Equal(t, started, ok(t, dir, "start"), "the same address, the same token")
-	require.Contains(t, ok(t, dir, "machines"), "101   web       pve   stopped ")
+	require.Contains(t, ok(t, dir, "machines"), "101   web       pve   stopped")
 	require.Equal(t, "VM 101 is deleted\n", ok(t, dir, "destroy", "101"))
 }
 

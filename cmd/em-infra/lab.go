@@ -26,7 +26,7 @@ func newLabCommand() *cobra.Command {
 		command.Status(newLabPlace(), "Say whether the lab of a stack runs, and where"),
 		newLabEnvCommand(),
 		command.Fault(newLabPlace),
-		command.Unlock(newLabPlace()), command.Reset(newLabPlace()), command.Destroy(newLabPlace()),
+		command.Unlock(newLabPlace()), command.Reset(newLabPlace()), command.StopVM(newLabPlace()), command.Destroy(newLabPlace()),
 		newLabServeCommand(),
 	)
 	return group

@@ -23,6 +23,14 @@ func (h Host) UpFor(ctx context.Context, vmid int) (node string, on time.Duratio
 
 // Restart stops a machine and starts it. It is a stop and a start and no reset, so that the time since the start is a new one.
 func (h Host) Restart(ctx context.Context, node string, vmid int) error {
+	if err := h.Stop(ctx, node, vmid); err != nil {
+		return err
+	}
+	return h.Start(ctx, node, vmid)
+}
+
+// Stop switches a machine off, as `qm stop` does, and waits until it is.
+func (h Host) Stop(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {
 		return err
@@ -33,7 +41,7 @@ func (h Host) Restart(ctx context.Context, node string, vmid int) error {
 	if err := h.stop(ctx, machine); err != nil {
 		return fmt.Errorf("stop VM %d on %s: %w: look at its stop in the tasks of Proxmox VE", vmid, node, withoutURL(err))
 	}
-	return h.Start(ctx, node, vmid)
+	return nil
 }
 
 func (h Host) stop(ctx context.Context, machine *proxmox.VirtualMachine) error {

@@ -71,11 +71,16 @@ func (e *completedError) Unwrap() error { return e.err }
 
 // call has the tool called as it is here.
 func (p Place) call(command string) string {
-	rest, ours := strings.CutPrefix(command, tool+" ")
-	if !ours || p.Tool == "" {
+	if p.Tool == "" {
 		return command
 	}
-	return p.Tool + " " + rest
+	parts := strings.Split(command, and)
+	for i, part := range parts {
+		if rest, ours := strings.CutPrefix(part, tool+" "); ours {
+			parts[i] = p.Tool + " " + rest
+		}
+	}
+	return strings.Join(parts, and)
 }
 
 // stackCommands are the commands of em-infra that work on a stack and that messages name without one.
@@ -102,8 +107,13 @@ var hostCommands = []struct {
 	lab  string
 }{
 	{regexp.MustCompile(`^qm unlock (\w+)$`), "lab unlock $1"},
-	{regexp.MustCompile(`^(?:qm stop \w+ && )?qm destroy (\w+) --purge$`), "lab destroy $1"},
+	{regexp.MustCompile(`^qm stop (\w+)$`), "lab stop-vm $1"},
+	{regexp.MustCompile(`^qm reset (\w+)$`), "lab reset $1"},
+	{regexp.MustCompile(`^qm destroy (\w+) --purge$`), "lab destroy $1"},
 }
+
+// and joins two commands of which the second is for when the first succeeds.
+const and = " && "
 
 // hostTasks lists what a host works on.
 const hostTasks = "pvesh get /nodes/HOST/tasks --source active"
@@ -115,6 +125,11 @@ func (p Place) inLab(command string) (instead string, known bool) {
 	}
 	if command == hostTasks {
 		return p.onStack(tool + " task list"), true
+	}
+	if first, second, two := strings.Cut(command, and); two {
+		first, knownFirst := p.inLab(first)
+		second, knownSecond := p.inLab(second)
+		return first + and + second, knownFirst && knownSecond
 	}
 	for _, one := range hostCommands {
 		if one.host.MatchString(command) {

@@ -54,48 +54,73 @@ func machine(place Place, command *cobra.Command, do func(*control.Client, conte
 	return command
 }
 
+// StopVM switches a VM off.
+func StopVM(place Place) *cobra.Command {
+	return onHost(place, &cobra.Command{
+		Use:   "stop-vm VM" + place.Words().Usage,
+		Short: "Switch a VM off, as `qm stop` does on a real host",
+		Long: `Switch a VM off at once, as pulling its plug does: what "qm stop VMID" does on a real host, and Stop in its web interface.
+The lab itself is stopped with "lab stop".`,
+		Example: place.Words().vmExamples("stop-vm"),
+	}, func(ctx context.Context, host pve.Host, machine *pve.Machine, vmid int) error {
+		if !machine.Running {
+			return nil
+		}
+		return host.Stop(ctx, machine.Node, vmid)
+	}, "VM %d is off\n")
+}
+
 // Destroy deletes a VM that is off.
 func Destroy(place Place) *cobra.Command {
-	command := &cobra.Command{
+	return onHost(place, &cobra.Command{
 		Use:   "destroy VM" + place.Words().Usage,
 		Short: "Delete a VM that is off, as `qm destroy` does on a real host",
 		Long: `Delete a VM with its disks, whether or not any state knows it: what "qm destroy VMID --purge" does on a real host. One that
-runs is refused, as it is there.`,
+runs is refused, as it is there: switch it off with "lab stop-vm".`,
 		Example: place.Words().vmExamples("destroy"),
-		Args:    OneName("VM"),
-		RunE: func(command *cobra.Command, args []string) error {
-			vmid, err := place.VMID(args[0])
-			if err != nil {
-				return Refused(err)
-			}
-			if err := destroy(command.Context(), place, vmid); err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(command.OutOrStdout(), "VM %d is deleted\n", vmid)
+	}, func(ctx context.Context, host pve.Host, machine *pve.Machine, vmid int) error {
+		if machine.Running {
+			return Refused(fmt.Errorf("VM %d is running: switch it off first with `%s`", vmid, next(place, fmt.Sprintf("stop-vm %d", vmid))))
+		}
+		return host.Delete(ctx, machine.Node, vmid)
+	}, "VM %d is deleted\n")
+}
+
+// onHost completes a command that asks the lab's host to do something to one VM, and says so in the given words.
+func onHost(place Place, command *cobra.Command, do func(context.Context, pve.Host, *pve.Machine, int) error, done string) *cobra.Command {
+	command.Args = OneName("VM")
+	command.RunE = func(command *cobra.Command, args []string) error {
+		vmid, err := place.VMID(args[0])
+		if err != nil {
+			return Refused(err)
+		}
+		host, machine, err := lookUp(command.Context(), place, vmid)
+		if err != nil {
 			return err
-		},
+		}
+		if err := do(command.Context(), host, machine, vmid); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(command.OutOrStdout(), done, vmid)
+		return err
 	}
 	place.Bind(command)
 	return command
 }
 
-func destroy(ctx context.Context, place Place, vmid int) error {
+// lookUp finds a VM on the host of a lab that runs.
+func lookUp(ctx context.Context, place Place, vmid int) (pve.Host, *pve.Machine, error) {
 	d, err := Running(place)
 	if err != nil {
-		return err
+		return pve.Host{}, nil, err
 	}
 	host, err := pve.NewHost(pve.Connection{Endpoint: d.ProxmoxEndpoint(), Token: d.Token, Insecure: true})
 	if err != nil {
-		return Refused(err)
+		return pve.Host{}, nil, Refused(err)
 	}
 	machine, err := host.Look(ctx, vmid)
-	switch {
-	case err != nil:
-		return err
-	case machine == nil:
-		return Refused(fmt.Errorf("there is no VM %d in this lab: `%s` lists those there are", vmid, place.Words().List))
-	case machine.Running:
-		return Refused(fmt.Errorf("VM %d is running - destroy failed: shut it down first", vmid))
+	if err == nil && machine == nil {
+		err = Refused(fmt.Errorf("there is no VM %d in this lab: `%s` lists those there are", vmid, place.Words().List))
 	}
-	return host.Delete(ctx, machine.Node, vmid)
+	return host, machine, err
 }
