@@ -14,7 +14,11 @@ func (args TalosClusterArgs) keepsItsBirth(ctx *pulumi.Context, name string) (pu
 		return pulumi.ResourceHooks(nil), nil // the SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go)
 	}
 	check, err := ctx.RegisterResourceHook(name+"-born", func(change *pulumi.ResourceHookArgs) error {
-		return args.checkBirth(birth.ReadFacts(change.OldInputs.Mappable()))
+		err := args.checkBirth(birth.ReadFacts(change.OldInputs.Mappable()))
+		if err != nil && args.Refused != nil {
+			args.Refused(err)
+		}
+		return err
 	}, &pulumi.ResourceHookOptions{OnDryRun: true})
 	if err != nil {
 		return nil, err

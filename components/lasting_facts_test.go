@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/birth"
 )
 
 // born calls the hook before an update of the cluster, and returns what it refuses it with.
@@ -138,4 +139,30 @@ func TestAnotherNameRoleOrAddressIsAnotherMachine(t *testing.T) {
 	wider := worker
 	wider.Addresses = []netip.Prefix{netip.MustParsePrefix("192.168.20.21/23")}
 	require.Equal(t, before.AsInterface(), trigger(wider).AsInterface(), "a wider subnet is no other address")
+}
+
+// TestARefusedBirthIsToldWithItsType: the engine passes on no more than a text.
+func TestARefusedBirthIsToldWithItsType(t *testing.T) {
+	t.Parallel()
+
+	var told []error
+	e := runHooked(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		args := clusterFixture("k3s-dev",
+			machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11), machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
+		args.Templates, args.Refused = []*components.TalosTemplate{template}, func(err error) { told = append(told, err) }
+		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	})
+	require.Empty(t, e.born(t, stood(nil)))
+	require.Empty(t, told)
+	text := e.born(t, stood(map[string]any{"contract": "v1.11"}))
+	require.Len(t, told, 1)
+	require.EqualError(t, told[0], text)
+	var refused *birth.RefusedError
+	require.ErrorAs(t, told[0], &refused)
+	require.Len(t, refused.Problems, 1)
 }

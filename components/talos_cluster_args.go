@@ -89,6 +89,10 @@ type TalosClusterArgs struct {
 	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change
 	// concerns later runs only.
 	Interrupted <-chan struct{}
+	// Refused is told, by an embedding's own process, of the error by which the cluster refuses another birth before anything is
+	// touched; the engine passes on no more than its text. It is called from another goroutine. Default: nil, nobody. A change
+	// concerns later runs only.
+	Refused func(error)
 	// Patches are raw Talos machine-config patches for every node. Default: none. A change is applied in place, one node after
 	// the other, with a reboot where Talos needs one.
 	Patches []string

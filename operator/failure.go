@@ -1,15 +1,15 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
-	"strings"
+	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/components"
-	"github.com/em-infra/em-infra/internal/birth"
 	"github.com/em-infra/em-infra/operator/internal/cause"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
@@ -17,16 +17,17 @@ import (
 // failed is the error of an operation whose engine failed: what is wrong, and what that means as far as it is known.
 func (s *session) failed(ctx context.Context, operation string, err error) error {
 	again := operation + " " + s.place.Stack
+	refusal := s.refusal.take()
 	switch {
 	case ctx.Err() != nil:
 		return &FailedError{Operation: operation, Again: again, Interrupted: true}
 	case auto.IsConcurrentUpdateError(err):
 		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
 	}
-	reported := s.reported(err)
-	if refusal, found := refusalOf(reported); found {
-		return refused(errors.New(refusal))
+	if refusal != nil {
+		return refused(refusal)
 	}
+	reported := s.reported(err)
 	causes := cause.Of(reported, s.nodes())
 	for i := range causes {
 		for j := range causes[i].Explanations {
@@ -53,21 +54,27 @@ func (s *session) reported(err error) []progress.Failure {
 	return reported
 }
 
-// refusalOf is the text of a program that refuses its inventory before it registers anything, or of the hook by which a
-// cluster refuses another birth (pulumi pkg/v3 v3.254.0, deployment.go, RunHooks).
-func refusalOf(reported []progress.Failure) (text string, found bool) {
-	for _, failure := range reported {
-		if !strings.HasSuffix(failure.Text, birth.NothingTouched) {
-			continue
-		}
-		if _, text, hooked := strings.Cut(failure.Text, `-born" failed: `); hooked {
-			return text, true
-		}
-		if len(reported) == 1 && failure.Name == "" {
-			return failure.Text, true
-		}
-	}
-	return "", false
+// refusal is the error by which the program, which runs in this process, has refused to work before anything was touched. The
+// engine passes on no more than its text, among others.
+type refusal struct {
+	mutex sync.Mutex
+	err   error
+}
+
+// note keeps the first of a run.
+func (r *refusal) note(err error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.err = cmp.Or(r.err, err)
+}
+
+// take is the refusal of the run that has ended, nil for none. The next run begins without.
+func (r *refusal) take() error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	err := r.err
+	r.err = nil
+	return err
 }
 
 // echo is what the engine says about the whole of a run after what it said about a part (pulumi pkg/v3 v3.254.0,

@@ -1,12 +1,15 @@
 package operator
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
@@ -14,12 +17,30 @@ import (
 func TestFailedPassesARefusalOn(t *testing.T) {
 	t.Parallel()
 	s, told := sessionWith(t, nil, true)
-	const refusal = "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched"
-	s.failures = []progress.Failure{{Text: refusal}, {Text: "update failed"}}
+	problem := inventory.Problem{File: "cluster.yaml", Finding: strictyaml.Finding{
+		Line: 40, Path: "addons.flux", Fault: strictyaml.Fault{What: "has no age key", Do: "give one"},
+	}}
+	s.refusal.note(&inventory.Problems{problem})
+	s.failures = []progress.Failure{{Text: "what the engine made of it"}, {Text: "update failed"}}
 	err := s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255"))
-	require.EqualError(t, err, refusal)
+	require.EqualError(t, err, "cluster.yaml:40: addons.flux: has no age key: give one\n1 problem in 1 file; nothing was touched")
 	require.ErrorAs(t, err, new(*RefusedError))
+	require.ErrorAs(t, err, new(*inventory.Problems), "what it is stays known")
 	require.Empty(t, *told)
+
+	err = s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255"))
+	require.ErrorAs(t, err, new(*FailedError), "the run after it is refused by nobody")
+}
+
+// TestAnInterruptIsNoRefusal, whatever the program said before.
+func TestAnInterruptIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, _ := sessionWith(t, nil, true)
+	s.refusal.note(errors.New("refused"))
+	require.Equal(t, &FailedError{Operation: "up", Again: "up --stack k3s-dev --lab", Interrupted: true}, s.failed(interrupted, opUp, interrupted.Err()))
+	require.NoError(t, s.refusal.take())
 }
 
 // A run that failed explains itself, in the words of the command that failed.

@@ -48,6 +48,7 @@ type session struct {
 	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
 	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
 	restarted  bool               // machines were started before anybody was asked
+	refusal    refusal            // of the program in the engine's last run
 	failures   []progress.Failure // what the engine reported as wrong in its last run
 	started    time.Time
 }
@@ -179,6 +180,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:      tools.Plugins(),
 		Planned:      s.configured.Take,
+		Refused:      s.refusal.note,
 		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
 	}
 	embedding := stacks.Embedding{

@@ -14,6 +14,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/internal/recorder"
@@ -167,7 +168,10 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 			if test.prepare != nil {
 				test.prepare(options.Inventory)
 			}
+			var told error
+			options.Refused = func(err error) { told = err }
 			r, err := runWith(t, options, reachable(nil))
+			require.ErrorAs(t, told, new(*inventory.Problems), "an embedding is told what it is, not only its text")
 			places := []string{"DIR", options.Inventory, "HOME", home}
 			for below := range 10 {
 				places = append(places, fmt.Sprintf("{%d}", below), strconv.Itoa(lineOf(t, options.Inventory, "addons:")+below))

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -47,6 +48,9 @@ type Options struct {
 	// node's own patches; in a preview of a cluster that has no secrets yet it is told of none. It is called from several goroutines.
 	// Default: nil, nobody.
 	Planned func(node, configuration string)
+	// Refused is told of the error by which the program refuses its inventory, or the cluster another birth, before anything is
+	// touched; the engine passes on no more than its text. It may be called from another goroutine. Default: nil, nobody.
+	Refused func(error)
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
 	// phase exists it must be 0: what is not registered is deleted.
 	Until components.Phase
@@ -54,7 +58,13 @@ type Options struct {
 
 // Program is the program for an embedding, which has no project folder of its own.
 func Program(options Options) pulumi.RunFunc {
-	return func(ctx *pulumi.Context) error { return program(ctx, options) }
+	return func(ctx *pulumi.Context) error {
+		err := program(ctx, options)
+		if problems := new(inventory.Problems); options.Refused != nil && errors.As(err, &problems) {
+			options.Refused(err)
+		}
+		return err
+	}
 }
 
 // program is the whole of it: settings, inventory, providers, template, cluster, addons, outputs.
@@ -93,7 +103,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
 	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
 	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
-	args.AllowReplace, args.NewBirth = options.AllowReplace, options.NewBirth
+	args.AllowReplace, args.NewBirth, args.Refused = options.AllowReplace, options.NewBirth, options.Refused
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString
 	}

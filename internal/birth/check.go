@@ -1,16 +1,23 @@
 package birth
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// NothingTouched ends the text of a refusal.
-const NothingTouched = "; nothing was touched"
+// RefusedError is that of changes which a run cannot make; it comes before anything is touched.
+type RefusedError struct {
+	// Problems are the changes, a sentence each, which says what to do instead.
+	Problems []string
+}
+
+// Error is a line for each problem.
+func (e *RefusedError) Error() string {
+	return strings.Join(e.Problems, "\n") + "; nothing was touched"
+}
 
 // CheckCluster refuses changes of facts of a cluster that cannot change. A fact that the state does not have was not recorded
-// by the version that wrote it, and is accepted. The error has a line for each fact, and the ending of a refusal.
+// by the version that wrote it, and is accepted. The error is a [RefusedError] with a sentence for each fact.
 func CheckCluster(before, wanted Facts) error {
 	var problems []string
 	for _, fact := range []struct{ name, before, wanted, why string }{
@@ -63,7 +70,7 @@ func refusal(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(problems, "\n") + NothingTouched)
+	return &RefusedError{Problems: problems}
 }
 
 func join(list []string) string { return strings.Join(list, ", ") }
