@@ -1,8 +1,10 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,6 +66,7 @@ type taskLog struct {
 
 // ask finds out about each machine that takes longer than a moment. A host that does not answer now is asked again.
 func (f *taskFollower) ask(ctx context.Context, reporter *progress.Reporter, now time.Time) {
+	shown := map[string]bool{}
 	for _, work := range reporter.Working() {
 		host, vmid := machineOf(work)
 		if vmid == 0 || now.Sub(work.Began) < taskInterval {
@@ -73,12 +76,29 @@ func (f *taskFollower) ask(ctx context.Context, reporter *progress.Reporter, now
 		if err != nil || len(tasks) == 0 {
 			continue
 		}
-		reporter.WaitsFor(work.URN, f.wait(tasks[0], vmid, now))
+		task, which := taskFor(vmid, tasks, shown)
+		shown[task.UPID] = true
+		reporter.WaitsFor(work.URN, f.wait(task, which, now))
 	}
 }
 
+// taskFor is the task to tell of beside a machine, and how `task stop` is to be asked for it: by the machine, or by its UPID where
+// nothing tells which of several clones is the machine's. Then each machine has another one that was not shown yet, so that all of
+// them are named.
+func taskFor(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
+	if at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.VMID == vmid }); at >= 0 {
+		return tasks[at], strconv.Itoa(vmid)
+	}
+	if len(tasks) == 1 {
+		return tasks[0], strconv.Itoa(vmid)
+	}
+	inOrder := slices.SortedFunc(slices.Values(tasks), func(a, b pve.Task) int { return cmp.Compare(a.UPID, b.UPID) })
+	at := max(0, slices.IndexFunc(inOrder, func(t pve.Task) bool { return !shown[t.UPID] }))
+	return inOrder[at], inOrder[at].UPID
+}
+
 // wait says what a task does, and how it is stopped when it has written nothing for a while.
-func (f *taskFollower) wait(task pve.Task, vmid int, now time.Time) progress.Wait {
+func (f *taskFollower) wait(task pve.Task, which string, now time.Time) progress.Wait {
 	known, found := f.logs[task.UPID]
 	if !found || known.lines != len(task.Log) {
 		known = taskLog{lines: len(task.Log), since: now}
@@ -88,7 +108,7 @@ func (f *taskFollower) wait(task pve.Task, vmid int, now time.Time) progress.Wai
 	if silent := now.Sub(known.since); silent >= taskSilence {
 		return progress.Wait{
 			For:     fmt.Sprintf("%s, silent for %.0f min; to stop it:", text, silent.Truncate(time.Minute).Minutes()),
-			Command: fmt.Sprintf("task stop %d %s", vmid, f.place),
+			Command: fmt.Sprintf("task stop %s %s", which, f.place),
 		}
 	}
 	if last := []rune(task.Last()); len(last) > 0 {

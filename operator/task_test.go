@@ -25,12 +25,39 @@ func TestAWaitForATaskIsALine(t *testing.T) {
 	now := cloning.Since.Add(10 * time.Second)
 	task := cloning
 	task.Log = cloning.Log[:3]
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, 102, now))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, 102, now.Add(59*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.wait(task, 102, now.Add(119*time.Second)))
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.wait(cloning, 102, now.Add(3*time.Minute)), "it writes again")
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, "102", now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: create full clone of drive efi"}, follow.wait(task, "102", now.Add(59*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05, silent for 1 min; to stop it:", Command: "task stop 102 --stack k3s-dev --lab"}, follow.wait(task, "102", now.Add(119*time.Second)))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05: 6"}, follow.wait(cloning, "102", now.Add(3*time.Minute)), "it writes again")
 	task.UPID, task.Log = "another", nil
-	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.wait(task, 102, now))
+	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.wait(task, "102", now))
+}
+
+// TestTheTaskOfAMachine: the command that is named stops the task that is shown. Two clones at once look alike.
+func TestTheTaskOfAMachine(t *testing.T) {
+	t.Parallel()
+	second, start := cloning, pve.Task{UPID: "UPID:start", Type: "qmstart", VMID: 102}
+	second.UPID = "UPID:vmhost:0000:0002:0003:qmclone:9000:em-infra@pve!x:"
+	for _, test := range []struct {
+		name  string
+		tasks []pve.Task
+		shown map[string]bool
+		task  pve.Task
+		which string
+	}{
+		{"a clone alone", []pve.Task{cloning}, nil, cloning, "102"},
+		{"one of its own", []pve.Task{cloning, second, start}, nil, start, "102"},
+		{"the first of two clones", []pve.Task{cloning, second}, nil, second, second.UPID},
+		{"the other one beside the next machine", []pve.Task{cloning, second}, map[string]bool{second.UPID: true}, cloning, cloning.UPID},
+		{"more machines than clones", []pve.Task{cloning, second}, map[string]bool{second.UPID: true, cloning.UPID: true}, second, second.UPID},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			task, which := taskFor(102, test.tasks, test.shown)
+			require.Equal(t, test.task, task)
+			require.Equal(t, test.which, which)
+		})
+	}
 }
 
 func TestTheHostThatWorksOnAMachine(t *testing.T) {

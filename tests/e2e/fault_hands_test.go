@@ -15,7 +15,7 @@ import (
 var (
 	foreignMachine = regexp.MustCompile(`where that is VM ([0-9]+) itself`)
 	hangingNode    = regexp.MustCompile(`node [0-9.]+\.([0-9]+): it has its configuration and has been in maintenance mode for [0-9]+ s: [^:]+: reset its VM`)
-	hangingTask    = regexp.MustCompile(`qmclone on vmhost since [\d:]+, silent for 1 min; to stop it:\n +em-infra (task stop [0-9]+) `)
+	hangingTask    = regexp.MustCompile(`qmclone on vmhost since [\d:]+, silent for 1 min; to stop it:\n +em-infra (task stop \S+) `)
 	joinAnew       = regexp.MustCompile("`talosctl --nodes ([0-9.]+) reset --system-labels-to-wipe EPHEMERAL --reboot`")
 )
 
