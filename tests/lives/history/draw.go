@@ -108,7 +108,9 @@ func (d *drawer) anyEdit() Move {
 	switch m.What {
 	case "memory":
 		m.Number = 4096 + 512*(1+d.IntN(4))
-	case "cores", "disk", "data-disk-grows":
+	case "cores":
+		m.Number = 2 + d.IntN(4) // a control plane needs two
+	case "disk", "data-disk-grows":
 		m.Number = 1 + d.IntN(4)
 	case "data-disk":
 		m.Number = 5 + d.IntN(10)
