@@ -31,7 +31,7 @@ func (f *life) see() model.Seen {
 		return model.Seen{}
 	}
 	require.NoError(f.t, err)
-	host, err := model.ReadHost(text)
+	host, err := model.ReadHost(text, f.running())
 	require.NoError(f.t, err)
 	seen := model.Seen{Host: host, Members: f.members(), Settings: map[int]model.Settings{}, Running: f.workers()}
 	for _, m := range host.Machines {
@@ -46,6 +46,24 @@ func (f *life) see() model.Seen {
 		f.seeCluster(&seen)
 	}
 	return seen
+}
+
+// running are the machines that run, as the host says.
+func (f *life) running() map[int]bool {
+	f.t.Helper()
+	var machines []struct {
+		VMID   int
+		Status string
+	}
+	f.eventually("the host answers", func() bool {
+		machines = nil
+		return f.api().Get(f.t.Context(), "/cluster/resources?type=vm", &machines) == nil
+	})
+	runs := map[int]bool{}
+	for _, m := range machines {
+		runs[m.VMID] = m.Status == "running"
+	}
+	return runs
 }
 
 func (f *life) labFile(path ...string) ([]byte, error) {

@@ -1,7 +1,6 @@
 package lives_test
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -62,7 +61,14 @@ func (f *life) holdsWhole() {
 // isWhole is holdsWhole for a life that has not begun.
 func (f *life) isWhole(want model.Want) {
 	f.t.Helper()
-	f.eventually("the cluster is whole", func() bool { return len(want.Whole(f.see())) == 0 })
+	var left []model.Violation
+	f.eventually("the cluster is whole", func() bool {
+		f.log, left = nil, want.Whole(f.see())
+		for _, violation := range left {
+			f.say("%s", violation)
+		}
+		return len(left) == 0
+	})
 }
 
 // nothingIsLost looks a few times: the host writes its state a moment after it changed.
@@ -83,7 +89,7 @@ func (f *life) eventually(what string, holds func() bool) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.t.Fatalf("waited %s for: %s\n%s", patience, what, fmt.Sprint(model.Want{Site: f.site}.Whole(f.see())))
+			f.t.Fatalf("waited %s for: %s\n%s", patience, what, strings.Join(f.log, "\n"))
 		}
 	}
 }

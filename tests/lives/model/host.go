@@ -56,14 +56,12 @@ type hostFile struct {
 			Config struct {
 				Values map[string]string `json:"values"`
 			} `json:"config"`
-			Template bool `json:"template"`
-			Running  bool `json:"running"`
 		} `json:"vms"`
 	} `json:"state"`
 }
 
-// ReadHost reads the state file of the lab's host.
-func ReadHost(text []byte) (Host, error) {
+// ReadHost reads the state file of the lab's host, which says what each volume is, and has the host say which machines run.
+func ReadHost(text []byte, runs map[int]bool) (Host, error) {
 	var file hostFile
 	if err := json.Unmarshal(text, &file); err != nil {
 		return Host{}, fmt.Errorf("the host's state: %w", err)
@@ -72,12 +70,15 @@ func ReadHost(text []byte) (Host, error) {
 	used := map[string]bool{}
 	for _, vm := range file.State.VMs {
 		m := machine(vm.Config.Values)
-		m.VMID, m.Host, m.Running = vm.ID, vm.Node, vm.Running
+		m.VMID, m.Host, m.Running = vm.ID, vm.Node, runs[vm.ID]
 		for slot := range vm.Config.Values {
 			used[vm.Node+" "+volumeOf(vm.Config.Values[slot])] = true
 		}
 		for i := 0; vm.Config.Values[fmt.Sprintf("scsi%d", i)] != ""; i++ {
 			m.Disks = append(m.Disks, file.disk(vm.Node, volumeOf(vm.Config.Values[fmt.Sprintf("scsi%d", i)])))
+		}
+		if m.Name == "" || m.Host == "" || m.MemoryMiB < 0 {
+			return Host{}, fmt.Errorf("the host's state has VM %d in a form that is not known here: %+v", m.VMID, m)
 		}
 		host.Machines = append(host.Machines, m)
 	}

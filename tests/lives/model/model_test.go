@@ -20,7 +20,7 @@ func born(t *testing.T) (model.Want, model.Seen) {
 	want := model.Want{Site: site.New(site.Topology{ControlPlanes: 1, Workers: 1, Hosts: 1, DataDisks: true}), Cordoned: map[string]bool{}}
 	text, err := os.ReadFile(filepath.Join("testdata", "host.json"))
 	require.NoError(t, err)
-	host, err := model.ReadHost(text)
+	host, err := model.ReadHost(text, map[int]bool{101: true, 111: true})
 	require.NoError(t, err)
 	return want, model.Seen{
 		Host:    host,
@@ -133,6 +133,14 @@ func TestWhatIsGivenUpMayBeLost(t *testing.T) {
 	never.Machines[1].Running = false
 	keeper.Remember(never)
 	require.Empty(t, keeper.Lost(less), "a machine that never ran has nothing to lose")
+}
+
+func TestAHostInAnotherFormIsNotRead(t *testing.T) {
+	t.Parallel()
+	_, err := model.ReadHost([]byte(`{"state":{"vms":{"101":{"id":101}}}}`), nil)
+	require.ErrorContains(t, err, "the host's state has VM 101 in a form that is not known here")
+	_, err = model.ReadHost([]byte("{"), nil)
+	require.ErrorContains(t, err, "the host's state: ")
 }
 
 func TestControlPlanesGoDownOneAtATime(t *testing.T) {
