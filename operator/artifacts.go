@@ -41,7 +41,7 @@ func (s *session) recorded(ctx context.Context, command string, operate func(str
 }
 
 func (s *session) beginArtifacts(ctx context.Context, command string) (*artifacts.Run, error) {
-	before, err := s.readState(ctx)
+	before, err := s.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (s *session) beginArtifacts(ctx context.Context, command string) (*artifact
 }
 
 func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
-	after, err := s.lastState(ctx)
+	after, err := s.state.Last(ctx)
 	if err != nil {
 		after = &engine.Exported{} // the run itself says what is wrong with the state; its secrets are those from before
 	}

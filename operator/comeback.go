@@ -19,12 +19,12 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	if !s.refresh {
 		return nil, nil
 	}
-	exported, err := s.lastState(ctx)
+	exported, err := s.state.Last(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.unreadable(err)
+		return nil, s.state.Unreadable(err)
 	}
 	machines := recovery.ConfiguredMachines(&exported.Deployment)
 	waits := make([]bool, len(machines))
@@ -58,7 +58,7 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 	if len(judged.unconfigured)+len(judged.Lost) == 0 {
 		return nil
 	}
-	exported, err := s.freshState(ctx)
+	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (o *Operator) talosconfigFile() string {
 
 // outputs are those of a stack that was brought up whole.
 func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return stacks.Outputs{}, err
 	}
@@ -50,7 +50,7 @@ func (s *session) keepCredentials(outputs stacks.Outputs) error {
 // salvageCredentials keeps those of a cluster that stands although its run failed, in an addon for instance: the stack has no
 // outputs then, the component has. It says so, and nothing where there is no cluster yet.
 func (s *session) salvageCredentials(ctx context.Context) error {
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (s *session) possessions(ctx context.Context) (p possessions, err error) {
 	if err != nil {
 		return p, refused(err)
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -31,7 +31,7 @@ func (s *session) possessions(ctx context.Context) (p possessions, err error) {
 		return p, err
 	}
 	if p.owners = []ownership.Owner{owner}; owner.Cluster == "" {
-		past, err := s.pastStates()
+		past, err := s.state.Past()
 		if err != nil {
 			return p, err
 		}

@@ -13,6 +13,7 @@ import (
 type destroyRun struct {
 	host   destroyHost
 	state  destroyState
+	copies stateCopies
 	engine destroyEngine
 
 	stack string
@@ -32,12 +33,10 @@ type destroyHost interface {
 	leftOf(ctx context.Context, had possessions) (status.Left, error)
 }
 
-// destroyState is what a destroy asks of the state, and keeps of it.
+// destroyState is what a destroy asks of the state.
 type destroyState interface {
 	// checkUnprotected refuses where anything is protected.
 	checkUnprotected(ctx context.Context) error
-	// backUp keeps a copy; nil where there is nothing to keep.
-	backUp(ctx context.Context, reason string) (*Backup, error)
 	// possessions are what the stack has, and by which it is known on the host.
 	possessions(ctx context.Context) (possessions, error)
 	// forgetCredentials removes what opens a cluster that is gone.
@@ -92,7 +91,7 @@ func (r destroyRun) prepare(ctx context.Context) error {
 	if err := r.state.checkUnprotected(ctx); err != nil {
 		return err
 	}
-	if _, err := r.state.backUp(ctx, "before-destroy"); err != nil {
+	if _, err := r.copies.BackUp(ctx, "before-destroy"); err != nil {
 		return err
 	}
 	return r.host.recover(ctx, false)

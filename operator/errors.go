@@ -1,25 +1,17 @@
 package operator
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/em-infra/em-infra/operator/internal/refusal"
+)
 
 // RefusedError ends an operation that touched nothing: validation, preflight, a risk that nobody has allowed, or a consent that
-// was not given.
-type RefusedError struct {
-	// Err says what is in the way and what to do.
-	Err error
-}
-
-func (e *RefusedError) Error() string { return e.Err.Error() }
-
-func (e *RefusedError) Unwrap() error { return e.Err }
+// was not given. Its Err says what is in the way and what to do.
+type RefusedError = refusal.Error
 
 // refused ends an operation that touched nothing.
-func refused(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &RefusedError{Err: err}
-}
+func refused(err error) error { return refusal.Of(err) }
 
 // FailedError ends an operation whose engine failed. What was done is in the state, so the operation can be run again.
 type FailedError struct {

@@ -54,22 +54,22 @@ func (s *session) reported(err error) []progress.Failure {
 	return reported
 }
 
-// refusal is the error by which the program, which runs in this process, has refused to work before anything was touched. The
+// programRefusal is the error by which the program, which runs in this process, has refused to work before anything was touched. The
 // engine passes on no more than its text, among others.
-type refusal struct {
+type programRefusal struct {
 	mutex sync.Mutex
 	err   error
 }
 
 // note keeps the first of a run.
-func (r *refusal) note(err error) {
+func (r *programRefusal) note(err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.err = cmp.Or(r.err, err)
 }
 
 // take is the refusal of the run that has ended, nil for none. The next run begins without.
-func (r *refusal) take() error {
+func (r *programRefusal) take() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	err := r.err

@@ -10,7 +10,7 @@ import (
 // findFormerNames tells the program which nodes the state knows by another name, so that the engine replaces them instead
 // of making one beside the other. Whose machines a preflight is to take for ours is known from then on, too.
 func (s *session) findFormerNames(ctx context.Context) error {
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *session) renameNodes(ctx context.Context) error {
 	if len(s.program.FormerNames) == 0 {
 		return nil
 	}
-	exported, err := s.freshState(ctx)
+	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (o OtherImages) WriteText(out io.Writer) {
 // otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.
 func (s *session) otherImages(ctx context.Context) (OtherImages, error) {
 	found := OtherImages{Other: []status.OtherImage{}}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return found, err
 	}

@@ -35,7 +35,7 @@ const (
 
 // awaitKubernetes waits until the Kubernetes API answers again.
 func (s *session) awaitKubernetes(ctx context.Context) error {
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}

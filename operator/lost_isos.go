@@ -13,7 +13,7 @@ func (s *session) lostISOs(ctx context.Context) (urns []string, err error) {
 	if !s.refresh {
 		return nil, nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}

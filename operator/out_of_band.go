@@ -35,7 +35,7 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	if !s.refresh {
 		return outOfBand{}, nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return outOfBand{}, err
 	}
@@ -100,7 +100,7 @@ func (s *session) noteChangesByHand(ctx context.Context, seen outOfBand) error {
 	if len(seen.byHand) == 0 {
 		return nil
 	}
-	exported, err := s.freshState(ctx)
+	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}

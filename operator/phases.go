@@ -74,7 +74,7 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 	if p.last == phase.Verify {
 		return nil, nil
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/toolchain"
@@ -15,26 +16,31 @@ import (
 // comparePlugins tells which plugins are other builds than those that wrote the state: official ones where built ones were in use
 // before, or the other way round. What is to change then has another reason than an edit of the inventory.
 func (s *session) comparePlugins(ctx context.Context) error {
-	exported, err := s.lastState(ctx)
+	exported, err := s.state.Last(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
 		return nil
 	}
 	if err != nil {
-		return s.unreadable(err)
+		return s.state.Unreadable(err)
 	}
-	outputs, err := engine.Outputs(exported.Deployment)
-	if err != nil {
-		return err
-	}
-	others := toolchain.OtherPlugins(pluginsIn(outputs), s.program.Plugins)
+	others, err := otherPlugins(exported.Deployment, s.program.Plugins)
 	if len(others) > 0 {
-		sentences := make([]string, len(others))
-		for i, other := range others {
-			sentences[i] = fmt.Sprint(other)
-		}
-		s.emit(OtherPlugins{sentences})
+		s.emit(OtherPlugins{others})
 	}
-	return nil
+	return err
+}
+
+// otherPlugins are a sentence for each of the plugins that is another build than the one which wrote a state.
+func otherPlugins(deployment apitype.DeploymentV3, plugins map[string]string) ([]string, error) {
+	outputs, err := engine.Outputs(deployment)
+	if err != nil {
+		return nil, err
+	}
+	var sentences []string
+	for _, other := range toolchain.OtherPlugins(pluginsIn(outputs), plugins) {
+		sentences = append(sentences, fmt.Sprint(other))
+	}
+	return sentences, nil
 }
 
 // pluginsIn are the builds of plugins that the outputs of a stack name; none where nobody noted them.

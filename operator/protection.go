@@ -14,7 +14,7 @@ import (
 // checkUnprotected refuses to destroy a stack of which anything is protected. The engine would refuse too, but only when
 // it comes to that resource: what depends on it, and what stands beside it, would be deleted already.
 func (s *session) checkUnprotected(ctx context.Context) error {
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (s *session) awaitAbandoned(ctx context.Context) error {
 // recover settles what failed and killed runs have left, and tells what it did. Nothing is deleted: what is to be deleted is shown with the
 // preview. Only what is going up needs a bootstrap, and machines that are on.
 func (s *session) recover(ctx context.Context, goingUp bool) error {
-	exported, err := s.freshState(ctx)
+	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 // wakeHanging restarts machines that hang since before they were members, at which every other run would wait as this one's
 // predecessor did.
 func (s *session) wakeHanging(ctx context.Context, exported *engine.Exported) error {
-	past, err := s.pastStates()
+	past, err := s.state.Past()
 	if err != nil {
 		return err
 	}

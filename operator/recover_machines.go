@@ -21,7 +21,7 @@ import (
 // evidence is where to look for what became of machines: on the host, and in the copies of the state.
 func (s *session) evidence() (recovery.Evidence, error) {
 	host, err := s.hostThatReports()
-	return recovery.Evidence{Host: host, Past: s.pastStates}, err
+	return recovery.Evidence{Host: host, Past: s.state.Past}, err
 }
 
 // hostThatReports tells what it waits for.
@@ -32,27 +32,6 @@ func (s *session) hostThatReports() (pve.Host, error) {
 	}
 	host.Tell = func(text string) { s.recovered(text) }
 	return host, nil
-}
-
-// pastStates are the states that were kept, newest first.
-func (s *session) pastStates() ([]recovery.Past, error) {
-	backups, err := s.backups().List()
-	if err != nil {
-		return nil, err
-	}
-	var past []recovery.Past
-	for _, one := range backups {
-		text, err := one.Text()
-		if err != nil {
-			return nil, err
-		}
-		exported, err := s.state.Read(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s cannot be read (%w): it may say that a machine was in use, so move it away only if you know better", one.Path, err)
-		}
-		past = append(past, recovery.Past{Name: one.Name, Deployment: exported.Deployment})
-	}
-	return past, nil
 }
 
 // recoverMachines finds out what became of the machines that earlier runs have left half made or half changed, and notes that
@@ -106,7 +85,7 @@ func (s *session) foreseeRecovery(ctx context.Context) error {
 	if err != nil || slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
 		return err
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,7 +125,7 @@ func (s *session) deleteNeverRan(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
-	exported, err := s.freshState(ctx)
+	exported, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -32,9 +33,7 @@ type session struct {
 
 	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
 	stack      auto.Stack
-	state      engine.State
-	exported   *engine.Exported // what [session.lastState] keeps
-	exportedAt uint64           // how often the CLI had changed a state by then
+	state      *stackstate.State
 	host       pve.Connection
 	secrets    []string           // of the configuration, never to be seen
 	factory    string             // URL of the Image Factory
@@ -48,7 +47,7 @@ type session struct {
 	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
 	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
 	restarted  bool               // machines were started before anybody was asked
-	refusal    refusal            // of the program in the engine's last run
+	refusal    programRefusal     // of the program in the engine's last run
 	failures   []progress.Failure // what the engine reported as wrong in its last run
 	started    time.Time
 }
@@ -70,6 +69,9 @@ type needs struct {
 // session is one that knows where it is and nothing else.
 func (o *Operator) session(consent string) *session {
 	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
+	s.state = &stackstate.State{
+		Backups: o.backups(), Place: s.place, Now: o.clock.Now, Kept: func(kept Backup) { o.emit(BackedUp{kept}) },
+	}
 	if !o.options.Yes {
 		s.consent = consent
 	}
@@ -224,7 +226,7 @@ func (s *session) attach(tools *toolchain.Installed) error {
 		env[ToolVariable] = s.options.Tool
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
-	s.state = engine.State{
+	s.state.State = engine.State{
 		Command: command, Dir: s.workspace.Dir, Env: env, Project: workspace.Project, Stack: s.workspace.Stack,
 		SecretsProvider: provider, Passphrase: engine.PassphraseIn(env),
 	}

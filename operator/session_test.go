@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
@@ -44,7 +43,9 @@ func sessionWith(t *testing.T, person Person, rehearsed bool) (*session, *record
 		workspace: &workspace.Workspace{Stack: "k3s-dev", Credentials: t.TempDir(), Rehearsed: rehearsed},
 		events:    &serialEvents{to: told}, clock: systemClock{},
 	}
-	return &session{Operator: o, inventory: inv, consent: "bring it up", place: o.remedies(), started: time.Now()}, told
+	s := o.session("bring it up")
+	s.inventory = inv
+	return s, told
 }
 
 func TestAsk(t *testing.T) {

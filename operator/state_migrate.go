@@ -52,7 +52,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		if err := s.copyState(ctx, options.To); err != nil {
 			return err
 		}
-		moved = append(moved, s.state)
+		moved = append(moved, s.state.State)
 	}
 	return finishMigration(ctx, first, moved, options.To)
 }
@@ -105,17 +105,17 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	if _, err := s.clearLocks(); err != nil {
 		return err
 	}
-	if _, err := s.backUp(ctx, "before-migrate"); err != nil {
+	if _, err := s.state.BackUp(ctx, "before-migrate"); err != nil {
 		return err
 	}
-	have, err := s.freshState(ctx)
+	have, err := s.state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
 	if len(have.Deployment.PendingOperations) > 0 {
 		return refused(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up %s` first", s.workspace.Stack, s.place.Stack))
 	}
-	target := s.state
+	target := s.state.State
 	target.Env = maps.Clone(s.state.Env)
 	maps.Copy(target.Env, s.workspace.At(to).Environment())
 	if _, err := target.Export(ctx); !errors.Is(err, engine.ErrNoStack) {

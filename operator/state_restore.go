@@ -91,7 +91,7 @@ func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error
 	if err == nil {
 		var present *engine.Exported
 		if present, err = s.state.Read(text); err == nil {
-			_, err := s.backUp(ctx, "before-restore")
+			_, err := s.state.BackUp(ctx, "before-restore")
 			return present.Deployment, err
 		}
 	}

@@ -53,7 +53,7 @@ func (s *session) onTargets(ctx context.Context, targets []string, work func() e
 	if len(targets) == 0 || !s.refresh {
 		return work()
 	}
-	exported, err := s.readState(ctx)
+	exported, err := s.state.Seen(ctx)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (s *session) machinesAtRest(ctx context.Context, exported *engine.Exported)
 		if err := s.stopHung(ctx, hung); err != nil {
 			return nil, nil, err
 		}
-		if exported, err = s.readState(ctx); err != nil {
+		if exported, err = s.state.Seen(ctx); err != nil {
 			return nil, nil, err
 		}
 	}

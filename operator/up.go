@@ -46,7 +46,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err != nil {
 		return nil, err
 	}
-	result, err := upRun{host: s, state: s, engine: s, cluster: s, asksConsent: s.consent != ""}.run(ctx, span, options.Allow)
+	result, err := upRun{host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent != ""}.run(ctx, span, options.Allow)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 type upRun struct {
 	host    upHost
 	state   upState
+	copies  stateCopies
 	engine  upEngine
 	cluster upCluster
 
@@ -33,10 +34,14 @@ type upHost interface {
 	lostISOs(ctx context.Context) (urns []string, err error)
 }
 
+// stateCopies keeps copies of the state.
+type stateCopies interface {
+	// BackUp keeps a copy; nil where there is nothing to keep.
+	BackUp(ctx context.Context, reason string) (*Backup, error)
+}
+
 // upState is what an up does with the state.
 type upState interface {
-	// backUp keeps a copy; nil where there is nothing to keep.
-	backUp(ctx context.Context, reason string) (*Backup, error)
 	// prepareState writes into the state what has the engine put right what it does not see itself.
 	prepareState(ctx context.Context, seen outOfBand, judged judgement) error
 }
@@ -98,7 +103,7 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err := r.host.checkHost(ctx); err != nil {
 		return err
 	}
-	before, err := r.state.backUp(ctx, "before-up")
+	before, err := r.copies.BackUp(ctx, "before-up")
 	if err != nil {
 		return err
 	}
@@ -161,7 +166,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
 	}
 	lost := len(judged.Lost) > 0 // then nothing that is in the cluster is left in the state
 	err = r.engine.update(ctx, w, seen.noAnswer == "" || lost)
-	if _, unsaved := r.state.backUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
+	if _, unsaved := r.copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
 		return errors.Join(err, unsaved)
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func (p *parts) lostISOs(context.Context) ([]string, error) {
 	return []string{"iso"}, p.step("find lost ISOs")
 }
 
-func (p *parts) backUp(_ context.Context, reason string) (*Backup, error) {
+func (p *parts) BackUp(_ context.Context, reason string) (*Backup, error) {
 	if err := p.step("backup " + reason); err != nil || p.noState {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (p *parts) conclude(context.Context) (*UpResult, error) {
 	return &UpResult{Last: phase.Verify}, p.step("verify")
 }
 
-func (p *parts) order() upRun { return upRun{host: p, state: p, engine: p, cluster: p} }
+func (p *parts) order() upRun { return upRun{host: p, state: p, copies: p, engine: p, cluster: p} }
 
 // whole is the order of an up of a stack that has a state.
 var whole = []string{
