@@ -73,6 +73,12 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 	}, nil
 }
 
+// IsOff implements [rolling.Cluster].
+func (h Health) IsOff(ctx context.Context, node rolling.Node) bool {
+	off, err := h.isOff(ctx, node)
+	return err == nil && off
+}
+
 // Drain implements [rolling.Cluster].
 func (h Health) Drain(ctx context.Context, node rolling.Node) error {
 	api, err := h.kubernetes(ctx, node)

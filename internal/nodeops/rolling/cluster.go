@@ -45,6 +45,8 @@ type Cluster interface {
 	// Spare says on what terms the cluster can do without the changed node for a while, besides the busy ones, which are being
 	// changed already. The error is what is wrong with the rest, or what cannot be seen.
 	Spare(ctx context.Context, change Change, busy []Node) (Terms, error)
+	// IsOff reports whether the machine of a node is switched off; false where that cannot be seen.
+	IsOff(ctx context.Context, node Node) bool
 	// Drain keeps new pods from a node and moves those that are there. The error is a sentence that says which ones stay and
 	// what to do.
 	Drain(ctx context.Context, node Node) error

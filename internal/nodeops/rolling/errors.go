@@ -16,6 +16,13 @@ func (e *closedError) Error() string {
 // errSettling is a node that works, but has not done so for long enough.
 var errSettling = errors.New("it has worked again for a moment only")
 
+// offError is a node whose machine was not started again after its change.
+type offError struct{ node string }
+
+func (e *offError) Error() string {
+	return e.node + " did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, mend that or take the change back, then run up again, which starts it; no other node is touched until it works again"
+}
+
 // lostError is a node that does not work after its change.
 type lostError struct {
 	node  string

@@ -2,6 +2,7 @@ package rolling
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -104,12 +105,14 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 		l.giveBack(node, nil)
 		return nil
 	}
-	last := l.await(ctx, wait{node, "it was changed, and", l.options.Recovery}, l.settled(back))
+	last := l.await(ctx, wait{node, "it was changed, and", l.options.Recovery}, l.unlessOff(node, l.settled(back)))
 	switch {
 	case last == nil:
 		last = l.uncordon(ctx, node)
 	case ctx.Err() != nil:
 		last = fmt.Errorf("waiting for %s: %w", node.Name, context.Cause(ctx))
+	case errors.Is(last, errStaysOff):
+		last = &offError{node: node.Name}
 	default:
 		last = &lostError{node: node.Name, after: l.options.Recovery, last: last}
 	}
@@ -245,14 +248,14 @@ func (l *Lane) tell(node Node, what string) {
 	}
 }
 
-// await looks until a condition holds, at least once; its error is what the last look found.
+// await looks until a condition holds or waiting does not help, at least once; its error is what the last look found.
 func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	deadline := time.Now().Add(w.limit)
 	var told string
 	var last error
 	_ = poll.Until(ctx, l.options.Interval, func(ctx context.Context) (bool, error) {
 		last = holds(ctx)
-		if last == nil || !time.Now().Before(deadline) {
+		if last == nil || errors.Is(last, errStaysOff) || !time.Now().Before(deadline) {
 			return true, nil
 		}
 		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, inWords(w.limit)); what != told && ctx.Err() == nil {

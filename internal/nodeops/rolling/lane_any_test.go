@@ -200,6 +200,9 @@ func (r *anyRoll) Spare(_ context.Context, change rolling.Change, _ []rolling.No
 	}}, nil
 }
 
+// IsOff implements [rolling.Cluster].
+func (r *anyRoll) IsOff(context.Context, rolling.Node) bool { return false }
+
 // Drain takes a moment, in which it is interrupted.
 func (r *anyRoll) Drain(ctx context.Context, node rolling.Node) error {
 	r.mu.Lock()

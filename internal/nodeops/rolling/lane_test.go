@@ -20,6 +20,7 @@ type cluster struct {
 	until  time.Time       // until when it says so; the zero time is for ever
 	exempt string          // the node of which it does not say so
 	lost   map[string]bool // nodes that do not come back
+	off    map[string]bool // nodes whose machines are off
 	busy   [][]string      // what was busy at each answer of Spare that was yes
 	flaps  time.Duration   // how long a node works before it fails once more, for a minute
 	held   error           // what Drain says
@@ -49,6 +50,8 @@ func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling
 		return nil
 	}}, nil
 }
+
+func (c *cluster) IsOff(_ context.Context, node rolling.Node) bool { return c.off[node.Name] }
 
 func (c *cluster) Drain(_ context.Context, node rolling.Node) error {
 	c.log = append(c.log, "drain "+node.Name)
@@ -169,6 +172,27 @@ func TestANodeThatDoesNotComeBackClosesTheLane(t *testing.T) {
 		require.EqualError(t, errs["control-2"], "control-2 does not work 10m0s after its change (its Talos API does not answer): look at the console of its VM in Proxmox VE; no other node is touched until it works again")
 		require.EqualError(t, errs["control-3"], "control-3 is untouched, because control-2 did not come back from its change: mend that node, then run up again")
 		require.EqualError(t, errs["worker-1"], "worker-1 is untouched, because control-2 did not come back from its change: mend that node, then run up again")
+	})
+}
+
+// TestAMachineThatStaysOffIsNotWaitedFor: the start in a reboot failed, and no task says so to who asked for the reboot.
+func TestAMachineThatStaysOffIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{lost: map[string]bool{"worker-1": true}, off: map[string]bool{"worker-1": true}}
+		lane := rolling.NewLane(c, rolling.Options{})
+		began := time.Now()
+		errs, _ := roll(lane, worker("worker-1"))
+		require.EqualError(t, errs["worker-1"], "worker-1 did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, "+
+			"mend that or take the change back, then run up again, which starts it; no other node is touched until it works again")
+		require.Equal(t, 30*time.Second, time.Since(began))
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{off: map[string]bool{"worker-1": true}}
+		lane := rolling.NewLane(c, rolling.Options{})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-1"), Reboots: true}))
+		time.AfterFunc(29*time.Second, func() { delete(c.off, "worker-1") })
+		require.NoError(t, lane.Leave(t.Context(), worker("worker-1")), "a machine is off for a moment in each reboot")
 	})
 }
 
