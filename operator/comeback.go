@@ -9,7 +9,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
-	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -30,7 +29,7 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	waits := make([]bool, len(machines))
 	var asked sync.WaitGroup
 	for i, machine := range machines {
-		asked.Go(func() { waits[i] = nodeops.InMaintenance(ctx, machine.Address) })
+		asked.Go(func() { waits[i] = s.waitsForConfiguration(ctx, machine) })
 	}
 	asked.Wait()
 	var found []recovery.Configured

@@ -21,6 +21,8 @@ type Configured struct {
 	Name string
 	// Address where its Talos API is reached.
 	Address string
+	// Joined says that it was seen as a member of the cluster.
+	Joined bool
 
 	configuration resource.URN
 }
@@ -38,7 +40,7 @@ func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
 		}
 		name, _ := machine.Inputs["name"].(string)
 		address, _ := configuration.Inputs["node"].(string)
-		found = append(found, Configured{Name: name, Address: address, configuration: configuration.URN})
+		found = append(found, Configured{Name: name, Address: address, Joined: hasJoined(deployment, *machine), configuration: configuration.URN})
 	}
 	return found
 }

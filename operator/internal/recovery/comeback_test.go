@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -62,11 +63,16 @@ func namesIn(d *apitype.DeploymentV3) []string {
 
 func TestConfiguredMachines(t *testing.T) {
 	t.Parallel()
+	d := standing()
+	d.Resources = append(d.Resources, apitype.ResourceV3{Type: token.Command, URN: resource.NewURN("k3s-dev", "em-infra", "", token.Command, "cp-1-membership")})
+	joined := map[string]bool{}
 	var found []string
-	for _, machine := range recovery.ConfiguredMachines(standing()) {
+	for _, machine := range recovery.ConfiguredMachines(d) {
 		found = append(found, machine.Name+" "+machine.Address)
+		joined[machine.Name] = machine.Joined
 	}
 	require.Equal(t, []string{"cp-1 192.168.20.11", "w-1 192.168.20.21"}, found)
+	require.Equal(t, map[string]bool{"cp-1": true, "w-1": false}, joined)
 }
 
 func TestAConfigurationThatWasLostIsNoted(t *testing.T) {
