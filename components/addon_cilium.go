@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// systemNamespace is where privileged pods may run: Talos enforces baseline everywhere else (machinery, the default of
-// cluster.apiServer.admissionControl).
+// systemNamespace is the namespace in which privileged pods may run: Talos enforces the baseline level in all others
+// (machinery, the default of cluster.apiServer.admissionControl).
 const systemNamespace = "kube-system"
 
 // addCilium installs the network plugin.
@@ -30,7 +30,7 @@ func (c *ClusterAddons) addCilium(ctx *pulumi.Context) error {
 	return nil
 }
 
-// ownership are the options of the release: this stack keeps it, or leaves it alone once it is installed.
+// ownership returns the options of the release: this stack manages it, or leaves it alone once it is installed.
 func (c Cilium) ownership() []pulumi.ResourceOption {
 	if !c.HandOver {
 		return nil
@@ -38,8 +38,8 @@ func (c Cilium) ownership() []pulumi.ResourceOption {
 	return []pulumi.ResourceOption{handedOver()}
 }
 
-// ciliumValues are those of the guide "Deploy Cilium CNI" of Talos: addresses from Kubernetes, the control groups that
-// Talos has mounted, no capability to load modules, and KubePrism where there is no kube-proxy.
+// ciliumValues returns the values of Talos' guide "Deploy Cilium CNI": addresses from Kubernetes, the control groups that Talos
+// has mounted, no capability to load modules, and KubePrism where there is no kube-proxy.
 func ciliumValues(cluster TalosClusterArgs) map[string]any {
 	values := map[string]any{
 		"ipam":                 map[string]any{"mode": "kubernetes"},
@@ -58,19 +58,18 @@ func ciliumValues(cluster TalosClusterArgs) map[string]any {
 		values["k8sServiceHost"], values["k8sServicePort"] = "localhost", constants.DefaultKubePrismPort
 	}
 	if operatorNodes(cluster.Machines) < 2 {
-		// Two operators never share a node. With one node the second would be Pending for ever, and an upgrade with it: only
-		// with one replica does the chart remove the old operator before it starts the new one
-		// (cilium-operator/deployment.yaml, strategy).
+		// Two operators never share a node. With one node the second would stay Pending and block every upgrade: the chart removes
+		// the old operator before it starts the new one only if there is one replica (cilium-operator/deployment.yaml, strategy).
 		values["operator"] = map[string]any{"replicas": 1}
 	}
 	return values
 }
 
-// operatorTolerates are the taints of nodes that Cilium's operator runs on (values.yaml of the chart, operator.tolerations),
-// as far as machines have them from the start.
+// operatorTolerates are the taints that Cilium's operator tolerates (values.yaml of the chart, operator.tolerations), limited
+// to those that machines have from the start.
 var operatorTolerates = []string{constants.LabelNodeRoleControlPlane}
 
-// operatorNodes is the number of machines on which Cilium's operator can run.
+// operatorNodes returns the number of machines on which Cilium's operator can run.
 func operatorNodes(machines []Machine) (nodes int) {
 	for _, m := range machines {
 		taints := m.Taints

@@ -7,14 +7,15 @@ import (
 const (
 	// fluxSystem is the namespace of Flux and the name of the source and the Kustomization in it, as `flux bootstrap` has it.
 	fluxSystem = "flux-system"
-	// ageSecret holds the age key, under a name that ends as Flux asks for (Kustomization, spec.decryption).
+	// ageSecret and ageSecretKey name the Secret with the age key. Flux requires the suffix of the key (Kustomization,
+	// spec.decryption).
 	ageSecret, ageSecretKey = "sops-age", "age.agekey"
-	// outlives is the deletion policy that keeps what Flux has applied when its Kustomization is deleted (spec.deletionPolicy,
-	// since Flux 2.5): removing the addon removes no workloads.
-	outlives = "Orphan"
+	// orphanPolicy is the deletion policy with which Flux keeps what it has applied when its Kustomization is deleted
+	// (spec.deletionPolicy, since Flux 2.5): removing the addon removes no workloads.
+	orphanPolicy = "Orphan"
 )
 
-// addFlux installs Flux: its keys first, then Flux with its CRDs, then what these are for.
+// addFlux installs Flux: first its keys, then Flux with its CRDs, then the source and the Kustomization.
 func (c *ClusterAddons) addFlux(ctx *pulumi.Context) error {
 	flux := c.args.Flux
 	if flux == nil {
@@ -58,7 +59,7 @@ func (c *ClusterAddons) addFluxKeys(ctx *pulumi.Context, flux Flux) (keys []pulu
 	return keys, err
 }
 
-// credentials are those of the source.
+// credentials returns the credentials of the source; nil if it has none.
 func (f Flux) credentials() *Credentials {
 	switch {
 	case f.Git != nil:
@@ -70,7 +71,7 @@ func (f Flux) credentials() *Credentials {
 	}
 }
 
-// sourceKind is what the source is.
+// sourceKind returns the kind of the source object.
 func (f Flux) sourceKind() objectKind {
 	if f.OCI != nil {
 		return kindOCIRepository
@@ -108,7 +109,7 @@ func (c *ClusterAddons) addKustomization(ctx *pulumi.Context, flux Flux, source 
 		"path":           pulumi.String(flux.Kustomization.Path),
 		"interval":       pulumi.String(flux.Kustomization.Interval.String()),
 		"prune":          pulumi.Bool(flux.Kustomization.Prune),
-		"deletionPolicy": pulumi.String(outlives),
+		"deletionPolicy": pulumi.String(orphanPolicy),
 		"sourceRef":      pulumi.Map{"kind": pulumi.String(flux.sourceKind().name), "name": pulumi.String(fluxSystem)},
 	}
 	if flux.AgeKey != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// runtimeClass is the containerd handler of Talos' extension nvidia-container-toolkit, and the RuntimeClass that leads to
-// it.
+// runtimeClass is the name of the RuntimeClass and of its containerd handler, which Talos' extension nvidia-container-toolkit
+// installs.
 const runtimeClass = "nvidia"
 
 // gpuTimeout covers the download of the driver's image by the device plugin, and the plugin's registration.
@@ -42,8 +42,8 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 	return nil
 }
 
-// values keep the plugin on machines with GPUs: its own affinity would do so only together with feature discovery. There it
-// runs whatever the machine's taints are: by itself it tolerates nvidia.com/gpu:NoSchedule alone (values.yaml, tolerations).
+// values restrict the plugin to machines with GPUs, since its own affinity does so only with feature discovery, and let it
+// tolerate every taint: by default it tolerates only nvidia.com/gpu:NoSchedule (values.yaml, tolerations).
 func (g GPUSupport) values() map[string]any {
 	labels := map[string]any{}
 	for key, value := range machineconfig.NVIDIALabels() {
@@ -56,15 +56,15 @@ func (g GPUSupport) values() map[string]any {
 	return values
 }
 
-// anyTaint tolerates every taint.
+// anyTaint returns a toleration of every taint.
 func anyTaint() []any { return []any{map[string]any{"operator": "Exists"}} }
 
-// sharing is the plugin's own configuration (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
+// sharing returns the plugin's configuration (NVIDIA/k8s-device-plugin, README, "Shared access to GPUs").
 func (g GPUSupport) sharing() string {
 	return fmt.Sprintf("version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: %s\n        replicas: %d\n", nodeops.GPUResource, g.SharesPerGPU)
 }
 
-// check is the operation that checks one machine.
+// check returns the command that checks one machine.
 func (g GPUSupport) check(m Machine) string {
 	operation := []string{
 		"node gpu --name", m.Name, "--address", m.endpoint(),

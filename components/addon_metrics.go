@@ -16,8 +16,8 @@ func (c *ClusterAddons) addKubeletServingCertApprover(ctx *pulumi.Context) (err 
 	return err
 }
 
-// approverValues have requests checked against the names and networks of the cluster's nodes. DNS is not asked, since it does
-// not have these names (values.yaml of the chart).
+// approverValues restrict approval to the names and networks of the cluster's nodes. DNS is not queried, since it does not have
+// these names (values.yaml of the chart).
 func approverValues(cluster TalosClusterArgs) map[string]any {
 	var names []string
 	for _, m := range cluster.Machines {

@@ -17,7 +17,7 @@ import (
 // object is a Kubernetes object that only has to exist.
 type object struct{ pulumi.CustomResourceState }
 
-// addObject registers an object in its namespace; empty for an object without one.
+// addObject registers an object in a namespace, which is empty for a cluster-wide object.
 func (c *ClusterAddons) addObject(ctx *pulumi.Context, suffix string, kind objectKind, namespace, objectName string, fields pulumi.Map, opts ...pulumi.ResourceOption) (pulumi.Resource, error) {
 	metadata := pulumi.Map{"name": pulumi.String(objectName)}
 	if namespace != "" {
@@ -37,7 +37,7 @@ func (c *ClusterAddons) addObject(ctx *pulumi.Context, suffix string, kind objec
 // objectKind is a kind of object.
 type objectKind struct{ apiVersion, name string }
 
-// The kinds that addons are made of.
+// The kinds of objects that addons create.
 var (
 	kindNamespace     = objectKind{"v1", "Namespace"}
 	kindSecret        = objectKind{"v1", "Secret"}
@@ -47,7 +47,7 @@ var (
 	kindKustomization = objectKind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}
 )
 
-// token is the type in pulumi-kubernetes, where the core group is called core; in Kubernetes its name is empty.
+// token returns the type in pulumi-kubernetes, which calls the core group "core"; in Kubernetes its name is empty.
 func (k objectKind) token() string {
 	group := k.apiVersion
 	if !strings.Contains(group, "/") {
@@ -59,7 +59,7 @@ func (k objectKind) token() string {
 // givenNamespaces exist in every cluster (kube-apiserver, pkg/controlplane/controller/systemnamespaces).
 var givenNamespaces = []string{"default", "kube-node-lease", "kube-public", "kube-system"}
 
-// namespace returns what objects in a namespace depend on. The first call for a namespace creates it.
+// namespace returns the dependency of the objects in a namespace. The first call for a namespace creates it.
 func (c *ClusterAddons) namespace(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {
 	if slices.Contains(givenNamespaces, name) {
 		return pulumi.DependsOn(nil), nil

@@ -11,7 +11,7 @@ import (
 const (
 	// apiTimeout covers the images of the control plane on a slow line.
 	apiTimeout = "15m"
-	// nodesTimeout covers those of the network plugin.
+	// nodesTimeout covers the images of the network plugin.
 	nodesTimeout = "15m"
 )
 

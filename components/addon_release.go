@@ -34,7 +34,7 @@ func (c *ClusterAddons) addRelease(ctx *pulumi.Context, name, namespace string, 
 		"name":      pulumi.String(name),
 		"namespace": pulumi.String(namespace),
 		"atomic":    pulumi.Bool(true),
-		"replace":   pulumi.Bool(true), // of one that failed, see adoption
+		"replace":   pulumi.Bool(true), // replaces a release that failed, see adoption
 		"timeout":   pulumi.Int(releaseTimeoutSeconds),
 		"values":    valueMap(overlaid(own, chart.Values)),
 	}
@@ -47,7 +47,7 @@ func (c *ClusterAddons) addRelease(ctx *pulumi.Context, name, namespace string, 
 	return made, err
 }
 
-// source is where the release's chart comes from, in the properties of a Release.
+// source returns the properties of a Release that name its chart.
 func (c Chart) source(name string) pulumi.Map {
 	switch {
 	case c.Path != "":
@@ -62,8 +62,8 @@ func (c Chart) source(name string) pulumi.Map {
 	}
 }
 
-// adoption runs before a release is created, and only then. Helm refuses a name that is in use: by a release that the state no
-// longer has since a destroy failed half way, or by one whose installation was killed.
+// adoption returns a hook that runs before a release is created. Helm refuses a name that is in use, and a release can exist
+// without being in the state: after a destroy that failed halfway, or after an installation that was killed.
 func (c *ClusterAddons) adoption(ctx *pulumi.Context, name, namespace string) (*pulumi.ResourceHookBinding, error) {
 	if ctx.RunningWithMocks() {
 		return &pulumi.ResourceHookBinding{}, nil // as for a rollout: the SDK's mocks panic
@@ -100,7 +100,7 @@ func overlaid(values, over map[string]any) map[string]any {
 	return result
 }
 
-// valueMap is a chart's values as an input.
+// valueMap returns a chart's values as an input.
 func valueMap(values map[string]any) pulumi.Map {
 	inputs := pulumi.Map{}
 	for key, value := range values {

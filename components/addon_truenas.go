@@ -2,7 +2,7 @@ package components
 
 import "github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
-// addTrueNAS gives workloads the address and the key of the storage.
+// addTrueNAS creates the Secret with the address and the key of the storage.
 func (c *ClusterAddons) addTrueNAS(ctx *pulumi.Context) error {
 	truenas := c.args.TrueNAS
 	if truenas == nil {

@@ -6,8 +6,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
 )
 
-// appliedConfiguration returns what the provider will apply for the inputs of a ConfigurationApply: the configuration with its
-// patches merged. It is nil for the inputs of a machine, and for patches that cannot be merged, which the provider reports.
+// appliedConfiguration returns the configuration that the provider will apply for the inputs of a ConfigurationApply: the base
+// with its patches merged. It is nil for the inputs of a machine, and for patches that cannot be merged, which the provider
+// reports.
 func appliedConfiguration(inputs resource.PropertyMap) []byte {
 	configuration := plain(inputs["machineConfigurationInput"])
 	if !configuration.IsString() {

@@ -20,7 +20,7 @@ const (
 	formerMark        = "22222222-2222-4222-8222-222222222222"
 )
 
-// marked is a cluster of one control plane and one worker whose new machines have a mark.
+// marked returns a cluster of one control plane and one worker whose new machines have a birth identifier.
 func marked(args func(*components.TalosClusterArgs)) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
@@ -39,7 +39,7 @@ func marked(args func(*components.TalosClusterArgs)) program {
 	}
 }
 
-// standing are mocks of machines that were made before this run, with another mark or without one.
+// standing mocks machines that were created before this run, with another birth identifier or without one.
 type standing struct {
 	*recorder.Recorder
 	mark string
@@ -78,7 +78,7 @@ func TestANewMachineHasAMarkAndItsConfigurationCarriesIt(t *testing.T) {
 	}
 }
 
-// A machine that was made before there were marks has none: neither an update nor a preview may take that for a change.
+// Machines from before birth identifiers have none: neither an update nor a preview may treat that as a change.
 func TestTheConfigurationCarriesTheMarkOfTheMachineThatIsThere(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, mark, configuration string }{
@@ -106,13 +106,13 @@ func TestAMarkIsAUUID(t *testing.T) {
 	require.ErrorContains(t, err, `Birth: "first" is no UUID: give a random one`)
 }
 
-// loss calls the hook that looks whether the only control plane was lost, and returns what it refuses the update with.
+// loss calls the hook that checks whether the only control plane was lost, and returns its refusal.
 func (e *hookEngine) loss(t *testing.T, kind, before, after string) string {
 	t.Helper()
 	return e.birth(t, "k3s-dev-control-1-loss", kind, before, after)
 }
 
-// birth calls a hook before the update of a configuration whose machine may be another one, and returns what it refuses it with.
+// birth calls the hook before the update of a configuration whose machine may be another one, and returns its refusal.
 func (e *hookEngine) birth(t *testing.T, hook, kind, before, after string) string {
 	t.Helper()
 	inputs := func(mark string) resource.PropertyMap {

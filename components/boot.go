@@ -32,7 +32,7 @@ func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulu
 		defer cancel()
 		wait := nodeops.Wait{
 			Talosconfig: health.Talosconfig, Address: node.Address.String(), Machine: fmt.Sprintf("VM %d", vmid), Limit: timeout,
-			Say: func(text string) { r.tell(args.URN, text) },
+			Say: func(text string) { r.report(args.URN, text) },
 		}
 		if health.Runs != nil {
 			wait.IsOn = func(ctx context.Context) (bool, error) { return health.Runs(ctx, node) }
@@ -40,21 +40,21 @@ func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulu
 		if err := wait.UntilConfigurable(ctx); err != nil {
 			return err
 		}
-		r.tell(args.URN, wait.Address+": it takes its configuration (10 min at most)") // the provider's own limit
+		r.report(args.URN, wait.Address+": it takes its configuration (10 min at most)") // the provider's own limit
 		return nil
 	}
 }
 
-// tellOf reports what the update of a node waits for.
-func (r *rollout) tellOf(node rolling.Node, what string) {
+// reportNode reports what the update of a node waits for.
+func (r *rollout) reportNode(node rolling.Node, what string) {
 	if urn, found := r.changing.Load(node.Name); found {
-		r.tell(urn.(pulumi.URN), what)
+		r.report(urn.(pulumi.URN), what)
 	}
 }
 
-// tell reports what an operation on a resource waits for, as a passing status. Its error is ignored: if the engine no longer
-// takes messages, the run fails by itself.
-func (r *rollout) tell(urn pulumi.URN, text string) {
+// report reports what an operation on a resource waits for, as a passing status. Its error is ignored: if the engine no longer
+// accepts messages, the run fails by itself.
+func (r *rollout) report(urn pulumi.URN, text string) {
 	_ = r.ctx.Log.Info(text, &pulumi.LogArgs{Resource: subject{urn: urn.ToURNOutput()}, Ephemeral: true})
 }
 

@@ -14,7 +14,7 @@ import (
 
 const configurationType = "talos:machine/configurationApply:ConfigurationApply"
 
-// boots calls the hook before a creation, and returns what it refuses it with.
+// boots calls the hook before a creation, and returns its refusal.
 func (e *hookEngine) boots(t *testing.T, kind string) string {
 	t.Helper()
 	var answer pulumirpc.ResourceHookResponse

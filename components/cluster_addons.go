@@ -18,12 +18,12 @@ type ClusterAddons struct {
 
 	name string
 	args ClusterAddonsArgs
-	// namespaces that were created, by name.
+	// namespaces are the created namespaces, by name.
 	namespaces map[string]pulumi.Resource
 	// last are the resources that later steps depend on; they depend on the earlier ones themselves. A component is never among
 	// them: a resource that depends on a component waits only for the children that are registered by then.
 	last []pulumi.Resource
-	// approver of the kubelets' certificates; nil without one.
+	// approver signs the kubelets' certificates; nil without one.
 	approver pulumi.Resource
 }
 
@@ -43,7 +43,7 @@ func NewClusterAddons(ctx *pulumi.Context, name string, args *ClusterAddonsArgs,
 	return c, ctx.RegisterResourceOutputs(c, pulumi.Map{})
 }
 
-// build is the order in which a cluster becomes usable. Each step begins when those before it are done.
+// build installs the addons in the order in which a cluster becomes usable. Each step begins when the earlier ones are done.
 func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 	for _, step := range []func(*pulumi.Context) error{
 		c.waitForAPI,
@@ -63,14 +63,14 @@ func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 	return nil
 }
 
-// addProvider makes the provider. The options are those of its schema:
-//   - clusterIdentifier: another endpoint or certificate is the same cluster, whose objects must not be replaced;
+// addProvider creates the provider. The options are those of its schema:
+//   - clusterIdentifier: the cluster stays the same, and its objects are not replaced, if its endpoint or certificate changes;
 //   - enableSecretMutable: a rotated key is a change in place, not another Secret;
-//   - upsertExistingObjects and enablePatchForce: a destroy that failed half way has forgotten objects that are still
-//     there, and the next run takes them over;
-//   - skipUpdateUnreachable: while nobody answers, what is in the cluster stays in the state as it is. Without it the read
-//     of a refresh fails, and with it every preview, up and destroy: also the up that starts the machine of which that is
-//     the API (pulumi-kubernetes v4.30.0, provider.go, Read and Check).
+//   - upsertExistingObjects and enablePatchForce: after a destroy that failed halfway, objects can exist without being in
+//     the state; the next run adopts them;
+//   - skipUpdateUnreachable: while the API does not answer, the objects stay in the state unchanged. Without it a refresh
+//     fails, and with it every preview, up and destroy, including the up that starts the machine that serves the API
+//     (pulumi-kubernetes v4.30.0, provider.go, Read and Check).
 func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 	c.Kubernetes, err = kubernetes.NewProvider(ctx, c.name+"-kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig:            c.kubeconfig(),
@@ -83,8 +83,8 @@ func (c *ClusterAddons) addProvider(ctx *pulumi.Context) (err error) {
 	return err
 }
 
-// kubeconfig is the cluster's and never empty: with an empty one the provider would use the kubeconfig of whoever runs the
-// program.
+// kubeconfig returns the cluster's kubeconfig, which is never empty: with an empty one the provider would use the kubeconfig of
+// the user who runs the program.
 func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 	return c.args.Cluster.Kubeconfig.ApplyT(func(text string) (string, error) {
 		if text == "" {
@@ -94,12 +94,12 @@ func (c *ClusterAddons) kubeconfig() pulumi.StringOutput {
 	}).(pulumi.StringOutput)
 }
 
-// next are the options of a resource that depends on the steps so far.
+// next returns the options of a resource that depends on the steps so far.
 func (c *ClusterAddons) next(further ...pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append([]pulumi.ResourceOption{pulumi.Parent(c), pulumi.DependsOn(c.last), within(c.args.Cluster)}, further...)
 }
 
-// inCluster are the options of an object.
+// inCluster returns the options of an object in the cluster.
 func (c *ClusterAddons) inCluster(further ...pulumi.ResourceOption) []pulumi.ResourceOption {
 	return append(c.next(pulumi.Provider(c.Kubernetes)), further...)
 }

@@ -14,7 +14,7 @@ import (
 
 // ClusterAddonsArgs describe the addons of a cluster. An addon that is nil is not installed.
 type ClusterAddonsArgs struct {
-	// Cluster that the addons are installed into. Required. Another one is another set of addons.
+	// Cluster that the addons are installed into. Required. For another cluster, another set of addons is created.
 	Cluster *TalosCluster
 	// Cilium is the network plugin of a cluster that was made with CNICilium. Default: nil.
 	Cilium *Cilium
@@ -24,7 +24,7 @@ type ClusterAddonsArgs struct {
 	MetricsServer *Chart
 	// Flux is Flux v2. Default: nil.
 	Flux *Flux
-	// TrueNAS is a storage whose address and key workloads get. Default: nil.
+	// TrueNAS passes the address and key of a storage to workloads. Default: nil.
 	TrueNAS *TrueNAS
 	// GPU makes the GPUs of the cluster's GpuWorkers available to pods. Default: nil.
 	GPU *GPUSupport
@@ -39,7 +39,7 @@ type Chart struct {
 	Version string
 	// Path of a chart's folder or archive on this machine, absolute.
 	Path string
-	// Values for the chart, over those of the addon: mappings, lists, text, numbers and truth values. Default: none.
+	// Values for the chart, merged over those of the addon: mappings, lists, strings, numbers and booleans. Default: none.
 	Values map[string]any
 }
 
@@ -75,7 +75,7 @@ type GitSource struct {
 	Branch string
 	// Tag to stay at.
 	Tag string
-	// Interval between two looks at it. Required.
+	// Interval between two fetches. Required.
 	Interval time.Duration
 	// Credentials for it. Default: nil, none are needed.
 	Credentials *Credentials
@@ -87,7 +87,7 @@ type OCISource struct {
 	URL *url.URL
 	// Tag to follow. Required.
 	Tag string
-	// Interval between two looks at it. Required.
+	// Interval between two fetches. Required.
 	Interval time.Duration
 	// Credentials for it. Default: nil, none are needed.
 	Credentials *Credentials
@@ -114,13 +114,13 @@ type Kustomization struct {
 	Prune bool
 }
 
-// TrueNAS is a storage appliance; its facts become the Secret truenas-api with the keys host and apiKey.
+// TrueNAS is a storage appliance; its address and key become the Secret truenas-api with the keys host and apiKey.
 type TrueNAS struct {
 	// Host is its DNS name or address. Required. A change is made in place.
 	Host string
-	// APIKey opens its API. Required, secret. A change is made in place.
+	// APIKey gives access to its API. Required, secret. A change is made in place.
 	APIKey pulumi.StringInput
-	// Namespace of the Secret. Required. It is made if it is not one of Kubernetes' own.
+	// Namespace of the Secret. Required. It is created unless it is one of Kubernetes' own.
 	Namespace string
 }
 
@@ -128,9 +128,9 @@ type TrueNAS struct {
 type GPUSupport struct {
 	// DevicePlugin is nvidia-device-plugin. Required.
 	DevicePlugin Chart
-	// SharesPerGPU is how many pods share each GPU by time; 0 or 1 is one pod for each.
+	// SharesPerGPU is how many pods share each GPU in time slices; 0 or 1 means one pod for each GPU.
 	SharesPerGPU int
-	// SmokeTestImage of a pod that uses a GPU on each such machine once. Default: none.
+	// SmokeTestImage is the image of a pod that runs once on each machine with GPUs and uses one. Default: none.
 	SmokeTestImage string
 }
 
@@ -164,10 +164,10 @@ func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 	return *args, errors.Join(problems...)
 }
 
-// imageReference has no character that a shell reads as its own.
+// imageReference matches references without a character that is special in a shell.
 var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
 
-// addonChart is one of the charts by its argument.
+// addonChart is a chart and the argument that names it.
 type addonChart struct {
 	argument string
 	chart    Chart
@@ -209,13 +209,13 @@ func (f Flux) validate() error {
 		problems = append(problems,
 			require(f.Git.URL != nil, "Flux.Git.URL", "give the URL of the repository"),
 			require((f.Git.Branch == "") != (f.Git.Tag == ""), "Flux.Git", "give exactly one of Branch and Tag"),
-			require(f.Git.Interval > 0, "Flux.Git.Interval", "give the time between two looks"))
+			require(f.Git.Interval > 0, "Flux.Git.Interval", "give the time between two fetches"))
 	}
 	if f.OCI != nil {
 		problems = append(problems,
 			require(f.OCI.URL != nil, "Flux.OCI.URL", "give the URL of the artifact"),
 			require(f.OCI.Tag != "", "Flux.OCI.Tag", "give the tag to follow"),
-			require(f.OCI.Interval > 0, "Flux.OCI.Interval", "give the time between two looks"))
+			require(f.OCI.Interval > 0, "Flux.OCI.Interval", "give the time between two fetches"))
 	}
 	if f.Kustomization != nil {
 		problems = append(problems, require(f.Kustomization.Interval > 0, "Flux.Kustomization.Interval", "give the time between two reconciliations"))

@@ -29,7 +29,7 @@ func chart(repository string) components.Chart {
 	return components.Chart{Repository: repository, Version: "1.2.3"}
 }
 
-// everyAddon is all that there is, with every key.
+// everyAddon returns all addons, with every field set.
 func everyAddon() components.ClusterAddonsArgs {
 	charts := chart("https://charts.example")
 	return components.ClusterAddonsArgs{
@@ -208,7 +208,7 @@ func TestKeysAreSecretAndEncoded(t *testing.T) {
 	}
 }
 
-// Each step waits for those before it: the API, the network plugin, Ready nodes, keys, Flux, what Flux owns.
+// Each step waits for the earlier ones: the API, the network plugin, Ready nodes, keys, Flux, the objects of Flux.
 func TestAddonsComeInOrder(t *testing.T) {
 	t.Parallel()
 
@@ -450,10 +450,10 @@ GPU.DevicePlugin: give exactly one of Repository and Path
 Flux: give at most one of Git and OCI
 Flux.Git.URL: give the URL of the repository
 Flux.Git: give exactly one of Branch and Tag
-Flux.Git.Interval: give the time between two looks
+Flux.Git.Interval: give the time between two fetches
 Flux.OCI.URL: give the URL of the artifact
 Flux.OCI.Tag: give the tag to follow
-Flux.OCI.Interval: give the time between two looks
+Flux.OCI.Interval: give the time between two fetches
 Flux.Kustomization.Interval: give the time between two reconciliations
 TrueNAS.Host: give its DNS name or address
 TrueNAS.APIKey: give the key of its API

@@ -42,7 +42,7 @@ func TestEveryFieldSaysWhetherItIsRequiredAndWhatAChangeDoes(t *testing.T) {
 	require.Equal(t, 15, seen, "a type was renamed")
 }
 
-// requireDescribed: a change may be said once for all fields of a type.
+// requireDescribed accepts one description of a change for all fields of a type.
 func requireDescribed(t *testing.T, kind, doc string, fields *ast.StructType) {
 	t.Helper()
 	for _, field := range fields.Fields.List {

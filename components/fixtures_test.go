@@ -71,7 +71,7 @@ func oneAndOne(name string) func(*pulumi.Context, pulumi.ResourceOption) (*compo
 	}
 }
 
-// nodeFixture is a machine with a configuration that its user has made.
+// nodeFixture returns a node with a configuration from the caller.
 func nodeFixture(template *components.TalosTemplate, m components.Machine) components.TalosNodeArgs {
 	return components.TalosNodeArgs{
 		Machine:  m,

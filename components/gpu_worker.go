@@ -147,8 +147,8 @@ func (args *GpuWorkerArgs) complete() (GpuWorkerArgs, error) {
 }
 
 // overlay returns the defaults, overwritten by what the user has set.
-func overlay(defaults, said map[string]string) map[string]string {
-	maps.Copy(defaults, said)
+func overlay(defaults, settings map[string]string) map[string]string {
+	maps.Copy(defaults, settings)
 	return defaults
 }
 

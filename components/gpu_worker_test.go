@@ -114,7 +114,7 @@ func TestF38DriverAndToolkitAreAPair(t *testing.T) {
 	}
 }
 
-// What a machine with GPUs is given when nothing is said follows from its cards.
+// Without a setting, the driver of a machine with GPUs follows from its cards.
 func TestDefaultsOfAMachineWithGPUs(t *testing.T) {
 	t.Parallel()
 
@@ -204,7 +204,7 @@ GPUs[1].Device.IOMMUGroup: give the number of the group, 0 or more`,
 				old.DeviceID = "10de:1b06"
 				a.Node.Machine.Driver, a.Node.Machine.GPUs = components.NVIDIAOpen, []components.GPU{{Mapping: "gpu-1-gpu0", Device: &old}}
 			},
-			err: `gpu worker "gpu-1": Node.Machine.Driver: "open" does not drive GPUs[0] (Pascal needs proprietary kernel modules, the open ones begin with Turing): choose another driver or GPU`,
+			err: `gpu worker "gpu-1": Node.Machine.Driver: "open" does not support GPUs[0] (Pascal needs proprietary kernel modules, the open ones begin with Turing): choose another driver or GPU`,
 		},
 		{
 			name: "a driver and no GPU",

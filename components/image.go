@@ -9,8 +9,8 @@ import (
 // ImageFactory is the default Image Factory.
 const ImageFactory = "https://factory.talos.dev"
 
-// image names the artifacts of schematics in one Talos version, all for the platform nocloud: only its installer keeps
-// the address of the first boot (F8), and only its ISO reads the cloud-init drive of Proxmox VE.
+// image names the artifacts of schematics in one Talos version, all for the platform nocloud: only its installer keeps the
+// address of the first boot (F8), and only its ISO reads the cloud-init drive of Proxmox VE.
 type image struct {
 	factory *url.URL
 	version string
@@ -25,14 +25,14 @@ func (i image) isoURL(schematicID string) string {
 	return location.String()
 }
 
-// isoFile is the ISO's name on the host's storage. It names schematic, version and architecture, so that another image is
-// another file and none is ever overwritten (F16).
+// isoFile is the name of the ISO on the host's storage. It contains schematic, version and architecture, so another image is
+// another file and no file is ever overwritten (F16).
 func (i image) isoFile(schematicID string) string {
 	const enough = 16 // hex digits of a SHA-256
 	return fmt.Sprintf("talos-%s-%s-%.*s-amd64.iso", i.version, imagePlatform, enough, schematicID)
 }
 
-// installer is the image that Talos is installed from.
+// installer returns the reference of the image that Talos is installed from.
 func (i image) installer(schematicID string) string {
 	return Installer(i.factory, i.version, schematicID)
 }

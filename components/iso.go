@@ -9,7 +9,7 @@ import (
 // is the right image, no matter who downloaded it.
 type isoVolume struct{ storage, file string }
 
-// id is what Proxmox VE calls the volume.
+// id returns the volume's ID in Proxmox VE.
 func (v isoVolume) id() string { return v.storage + ":iso/" + v.file }
 
 // ensure makes the host download the ISO unless it exists. The provider's own resource cannot adopt a file: if it exists, the
@@ -18,7 +18,7 @@ func (v isoVolume) id() string { return v.storage + ":iso/" + v.file }
 // whose CD-ROM names a deleted ISO does not start again, so it outlives the template (F16).
 func (v isoVolume) ensure(ctx *pulumi.Context, name string, a TalosTemplateArgs, url string, opts ...pulumi.ResourceOption) (*local.Command, error) {
 	environment := a.API.environment()
-	environment["EM_INFRA_ISO_URL"] = pulumi.String(url) // a URL can hold what means something to a shell
+	environment["EM_INFRA_ISO_URL"] = pulumi.String(url) // a URL can contain characters that are special in a shell
 	opts = append(opts, keptISO())
 	return local.NewCommand(ctx, name+"-iso", &local.CommandArgs{
 		Create:      pulumi.String(Tool + " iso ensure " + a.Host + " " + v.id()),

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/birth"
 )
 
-// born calls the hook before an update of the cluster, and returns what it refuses it with.
+// born calls the hook before an update of the cluster, and returns its refusal.
 func (e *hookEngine) born(t *testing.T, before map[string]any) string {
 	t.Helper()
 	inputs, err := structpb.NewStruct(before)
@@ -25,7 +25,7 @@ func (e *hookEngine) born(t *testing.T, before map[string]any) string {
 	return answer.GetError()
 }
 
-// stood are the inputs of the cluster of oneAndOne in a state, with changes.
+// stood returns the inputs in the state of the cluster of oneAndOne, with changes.
 func stood(changes map[string]any) map[string]any {
 	facts := map[string]any{
 		"contract": "v1.12", "podSubnets": []any{"10.244.0.0/16"}, "serviceSubnets": []any{"10.96.0.0/12"}, "cni": "flannel",
@@ -60,7 +60,7 @@ func TestABirthFactIsKept(t *testing.T) {
 		}})))
 }
 
-// renamedWorker is oneAndOne, whose worker had another name before.
+// renamedWorker is oneAndOne with a worker that had another name before.
 func renamedWorker(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 	template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestARenamedWorkerStaysTheSameResource(t *testing.T) {
 
 	r, err := run(t, false, renamedWorker)
 	require.NoError(t, err)
-	// What is below the node gets its alias from the engine (pulumi pkg/v3 v3.254.0, step_generator.go, inheritedChildAlias).
+	// Children of the node get their alias from the engine (pulumi pkg/v3 v3.254.0, step_generator.go, inheritedChildAlias).
 	for token, name := range map[string]string{"em-infra:index:TalosNode": "k3s-dev-worker-1", tokenCommand: "k3s-dev-worker-1-membership"} {
 		former := strings.Replace(name, "k3s-dev-worker-1", "k3s-dev-former", 1)
 		require.True(t, hasAlias(r.Named(t, token, name).RegisterRPC, former), "%s has the alias %s", name, former)

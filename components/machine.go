@@ -21,9 +21,8 @@ const (
 
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
-	// Name of the machine in Proxmox VE and its hostname. Required. A change replaces a worker where
-	// [TalosClusterArgs.FormerNames] says what it was called, since the name is part of its identity in Pulumi; a control plane
-	// keeps its name.
+	// Name of the machine in Proxmox VE and its hostname. Required. The name is part of its identity in Pulumi, so a change
+	// replaces a worker, if [TalosClusterArgs.FormerNames] contains its former name; a control plane keeps its name.
 	Name string
 	// Role in the cluster. Required. A change replaces a worker; a control plane keeps its role.
 	Role Role
@@ -49,23 +48,23 @@ type Machine struct {
 	CPUType string
 	// MemoryMiB is its memory in MiB, without balloon. Required. A change reboots the machine.
 	MemoryMiB int
-	// DiskGiB is the size of the system disk in GiB. Required. A change lets it grow in place, without a reboot, and Talos
-	// uses the room from the node's next boot on (talos v1.12.4, volume_manager.go); it cannot shrink.
+	// DiskGiB is the size of the system disk in GiB. Required. A change grows it in place, without a reboot, and Talos uses the
+	// additional space from the node's next boot on (talos v1.12.4, volume_manager.go); it cannot shrink.
 	DiskGiB int
 	// DiskStorage holds the system disk and the cloud-init drive. Required. A change stops the machine, moves the system disk
 	// and starts it again; the other drives stay.
 	DiskStorage string
-	// DataDisks are further disks, mounted by Talos. Default: none. A change can add some at the end, without a reboot. The
-	// provider removes no disk (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): for that, remove the worker and
-	// add it again, without its data.
+	// DataDisks are further disks, mounted by Talos. Default: none. A change can append some, without a reboot. The provider
+	// removes no disk (bpg/terraform-provider-proxmox, vmUpdateDiskLocationAndSize): to remove one, remove the worker and add it
+	// again, without its data.
 	DataDisks []DataDisk
 	// NICs are further network cards. Default: none. A change reboots the machine.
 	NICs []NIC
 	// GPUs that are passed through to it, at most 16. Default: none. A machine with GPUs is a worker, and created as a
 	// [GpuWorker]. A change reboots it.
 	GPUs []GPU
-	// Driver of the GPUs. Default: NVIDIAProprietary where a Device is of Maxwell, Pascal or Volta, else NVIDIAOpen; none
-	// without GPUs. A change takes an upgrade of the node to another InstallerImage.
+	// Driver of the GPUs. Default: NVIDIAProprietary if a Device is of Maxwell, Pascal or Volta, else NVIDIAOpen; none without
+	// GPUs. A change takes effect with an upgrade of the node to another InstallerImage.
 	Driver NVIDIADriver
 	// Tags in Proxmox VE, sorted. Default: none. A change is made in place.
 	Tags []string
@@ -79,17 +78,17 @@ type Machine struct {
 	// Patches are raw Talos machine-config patches, merged last. Default: none. A change is applied in place, with a reboot
 	// where Talos needs one.
 	Patches []string
-	// OffAtBoot leaves the machine off when its host boots. Default: false, it is started. A change is made in place.
+	// OffAtBoot keeps the machine off when its host boots. Default: false, it is started. A change is made in place.
 	OffAtBoot bool
-	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or what the
-	// cluster's own protection says. A change touches nothing on the host.
+	// Protect forbids the deletion of the node: its VM, its configuration and its membership. Default: false, or the cluster's own
+	// protection. A change changes nothing on the host.
 	Protect bool
 }
 
 // DataDisk is a further disk of a machine.
 type DataDisk struct {
-	// SizeGiB is its size in GiB. Required. A change lets it grow in place, without a reboot, and Talos uses the room from the
-	// node's next boot on; it cannot shrink.
+	// SizeGiB is its size in GiB. Required. A change grows it in place, without a reboot, and Talos uses the additional space from
+	// the node's next boot on; it cannot shrink.
 	SizeGiB int
 	// Storage that holds it. Required. A change stops the machine, moves the disk and starts it again.
 	Storage string
@@ -111,7 +110,7 @@ type NIC struct {
 	MTU int
 }
 
-// Addressing is how a machine gets its address at first boot. The same address stands in its configuration.
+// Addressing is how a machine gets its address at first boot. Its configuration contains the same address.
 type Addressing string
 
 const (
@@ -139,9 +138,9 @@ type NodeNetwork struct {
 	// Gateways are the default routes, one for each IP family. Required. A change takes effect at once, and reboots the
 	// machines one after the other for their cloud-init drives.
 	Gateways []netip.Addr
-	// Nameservers answer DNS queries. Default: those of Talos. A change is applied without a reboot.
+	// Nameservers answer DNS queries. Default: Talos' own. A change is applied without a reboot.
 	Nameservers []netip.Addr
-	// TimeServers give the time. Default: those of Talos. A change is applied without a reboot.
+	// TimeServers are NTP servers. Default: Talos' own. A change is applied without a reboot.
 	TimeServers []string
 	// Addressing at first boot. Default: AddressingNoCloud. A change reboots the machines one after the other.
 	Addressing Addressing
@@ -177,5 +176,5 @@ func (n NodeNetwork) withDefaults() NodeNetwork {
 	return n
 }
 
-// endpoint is the address of the machine's Talos API.
+// endpoint returns the address of the machine's Talos API.
 func (m Machine) endpoint() string { return m.Addresses[0].Addr().String() }

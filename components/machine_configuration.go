@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// machineConfiguration is the configuration of one machine: the defaults of the contract with the cluster's secrets, then our
-// patches, then the cluster's. The machine's own patches are merged last, by its node.
+// machineConfiguration returns the configuration of one machine: the defaults of the contract with the cluster's secrets, then
+// our patches, then the cluster's. The machine's own patches are merged last, by its node.
 func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterArgs, m Machine, installerImage pulumi.StringOutput) (pulumi.StringOutput, error) {
 	patches, err := machineconfig.Patches(a.configCluster(), m.configNode(a.Network))
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *TalosCluster) machineConfiguration(ctx *pulumi.Context, a TalosClusterA
 	return pulumi.ToSecret(result.MachineConfiguration()).(pulumi.StringOutput), nil
 }
 
-// talosconfigFor is a talosconfig that reaches nodes through endpoints.
+// talosconfigFor returns a talosconfig that reaches nodes through endpoints.
 func (c *TalosCluster) talosconfigFor(ctx *pulumi.Context, a TalosClusterArgs, endpoints, nodes []string) pulumi.StringOutput {
 	credentials := c.secrets.ClientConfiguration
 	result := client.GetConfigurationOutput(ctx, client.GetConfigurationOutputArgs{
@@ -89,7 +89,7 @@ func (m Machine) configNode(n NodeNetwork) machineconfig.Node {
 	}
 }
 
-// machineType is Talos' name of the role.
+// machineType returns Talos' name for the role.
 func (m Machine) machineType() string {
 	if m.Role == RoleControlPlane {
 		return "controlplane"

@@ -59,7 +59,7 @@ func (m Machine) validateDataDisks() error {
 			require(disk.Storage != "", at+".Storage", "name the storage"),
 			requireName(limits.Storage, disk.Storage, at+".Storage"),
 			require(disk.Mount != "", at+".Mount", "name the volume"),
-			require(disk.Mount == "" || first == i, at+".Mount", fmt.Sprintf("%q is that of DataDisks[%d] too: choose another", disk.Mount, first)))
+			require(disk.Mount == "" || first == i, at+".Mount", fmt.Sprintf("%q is used by DataDisks[%d] too: choose another", disk.Mount, first)))
 	}
 	return errors.Join(problems...)
 }
@@ -96,7 +96,7 @@ func requireVMID(vmid int) error {
 	return requireWithin(limits.VMID, vmid, "VMID", "choose a free number in that range")
 }
 
-// requireVLAN: 0 is no tag.
+// requireVLAN checks a VLAN tag; 0 means no tag.
 func requireVLAN(vlan int, argument string) error {
 	if vlan == 0 {
 		return nil
@@ -104,7 +104,7 @@ func requireVLAN(vlan int, argument string) error {
 	return requireWithin(limits.VLAN, vlan, argument, "choose a tag in that range, or 0 for none")
 }
 
-// requireMTU holds the MTU of a card against Proxmox VE's, and against what the IP families on it need.
+// requireMTU checks the MTU of a card against the limits of Proxmox VE, and of the IP families on it.
 func requireMTU(mtu int, ipv6 bool, argument string) error {
 	remedy := fmt.Sprintf("choose %d unless the bridge has less", hardware.MTU)
 	if err := requireWithin(limits.MTU, mtu, argument, remedy); err != nil {
@@ -113,7 +113,7 @@ func requireMTU(mtu int, ipv6 bool, argument string) error {
 	return require(!ipv6 || mtu >= limits.IPv6MTU, argument, fmt.Sprintf("%d is too small for IPv6, which needs %d: %s", mtu, limits.IPv6MTU, remedy))
 }
 
-// requireMAC: a card has a unicast address, so the lowest bit of the first byte is 0.
+// requireMAC checks that the address is a unicast address: the lowest bit of its first byte is 0.
 func requireMAC(mac net.HardwareAddr, argument string) error {
 	if len(mac) != 6 || slices.Max(mac) == 0 {
 		return require(false, argument, "give the 6 bytes of a hardware address")
@@ -121,7 +121,7 @@ func requireMAC(mac net.HardwareAddr, argument string) error {
 	return require(mac[0]&1 == 0, argument, fmt.Sprintf("%s is a multicast address: choose one whose first byte is even", mac))
 }
 
-// requireName holds a name against its form in Proxmox VE. Whether it must be given is another rule.
+// requireName checks the form of a name in Proxmox VE. An empty name is refused elsewhere.
 func requireName(form limits.Name, name, argument string) error {
 	return require(name == "" || form.Matches(name), argument, invalidName(form, name))
 }

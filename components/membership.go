@@ -17,8 +17,8 @@ const Tool = "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-i
 const (
 	// readyTimeout covers the download of the installer image, its installation and the reboot on a slow disk.
 	readyTimeout = "15m"
-	// drainTimeout is how long PodDisruptionBudgets may hold back the removal of a worker (F32), and defaultDrainTimeout the
-	// same for a node that is to reboot.
+	// drainTimeout is how long PodDisruptionBudgets may delay the removal of a worker (F32); defaultDrainTimeout is the same for a
+	// node before its reboot.
 	drainTimeout        = "10m"
 	defaultDrainTimeout = 10 * time.Minute
 )
@@ -35,18 +35,18 @@ func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosCl
 	}
 	return local.NewCommand(ctx, membershipName(NodeName(name, m.Name)), &local.CommandArgs{
 		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", Tool, m.endpoint(), readyTimeout)),
-		Update: pulumi.String("true"), // renewed credentials are kept for the removal, and are no reason to wait again
+		Update: pulumi.String("true"), // renewed credentials are kept for the removal; they are no reason to wait again
 		Delete: pulumi.String(m.removal()),
-		// An environment does not show in the list of processes. Its endpoints are those of control planes, which the removal
-		// of a worker needs.
+		// An environment is not visible in the list of processes. Its endpoints are control planes, which the removal of a worker
+		// needs.
 		Environment: pulumi.StringMap{"EM_INFRA_TALOSCONFIG": c.talosconfigFor(ctx, a, a.controlPlaneEndpoints(), []string{m.endpoint()})},
 	}, m.childOf(c), memberOf(c, node.VM), pulumi.DependsOn(append(after, node.Configuration)), pulumi.Aliases(former))
 }
 
-// membershipName is the logical name of a node's membership.
+// membershipName returns the logical name of a node's membership.
 func membershipName(node string) string { return node + "-membership" }
 
-// removal is the command that removes a machine from its cluster.
+// removal returns the command that removes a machine from its cluster.
 func (m Machine) removal() string {
 	command := fmt.Sprintf("%s node remove --name %s --address %s --drain-timeout %s", Tool, m.Name, m.endpoint(), drainTimeout)
 	if m.Role == RoleControlPlane {

@@ -15,8 +15,8 @@ const (
 	typeClusterAddons = token.ClusterAddons
 )
 
-// NodeName is the logical name of a node of a cluster: unique among clusters, and not "k3s-dev-k3s-dev-worker-1" for
-// those who already put the cluster's name into the names of its nodes.
+// NodeName is the logical name of a node of a cluster: unique among clusters, without the cluster's name twice
+// ("k3s-dev-k3s-dev-worker-1") if the node's name already contains it.
 func NodeName(cluster, node string) string {
 	if strings.HasPrefix(node, cluster+"-") {
 		return node

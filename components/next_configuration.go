@@ -48,12 +48,12 @@ func (n *nextConfiguration) text(ctx context.Context) ([]byte, error) {
 	return mergedConfiguration(configuration, patches), nil
 }
 
-// stage gives a machine that is about to reboot its next configuration for that boot, if Talos would otherwise reboot for it
-// again and its pods would be drained twice. If staging fails, the node reboots twice.
+// stage gives a machine that is about to reboot its next configuration for that boot, if Talos would otherwise reboot again for
+// it and its pods would be drained twice. If staging fails, the node reboots twice.
 func (r *rollout) stage(ctx context.Context, node rolling.Node, next *nextConfiguration) {
 	health, err := r.health()
 	if err != nil || !nodeops.IsAlive(ctx, health.Talosconfig, node.Address.String()) {
-		return // it is off, and will be asked again when it is on
+		return // it is off; the next attempt comes when it is on
 	}
 	configuration, err := next.text(ctx)
 	staged := false
@@ -64,6 +64,6 @@ func (r *rollout) stage(ctx context.Context, node rolling.Node, next *nextConfig
 	case err != nil:
 		health.Say("%s reboots once more for its configuration, which cannot be staged: %v", node.Name, err)
 	case staged:
-		health.Say("%s takes up its new configuration with the same reboot", node.Name)
+		health.Say("%s applies its new configuration with the same reboot", node.Name)
 	}
 }

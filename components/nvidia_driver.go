@@ -8,10 +8,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
-// NVIDIADriver is a build of NVIDIA's driver that Talos has as a system extension. Driver and container toolkit come as a
-// pair of the same branch: a toolkit of another one waits for ever for a driver that fits (F38). Which release a branch has
-// comes with the version of Talos: long-term is R580 from 1.12 on, production is R570 in 1.12 and R595 from 1.13 on
-// (nvidia-gpu/vars.yaml of siderolabs/extensions).
+// NVIDIADriver is a build of NVIDIA's driver that Talos has as a system extension. Driver and container toolkit are a pair of
+// the same branch: a toolkit of another branch waits forever for a matching driver (F38). The version of Talos determines the
+// release of a branch: long-term is R580 from 1.12 on, production is R570 in 1.12 and R595 from 1.13 on (nvidia-gpu/vars.yaml
+// of siderolabs/extensions).
 type NVIDIADriver string
 
 const (
@@ -33,8 +33,8 @@ var nvidiaDrivers = map[NVIDIADriver]nvidia.Driver{
 	NVIDIAProprietaryProduction: {KernelModules: nvidia.Proprietary, Branch: nvidia.Production},
 }
 
-// Extensions are the pair of a driver, by the names that they have since Talos 1.8 (Makefile of siderolabs/extensions);
-// nil for a driver that there is not.
+// Extensions returns the driver's pair of extensions, by their names since Talos 1.8 (Makefile of siderolabs/extensions); nil
+// for an unknown driver.
 func (d NVIDIADriver) Extensions() []string { return nvidiaDrivers[d].Extensions() }
 
 // recommendedDriver is the default driver for the machine's GPUs, as far as their devices are described.
@@ -45,7 +45,7 @@ func (m Machine) recommendedDriver() NVIDIADriver {
 	return NVIDIAOpen
 }
 
-// generations are those of the machine's GPUs, unknown for one that is taken from a mapping that is there already.
+// generations returns the generation of each of the machine's GPUs; unknown for a GPU from an existing mapping.
 func (m Machine) generations() []nvidia.Generation {
 	generations := make([]nvidia.Generation, len(m.GPUs))
 	for i, gpu := range m.GPUs {
@@ -56,10 +56,10 @@ func (m Machine) generations() []nvidia.Generation {
 	return generations
 }
 
-// validateDriver refuses a driver that does not drive the GPUs, and half of another driver's pair in the image (F38).
+// validateDriver refuses a driver that does not support the GPUs, and half of another driver's pair in the image (F38).
 func (args GpuWorkerArgs) validateDriver() error {
 	if args.Node.Template == nil {
-		return nil // said already
+		return nil // reported elsewhere
 	}
 	m := args.Node.Machine
 	driver := nvidiaDrivers[m.Driver]
@@ -67,7 +67,7 @@ func (args GpuWorkerArgs) validateDriver() error {
 	for i, generation := range m.generations() {
 		misfit := driver.Misfit(generation, driver.Branch.Release(args.Node.Template.image.version))
 		problems = append(problems, require(misfit == "", "Node.Machine.Driver",
-			fmt.Sprintf("%q does not drive GPUs[%d] (%s): choose another driver or GPU", m.Driver, i, misfit)))
+			fmt.Sprintf("%q does not support GPUs[%d] (%s): choose another driver or GPU", m.Driver, i, misfit)))
 	}
 	pair := driver.Extensions()
 	for _, extension := range args.Node.Template.schematic.Extensions {

@@ -28,8 +28,8 @@ func NewOwnership(ctx *pulumi.Context) *Ownership {
 	}
 }
 
-// Abandon tells that there will be no cluster because of err: what waits for its ID fails with err, so that the program can
-// end. It does nothing if err is nil, or if the cluster exists.
+// Abandon reports that there will be no cluster because of err: whatever waits for its ID fails with err, so that the program
+// can end. It does nothing if err is nil, or if the cluster exists.
 func (o *Ownership) Abandon(ctx *pulumi.Context, err error) {
 	if o == nil || err == nil {
 		return
@@ -39,7 +39,7 @@ func (o *Ownership) Abandon(ctx *pulumi.Context, err error) {
 	o.settle(never)
 }
 
-// of sets the cluster, by the ID that Talos gave it. The short form of the ID is no secret.
+// of sets the cluster, by the ID that Talos gave it. The short form of the ID is not secret.
 func (o *Ownership) of(secrets *machine.Secrets) {
 	if o == nil {
 		return
@@ -47,7 +47,7 @@ func (o *Ownership) of(secrets *machine.Secrets) {
 	o.settle(pulumi.Unsecret(secrets.MachineSecrets.Cluster().Id().ApplyT(ownership.Short)))
 }
 
-// describe is the description of a machine in Proxmox VE: what it is, and which stack and cluster it belongs to.
+// describe returns the description of a machine in Proxmox VE: what it is, and which stack and cluster it belongs to.
 func (o *Ownership) describe(what, more string) pulumi.StringInput {
 	if o == nil {
 		return pulumi.String(what + ", made by em-infra." + more)

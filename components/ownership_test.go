@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
-// TestMachinesSayWhoseTheyAre: the templates, which are registered before the cluster, as well as its nodes.
+// TestMachinesSayWhoseTheyAre: the templates, which are registered before the cluster, and its nodes.
 func TestMachinesSayWhoseTheyAre(t *testing.T) {
 	t.Parallel()
 	r, err := recorder.Run(t, func(ctx *pulumi.Context) error {
@@ -31,7 +31,7 @@ func TestMachinesSayWhoseTheyAre(t *testing.T) {
 	}, found)
 }
 
-// TestAClusterThatDoesNotCome: a program that fails before its cluster is there ends, and says why.
+// TestAClusterThatDoesNotCome: a program that fails before it creates its cluster ends with that error.
 func TestAClusterThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	_, err := recorder.Run(t, func(ctx *pulumi.Context) error {

@@ -11,9 +11,9 @@ import (
 
 // Policies are resource options with a reason. They are values so that a test can name them.
 
-// clonedMachine: a new template never touches a running node (F3), so what the machine was cloned from and first booted from
-// are facts of its birth, as is the mark that it was given. A VMID, an address and a disk cannot exist twice, so on a
-// replacement the old machine is deleted first.
+// clonedMachine: a new template never changes a running node (F3), so the machine's template, its first ISO and its birth
+// identifier are ignored after creation. A VMID, an address and a disk cannot exist twice, so a replacement deletes the old
+// machine first.
 //
 // Changes of the cloud-init drive are applied, since Talos reads it at every boot, and an ignored property would keep its old
 // value even in a replaced machine. Ignored are its storage and its slot, for which the provider would shut the machine down
@@ -21,13 +21,13 @@ import (
 // replace them.
 func clonedMachine(disks int) pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, neverSet(disks)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom", "clone", "initialization.datastoreId", "initialization.interface", "initialization.dns", "smbios"}, speedLimits(disks)...)),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
 
-// unaskedAgent ignores the time limit of an agent that is off. A machine from an earlier release has another limit in its state,
-// and the provider reboots a machine for that difference alone.
+// unaskedAgent ignores the time limit of an agent that is off. A machine from an earlier release has another limit in its
+// state, and the provider reboots a machine for that difference alone.
 func unaskedAgent(s Schematic) pulumi.ResourceOption {
 	if s.hasGuestAgent() {
 		return pulumi.Composite()
@@ -41,15 +41,15 @@ func unaskedAgent(s Schematic) pulumi.ResourceOption {
 // was written (F22).
 func templateMachine() pulumi.ResourceOption {
 	return pulumi.Composite(
-		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, neverSet(1)...)),
+		pulumi.IgnoreChanges(append([]string{"cdrom.enabled"}, speedLimits(1)...)),
 		pulumi.ReplaceOnChanges([]string{"cdrom.fileId"}),
 		pulumi.DeleteBeforeReplace(true),
 	)
 }
 
-// neverSet are the speed limits of disks: the provider fills zeros in and reads none back, which would be a difference in
-// every preview (F22). Its bridge knows no wildcard in a path.
-func neverSet(disks int) []string {
+// speedLimits are the speed limits of disks: the provider sends zeros and reads none back, which would be a difference in every
+// preview (F22). Its bridge supports no wildcard in a path.
+func speedLimits(disks int) []string {
 	paths := make([]string, disks)
 	for i := range paths {
 		paths[i] = fmt.Sprintf("disks[%d].speed", i)
@@ -57,9 +57,9 @@ func neverSet(disks int) []string {
 	return paths
 }
 
-// anotherSchematic replaces the resource: the provider would change it in place, and it would keep the ID of the first
-// schematic for ever. Nothing is deleted in the Image Factory.
-func anotherSchematic() pulumi.ResourceOption {
+// replacedBySchematic replaces the resource: the provider would change it in place, and it would keep the ID of the first
+// schematic. Nothing is deleted in the Image Factory.
+func replacedBySchematic() pulumi.ResourceOption {
 	return pulumi.ReplaceOnChanges([]string{"schematic"})
 }
 
@@ -68,9 +68,9 @@ func keptISO() pulumi.ResourceOption {
 	return pulumi.RetainOnDelete(true)
 }
 
-// bornWith: the contract is a fact of the cluster's birth. A lower version would make the provider replace the secrets,
-// and with them the cluster's whole PKI (F2).
-func bornWith() pulumi.ResourceOption {
+// fixedContract: the contract is fixed when the cluster is created. A lower version would make the provider replace the
+// secrets, and with them the cluster's whole PKI (F2).
+func fixedContract() pulumi.ResourceOption {
 	return pulumi.IgnoreChanges([]string{"talosVersion"})
 }
 
@@ -84,9 +84,9 @@ func signedBy(secrets *machine.Secrets) pulumi.ResourceOption {
 	return pulumi.ReplacementTrigger(pulumi.Unsecret(authority))
 }
 
-// livesWith: a resource that acts on a machine is replaced with it, since a new machine is in maintenance mode. It needs no
-// deletion of its own when the machine is deleted.
-func livesWith(machine pulumi.Resource) pulumi.ResourceOption {
+// replacedWith replaces a resource that acts on a machine together with the machine, since a new machine is in maintenance
+// mode. When the machine is deleted, the resource needs no deletion of its own.
+func replacedWith(machine pulumi.Resource) pulumi.ResourceOption {
 	return pulumi.Composite(
 		pulumi.DependsOn([]pulumi.Resource{machine}),
 		pulumi.ReplaceWith([]pulumi.Resource{machine}),

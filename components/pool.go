@@ -20,7 +20,7 @@ type Pool struct {
 
 // PoolArgs describe a pool that is created unless it exists.
 type PoolArgs struct {
-	// Name of the pool. Required. A change makes another pool.
+	// Name of the pool. Required. A change creates another pool.
 	Name string
 	// API of Proxmox VE. Required. A change looks for the pool again.
 	API ProxmoxAPI
@@ -64,7 +64,7 @@ func (p *Pool) name() string {
 	return p.Name
 }
 
-// makers are the resources that machines of the pool depend on.
+// makers returns the resources that machines of the pool depend on.
 func (p *Pool) makers() []pulumi.Resource {
 	if p == nil || p.Resource == nil {
 		return nil

@@ -30,8 +30,8 @@ func run(t testing.TB, preview bool, program program, options ...pulumi.RunOptio
 	}, options...)
 }
 
-// refusal is the error of a program that makes something with arguments which cannot be. The program hands it out, since it does not
-// run where a test may end.
+// refusal returns the error of a program whose arguments are invalid. The program returns the error, since a test must not end
+// on the program's goroutine.
 func refusal(t testing.TB, program program) error {
 	t.Helper()
 	var refused error

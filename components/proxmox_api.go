@@ -38,7 +38,7 @@ func (a ProxmoxAPI) validate() error {
 // word matches text that a shell takes as a single word.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// requireWord refuses text that a shell would not take as a single word; empty text is refused elsewhere.
+// requireWord refuses text that a shell does not read as a single word; empty text is refused elsewhere.
 func requireWord(text, argument string) error {
 	return require(text == "" || word.MatchString(text), argument, fmt.Sprintf("%q: use letters, digits, . _ and -", text))
 }

@@ -23,14 +23,14 @@ var errInterrupted = errors.New("the run was interrupted: run up again to go on"
 // configuration returns before the reboot that it causes is over. Its lane is for updates only, so creation stays parallel,
 // and there are no hooks on deletion, which would need the program to destroy a stack.
 type rollout struct {
-	ctx         *pulumi.Context
-	interrupted <-chan struct{}
-	health      func() (nodeops.Health, error)
-	lane        func() (*rolling.Lane, error)
-	bootTimeout time.Duration
-	changing    *sync.Map // URN of what is being updated, by the name of its node
-	unheard     unheard
-	returning   returning
+	ctx           *pulumi.Context
+	interrupted   <-chan struct{}
+	health        func() (nodeops.Health, error)
+	lane          func() (*rolling.Lane, error)
+	bootTimeout   time.Duration
+	changing      *sync.Map // URN of the resource that is being updated, by the name of its node
+	missedReboots missedReboots
+	recreation    recreation
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -44,13 +44,13 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		_, err = nodeops.Endpoints([]byte(text))
 		return healthOf(ctx, a, []byte(text)), err
 	})
-	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, unheard: newUnheard(a), returning: newReturning(a)}
+	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, missedReboots: newMissedReboots(a), recreation: newRecreation(a)}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
 		if err != nil {
 			return nil, err
 		}
-		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout, Tell: r.tellOf}), nil
+		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout, Tell: r.reportNode}), nil
 	})
 	return r
 }
@@ -60,7 +60,7 @@ func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeo
 	health := nodeops.Health{
 		Talosconfig: talosconfig, DrainTimeout: a.DrainTimeout, DeleteHeldBack: a.DeleteHeldBack,
 		Say: func(format string, args ...any) {
-			// A run that cannot be told anything any more ends with an error of its own.
+			// A run that no longer accepts messages ends with an error of its own.
 			_ = ctx.Log.Info(fmt.Sprintf(format, args...), nil)
 		},
 	}
@@ -74,7 +74,7 @@ func healthOf(ctx *pulumi.Context, a TalosClusterArgs, talosconfig []byte) nodeo
 	return health
 }
 
-// hooks are the hooks around each update of a machine's VM and of its configuration, next.
+// hooks returns the hooks around each update of a machine's VM and of its configuration, next.
 func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulumi.ResourceHookBinding, error) {
 	if r.ctx.RunningWithMocks() {
 		// The SDK's mocks panic when a hook is registered (sdk/v3 v3.254.0, mocks.go), in the tests of our users too.
@@ -109,7 +109,7 @@ func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulum
 	}, nil
 }
 
-// enter fails the update before its first call, so that the machine stays as it is.
+// enter waits until the node may be changed. It fails the update before its first call, so the machine stays as it is.
 func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
 		if isNote(args) {
@@ -122,8 +122,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		r.changing.Store(node.Name, args.URN)
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
-		if isMadeAnew(args) {
-			if err := r.takeBack(ctx, node); err != nil {
+		if isRecreated(args) {
+			if err := r.removeFormer(ctx, node); err != nil {
 				return err
 			}
 		}
@@ -133,8 +133,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 			Reboots:       args.Type == token.VirtualMachine && risk.Reboots(args.OldInputs, args.NewInputs),
 			SwitchesOn:    args.Type == token.VirtualMachine && risk.SwitchesOn(args.OldInputs, args.NewInputs),
 		}
-		isUnheard := change.SwitchesOn && change.Reboots
-		if isUnheard {
+		mayMiss := change.SwitchesOn && change.Reboots
+		if mayMiss {
 			if err := r.awaitControlPlane(ctx, node); err != nil {
 				return err
 			}
@@ -142,9 +142,9 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if err := lane.Enter(ctx, change); err != nil {
 			return err
 		}
-		r.tellOf(node, "its change goes on")
-		if isUnheard {
-			r.tellAgain(node, vmid)
+		r.reportNode(node, "its change goes on")
+		if mayMiss {
+			r.repeatReboot(node, vmid)
 		}
 		if change.Reboots {
 			r.stage(ctx, node, next)
@@ -156,8 +156,8 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 	}
 }
 
-// isNote reports whether an update of a machine does not affect the node: it needs no place in the lane, and is made even while
-// another node is down.
+// isNote reports whether an update of a machine does not affect the node. Such an update needs no place in the lane, and is
+// made even while another node is down.
 func isNote(args *pulumi.ResourceHookArgs) bool {
 	return args.Type == token.VirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
 }
@@ -175,7 +175,7 @@ func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {
 	return ctx, func() { interrupt(nil) }
 }
 
-// leave fails the run when the machine does not come back; what was done to it stays in the state.
+// leave fails the run if the node does not work again after its update; the update stays in the state.
 func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
 		if isNote(args) {
@@ -185,21 +185,21 @@ func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 		if err != nil {
 			return err
 		}
-		r.unheard.end(node)
+		r.missedReboots.end(node)
 		ctx, cancel := r.untilInterrupted()
 		defer cancel()
 		return lane.Leave(ctx, node)
 	}
 }
 
-// abandon closes the lane after a failed update. The engine calls it for failures of creations and deletions too, which took no
-// place in the lane; after those it does nothing.
+// abandon closes the lane after a failed update. The engine also calls it after failed creations and deletions, which have no
+// place in the lane; it ignores those.
 func (r *rollout) abandon(node rolling.Node) pulumi.ErrorHookFunction {
 	return func(args *pulumi.ErrorHookArgs) (again bool, err error) {
 		if args.FailedOperation != "update" {
 			return false, nil
 		}
-		r.unheard.end(node)
+		r.missedReboots.end(node)
 		lane, err := r.lane()
 		if err == nil {
 			lane.Abandon(node)

@@ -209,10 +209,10 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 	require.Len(t, e.hooks, 20)
 }
 
-// nowhere is a cluster of one control plane and one worker at addresses where nobody listens.
+// nowhere is a cluster of one control plane and one worker at addresses without a server.
 func nowhere(interrupted <-chan struct{}) program { return nowhereThatRuns(interrupted, false) }
 
-// nowhereThatRuns is the same with machines that run, as their host says.
+// nowhereThatRuns is nowhere with machines that the host reports as running.
 func nowhereThatRuns(interrupted <-chan struct{}, runs bool) program {
 	return nowhereWith(func(args *components.TalosClusterArgs) {
 		args.Interrupted = interrupted
@@ -228,7 +228,7 @@ func nowhereWith(change func(*components.TalosClusterArgs)) program {
 			return err
 		}
 		control := machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11)
-		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // where nobody listens
+		control.Addresses = []netip.Prefix{netip.MustParsePrefix("127.193.20.11/24")} // no server listens here
 		args := clusterFixture("k3s-dev", control, machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
 		args.Templates = []*components.TalosTemplate{template}
 		change(args)
@@ -237,7 +237,7 @@ func nowhereWith(change func(*components.TalosClusterArgs)) program {
 	}
 }
 
-// enter calls the hook before an update, and returns what it refuses it with.
+// enter calls the hook before an update, and returns its refusal.
 func (e *hookEngine) enter(t *testing.T, node string) string {
 	t.Helper()
 	var answer pulumirpc.ResourceHookResponse
@@ -282,7 +282,7 @@ func TestOnlyAFailedUpdateClosesTheLane(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-1 is untouched, because k3s-dev-control-1 did not come back from its change: mend that node, then run up again", e.enter(t, "k3s-dev-worker-1"))
 }
 
-// TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one of them waits for its Talos, the other for its turn.
+// TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew: one waits for its Talos, the other for its place in the lane.
 func TestAnInterruptEndsTheWaitOfMachinesThatWereMadeAnew(t *testing.T) {
 	t.Parallel()
 
@@ -305,7 +305,7 @@ func TestANoteWaitsForNoTurn(t *testing.T) {
 	t.Parallel()
 
 	interrupted := make(chan struct{})
-	close(interrupted) // what waits for its turn is refused
+	close(interrupted) // waiting machines are refused
 	e := runHooked(t, nowhereThatRuns(interrupted, true))
 	update := func(hook string, description string, memory float64) string {
 		before := map[string]any{"description": "Talos worker, made by em-infra.", "memory": map[string]any{"dedicated": 4096.0}}

@@ -11,11 +11,11 @@ import (
 	"github.com/em-infra/em-infra/internal/guestagent"
 )
 
-// Schematic is the customization of a Talos image. A change means another image, which replaces the template; a node gets it by
-// an upgrade.
+// Schematic is the customization of a Talos image. A change means another image, which replaces the template; a node gets it
+// with an upgrade.
 type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent, with which the guest agent of the machines
-	// is switched on; a machine that stands is rebooted for that. Default: none.
+	// Extensions are official system extensions. With siderolabs/qemu-guest-agent the guest agent of the machines is switched on,
+	// which reboots existing machines. Default: none.
 	Extensions []string
 	// KernelArgs are further arguments of the kernel. Default: none.
 	KernelArgs []string
@@ -43,7 +43,7 @@ func (s Schematic) ID() (string, error) {
 	return document.ID()
 }
 
-// document is the schematic as the Image Factory takes it, in the form from which it computes the schematic's ID.
+// document returns the schematic in the canonical form from which the Image Factory computes its ID.
 func (s Schematic) document() (string, error) {
 	document := s.customization()
 	text, err := document.Marshal()
@@ -59,9 +59,9 @@ func (s Schematic) customization() schematic.Schematic {
 
 // register sends the schematic to the Image Factory, and returns its ID and an option for resources that use its images.
 //
-// The resource's own ID is not used: the provider changes it in place, and the engine keeps the first ID of a resource that
-// was updated for ever (pulumi, pkg/resource/deploy/step.go, UpdateStep), so that a changed schematic would change no image.
-// It is compared with the computed one: a factory that computes another ID would build another image than the one asked for.
+// The resource's own ID is not used: the provider changes the resource in place, and the engine never changes the ID of an
+// updated resource (pulumi, pkg/resource/deploy/step.go, UpdateStep), so a changed schematic would change no image. It is
+// compared with the computed ID: a factory that computes another ID would build another image.
 func (s Schematic) register(ctx *pulumi.Context, name string, parent pulumi.Resource) (id string, known pulumi.ResourceOption, err error) {
 	document, err := s.document()
 	if err != nil {
@@ -72,14 +72,14 @@ func (s Schematic) register(ctx *pulumi.Context, name string, parent pulumi.Reso
 	}
 	made, err := imagefactory.NewSchematic(ctx, name+"-image-schematic", &imagefactory.SchematicArgs{
 		Schematic: pulumi.String(document),
-	}, pulumi.Parent(parent), anotherSchematic())
+	}, pulumi.Parent(parent), replacedBySchematic())
 	if err != nil {
 		return "", nil, err
 	}
 	compared := made.ID().ApplyT(func(answered pulumi.ID) ([]pulumi.Resource, error) {
 		if string(answered) != id {
-			return nil, fmt.Errorf("schematic %q: the Image Factory answered the ID %s, and it was computed as %s: "+
-				"its images would be others than those asked for; name another factory in em-infra:imageFactoryUrl, or take a release of em-infra that knows its schematics",
+			return nil, fmt.Errorf("schematic %q: the Image Factory returned the ID %s, but %s was computed:  "+
+				"its images would not be the requested ones; name another factory in em-infra:imageFactoryUrl, or take a release of em-infra that knows its schematics",
 				name, answered, id)
 		}
 		return []pulumi.Resource{made}, nil

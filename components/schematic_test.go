@@ -32,8 +32,8 @@ func TestAnotherSchematicIsKnownToAPreviewAsAnotherImage(t *testing.T) {
 		require.NoError(t, err)
 		template := r.Named(t, tokenVM, "template-vm").Inputs
 		require.Equal(t, "local:iso/talos-v1.12.4-nocloud-"+schematicID(t, schematic)[:16]+"-amd64.iso", template["cdrom"].ObjectValue()["fileId"].StringValue())
-		told := r.Named(t, tokenSchematic, "template-image-schematic").RegisterRPC
-		require.Equal(t, []string{"schematic"}, told.GetReplaceOnChanges(), "a resource that is changed in place keeps the ID of the first schematic")
+		registered := r.Named(t, tokenSchematic, "template-image-schematic").RegisterRPC
+		require.Equal(t, []string{"schematic"}, registered.GetReplaceOnChanges(), "a resource that is changed in place keeps the ID of the first schematic")
 	}
 }
 
@@ -50,8 +50,8 @@ func TestAFactoryThatComputesAnotherIDIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r, err := run(t, false, test.program, recorder.FactoryAnswers(other))
-			require.ErrorContains(t, err, `schematic "template": the Image Factory answered the ID `+other+", and it was computed as "+
-				schematicID(t, components.Schematic{})+": its images would be others than those asked for; "+
+			require.ErrorContains(t, err, `schematic "template": the Image Factory returned the ID `+other+", but "+
+				schematicID(t, components.Schematic{})+" was computed: its images would not be the requested ones; "+
 				"name another factory in em-infra:imageFactoryUrl, or take a release of em-infra that knows its schematics")
 			for _, token := range []string{tokenCommand, tokenVM} {
 				for _, never := range test.refused {

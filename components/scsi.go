@@ -20,8 +20,8 @@ const (
 	SCSIVirtIO SCSIController = "virtio-scsi-pci"
 )
 
-// disks have no serial: Talos cannot see one, and with it the links below /dev/disk/by-id would change with the release of
-// Proxmox VE (decision 12).
+// disks returns the drives of a machine. They have no serial: Talos does not see it, and with it the links below
+// /dev/disk/by-id would change with the release of Proxmox VE (decision 12).
 func disks(m Machine, controller SCSIController) vm.VirtualMachineDiskArray {
 	array := vm.VirtualMachineDiskArray{controller.disk(hardware.SystemDisk, m.DiskStorage, m.DiskGiB)}
 	for i, data := range m.DataDisks {
@@ -30,7 +30,8 @@ func disks(m Machine, controller SCSIController) vm.VirtualMachineDiskArray {
 	return array
 }
 
-// disk has a thread of its own where the controller can give it one; elsewhere Proxmox VE would warn at each start.
+// disk returns one drive. It has a thread of its own where the controller supports it; elsewhere Proxmox VE would warn at each
+// start.
 func (c SCSIController) disk(number int, storage string, sizeGiB int) vm.VirtualMachineDiskArgs {
 	return vm.VirtualMachineDiskArgs{
 		Interface:   pulumi.String(hardware.SCSIDrive(number)),

@@ -25,7 +25,7 @@ type TalosCluster struct {
 	secrets   *machine.Secrets
 	rollout   *rollout
 	bootstrap *machine.Bootstrap
-	// steps are the resources that complete the cluster: each node's membership, and the kubeconfig.
+	// steps complete the cluster: each node's membership, and the kubeconfig.
 	steps []pulumi.Resource
 	// args of the cluster, for its addons.
 	args TalosClusterArgs
@@ -38,7 +38,7 @@ func NewTalosCluster(ctx *pulumi.Context, name string, args *TalosClusterArgs, o
 		return nil, fmt.Errorf("talos cluster %q: %w", name, err)
 	}
 	c := &TalosCluster{args: a}
-	kept, err := a.keepsItsBirth(ctx, name)
+	kept, err := a.refuseChangedFacts(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosCluster
 func (c *TalosCluster) addSecrets(ctx *pulumi.Context, name string, a TalosClusterArgs) (err error) {
 	c.secrets, err = machine.NewSecrets(ctx, name+"-secrets", &machine.SecretsArgs{
 		TalosVersion: pulumi.String(a.Contract),
-	}, pulumi.Parent(c), bornWith())
+	}, pulumi.Parent(c), fixedContract())
 	if err != nil {
 		return err
 	}
@@ -144,10 +144,10 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 	return nil
 }
 
-// bootstrapOn gives no timeouts, although two minutes would do now that the node answers and AlreadyExists would be told
-// sooner (F6): this provider fails to record a resource that has any (pulumiverse/pulumi-talos#208).
+// bootstrapOn sets no timeouts, although two minutes would do now that the node answers, and AlreadyExists would be reported
+// sooner (F6): the provider fails to record a resource with timeouts (pulumiverse/pulumi-talos#208).
 func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, ready pulumi.Resource) error {
-	revival, err := c.rollout.revival(name)
+	restart, err := c.rollout.restartKubelets(name)
 	if err != nil {
 		return err
 	}
@@ -155,13 +155,13 @@ func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, 
 		Node:                pulumi.String(m.endpoint()),
 		Endpoint:            pulumi.String(m.endpoint()),
 		ClientConfiguration: c.secrets.ClientConfiguration,
-	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}), revival)
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}), restart)
 	return err
 }
 
-// addKubeconfig gets the kubeconfig from a control plane, and sets the endpoint in it: the provider gets a new one only shortly
-// before the certificate expires (siderolabs/terraform-provider-talos v0.10.1, pkg/talos/talos_cluster_kubeconfig_resource.go,
-// Update), so it keeps the endpoint of the first time.
+// addKubeconfig gets the kubeconfig from a control plane, and sets the endpoint in it: the provider gets a new kubeconfig only
+// shortly before the certificate expires (siderolabs/terraform-provider-talos v0.10.1,
+// pkg/talos/talos_cluster_kubeconfig_resource.go, Update), so it would keep the first endpoint.
 func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, a TalosClusterArgs, m Machine) error {
 	credentials := c.secrets.ClientConfiguration
 	kubeconfig, err := cluster.NewKubeconfig(ctx, name+"-kubeconfig", &cluster.KubeconfigArgs{
@@ -179,7 +179,7 @@ func (c *TalosCluster) addKubeconfig(ctx *pulumi.Context, name string, a TalosCl
 	c.steps = append(c.steps, kubeconfig)
 	leading := kubeconfig.KubeconfigRaw.ApplyT(func(text string) (string, error) {
 		if text == "" {
-			return "", nil // what needs one says so
+			return "", nil // whatever needs one reports it
 		}
 		return clusteraccess.KubeconfigAt(text, a.Endpoint.String())
 	})

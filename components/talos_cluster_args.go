@@ -64,60 +64,58 @@ type TalosClusterArgs struct {
 	// the stack. Pass the same to the templates. Default: nil, none. A change is made in place, without a reboot.
 	Ownership *Ownership
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
-	// Default: 1. A change concerns later runs only.
+	// Default: 1. A change affects later runs only.
 	MaxUnavailable int
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
-	// Default: 15 minutes. A change concerns later runs only.
+	// Default: 15 minutes. A change affects later runs only.
 	RecoveryTimeout time.Duration
 	// BootTimeout is how long a machine may take from its start until its Talos takes the first configuration; it covers no
-	// installation. Default: 5 minutes. A change concerns later runs only.
+	// installation. Default: 5 minutes. A change affects later runs only.
 	BootTimeout time.Duration
 	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot; one whose pods stay is
-	// not touched. Default: 10 minutes. A change concerns later runs only.
+	// not touched. Default: 10 minutes. A change affects later runs only.
 	DrainTimeout time.Duration
-	// DeleteHeldBack deletes the pods that are still held back then. Default: false. A change concerns later runs only.
+	// DeleteHeldBack deletes the pods that are still held back then. Default: false. A change affects later runs only.
 	DeleteHeldBack bool
-	// Runs reports whether the machine of a VMID is switched on, and is asked about nodes that do not answer: one that is off may
-	// be changed, one that is out of reach keeps every control plane from being changed. Default: nil, a node that does not
-	// answer counts as one that runs. A change concerns later runs only.
+	// Runs reports whether the machine of a VMID is switched on. It is called for nodes that do not answer: one that is off may be
+	// changed; one that is unreachable prevents changes of control planes. Default: nil, a node that does not answer counts as
+	// running. A change affects later runs only.
 	Runs func(ctx context.Context, vmid int) (bool, error)
-	// AwaitsShutdown reports whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is asked
-	// about machines that the provider starts and reboots at once, before they listen to their power button: their Talos is
-	// told again when it answers. Default: nil, such an update fails after twenty minutes. A change concerns later runs only.
+	// AwaitsShutdown reports whether Proxmox VE waits for the machine of a VMID to shut down, for a reboot or a stop. It is called
+	// for machines that the provider starts and reboots at once, before they react to their power button: the reboot is repeated
+	// once their Talos answers. Default: nil, such an update fails after twenty minutes. A change affects later runs only.
 	AwaitsShutdown func(ctx context.Context, vmid int) (bool, error)
-	// Interrupted is closed by an embedding when somebody interrupts the run: nodes that wait for their turn are left
-	// untouched from then on. The engine alone would take them for work that is under way. Default: nil, never. A change
-	// concerns later runs only.
+	// Interrupted is closed by an embedding when the user interrupts the run: waiting nodes are left untouched from then on. The
+	// engine alone would treat them as operations in progress. Default: nil, never. A change affects later runs only.
 	Interrupted <-chan struct{}
-	// Refused is told, by an embedding's own process, of the error by which the cluster refuses another birth before anything is
-	// touched; the engine passes on no more than its text. It is called from another goroutine. Default: nil, nobody. A change
-	// concerns later runs only.
+	// Refused is called in an embedding's own process with the error by which the cluster refuses changed facts of birth, before
+	// anything is changed; the engine passes on only its text. It is called from another goroutine. Default: nil, no call. A
+	// change affects later runs only.
 	Refused func(error)
 	// Patches are raw Talos machine-config patches for every node. Default: none. A change is applied in place, one node after
 	// the other, with a reboot where Talos needs one.
 	Patches []string
 	// Templates that the machines are cloned from: one for each host, or one that the hosts share; a host's own comes first.
-	// Required. A change does nothing to a node that is there (F3).
+	// Required. A change does not affect existing nodes (F3).
 	Templates []*TalosTemplate
-	// FormerNames maps the name of a machine to the one that the state knows it by, so that a preview tells its replacement;
-	// an update needs its new name in the state first, as em-infra up sees to. Default: nil, nobody has looked at the state for
-	// such machines; one that has the VMID or an address of a machine of another name is then refused. A change of it alone
-	// touches nothing.
+	// FormerNames maps the name of a machine to its name in the state, so that a preview shows its replacement; before an update
+	// the state must contain the new name, which em-infra up ensures. Default: nil, the state was not searched for such machines;
+	// a machine with the VMID or an address of a machine of another name is then refused. A change of it alone changes nothing.
 	FormerNames map[string]string
-	// NewBirth gives each machine that is made a mark, a UUID that no machine ever had: by it, a machine that was deleted
-	// behind our back is configured again when it is made anew. Default: nil, there are no marks, and such a machine stays
-	// without a configuration. A change does nothing to machines that are there.
+	// NewBirth returns a birth identifier for each new machine, a UUID that was never used. With it, a machine that was deleted on
+	// the host is configured again when it is created again. Default: nil, no identifiers, and such a machine stays without a
+	// configuration. A change does not affect existing machines.
 	NewBirth func() string
-	// AllowReplace are control planes that may be made anew although no other one has the data of the cluster's etcd, which is
-	// lost then, with everything in the cluster. Its bootstrap, and what was installed in it, must have been taken out of the
-	// state. Default: none. A change concerns this run only.
+	// AllowReplace are control planes that may be created again although no other control plane has the data of etcd: everything
+	// in the cluster is lost. Its bootstrap, and what was installed in it, must have been removed from the state. Default: none. A
+	// change concerns this run only.
 	AllowReplace []string
 	// Until is the last phase to register: with PhaseGenerate the machine secrets alone, with PhaseProvision the machines
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
-	// Machines of the cluster, 1, 3 or 5 control planes among them; the first of these is the one that etcd is bootstrapped
-	// on, so keep its place (F6). Required. A change of one is said with its fields; a worker that is taken out is drained first, a control
-	// plane is not taken out.
+	// Machines of the cluster, with 1, 3 or 5 control planes. Etcd is bootstrapped on the first of these, so keep its place (F6).
+	// Required. The fields of a machine describe their changes; a removed worker is drained first, a control plane cannot be
+	// removed.
 	Machines []Machine
 }
 
@@ -175,7 +173,7 @@ func (args TalosClusterArgs) summary() pulumi.Map {
 	return summary
 }
 
-// birth are the facts that the cluster is born with.
+// birth returns the facts that are fixed when the cluster is created.
 func (args TalosClusterArgs) birth() birth.Facts {
 	facts := birth.Facts{
 		Contract: args.Contract, PodSubnets: prefixes(args.PodSubnets), ServiceSubnets: prefixes(args.ServiceSubnets), CNI: string(args.CNI),
@@ -194,7 +192,7 @@ func prefixes(list []netip.Prefix) []string {
 	return texts
 }
 
-// firstControlPlane is the index of the machine that etcd is bootstrapped on; -1 when there is none.
+// firstControlPlane returns the index of the machine that etcd is bootstrapped on; -1 if there is none.
 func (args TalosClusterArgs) firstControlPlane() int {
 	for i, m := range args.Machines {
 		if m.Role == RoleControlPlane {
@@ -204,12 +202,12 @@ func (args TalosClusterArgs) firstControlPlane() int {
 	return -1
 }
 
-// templateFor is the template of a host, else the first that hosts share; nil when there is none.
+// templateFor returns the template of a host, else the first shared one; nil if there is none.
 func (args TalosClusterArgs) templateFor(host string) *TalosTemplate {
 	var shared *TalosTemplate
 	for _, template := range args.Templates {
 		switch {
-		case template == nil: // said by complete
+		case template == nil: // reported by complete
 		case template.host == host:
 			return template
 		case shared == nil && template.shared:
@@ -219,7 +217,7 @@ func (args TalosClusterArgs) templateFor(host string) *TalosTemplate {
 	return shared
 }
 
-// newBirth is the mark of the next machine, if machines get any.
+// newBirth returns a birth identifier for the next machine; empty without NewBirth.
 func (args TalosClusterArgs) newBirth() string {
 	if args.NewBirth == nil {
 		return ""

@@ -12,36 +12,35 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// TalosNode is one Talos machine on Proxmox VE: a clone of a template and the configuration applied to it. It is
-// configured, not yet a member of anything: that is the cluster's to wait for.
+// TalosNode is one Talos machine on Proxmox VE: a clone of a template and the configuration applied to it. It does not wait
+// until the node is a member of the cluster.
 type TalosNode struct {
 	pulumi.ResourceState
 
 	// Address where the node's Talos API is reached.
 	Address pulumi.StringOutput `pulumi:"address"`
-	// VM is the virtual machine, for settings that this component does not cover. Not there until PhaseProvision.
+	// VM is the virtual machine, for settings that this component does not cover. Not set before PhaseProvision.
 	VM *vm.VirtualMachine
-	// Configuration is the machine configuration as applied. Not there until PhaseBootstrap.
+	// Configuration is the machine configuration as applied. Not set before PhaseBootstrap.
 	Configuration *machine.ConfigurationApply
 
-	// planned and patches are the configuration and what is merged over it, but for the machine's own Patches.
+	// planned is the configuration and patches are merged over it, without the machine's own Patches.
 	planned pulumi.StringInput
 	patches pulumi.StringArray
 }
 
 // TalosNodeArgs describe one node.
 type TalosNodeArgs struct {
-	// Machine is what the node is made of. Required. What a change does is said with its fields.
+	// Machine describes the machine. Required. Its fields describe the effect of a change.
 	Machine Machine
-	// Network that the node is attached to. Required. A change of the bridge, VLAN or MTU reboots the machine, any other one
+	// Network that the node is attached to. Required. A change of the bridge, VLAN or MTU reboots the machine; any other change
 	// concerns its configuration.
 	Network NodeNetwork
 	// Pool of Proxmox VE that the machine belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool
-	// Ownership is whose machine it is, which its description says. Default: nil, nobody's. A change is made in place, without a
-	// reboot.
+	// Ownership is written into the machine's description. Default: nil, no owner. A change is made in place, without a reboot.
 	Ownership *Ownership
-	// Template that the machine is cloned from, on the same host or shared. Required. A change does nothing to a node that is there
+	// Template that the machine is cloned from, on the same host or shared. Required. A change does not affect an existing node
 	// (F3).
 	Template *TalosTemplate
 	// ClientConfiguration are the credentials of the Talos API. Required, secret. A change is made in place and reaches no
@@ -50,7 +49,7 @@ type TalosNodeArgs struct {
 	// MachineConfiguration of the node. Required, secret. A change is applied in place, with a reboot where Talos needs
 	// one.
 	MachineConfiguration pulumi.StringInput
-	// Hooks surround what is done to the machine and to its configuration. Default: none. A change touches nothing.
+	// Hooks surround updates of the machine and of its configuration. Default: none. A change changes nothing.
 	Hooks *pulumi.ResourceHookBinding
 	// Birth is the identifier that the machine gets if it is created in this run: a new UUID in each run. Default: empty, none;
 	// a machine that somebody deleted is then created again, but not configured. A change does nothing to an existing machine.
@@ -99,7 +98,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 	}
 	before := append([]pulumi.Resource{a.Template.VM}, a.Pool.makers()...)
 	n.VM, err = vm.NewVirtualMachine(ctx, name+"-vm", nodeVM(a.Machine, a.Network, a.Pool, a.Template, a.Ownership, a.Birth),
-		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), unaskedAgent(a.Template.schematic), bornAs(a.Machine), pulumi.ResourceHooks(a.Hooks))
+		pulumi.Parent(n), pulumi.DependsOn(before), pulumi.Composite(a.after...), clonedMachine(1+len(a.Machine.DataDisks)), unaskedAgent(a.Template.schematic), replacedByIdentity(a.Machine), pulumi.ResourceHooks(a.Hooks))
 	if err != nil || !a.Until.Reaches(PhaseBootstrap) {
 		return err
 	}
@@ -110,7 +109,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		MachineConfigurationInput: madeFor(a.MachineConfiguration, birthOf(n.VM)),
 		ConfigPatches:             patches,
 		ApplyMode:                 pulumi.String("auto"),
-	}, pulumi.Parent(n), livesWith(n.VM), pulumi.ResourceHooks(a.Hooks))
+	}, pulumi.Parent(n), replacedWith(n.VM), pulumi.ResourceHooks(a.Hooks))
 	return err
 }
 
@@ -133,7 +132,7 @@ func (args *TalosNodeArgs) complete() (TalosNodeArgs, error) {
 	)
 }
 
-// ownPatches are the patches of the node with its labels and taints; never nil, since a nil input would stay unknown.
+// ownPatches returns the patches of the node with its labels and taints; never nil, since a nil input would stay unknown.
 func (args TalosNodeArgs) ownPatches() (pulumi.StringArray, error) {
 	m := args.Machine
 	all := append(pulumi.StringArray{}, args.ConfigPatches...)
@@ -144,7 +143,7 @@ func (args TalosNodeArgs) ownPatches() (pulumi.StringArray, error) {
 	return all, err
 }
 
-// withUserPatches are all patches of the node; the machine's own Patches come last and win. They are secret, since they may
+// withUserPatches returns all patches of the node; the machine's own Patches come last and win. They are secret, since they may
 // contain credentials of a registry.
 func (args TalosNodeArgs) withUserPatches(patches pulumi.StringArray) pulumi.StringArrayInput {
 	all := slices.Concat(patches, pulumi.ToStringArray(args.Machine.Patches))

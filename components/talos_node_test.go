@@ -30,7 +30,7 @@ func oneNode(change func(*components.TalosNodeArgs)) program {
 	}
 }
 
-// everything is a machine with all that one can have.
+// everything returns a machine with every field set.
 func everything(args *components.TalosNodeArgs) {
 	m := &args.Machine
 	m.Sockets, m.CPUType = 2, "host"
@@ -65,8 +65,8 @@ func TestInputsOfNodesAreGolden(t *testing.T) {
 	}
 }
 
-// TestF22WhatTheProviderWouldFillInIsPinned: what is left open, the provider reads back as its own default, and every
-// preview after the first shows a difference.
+// TestF22WhatTheProviderWouldFillInIsPinned: the provider reads unset properties back as its own defaults, so every preview
+// after the first would show a difference.
 func TestF22WhatTheProviderWouldFillInIsPinned(t *testing.T) {
 	t.Parallel()
 
@@ -234,7 +234,7 @@ MAC: 01:00:00:00:00:00 is a multicast address: choose one whose first byte is ev
 DiskStorage: "1" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
 Tags[0]: "a tag" is not valid in Proxmox VE (a tag: lower-case letters, digits, _, -, + and ., the first a letter, digit or _): choose another name
 DataDisks[1].Storage: "a b" is not valid in Proxmox VE (a storage's ID: a letter, then letters, digits, -, _ and ., the last a letter or digit): choose another name
-DataDisks[1].Mount: "Data" is that of DataDisks[0] too: choose another
+DataDisks[1].Mount: "Data" is used by DataDisks[0] too: choose another
 NICs[0].MAC: give the 6 bytes of a hardware address
 NICs[0].Bridge: "vmbr 1" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name
 Bridge: "vmbr 0" is not valid in Proxmox VE (a bridge's name: letters, digits, -, _ and ., at most 15 characters): choose another name`},
@@ -249,8 +249,8 @@ Bridge: "vmbr 0" is not valid in Proxmox VE (a bridge's name: letters, digits, -
 	}
 }
 
-// F23: the provider deletes a machine that another hand has moved, or whose host was changed, and makes it anew, unless it
-// is told to migrate it.
+// F23: without the option to migrate, the provider deletes a machine that was moved on the host, or whose host was changed, and
+// creates it again.
 func TestF23AnotherHostIsAMoveAndNoReplacement(t *testing.T) {
 	t.Parallel()
 
@@ -261,8 +261,8 @@ func TestF23AnotherHostIsAMoveAndNoReplacement(t *testing.T) {
 	}
 }
 
-// F18: clones that allocate on one storage wait 10 s for its lock in turn. They are tried again, and none waits for another
-// by construction.
+// F18: clones that allocate on one storage fail if they do not get its lock within 10 s. They are retried, and do not wait for
+// each other.
 func TestF18ClonesTryAgainAndDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 

@@ -13,14 +13,13 @@ import (
 )
 
 // TalosTemplate is a template in Proxmox VE that Talos nodes are cloned from: a q35 machine with a blank disk and the Talos ISO
-// in its drive. Creating it needs only the API (F15).
+// in its drive. Its creation needs only the API (F15).
 type TalosTemplate struct {
 	pulumi.ResourceState
 
 	// InstallerImage is the image that Talos is installed from on a machine of this template.
 	InstallerImage pulumi.StringOutput `pulumi:"installerImage"`
-	// ISO is the volume that machines of this template boot from first, e.g. local:iso/talos-….iso. Not there until
-	// PhaseProvision.
+	// ISO is the volume that machines of this template boot from first, e.g. local:iso/talos-….iso. Not set before PhaseProvision.
 	ISO pulumi.StringOutput `pulumi:"iso"`
 	// VM is the template itself, for settings that this component does not cover.
 	VM *vm.VirtualMachine
@@ -39,9 +38,8 @@ type TalosTemplateArgs struct {
 	API ProxmoxAPI
 	// Host is the Proxmox VE node of the template. Required. A change replaces the template.
 	Host string
-	// Shared lets machines on other hosts be cloned from it too. ISOStorage, DiskStorage and the DiskStorage of those machines
-	// must then be storages that the hosts share: Proxmox VE clones to another host from and to no others (F19).
-	// Default: false. A change touches nothing.
+	// Shared allows clones on other hosts. ISOStorage, DiskStorage and the DiskStorage of those machines must then be shared by
+	// the hosts: Proxmox VE clones between hosts only on shared storages (F19). Default: false. A change changes nothing.
 	Shared bool
 	// VMID of the template, 100 to 999999999. Required. A change replaces the template; keep it across versions, since a
 	// machine that is replaced is cloned from the VMID of its first template.
@@ -52,22 +50,22 @@ type TalosTemplateArgs struct {
 	TalosVersion string
 	// Schematic of the image. Default: plain Talos. A change replaces the template.
 	Schematic Schematic
-	// ImageFactory that serves the image. Default: https://factory.talos.dev. A change touches no ISO that is there, since the
-	// schematic says what is in it, and is applied to the nodes without a reboot.
+	// ImageFactory that serves the image. Default: https://factory.talos.dev. A change does not affect an existing ISO, since the
+	// schematic determines its content, and is applied to the nodes without a reboot.
 	ImageFactory *url.URL
 	// ISOStorage holds the ISO; it must allow the content type iso. Required. A change replaces the template; the old ISO stays.
 	ISOStorage string
-	// DiskStorage holds the template's disk and its firmware's. Required. A change replaces the template.
+	// DiskStorage holds the template's disk and its firmware's disk. Required. A change replaces the template.
 	DiskStorage string
 	// Bridge of the template's network card; a clone has its own. Required. A change is made in place.
 	Bridge string
 	// TPM gives the template, and so every machine that is cloned from it, a TPM 2.0, for disk encryption with keys in it.
-	// Default: false. A change replaces the template; machines that are there keep what they were born with (F21).
+	// Default: false. A change replaces the template; existing machines do not change (F21).
 	TPM bool
 	// SCSIController of the template and of all machines that are cloned from it: the provider does not send SCSIVirtIO to a
-	// clone, which keeps what its template has (bpg/terraform-provider-proxmox v0.69.1, vm.go, vmCreateClone). Default:
-	// SCSIVirtIOSingle. A change is made to the template in place, and reboots its machines one after the other; they find
-	// their disks again.
+	// clone, which keeps the controller of its template (bpg/terraform-provider-proxmox v0.69.1, vm.go, vmCreateClone). Default:
+	// SCSIVirtIOSingle. A change is made to the template in place, and reboots its machines one after the other; they find their
+	// disks again.
 	SCSIController SCSIController
 	// Pool of Proxmox VE that the template belongs to. Default: nil, none. A change is made in place.
 	Pool *Pool

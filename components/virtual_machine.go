@@ -71,7 +71,7 @@ func nodeVM(m Machine, n NodeNetwork, pool *Pool, template *TalosTemplate, owner
 			Full:        pulumi.Bool(true),
 			Retries:     pulumi.Int(cloneRetries),
 		},
-		Migrate:         pulumi.Bool(true), // without it another host would have the machine deleted and made anew (F23)
+		Migrate:         pulumi.Bool(true), // without it, a change of the host would delete the machine and create it again (F23)
 		Started:         pulumi.Bool(true),
 		OnBoot:          pulumi.Bool(!m.OffAtBoot),
 		StopOnDestroy:   pulumi.Bool(true), // a Talos node without a cluster does not answer a shutdown (F24)
@@ -118,8 +118,8 @@ func efiDisk(storage string) vm.VirtualMachineEfiDiskArgs {
 	}
 }
 
-// cdrom is set for clones too, although they inherit the template's: without it the provider would attach the host's physical
-// drive, which needs Sys.Console on the whole host (qemu-server, API2/Qemu.pm).
+// cdrom is set for clones too, although they inherit the template's drive: without it the provider would attach the host's
+// physical drive, which needs Sys.Console on the whole host (qemu-server, API2/Qemu.pm).
 func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 	return vm.VirtualMachineCdromArgs{
 		Enabled:   pulumi.Bool(true),
@@ -128,15 +128,15 @@ func cdrom(iso pulumi.StringInput) vm.VirtualMachineCdromArgs {
 	}
 }
 
-// agent is switched on where the image has one. The provider does not wait for it, since the address of a node is known (F10,
-// F11): with the provider's own default, each creation and each refresh takes fifteen minutes when the agent is silent; with a
-// limit of 0 s the provider does not ask at all (bpg v0.69.1, proxmox/nodes/vms/vms.go, WaitForNetworkInterfacesFromVMAgent). That
-// holds where it is off as well, for the machine whose agent somebody has switched on by hand.
+// agent switches the guest agent on if the image has one. The provider does not wait for it, since the address of a node is
+// known (F10, F11): with the provider's default, each creation and each refresh takes fifteen minutes if the agent does not
+// answer; with a limit of 0 s the provider does not query it (bpg v0.69.1, proxmox/nodes/vms/vms.go,
+// WaitForNetworkInterfacesFromVMAgent). The limit is also set where the agent is off, in case it was switched on by hand.
 func agent(s Schematic) vm.VirtualMachineAgentArgs {
 	return vm.VirtualMachineAgentArgs{Enabled: pulumi.Bool(s.hasGuestAgent()), Timeout: pulumi.String("0s")}
 }
 
-// memory is without a balloon: the guest must have what the kubelet reports, and passthrough needs it.
+// memory sets no balloon: the guest must have the memory that the kubelet reports, and passthrough requires it.
 func memory(mib int) vm.VirtualMachineMemoryArgs {
 	return vm.VirtualMachineMemoryArgs{Dedicated: pulumi.Int(mib), Floating: pulumi.Int(0)}
 }
@@ -164,8 +164,8 @@ func networkDevice(nic NIC) vm.VirtualMachineNetworkDeviceArgs {
 	}
 }
 
-// passedThrough are the devices of the machine. They are PCI Express ones, which takes q35 (F14); the display stays the
-// emulated one, so that the console in Proxmox VE works.
+// passedThrough returns the devices of the machine. They are PCI Express devices, which requires q35 (F14); the display stays
+// the emulated one, so that the console in Proxmox VE works.
 func passedThrough(gpus []GPU) vm.VirtualMachineHostpciArray {
 	var array vm.VirtualMachineHostpciArray
 	for i, gpu := range gpus {
@@ -180,7 +180,7 @@ func passedThrough(gpus []GPU) vm.VirtualMachineHostpciArray {
 	return array
 }
 
-// initialization is the cloud-init drive that gives Talos its address at first boot, or tells it to ask for one.
+// initialization returns the cloud-init drive, which contains the address for the first boot, or selects DHCP.
 func initialization(m Machine, n NodeNetwork) vm.VirtualMachineInitializationArgs {
 	servers := make(pulumi.StringArray, len(n.Nameservers))
 	for i, server := range n.Nameservers {
@@ -221,7 +221,7 @@ func (n NodeNetwork) gatewayFor(address netip.Addr) pulumi.StringPtrInput {
 	return nil
 }
 
-// optional leaves out a property that is empty.
+// optional omits an empty property.
 func optional(text string) pulumi.StringPtrInput {
 	if text == "" {
 		return nil

@@ -53,7 +53,7 @@ type addonMapping struct {
 
 func (m *addonMapping) chart(chart inventory.Chart, version inventory.ChartVersion, values inventory.Values, addon ...string) components.Chart {
 	mapped := components.Chart{Repository: chart.Repository, Version: version.String()}
-	mapped.Values, _ = values.Map() // the loader has read them once
+	mapped.Values, _ = values.Map() // the loader has read them already
 	if chart.Path == "" {
 		return mapped
 	}

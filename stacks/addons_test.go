@@ -26,7 +26,7 @@ const (
 	tokenRelease = "kubernetes:helm.sh/v3:Release"
 )
 
-// operator is a person's environment with nothing in it that a key could come from, and a folder of their own.
+// operator sets an environment without any keys, and a temporary home folder.
 func operator(t *testing.T) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -168,10 +168,10 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 			if test.prepare != nil {
 				test.prepare(options.Inventory)
 			}
-			var told error
-			options.Refused = func(err error) { told = err }
+			var refused error
+			options.Refused = func(err error) { refused = err }
 			r, err := runWith(t, options, reachable(nil))
-			require.ErrorAs(t, told, new(*inventory.Problems), "an embedding is told what it is, not only its text")
+			require.ErrorAs(t, refused, new(*inventory.Problems), "an embedding is told what it is, not only its text")
 			places := []string{"DIR", options.Inventory, "HOME", home}
 			for below := range 10 {
 				places = append(places, fmt.Sprintf("{%d}", below), strconv.Itoa(lineOf(t, options.Inventory, "addons:")+below))
@@ -197,7 +197,7 @@ func TestChartsOfThisMachine(t *testing.T) { //nolint:paralleltest // operator s
 	require.InDelta(t, 2, inputs["values"].ObjectValue()["replicas"].NumberValue(), 0)
 }
 
-// TestSecretsComeFromTheToolOtherwise: a plain pulumi asks em-infra for them, and passes on what it refuses.
+// TestSecretsComeFromTheToolOtherwise: under plain pulumi, em-infra reads the secrets, and its refusal is passed on.
 func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
 	options := withAddons(t, "  truenas: {host: nas.example}\n")
 	options.Secrets = nil

@@ -22,7 +22,7 @@ type Embedding struct {
 	Env map[string]string
 	// Command is the Pulumi CLI. Required.
 	Command auto.PulumiCommand
-	// Program is what is deployed, of [Program].
+	// Program is what is deployed, e.g. the result of [Program].
 	Program pulumi.RunFunc
 }
 
@@ -40,7 +40,7 @@ func Select(ctx context.Context, e Embedding) (auto.Stack, error) {
 	return stack, err
 }
 
-// ErrNoStack means that there is no such stack.
+// ErrNoStack means that the stack does not exist.
 var ErrNoStack = errors.New("there is no such stack")
 
 func (e Embedding) options() []auto.LocalWorkspaceOption {

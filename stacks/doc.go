@@ -1,3 +1,3 @@
-// Package stacks is the program: it reads the inventory that the stack's configuration names, turns it into the typed
-// arguments of package components, and exports the outputs that others rely on.
+// Package stacks is the program: it reads the inventory that the stack's configuration names, maps it to the typed arguments of
+// package components, and exports the stack's outputs.
 package stacks

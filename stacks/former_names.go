@@ -8,9 +8,9 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// FormerNames returns the former name of each node that has another name in the state, by its present name. The inventory is
-// the deployed one, which in a rehearsal is moved to the lab's network. The error names the nodes whose change is not possible
-// in one run.
+// FormerNames returns the former name of each node whose name in the state differs, by its present name. The inventory is the
+// deployed one, which in a rehearsal is moved to the lab's network. The error names the nodes whose change is not possible in
+// one run.
 func FormerNames(deployment apitype.DeploymentV3, inv *inventory.Inventory) (map[string]string, error) {
 	wanted, names := []birth.Machine(nil), map[string]string{}
 	for _, node := range inv.Nodes {
@@ -30,7 +30,7 @@ func FormerNames(deployment apitype.DeploymentV3, inv *inventory.Inventory) (map
 	return former, err
 }
 
-// Rename renames nodes in a state, from the former names that [FormerNames] has found.
+// Rename renames nodes in a state, from the former names that [FormerNames] returned.
 func Rename(deployment *apitype.DeploymentV3, inv *inventory.Inventory, former map[string]string) {
 	for _, node := range inv.Nodes {
 		if was, renamed := former[node.Name]; renamed {

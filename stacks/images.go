@@ -12,10 +12,10 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// Image is the image that Talos on a node should be installed from, by the inventory.
+// Image is the image that Talos on a node should be installed from, according to the inventory.
 type Image struct {
-	// Schematic is the ID of what the Image Factory builds the image from; empty for an image from elsewhere, which a patch
-	// of the inventory names.
+	// Schematic is the ID of the schematic from which the Image Factory builds the image; empty if a patch of the inventory names
+	// an image from elsewhere.
 	Schematic string
 	// Installer is the reference of the image, e.g. factory.talos.dev/nocloud-installer/<schematic>:v1.12.4.
 	Installer string
@@ -34,8 +34,8 @@ func Images(inv *inventory.Inventory, factory *url.URL) (map[string]Image, error
 	return images, nil
 }
 
-// imageOf is what the components make of a node, unless a patch says otherwise. Those of the cluster are merged before a GPU
-// worker is given its own image.
+// imageOf returns the image that the components use for a node, unless a patch names another. Patches of the cluster are merged
+// before a GPU worker gets its own image.
 func imageOf(c inventory.Cluster, n inventory.Node, factory *url.URL) (Image, error) {
 	schematic, patches := schematic(c), n.Patches
 	if len(n.GPUs) > 0 {
@@ -58,7 +58,7 @@ func schematic(c inventory.Cluster) components.Schematic {
 	return components.Schematic{Extensions: c.Talos.Schematic.Extensions, KernelArgs: c.Talos.Schematic.KernelArgs}
 }
 
-// patchedInstaller is the image that patches name, the last of them; empty when none does.
+// patchedInstaller returns the last image that patches name; empty if none does.
 func patchedInstaller(patches []inventory.Patch) (installer string, err error) {
 	for _, patch := range patches {
 		loaded, err := configpatcher.LoadPatch([]byte(patch))
@@ -67,7 +67,7 @@ func patchedInstaller(patches []inventory.Patch) (installer string, err error) {
 		}
 		merge, isMerge := loaded.(configpatcher.StrategicMergePatch)
 		if !isMerge {
-			continue // the inventory is refused with any
+			continue // the loader refuses the inventory because of it
 		}
 		document := merge.Provider().RawV1Alpha1()
 		if document == nil || document.MachineConfig == nil || document.MachineConfig.MachineInstall == nil {

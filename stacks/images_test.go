@@ -18,7 +18,7 @@ import (
 
 var officialFactory = &url.URL{Scheme: "https", Host: "factory.talos.dev"}
 
-// TestImagesAreWhatTheProgramInstalls holds what is compared with the nodes against what the program has them installed from.
+// TestImagesAreWhatTheProgramInstalls compares Images with the installer images in the nodes' configurations.
 func TestImagesAreWhatTheProgramInstalls(t *testing.T) {
 	t.Parallel()
 	for _, name := range inventories {
@@ -42,7 +42,8 @@ func TestImagesAreWhatTheProgramInstalls(t *testing.T) {
 
 var installer = regexp.MustCompile(`image: (\S+installer\S+)`)
 
-// installerOf is the last image that the patches of a node's configuration name: those that make it, then the node's own.
+// installerOf returns the last image that the patches of a node's configuration name: first those of the base, then the node's
+// own.
 func installerOf(t *testing.T, r *recorder.Recorder, cluster, node string) string {
 	t.Helper()
 	var patches []string

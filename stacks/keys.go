@@ -39,8 +39,8 @@ type keys struct {
 	problems inventory.Problems
 
 	// file are the secrets of secrets.sops.yaml, read when the first key is looked for there.
-	file func() (map[string]string, error)
-	told bool // that it cannot be read
+	file     func() (map[string]string, error)
+	reported bool // whether the error was reported
 }
 
 func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *keys {
@@ -51,7 +51,7 @@ func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *ke
 	return &keys{ctx: ctx, inv: inv, file: sync.OnceValues(func() (map[string]string, error) { return read(ctx.Context(), inv.Dir) })}
 }
 
-// secret finds a key. The path is that of the addon which needs it.
+// secret returns a key. addon is the path of the addon that needs it.
 func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 	if text, given := k.ctx.GetConfig(Key(wanted.config)); given {
 		return secretText(text)
@@ -71,15 +71,15 @@ func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 	return nil
 }
 
-// refuseFile says once what is wrong with the file, however many keys are looked for in it.
+// refuseFile reports once what is wrong with the file, however many keys are read from it.
 func (k *keys) refuseFile(err error) {
-	if !k.told {
+	if !k.reported {
 		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: err.Error()}, "addons")
 	}
-	k.told = true
+	k.reported = true
 }
 
-// age is the age identity that Flux decrypts with. The error never quotes the file.
+// age returns the age identity that Flux decrypts with. The error never quotes the file.
 func (k *keys) age(decryption inventory.Decryption) pulumi.StringInput {
 	at := []string{"addons", "flux", "decryption"}
 	path, origin := os.Getenv(inventory.AgeKeyFileVariable), inventory.AgeKeyFileVariable+" names"

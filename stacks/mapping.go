@@ -130,7 +130,8 @@ func role(r inventory.Role) components.Role {
 	return components.RoleWorker
 }
 
-// gpus are taken from mappings: those that the inventory names, and those that are made for devices that it describes.
+// gpus returns the GPUs of a node: from mappings that the inventory names, and from mappings that are created for the devices
+// that it describes.
 func gpus(n inventory.Node) []components.GPU {
 	var mapped []components.GPU
 	for i, gpu := range n.GPUs {
@@ -142,13 +143,13 @@ func gpus(n inventory.Node) []components.GPU {
 			BDF:         string(gpu.BDF),
 			DeviceID:    string(gpu.DeviceID),
 			SubsystemID: string(gpu.SubsystemID),
-			IOMMUGroup:  *gpu.IOMMUGroup, // given with the address, or the inventory is refused
+			IOMMUGroup:  *gpu.IOMMUGroup, // the loader requires it with the address
 		}})
 	}
 	return mapped
 }
 
-// driver is that of a node with GPUs, empty for others.
+// driver returns the driver of a node with GPUs; empty for others.
 func driver(n inventory.Node) components.NVIDIADriver {
 	if n.Driver == nil {
 		return ""
@@ -163,7 +164,8 @@ var drivers = map[inventory.Driver]components.NVIDIADriver{
 	{KernelModuleType: inventory.KernelModulesProprietary, Branch: inventory.DriverProduction}: components.NVIDIAProprietaryProduction,
 }
 
-// tags are in Proxmox VE's own order, sorted and each once, else every refresh would show a difference (F22).
+// tags returns the tags in Proxmox VE's own order, sorted and without duplicates; otherwise every refresh would show a
+// difference (F22).
 func tags(lists ...[]string) []string {
 	all := slices.Concat(lists...)
 	slices.Sort(all)

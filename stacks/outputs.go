@@ -26,14 +26,14 @@ const (
 	OutputKubernetesEndpoint = "kubernetesEndpoint"
 	// OutputTalosconfig is the talosconfig of the administrator. Secret.
 	OutputTalosconfig = "talosconfig"
-	// OutputPlugins maps a plugin's name to the build of it that wrote the state. Not there when an embedding does not say, as
-	// under a plain pulumi.
+	// OutputPlugins maps a plugin's name to the build of it that wrote the state. Not exported unless an embedding names the
+	// builds, so not under plain pulumi.
 	OutputPlugins = "plugins"
 	// OutputKubeconfig is the kubeconfig of the administrator. Secret.
 	OutputKubeconfig = "kubeconfig"
 )
 
-// export gives what is there: until the bootstrap phase that is no kubeconfig.
+// export exports the outputs that exist: before the bootstrap phase there is no kubeconfig.
 func export(ctx *pulumi.Context, inv *inventory.Inventory, cluster *components.TalosCluster, options Options) {
 	addresses, vmids, endpoints := pulumi.StringMap{}, pulumi.IntMap{}, pulumi.StringArray{}
 	for _, node := range inv.Nodes {

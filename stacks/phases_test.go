@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestARunUntilAPhaseRegistersItsPart: of what makes anything, that of the phases so far and nothing else.
+// TestARunUntilAPhaseRegistersItsPart: a run registers the resources of the phases so far and no others.
 func TestARunUntilAPhaseRegistersItsPart(t *testing.T) {
 	t.Parallel()
 	whole, err := runWith(t, fixture("every-key"), reachable(nil))
@@ -38,7 +38,7 @@ func TestARunUntilAPhaseRegistersItsPart(t *testing.T) {
 	}
 }
 
-// made are the resources of the phases so far that make anything: components only hold others together.
+// made returns the resources of the phases so far, without components.
 func made(r *recorder.Recorder, until components.Phase) []string {
 	var keys []string
 	for key, args := range r.Resources {
@@ -67,8 +67,8 @@ func TestOutputsOfAPhaseAreThoseThatAreThere(t *testing.T) {
 	require.NotContains(t, r.Exports, stacks.OutputKubeconfig)
 }
 
-// TestConfigurationsAreTherePhasesBeforeTheyAreApplied: from the first phase on, with what is particular to a GPU worker, and
-// without what the user's own patches of a node say, in which the credentials of a registry may stand.
+// TestConfigurationsAreTherePhasesBeforeTheyAreApplied: planned configurations exist from the first phase on. They contain the
+// settings of a GPU worker, and not the user's own patches of a node, which may contain credentials of a registry.
 func TestConfigurationsAreTherePhasesBeforeTheyAreApplied(t *testing.T) {
 	t.Parallel()
 	var mutex sync.Mutex

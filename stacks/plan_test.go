@@ -20,8 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// inventories are those of which a plan is kept, by what is special about them; their texts are fixtures of the
-// inventory's own tests.
+// inventories are those with a golden plan, by their special feature; their texts are fixtures of the inventory's tests.
 var inventories = []string{
 	"minimal", "ha", "three-hosts", "shared-template", "gpus-of-one-mapping", "gpu-by-address", "gpu-drivers", "dual-stack", "data-disks", "dhcp",
 	"endpoint-by-name", "old-contract", "every-key",
@@ -82,8 +81,8 @@ func TestEveryCustomResourceHasAProviderOfTheStack(t *testing.T) {
 	}
 }
 
-// TestMachinesAreGolden keeps what the virtual machines of the richest inventories are made of: what is not pinned here,
-// the provider fills in, and a later preview shows as a difference (F22).
+// TestMachinesAreGolden keeps the inputs of the virtual machines of the richest inventories: the provider fills in properties
+// that are not set, and a later preview shows them as a difference (F22).
 func TestMachinesAreGolden(t *testing.T) {
 	t.Parallel()
 
@@ -132,7 +131,7 @@ func many(t testing.TB, nodes int) stacks.Options {
 	return stacks.Options{Root: "..", Inventory: dir}
 }
 
-// planCost is what a plan allocates, in number and in bytes: seconds are those of the machine, too.
+// planCost is what a plan allocates, in number and in bytes: unlike seconds, that does not depend on the machine's speed.
 func planCost(t testing.TB, options stacks.Options) (times, bytes float64, plan *recorder.Recorder) {
 	t.Helper()
 	var before, after runtime.MemStats

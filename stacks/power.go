@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// runsOn asks Proxmox VE whether a machine is switched on, over the same connection that the provider has: a node that does
-// not answer may be off, or out of reach of this computer, and only the first may be changed without a look.
+// runsOn asks Proxmox VE whether a machine is switched on, over the provider's connection: a node that does not answer may be
+// off, or unreachable from this computer, and only a node that is off may be changed without a check.
 func runsOn(host pve.Connection) func(context.Context, int) (bool, error) {
 	return func(ctx context.Context, vmid int) (bool, error) {
 		reader, err := pve.NewReader(host)

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestProjectFile holds what Pulumi.yaml says against the program: the engine's defaults are the program's own, and a key
-// of which the program says how to set it is left to the program.
+// TestProjectFile compares Pulumi.yaml with the program: its defaults equal the program's, and it does not declare a key for
+// which the program has its own error message.
 func TestProjectFile(t *testing.T) {
 	t.Parallel()
 	project, err := pulumiworkspace.LoadProject("../Pulumi.yaml")

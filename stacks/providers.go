@@ -7,10 +7,10 @@ import (
 	"github.com/pulumiverse/pulumi-talos/sdk/go/talos"
 )
 
-// newProviders makes the providers that every component inherits. Default providers are off in Pulumi.yaml, so nothing can
-// be created past them.
+// newProviders creates the providers that every component inherits. Default providers are off in Pulumi.yaml, so no resource
+// can use another one.
 func newProviders(ctx *pulumi.Context, s settings, protect bool) (pulumi.ResourceOption, error) {
-	// With all of them protected a destroy stops before its first call; with some it would delete the others first.
+	// With all of them protected a destroy stops before its first call; with only some it would delete the others first.
 	protected := pulumi.Protect(protect)
 	proxmox, err := proxmoxve.NewProvider(ctx, "proxmox", &proxmoxve.ProviderArgs{
 		Endpoint: pulumi.String(s.proxmoxEndpoint),

@@ -17,46 +17,45 @@ import (
 // Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
 func Run(ctx *pulumi.Context) error { return program(ctx, Options{Root: ctx.RootDirectory()}) }
 
-// Options are what an embedding knows that an ordinary run takes from its project.
+// Options are the settings of an embedding that an ordinary run takes from its project.
 type Options struct {
 	// Root is the folder that paths in the stack's configuration are relative to. Required.
 	Root string
 	// Inventory is the folder with cluster.yaml and nodes.yaml, instead of the one that the configuration names.
 	// Default: empty, the configuration's.
 	Inventory string
-	// RecoveryTimeout is how long a changed node may take to work again. Default: 0, that of the components.
+	// RecoveryTimeout is how long a changed node may take to work again. Default: 0, the default of the components.
 	RecoveryTimeout time.Duration
-	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, that of the
-	// components.
+	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, the default of
+	// the components.
 	DrainTimeout time.Duration
-	// Interrupted is closed when somebody interrupts the run: nodes that wait for their turn are left untouched from then
-	// on. Default: nil, never.
+	// Interrupted is closed when the user interrupts the run: waiting nodes are left untouched from then on. Default: nil, never.
 	Interrupted <-chan struct{}
-	// NewBirth gives each machine that is made a UUID that no machine ever had. Default: nil, random ones.
+	// NewBirth returns a UUID that was never used, for each new machine. Default: nil, random ones.
 	NewBirth func() string
-	// AllowReplace are control planes that may be made anew although the cluster's etcd is lost with them, for an embedding
-	// that has taken the bootstrap, and what was installed in the cluster, out of the state. Default: none.
+	// AllowReplace are control planes that may be created again although the cluster's etcd is lost with them, for an embedding
+	// that has removed the bootstrap, and what was installed in the cluster, from the state. Default: none.
 	AllowReplace []string
-	// Secrets reads secrets.sops.yaml. Default: nil, em-infra does in a process of its own.
+	// Secrets reads secrets.sops.yaml. Default: nil, em-infra reads it in a process of its own.
 	Secrets SecretsReader
-	// FormerNames are those of nodes that the state knows by another name, as [FormerNames] finds them. Default: nil, nobody
-	// has looked; a node that has what a node of another name has in the state is then refused.
+	// FormerNames are the names in the state of nodes that the inventory names differently, from [FormerNames]. Default: nil, the
+	// state was not searched; a node with the VMID or an address of a node of another name in the state is then refused.
 	FormerNames map[string]string
-	// Plugins say of each provider plugin by its name which build of it runs, to be kept with the state. Default: none.
+	// Plugins maps the name of each provider plugin to the build of it that runs, to be stored in the state. Default: none.
 	Plugins map[string]string
-	// Planned is told the machine configuration of each node, by its logical name, with the cluster's secrets in it and without the
-	// node's own patches; in a preview of a cluster that has no secrets yet it is told of none. It is called from several goroutines.
-	// Default: nil, nobody.
+	// Planned is called with the machine configuration of each node, by its logical name, with the cluster's secrets in it and
+	// without the node's own patches; in a preview of a cluster without secrets it is not called. It is called from several
+	// goroutines. Default: nil, no call.
 	Planned func(node, configuration string)
-	// Refused is told of the error by which the program refuses its inventory, or the cluster another birth, before anything is
-	// touched; the engine passes on no more than its text. It may be called from another goroutine. Default: nil, nobody.
+	// Refused is called with the error by which the program refuses its inventory or changed facts of birth, before anything is
+	// changed; the engine passes on only its text. It may be called from another goroutine. Default: nil, no call.
 	Refused func(error)
-	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once anything of a later
-	// phase exists it must be 0: what is not registered is deleted.
+	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once a resource of a later phase
+	// exists it must be 0: resources that are not registered are deleted.
 	Until components.Phase
 }
 
-// Program is the program for an embedding, which has no project folder of its own.
+// Program returns the program for an embedding, which has no project folder of its own.
 func Program(options Options) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		err := program(ctx, options)
@@ -67,7 +66,7 @@ func Program(options Options) pulumi.RunFunc {
 	}
 }
 
-// program is the whole of it: settings, inventory, providers, template, cluster, addons, outputs.
+// program deploys the stack: settings, inventory, providers, template, cluster, addons, outputs.
 func program(ctx *pulumi.Context, options Options) (err error) {
 	settings, err := readSettings(ctx, options)
 	if err != nil {
@@ -119,20 +118,20 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 		}
 	}
 
-	tellPlanned(cluster, inv, options.Planned)
+	reportPlanned(cluster, inv, options.Planned)
 	export(ctx, inv, cluster, options)
 	return nil
 }
 
-// tellPlanned tells what the nodes are given, if anybody wants to know.
-func tellPlanned(cluster *components.TalosCluster, inv *inventory.Inventory, tell func(node, configuration string)) {
-	if tell == nil {
+// reportPlanned passes the planned configurations of the nodes to report, which may be nil.
+func reportPlanned(cluster *components.TalosCluster, inv *inventory.Inventory, report func(node, configuration string)) {
+	if report == nil {
 		return
 	}
 	for i, node := range cluster.Nodes {
 		name := components.NodeName(inv.Cluster.Name, inv.Nodes[i].Name)
 		node.PlannedConfiguration().ApplyT(func(configuration string) string {
-			tell(name, configuration)
+			report(name, configuration)
 			return configuration
 		})
 	}
@@ -146,7 +145,7 @@ func loadInventory(s settings) (*inventory.Inventory, error) {
 	return inv.Rebase(s.labNetwork)
 }
 
-// newPool makes the pool that the inventory names, unless it is there already.
+// newPool creates the pool that the inventory names, unless it exists.
 func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until components.Phase, options pulumi.ResourceOption) (*components.Pool, error) {
 	if inv.Cluster.Proxmox.Pool == "" || !until.Reaches(components.PhaseProvision) {
 		return nil, nil
@@ -157,7 +156,7 @@ func newPool(ctx *pulumi.Context, inv *inventory.Inventory, s settings, until co
 	}, options)
 }
 
-// newTemplates makes a template on every host that a node stands on, or the one that the hosts share.
+// newTemplates creates a template on every host that has a node, or the one that the hosts share.
 func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, pool *components.Pool, owner *components.Ownership, until components.Phase, options pulumi.ResourceOption) ([]*components.TalosTemplate, error) {
 	var templates []*components.TalosTemplate
 	for _, host := range inv.TemplateHosts() {
@@ -172,7 +171,7 @@ func newTemplates(ctx *pulumi.Context, inv *inventory.Inventory, s settings, poo
 	return templates, nil
 }
 
-// templateName is the logical name: the host's own name tells several templates of a cluster apart.
+// templateName returns the logical name. It contains the host's name, which distinguishes the templates of a cluster.
 func templateName(inv *inventory.Inventory, host string) string {
 	return inv.Cluster.Name + "-template-" + host
 }

@@ -63,7 +63,7 @@ func TestTheBuildsOfPluginsAreNoted(t *testing.T) {
 	require.Equal(t, pulumi.StringMap{"talos": pulumi.String("v0.7.1, official")}, e.Exports["plugins"])
 }
 
-// One that writes the endpoint in another way is not shown a change of what has not changed.
+// An endpoint in another spelling is not shown as a change.
 func TestThePathOfTheEndpointDoesNotCount(t *testing.T) {
 	t.Parallel()
 	plain, err := run(t, reachable(nil))

@@ -17,11 +17,11 @@ import (
 )
 
 // SecretsReader reads the secrets beside an inventory, by paths with dots between their keys, such as truenas.apiKey. A folder
-// without any has none. Its error is a sentence that ends with what to do and quotes no secret.
+// without a secrets file has none. Its error is a sentence that ends with what to do and quotes no secret.
 type SecretsReader func(ctx context.Context, folder string) (map[string]string, error)
 
-// readByTool has the tool read the file in a process of its own: the sops library would more than double the program's
-// build (docs/decisions/0004-sops.md). The secrets come through a pipe.
+// readByTool runs the tool to read the file: the sops library would more than double the program's build
+// (docs/decisions/0004-sops.md). The secrets are passed through a pipe.
 func readByTool(root string) SecretsReader {
 	return func(ctx context.Context, folder string) (map[string]string, error) {
 		if _, err := os.Stat(filepath.Join(folder, inventory.SecretsFile)); errors.Is(err, os.ErrNotExist) {
@@ -41,12 +41,12 @@ func readByTool(root string) SecretsReader {
 	}
 }
 
-// exitLine is what `go run` adds to what its program said.
+// exitLine is the line that `go run` adds to the output of its program.
 var exitLine = regexp.MustCompile(`(?m)^exit status \d+$`)
 
-func toolsWords(said string, err error) error {
-	if said = strings.TrimSpace(exitLine.ReplaceAllString(said, "")); said != "" {
-		return errors.New(said)
+func toolsWords(output string, err error) error {
+	if output = strings.TrimSpace(exitLine.ReplaceAllString(output, "")); output != "" {
+		return errors.New(output)
 	}
 	return fmt.Errorf("em-infra secrets reveal: %w: see that em-infra can be built here", err)
 }

@@ -22,7 +22,7 @@ const Namespace = "em-infra"
 const (
 	// KeyInventory is the folder with cluster.yaml and nodes.yaml, relative to the project. Default: stacks/<stack>.
 	KeyInventory = "inventory"
-	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required. A path behind it does not count.
+	// KeyProxmoxEndpoint is the URL of the Proxmox VE API, e.g. https://vmhost:8006. Required. Its path is ignored.
 	KeyProxmoxEndpoint = "proxmoxEndpoint"
 	// KeyProxmoxToken is the API token, user@realm!name=secret. Required, secret.
 	KeyProxmoxToken = "proxmoxToken"
@@ -37,12 +37,12 @@ const (
 // Key is a configuration key with its namespace.
 func Key(name string) string { return Namespace + ":" + name }
 
-// settings are the stack's configuration: where the inventory is and how to reach what it describes. No topology.
+// settings are the stack's configuration: where the inventory is and how to reach the host. They contain no topology.
 type settings struct {
 	inventory       string
 	proxmoxEndpoint string
 	proxmoxToken    pulumi.StringOutput
-	plainToken      string // the same, for the program's own look at the host
+	plainToken      string // the same, for the program's own connection to the host
 	proxmoxInsecure bool
 	imageFactory    *url.URL
 	labNetwork      netip.Prefix

@@ -84,7 +84,7 @@ func (h *byHand) onHostAndNode() {
 	}
 	require.Contains(h.t, output, "it is off: it starts, and reboots once more when it has booted, about 2 min")
 	output = h.mustRun(0, "up", "--lab", "--yes")
-	require.Contains(h.t, output, "k3s-dev-worker-1 did not hear its power button while it booted: its Talos is told to reboot")
+	require.Contains(h.t, output, "k3s-dev-worker-1 missed the signal of its power button while it booted: Talos is asked to reboot")
 	h.mustRun(0, "preview", "--lab")
 	require.Contains(h.t, h.mustRun(0, "drift", "--lab"), "no drift: the host and the nodes are as the inventory says\n")
 }

@@ -14,37 +14,36 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// returning is what the hooks need to know of the control planes when machines of the cluster were created again without a
-// change of the inventory.
-type returning struct {
-	// turn lets one machine at a time change the members of etcd.
-	turn *semaphore.Weighted
-	// alone reports whether there is only one control plane.
+// recreation is what the hooks need to know about the control planes when machines were deleted on the host and created again.
+type recreation struct {
+	// etcd lets one machine at a time change the members of etcd.
+	etcd *semaphore.Weighted
+	// alone is whether there is only one control plane.
 	alone bool
 	// allowed are the control planes that may be created again although the data of etcd is lost.
 	allowed []string
 }
 
-func newReturning(a TalosClusterArgs) returning {
-	return returning{turn: semaphore.NewWeighted(1), alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
+func newRecreation(a TalosClusterArgs) recreation {
+	return recreation{etcd: semaphore.NewWeighted(1), alone: len(a.controlPlaneEndpoints()) == 1, allowed: a.AllowReplace}
 }
 
-// isMadeAnew reports whether a configuration is updated because its machine is not the one that it was applied to.
-func isMadeAnew(args *pulumi.ResourceHookArgs) bool {
+// isRecreated reports whether a configuration is updated because its machine is not the one that it was applied to.
+func isRecreated(args *pulumi.ResourceHookArgs) bool {
 	before, isKnown := birthIn(args.OldInputs)
-	after, isSaid := birthIn(args.NewInputs)
-	return string(args.Type) == token.Configuration && isKnown && isSaid && before != after
+	after, isKnownNow := birthIn(args.NewInputs)
+	return string(args.Type) == token.Configuration && isKnown && isKnownNow && before != after
 }
 
 // lossHook refuses to configure the only control plane if its machine was created again: the cluster was lost with the former
-// machine, which the user may want to restore from a backup. It runs in a preview too, so that `pulumi up` ends before it
-// touches anything.
+// machine, which the user may want to restore from a backup. It runs in a preview too, so `pulumi up` ends before it changes
+// anything.
 func (r *rollout) lossHook(name string, node rolling.Node) ([]*pulumi.ResourceHook, error) {
-	if !node.ControlPlane || !r.returning.alone {
+	if !node.ControlPlane || !r.recreation.alone {
 		return nil, nil
 	}
 	hook, err := r.ctx.RegisterResourceHook(name+"-loss", func(args *pulumi.ResourceHookArgs) error {
-		if isMadeAnew(args) && !slices.Contains(r.returning.allowed, node.Name) {
+		if isRecreated(args) && !slices.Contains(r.recreation.allowed, node.Name) {
 			return lostError(node)
 		}
 		return nil
@@ -52,36 +51,35 @@ func (r *rollout) lossHook(name string, node rolling.Node) ([]*pulumi.ResourceHo
 	return []*pulumi.ResourceHook{hook}, err
 }
 
-// lostError is an error that says what was lost with the disks of the control planes, and what to do.
+// lostError says what was lost with the disks of the control planes, and what to do.
 func lostError(node rolling.Node) error {
 	return fmt.Errorf("the machine of %[1]s was deleted on the host, and no other control plane has the data of etcd: the cluster is lost with it; "+
 		"restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace %[1]s`", node.Name)
 }
 
-// takeBack prepares the cluster for a machine that was created again, before it is configured: the former etcd member and Node
-// are removed.
-func (r *rollout) takeBack(ctx context.Context, node rolling.Node) error {
+// removeFormer removes the former etcd member and Node of a machine that was created again, before the machine is configured.
+func (r *rollout) removeFormer(ctx context.Context, node rolling.Node) error {
 	health, err := r.health()
 	if err != nil {
 		return err
 	}
-	if r.returning.turn.Acquire(ctx, 1) != nil {
+	if r.recreation.etcd.Acquire(ctx, 1) != nil {
 		return fmt.Errorf("%s is untouched: %w", node.Name, context.Cause(ctx))
 	}
-	defer r.returning.turn.Release(1)
+	defer r.recreation.etcd.Release(1)
 	err = health.ForgetFormer(ctx, node)
 	if !errors.Is(err, nodeops.ErrEtcdLost) {
 		return err
 	}
-	if !slices.Contains(r.returning.allowed, node.Name) {
+	if !slices.Contains(r.recreation.allowed, node.Name) {
 		return lostError(node)
 	}
 	return nil
 }
 
-// revival makes the other nodes register in a cluster that was bootstrapped again with its former names and keys.
-func (r *rollout) revival(name string) (pulumi.ResourceOption, error) {
-	if len(r.returning.allowed) == 0 || r.ctx.RunningWithMocks() {
+// restartKubelets lets the other nodes register again in a cluster that was bootstrapped again with its former names and keys.
+func (r *rollout) restartKubelets(name string) (pulumi.ResourceOption, error) {
+	if len(r.recreation.allowed) == 0 || r.ctx.RunningWithMocks() {
 		return pulumi.Composite(), nil
 	}
 	hook, err := r.ctx.RegisterResourceHook(name+"-revive", func(*pulumi.ResourceHookArgs) error {
@@ -89,7 +87,7 @@ func (r *rollout) revival(name string) (pulumi.ResourceOption, error) {
 		if err != nil {
 			return err
 		}
-		return health.RestartKubelets(r.ctx.Context(), r.returning.allowed)
+		return health.RestartKubelets(r.ctx.Context(), r.recreation.allowed)
 	}, nil)
 	return pulumi.ResourceHooks(&pulumi.ResourceHookBinding{AfterCreate: []*pulumi.ResourceHook{hook}}), err
 }
