@@ -15,8 +15,8 @@ import (
 // defaultBootTimeout is enough for a slow disk and a firmware that trains a GPU's memory window.
 const defaultBootTimeout = 5 * time.Minute
 
-// boots is a hook that waits until Talos on a machine accepts its first configuration. The provider alone would retry silently
-// for ten minutes, whatever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
+// boots returns a hook that waits until Talos on a machine accepts its first configuration. The provider alone would retry
+// silently for ten minutes, whatever answers at the address (siderolabs/terraform-provider-talos v0.10.1,
 // talos_machine_configuration_apply_resource.go, Create): here a node of another cluster is known in seconds, and so is a
 // machine that is off. Nodes wait side by side, so creation stays parallel.
 func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {

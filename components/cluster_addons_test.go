@@ -24,7 +24,7 @@ const (
 	tokenKubernetes = "pulumi:providers:kubernetes"
 )
 
-// chart is one of a repository, in a version.
+// chart returns one of a repository, in a version.
 func chart(repository string) components.Chart {
 	return components.Chart{Repository: repository, Version: "1.2.3"}
 }
@@ -52,7 +52,7 @@ func everyAddon() components.ClusterAddonsArgs {
 	}
 }
 
-// withAddons is a cluster of a control plane and a worker with a GPU, and addons.
+// withAddons returns a cluster of a control plane and a worker with a GPU, and addons.
 func withAddons(name string, addons components.ClusterAddonsArgs, changes ...func(*components.TalosClusterArgs)) func(*pulumi.Context, pulumi.ResourceOption) (*components.ClusterAddons, error) {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) (*components.ClusterAddons, error) {
 		template, err := components.NewTalosTemplate(ctx, name+"-template", templateFixture("vmhost"), providers)
@@ -78,7 +78,7 @@ func withAddons(name string, addons components.ClusterAddonsArgs, changes ...fun
 	}
 }
 
-// inAddons are the registrations beneath the addons, by name.
+// inAddons returns the registrations beneath the addons, by name.
 func inAddons(r *recorder.Recorder) map[string]pulumi.MockResourceArgs {
 	found := map[string]pulumi.MockResourceArgs{}
 	for _, args := range r.Resources {
@@ -89,7 +89,7 @@ func inAddons(r *recorder.Recorder) map[string]pulumi.MockResourceArgs {
 	return found
 }
 
-// providerOf is the name of the provider that a resource names.
+// providerOf returns the name of the provider that a resource names.
 func providerOf(args pulumi.MockResourceArgs) string {
 	reference := args.RegisterRPC.GetProvider() // the URN and, behind it, the ID
 	if at := strings.LastIndex(reference, "::"); at > 0 {

@@ -56,7 +56,7 @@ func clusterFixture(name string, machines ...components.Machine) *components.Tal
 	}
 }
 
-// oneAndOne is a template and a cluster of one control plane and one worker.
+// oneAndOne returns a template and a cluster of one control plane and one worker.
 func oneAndOne(name string) func(*pulumi.Context, pulumi.ResourceOption) (*components.TalosCluster, error) {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) (*components.TalosCluster, error) {
 		template, err := components.NewTalosTemplate(ctx, name+"-template", templateFixture("vmhost"), providers)
@@ -84,7 +84,7 @@ func nodeFixture(template *components.TalosTemplate, m components.Machine) compo
 	}
 }
 
-// configPatches are the patches that a node's configuration is applied with. They must be secret.
+// configPatches returns the patches that a node's configuration is applied with. They must be secret.
 func configPatches(t *testing.T, r *recorder.Recorder, configuration string) []string {
 	t.Helper()
 	patches := r.Named(t, tokenApply, configuration).Inputs["configPatches"]

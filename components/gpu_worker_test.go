@@ -135,7 +135,7 @@ func TestDefaultsOfAMachineWithGPUs(t *testing.T) {
 	require.Equal(t, "host", r.Named(t, tokenVM, "gpu-1-vm").Inputs["cpu"].ObjectValue()["type"].StringValue())
 }
 
-// oneGPUWorker is a GPU worker outside any cluster of ours: the library's user brings the configuration.
+// oneGPUWorker returns a GPU worker outside any cluster of ours: the library's user brings the configuration.
 func oneGPUWorker(schematic components.Schematic, driver components.NVIDIADriver) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		args := templateFixture("vmhost")

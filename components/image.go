@@ -18,15 +18,15 @@ type image struct {
 
 const imagePlatform = "nocloud"
 
-// isoURL is where the host downloads the ISO from.
+// isoURL returns where the host downloads the ISO from.
 func (i image) isoURL(schematicID string) string {
 	location := *i.factory
 	location.Path = path.Join(location.Path, "/image", schematicID, i.version, imagePlatform+"-amd64.iso")
 	return location.String()
 }
 
-// isoFile is the name of the ISO on the host's storage. It contains schematic, version and architecture, so another image is
-// another file and no file is ever overwritten (F16).
+// isoFile returns the name of the ISO on the host's storage. It contains schematic, version and architecture, so another image
+// is another file and no file is ever overwritten (F16).
 func (i image) isoFile(schematicID string) string {
 	const enough = 16 // hex digits of a SHA-256
 	return fmt.Sprintf("talos-%s-%s-%.*s-amd64.iso", i.version, imagePlatform, enough, schematicID)

@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/birth"
 )
 
-// refuseChangedFacts is a hook that refuses to change the facts that the cluster was created with, in a preview and in an
+// refuseChangedFacts returns a hook that refuses to change the facts that the cluster was created with, in a preview and in an
 // update. It works because the component is registered before all resources that use its arguments, and its inputs in the state
 // are the former values.
 func (args TalosClusterArgs) refuseChangedFacts(ctx *pulumi.Context, name string) (pulumi.ResourceOption, error) {

@@ -15,7 +15,7 @@ const (
 	typeClusterAddons = token.ClusterAddons
 )
 
-// NodeName is the logical name of a node of a cluster: unique among clusters, without the cluster's name twice
+// NodeName returns the logical name of a node of a cluster: unique among clusters, without the cluster's name twice
 // ("k3s-dev-k3s-dev-worker-1") if the node's name already contains it.
 func NodeName(cluster, node string) string {
 	if strings.HasPrefix(node, cluster+"-") {
@@ -24,5 +24,5 @@ func NodeName(cluster, node string) string {
 	return cluster + "-" + node
 }
 
-// BootstrapName is the logical name of a cluster's bootstrap, for code that adopts it into a state.
+// BootstrapName returns the logical name of a cluster's bootstrap, for code that adopts it into a state.
 func BootstrapName(cluster string) string { return cluster + "-bootstrap" }

@@ -29,7 +29,7 @@ func (n *nextConfiguration) announce(configuration pulumi.StringInput, patches p
 	n.parts.Store(&parts)
 }
 
-// text is the whole configuration, secret; nil if no configuration follows, or if it cannot be merged.
+// text returns the whole configuration, secret; nil if no configuration follows, or if it cannot be merged.
 func (n *nextConfiguration) text(ctx context.Context) ([]byte, error) {
 	parts := n.parts.Load()
 	if parts == nil {

@@ -37,7 +37,7 @@ var nvidiaDrivers = map[NVIDIADriver]nvidia.Driver{
 // for an unknown driver.
 func (d NVIDIADriver) Extensions() []string { return nvidiaDrivers[d].Extensions() }
 
-// recommendedDriver is the default driver for the machine's GPUs, as far as their devices are described.
+// recommendedDriver returns the default driver for the machine's GPUs, as far as their devices are described.
 func (m Machine) recommendedDriver() NVIDIADriver {
 	if nvidia.ModulesFor(m.generations()) == nvidia.Proprietary {
 		return NVIDIAProprietary

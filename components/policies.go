@@ -47,8 +47,8 @@ func templateMachine() pulumi.ResourceOption {
 	)
 }
 
-// speedLimits are the speed limits of disks: the provider sends zeros and reads none back, which would be a difference in every
-// preview (F22). Its bridge supports no wildcard in a path.
+// speedLimits returns the speed limits of disks: the provider sends zeros and reads none back, which would be a difference in
+// every preview (F22). Its bridge supports no wildcard in a path.
 func speedLimits(disks int) []string {
 	paths := make([]string, disks)
 	for i := range paths {

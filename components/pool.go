@@ -56,7 +56,7 @@ func (args *PoolArgs) validate() error {
 	)
 }
 
-// name is the pool's name; empty without a pool.
+// name returns the pool's name; empty without a pool.
 func (p *Pool) name() string {
 	if p == nil {
 		return ""

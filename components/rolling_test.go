@@ -209,7 +209,7 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 	require.Len(t, e.hooks, 20)
 }
 
-// nowhere is a cluster of one control plane and one worker at addresses without a server.
+// nowhere returns a cluster of one control plane and one worker at addresses without a server.
 func nowhere(interrupted <-chan struct{}) program { return nowhereThatRuns(interrupted, false) }
 
 // nowhereThatRuns is nowhere with machines that the host reports as running.

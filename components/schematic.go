@@ -36,8 +36,8 @@ func (s Schematic) WithDriver(d NVIDIADriver) Schematic {
 // hasGuestAgent reports whether QEMU's guest agent is in the image. A driver adds none.
 func (s Schematic) hasGuestAgent() bool { return guestagent.In(s.Extensions) }
 
-// ID is the Image Factory's ID of the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed here, so
-// that it is known without asking the factory.
+// ID returns the Image Factory's ID of the schematic: the SHA-256 of its canonical document, 64 hex digits. It is computed
+// here, so that it is known without asking the factory.
 func (s Schematic) ID() (string, error) {
 	document := s.customization()
 	return document.ID()

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/recorder"
 )
 
-// schematicID is what the Image Factory calls a schematic.
+// schematicID returns what the Image Factory calls a schematic.
 func schematicID(t testing.TB, s components.Schematic) string {
 	t.Helper()
 	id, err := s.ID()

@@ -275,7 +275,7 @@ func TestF18ClonesTryAgainAndDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-// machineNames are the names of the virtual machines among URNs.
+// machineNames returns the names of the virtual machines among URNs.
 func machineNames(urns []string) []string {
 	return recorder.ShortURNs(slices.DeleteFunc(slices.Clone(urns), func(urn string) bool { return !strings.Contains(urn, tokenVM+"::") }))
 }

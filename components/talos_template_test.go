@@ -146,7 +146,7 @@ func TestF19MachinesAreClonedFromTheirHostsTemplateOrFromASharedOne(t *testing.T
 	}
 }
 
-// clusterFrom is a cluster of machines that are cloned from templates.
+// clusterFrom returns a cluster of machines that are cloned from templates.
 func clusterFrom(templates []components.TalosTemplateArgs, machines ...components.Machine) program {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		args := clusterFixture("k3s-dev", machines...)

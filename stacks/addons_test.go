@@ -38,7 +38,7 @@ func operator(t *testing.T) (home string) {
 	return home
 }
 
-// withAddons is a copy of the stack's inventory with addons.
+// withAddons returns a copy of the stack's inventory with addons.
 func withAddons(t *testing.T, addons string) stacks.Options {
 	t.Helper()
 	const last = "  gpu-worker: {cores: 8, memoryMiB: 32768, diskGiB: 256}\n"
@@ -65,7 +65,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// lineOf is where a line stands in cluster.yaml.
+// lineOf returns where a line stands in cluster.yaml.
 func lineOf(t *testing.T, dir, line string) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "cluster.yaml"))
@@ -75,7 +75,7 @@ func lineOf(t *testing.T, dir, line string) int {
 	return at + 1
 }
 
-// dataOf is the data of a Secret, which must be secret.
+// dataOf returns the data of a Secret, which must be secret.
 func dataOf(t *testing.T, r *recorder.Recorder, name string) map[string]string {
 	t.Helper()
 	value := r.Named(t, tokenSecret, "k3s-dev-addons-secret-"+name).Inputs["data"]

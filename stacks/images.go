@@ -21,7 +21,7 @@ type Image struct {
 	Installer string
 }
 
-// Images are the images of an inventory's nodes, by the name of the node.
+// Images returns the images of an inventory's nodes, by the name of the node.
 func Images(inv *inventory.Inventory, factory *url.URL) (map[string]Image, error) {
 	images := make(map[string]Image, len(inv.Nodes))
 	for _, node := range inv.Nodes {

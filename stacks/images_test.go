@@ -63,7 +63,7 @@ func installerOf(t *testing.T, r *recorder.Recorder, cluster, node string) strin
 	return found[len(found)-1][1]
 }
 
-// textsIn are the texts of an array, with what is secret among them.
+// textsIn returns the texts of an array, with what is secret among them.
 func textsIn(array resource.PropertyValue) []string {
 	if array.IsSecret() {
 		array = array.SecretValue().Element

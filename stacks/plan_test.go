@@ -110,7 +110,7 @@ func TestMachinesAreGolden(t *testing.T) {
 	}
 }
 
-// many is an inventory of three control planes and workers, in a folder of its own.
+// many returns an inventory of three control planes and workers, in a folder of its own.
 func many(t testing.TB, nodes int) stacks.Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -131,7 +131,7 @@ func many(t testing.TB, nodes int) stacks.Options {
 	return stacks.Options{Root: "..", Inventory: dir}
 }
 
-// planCost is what a plan allocates, in number and in bytes: unlike seconds, that does not depend on the machine's speed.
+// planCost returns what a plan allocates, in number and in bytes: unlike seconds, that does not depend on the machine's speed.
 func planCost(t testing.TB, options stacks.Options) (times, bytes float64, plan *recorder.Recorder) {
 	t.Helper()
 	var before, after runtime.MemStats

@@ -28,7 +28,7 @@ func runWith(t testing.TB, options stacks.Options, config map[string]string, mor
 	return recorder.Run(t, stacks.Program(options), append([]pulumi.RunOption{recorder.Config(config)}, more...)...)
 }
 
-// reachable is a configuration with a token made up for the test.
+// reachable returns a configuration with a token made up for the test.
 func reachable(further map[string]string) map[string]string {
 	config := map[string]string{
 		"em-infra:proxmoxEndpoint": "https://vmhost:8006",
@@ -138,7 +138,7 @@ func TestConfigurationIsRefusedAllAtOnce(t *testing.T) {
 	}
 }
 
-// edited is a copy of an inventory of the stack k3s-dev with a text in one of its files replaced.
+// edited returns a copy of an inventory of the stack k3s-dev with a text in one of its files replaced.
 func edited(t *testing.T, file, old, replacement string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -34,7 +34,7 @@ const (
 	KeyLabNetwork = "labNetwork"
 )
 
-// Key is a configuration key with its namespace.
+// Key returns a configuration key with its namespace.
 func Key(name string) string { return Namespace + ":" + name }
 
 // settings are the stack's configuration: where the inventory is and how to reach the host. They contain no topology.
@@ -48,7 +48,7 @@ type settings struct {
 	labNetwork      netip.Prefix
 }
 
-// host is the connection to Proxmox VE.
+// host returns the connection to Proxmox VE.
 func (s settings) host() pve.Connection {
 	return pve.Connection{Endpoint: s.proxmoxEndpoint, Token: s.plainToken, Insecure: s.proxmoxInsecure}
 }

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// asProcess is the program with arguments, in a folder, about to begin.
+// asProcess returns the program with arguments, in a folder, about to begin.
 func asProcess(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -71,7 +71,7 @@ func ok(t *testing.T, dir string, args ...string) string {
 // eventually bounds what takes no time on an idle machine.
 const eventually = time.Minute
 
-// proxmoxClient is a go-proxmox client, configured from what `env` prints for the lab in a folder.
+// proxmoxClient returns a go-proxmox client, configured from what `env` prints for the lab in a folder.
 func proxmoxClient(t *testing.T, dir string) *client.Client {
 	t.Helper()
 	env := map[string]string{}
@@ -157,7 +157,7 @@ func TestSomebodyElsesTool(t *testing.T) {
 	require.Equal(t, "VM 101 is deleted\n", ok(t, dir, "destroy", "101"))
 }
 
-// processesOf are the processes of a session, by their IDs (proc(5), stat).
+// processesOf returns the processes of a session, by their IDs (proc(5), stat).
 func processesOf(t *testing.T, session int) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

@@ -51,7 +51,7 @@ func TestAdviceIsKnown(t *testing.T) {
 	}
 }
 
-// sentencesFrom are what begins with the first group of a pattern in a text, each as far as it can be a command.
+// sentencesFrom returns what begins with the first group of a pattern in a text, each as far as it can be a command.
 func sentencesFrom(pattern *regexp.Regexp, text string) []string {
 	var sentences []string
 	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
@@ -72,7 +72,7 @@ func (a advice) fits(sentence string) bool {
 	return regexp.MustCompile(`^` + pattern + `(?:$|[^\w-])`).MatchString(sentence)
 }
 
-// textsForPeople are the strings of the sources and the pages, by file.
+// textsForPeople returns the strings of the sources and the pages, by file.
 func textsForPeople(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := literalsOfSources(t)

@@ -40,7 +40,7 @@ func withoutDate(command *cobra.Command) {
 	}
 }
 
-// pagesIn are the texts of a folder by their file's name, with one newline at the end.
+// pagesIn returns the texts of a folder by their file's name, with one newline at the end.
 func pagesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	pages := map[string]string{}

@@ -29,7 +29,7 @@ func (f *stackFlags) completeArgument(command *cobra.Command, args []string, beg
 	return onlyFirst(completeStack)(command, args, begun)
 }
 
-// named are the flags, with the stack taken from the arguments: during completion, no command has read the arguments yet.
+// named returns the flags, with the stack taken from the arguments: during completion, no command has read the arguments yet.
 func (f *stackFlags) named(args []string) stackFlags {
 	flags := *f
 	if flags.stack == "" && len(args) == 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// pages are all of the documentation.
+// pages returns all of the documentation.
 func pages(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("../../docs/*.md")
@@ -137,7 +137,7 @@ func suffixOf(t *testing.T, target string) string {
 
 var heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
 
-// anchors are the links to the headings of a page, as GitHub makes them.
+// anchors returns the links to the headings of a page, as GitHub makes them.
 func anchors(text string) []string {
 	var found []string
 	for _, match := range heading.FindAllStringSubmatch(text, -1) {

@@ -53,8 +53,8 @@ func exitCode(err error) int {
 	}
 }
 
-// errorText is what is still to be printed of an error: not what a result has shown already, and not the failure of an engine,
-// which [printFailure] prints.
+// errorText returns what is still to be printed of an error: not what a result has shown already, and not the failure of an
+// engine, which [printFailure] prints.
 func errorText(err error) string {
 	//nolint:errorlint // what wraps one of these has something to say
 	switch err {
@@ -77,7 +77,7 @@ func errorText(err error) string {
 	return strings.Join(texts, "\n")
 }
 
-// failureIn is the failure of an engine, alone or with errors of what was done afterwards; nil for none.
+// failureIn returns the failure of an engine, alone or with errors of what was done afterwards; nil for none.
 func failureIn(err error) *operator.FailedError {
 	var failure *operator.FailedError
 	if errors.As(err, &failure) {

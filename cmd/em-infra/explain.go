@@ -69,7 +69,7 @@ func runExplain(streams streams, text, output string) error {
 	return nil
 }
 
-// here is where the user of this program types what a message says.
+// here returns where the user of this program types what a message says.
 func here() remedy.Place { return remedy.Place{Tool: calledHere()} }
 
 // errUnknown is the error for a text that no known error matches, whatever the guess.

@@ -51,7 +51,7 @@ func withInterrupts(parent context.Context, out io.Writer) (ctx context.Context,
 	}
 }
 
-// endings are the signals that ask for an end. A hang-up that `nohup` has switched off stays off.
+// endings returns the signals that ask for an end. A hang-up that `nohup` has switched off stays off.
 func endings() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -73,7 +73,7 @@ func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspa
 	return nil
 }
 
-// faultsOf are the faults that are set in the lab of a workspace.
+// faultsOf returns the faults that are set in the lab of a workspace.
 func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error) {
 	return command.Faults(ctx, w.Dir)
 }

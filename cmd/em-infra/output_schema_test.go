@@ -49,7 +49,7 @@ var outputs = map[string]reflect.Type{
 	"validate":       reflect.TypeFor[validation](),
 }
 
-// schemaFile is where the schema of a command's output lies, in the repository.
+// schemaFile returns where the schema of a command's output lies, in the repository.
 func schemaFile(command string) string {
 	return filepath.Join("schemas/output", strings.ReplaceAll(command, " ", "-")+".schema.json")
 }
@@ -115,7 +115,7 @@ func schemaOf(t *testing.T, command string, comments map[string]string) []byte {
 	return append(text, '\n')
 }
 
-// asText is the schema of what writes itself as text, such as an address.
+// asText returns the schema of what writes itself as text, such as an address.
 func asText(t reflect.Type) *jsonschema.Schema {
 	marshaler := reflect.TypeFor[encoding.TextMarshaler]()
 	if t.String() != "time.Time" && (t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler)) {
@@ -124,7 +124,7 @@ func asText(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
-// commentsOfSources are the comments of all fields of the module, by package, type and field.
+// commentsOfSources returns the comments of all fields of the module, by package, type and field.
 func commentsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	comments := map[string]string{}

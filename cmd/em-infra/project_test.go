@@ -27,7 +27,7 @@ func em(ctx context.Context, args ...string) outcome {
 	return outcome{out: out.String(), err: errs.String(), code: code}
 }
 
-// refusal is a command that printed one sentence and touched nothing.
+// refusal returns a command that printed one sentence and touched nothing.
 func refusal(sentence string) outcome { return outcome{err: sentence + "\n", code: exitRefused} }
 
 // project changes into a project with a sound inventory and no secrets, in a folder whose name a shell does not like. Of pulumi

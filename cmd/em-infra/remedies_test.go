@@ -65,8 +65,8 @@ func TestCommandsInSentencesAreUnderstood(t *testing.T) {
 // inSentence is the tool's name before a word that can be a command.
 var inSentence = regexp.MustCompile(`(?:^|[^\w/.])((?:em-infra|go run \./cmd/em-infra) )[a-z]`)
 
-// leading are the words of a text up to the last flag, with what may be its value, or the first word where there is no flag: what
-// comes after is a sentence.
+// leading returns the words of a text up to the last flag, with what may be its value, or the first word where there is no
+// flag: what comes after is a sentence.
 func leading(text string) []string {
 	words := strings.Fields(text)
 	last := 0
@@ -116,8 +116,8 @@ var verb = regexp.MustCompile(`%(?:\[\d\])?[a-z]`)
 
 func filled(text string) string { return verb.ReplaceAllString(text, "x") }
 
-// literalsOfSources are the strings of what talks to people, by file, each with what is added to it by + as one, where a value that
-// is not written there is x. The format of a typed command is one with the tool's name before it.
+// literalsOfSources returns the strings of what talks to people, by file, each with what is added to it by + as one, where a
+// value that is not written there is x. The format of a typed command is one with the tool's name before it.
 func literalsOfSources(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -157,7 +157,7 @@ func literalsOf(t *testing.T, path string) []string {
 	return literals
 }
 
-// textOf is a string expression with x for what only the running program knows.
+// textOf returns a string expression with x for what only the running program knows.
 func textOf(expression ast.Expr) string {
 	switch e := expression.(type) {
 	case *ast.BinaryExpr:

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// hostWithRole is a host of release 9.1 whose token has a role.
+// hostWithRole returns a host of release 9.1 whose token has a role.
 func hostWithRole(t *testing.T, name string, privileges []string) pve.Connection {
 	t.Helper()
 	token := proxmox.Token{ID: "ops@pve!k8s", Secret: rand.Text(), Role: name, Privileges: privileges}

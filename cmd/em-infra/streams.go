@@ -27,13 +27,13 @@ func bindColor(root *cobra.Command) {
 	completeFlag(root, flagColor, oneOf(terminal.ColorChoices()...))
 }
 
-// colorsOf is the choice of a command line, which is made when that is read.
+// colorsOf returns the choice of a command line, which is made when that is read.
 func colorsOf(root *cobra.Command) *terminal.ColorChoice {
 	colors, _ := root.PersistentFlags().Lookup(flagColor).Value.(*terminal.ColorChoice)
 	return colors
 }
 
-// aside are the streams for what is said on the way to a result, which must not stand in it.
+// aside returns the streams for what is said on the way to a result, which must not stand in it.
 func (s streams) aside() streams {
 	s.out = s.err
 	return s

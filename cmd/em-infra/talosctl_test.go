@@ -44,8 +44,8 @@ func TestCommandsForTalosctlAreUnderstood(t *testing.T) {
 	require.Greater(t, count, 25, "the sources and pages are read")
 }
 
-// afterFlags are the words up to the last flag, and at least the command that stands behind flags for all commands, with one more
-// word, which may be a subcommand's.
+// afterFlags returns the words up to the last flag, and at least the command that stands behind flags for all commands, with
+// one more word, which may be a subcommand's.
 func afterFlags(sentence string, args []string) []string {
 	words := strings.Fields(sentence)[1:]
 	at := 0

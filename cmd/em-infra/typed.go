@@ -13,7 +13,7 @@ import (
 // toolName is how this program is called where it is installed.
 const toolName = "em-infra"
 
-// typed is a command of this program as its user would type it.
+// typed returns a command of this program as its user would type it.
 func typed(format string, args ...any) string {
 	return calledHere() + " " + fmt.Sprintf(format, args...)
 }
@@ -23,7 +23,7 @@ func asTyped(message string) string {
 	return strings.ReplaceAll(message, "`"+toolName+" ", "`"+calledHere()+" ")
 }
 
-// calledHere is how this program is called from the folder where its user is, which --directory leads away from.
+// calledHere returns how this program is called from the folder where its user is, which --directory leads away from.
 func calledHere() string {
 	return strings.Join(append([]string{calledAs(os.Args[0], startedIn)}, ledBy...), " ")
 }
@@ -34,8 +34,8 @@ var startedIn, _ = os.Getwd()
 // toolPackage is the program's package, which go finds from any folder of the module.
 const toolPackage = "github.com/em-infra/em-infra/cmd/" + toolName
 
-// calledAs is what a person in a folder types to call the program, which was called by the path. One that `go run` has built is
-// gone when it ends, and one that is not on PATH is called by its path only.
+// calledAs returns what a person in a folder types to call the program, which was called by the path. One that `go run` has
+// built is gone when it ends, and one that is not on PATH is called by its path only.
 func calledAs(program, folder string) string {
 	switch {
 	case isByGoRun(program):
@@ -73,7 +73,7 @@ func isOnPath(folder, program string) bool {
 	return err == nil && os.SameFile(there, here)
 }
 
-// ownPath is where this program lies, empty where that does not last.
+// ownPath returns where this program lies, empty where that does not last.
 func ownPath() string {
 	path, err := os.Executable()
 	if err != nil || isByGoRun(path) {

@@ -14,7 +14,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// running is what stands with a release of Kubernetes on nodes that are given by their names, each with its release of Talos.
+// running returns what stands with a release of Kubernetes on nodes that are given by their names, each with its release of
+// Talos.
 func running(t *testing.T, kubernetes string, nodes ...string) (report operator.StatusReport) {
 	t.Helper()
 	var machines []map[string]any

@@ -25,7 +25,7 @@ const (
 	longError = `rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp 192.168.120.121:50000: connect: connection refused"`
 )
 
-// renderers are what writes for a person, each with values that are long.
+// renderers returns what writes for a person, each with values that are long.
 func renderers(t *testing.T) map[string]func(out io.Writer) error {
 	t.Helper()
 	checks := operator.Checks{

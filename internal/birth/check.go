@@ -11,7 +11,7 @@ type RefusedError struct {
 	Problems []string
 }
 
-// Error is a line for each problem.
+// Error returns a line for each problem.
 func (e *RefusedError) Error() string {
 	return strings.Join(e.Problems, "\n") + "; nothing was touched"
 }

@@ -38,7 +38,7 @@ const (
 	keyAddresses      = "addresses"
 )
 
-// Values are the facts as inputs of a component.
+// Values returns the facts as inputs of a component.
 func (f Facts) Values() map[string]any {
 	machines := make([]any, len(f.Machines))
 	for i, m := range f.Machines {
@@ -50,7 +50,7 @@ func (f Facts) Values() map[string]any {
 	}
 }
 
-// Values are the machine as a value of the engine.
+// Values returns the machine as a value of the engine.
 func (m Machine) Values() map[string]any {
 	return map[string]any{keyName: m.Name, keyControlPlane: m.ControlPlane, keyVMID: float64(m.VMID), keyAddresses: values(m.Addresses)}
 }

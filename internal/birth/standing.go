@@ -26,7 +26,7 @@ const (
 	suffixMembership = "-membership"
 )
 
-// InState are the machines of nodes that a state knows, in its order, by the names under which it knows them.
+// InState returns the machines of nodes that a state knows, in its order, by the names under which it knows them.
 func InState(deployment apitype.DeploymentV3) []Standing {
 	parents, names := map[resource.URN]apitype.ResourceV3{}, map[string]bool{}
 	for _, r := range deployment.Resources {
@@ -57,7 +57,7 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 	return standing
 }
 
-// seeded are the addresses on a machine's cloud-init drive.
+// seeded returns the addresses on a machine's cloud-init drive.
 func seeded(inputs map[string]any) []string {
 	initialization, _ := inputs["initialization"].(map[string]any)
 	configs, _ := initialization["ipConfigs"].([]any)
@@ -129,7 +129,7 @@ func isWanted(wanted []Machine, name string) bool {
 	return slices.ContainsFunc(wanted, func(m Machine) bool { return m.Name == name })
 }
 
-// differences are what makes another machine of one, in words.
+// differences returns what makes another machine of one, in words.
 func (m Machine) differences(wanted Machine) []string {
 	var words []string
 	if m.ControlPlane != wanted.ControlPlane {

@@ -39,7 +39,7 @@ func KubeconfigAt(text, endpoint string) (string, error) {
 	return changed.String(), nil
 }
 
-// serversIn are the values of clusters[*].cluster.server.
+// serversIn returns the values of clusters[*].cluster.server.
 func serversIn(config *yaml.Node) []*yaml.Node {
 	var servers []*yaml.Node
 	clusters := valueOf(config, "clusters")

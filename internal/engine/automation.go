@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// Automation is the CLI for the Automation API, without the processes that it starts for nothing (pulumi sdk/v3 v3.254.0,
+// Automation returns the CLI for the Automation API, without the processes that it starts for nothing (pulumi sdk/v3 v3.254.0,
 // go/auto/stack.go):
 //
 //   - `stack select` of a stack that is there: the environment names the stack, and so does each command;

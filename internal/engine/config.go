@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
-// Config is the stack's configuration with its secrets in clear, over the values of Pulumi.yaml. read is false where that takes
-// the CLI.
+// Config returns the stack's configuration with its secrets in clear, over the values of Pulumi.yaml. read is false where that
+// takes the CLI.
 func (s State) Config() (values auto.ConfigMap, read bool) {
 	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
 	if err != nil || s.Project == "" || string(project.Name) != s.Project {
@@ -41,7 +41,7 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	return values, true
 }
 
-// valuesOf are the values and defaults that Pulumi.yaml gives to all stacks (pulumi pkg/v3 v3.254.0, workspace/config.go,
+// valuesOf returns the values and defaults that Pulumi.yaml gives to all stacks (pulumi pkg/v3 v3.254.0, workspace/config.go,
 // mergeConfig).
 func valuesOf(project *workspace.Project) (auto.ConfigMap, error) {
 	values := auto.ConfigMap{}

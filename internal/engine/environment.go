@@ -13,7 +13,7 @@ const (
 	variablePath           = "PATH"
 )
 
-// environment is the one of the CLI: that of this process and, above it, what the caller gives. It lets the plugins' own
+// environment returns the one of the CLI: that of this process and, above it, what the caller gives. It lets the plugins' own
 // look for the CLI find this one, and tells it who calls.
 func environment(cli string, inherited, given []string) []string {
 	env := slices.Clone(inherited)

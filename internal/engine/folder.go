@@ -21,7 +21,8 @@ const variableBackend = "PULUMI_BACKEND_URL"
 // errElsewhere says that something is not in a folder of this machine, or not in the form that is read here.
 var errElsewhere = errors.New("not in a folder of this machine")
 
-// inFolder is the file or folder of the stack below one of the state's folders (pulumi pkg/v3 v3.254.0, backend/diy/store.go).
+// inFolder returns the file or folder of the stack below one of the state's folders (pulumi pkg/v3 v3.254.0,
+// backend/diy/store.go).
 func (s State) inFolder(kind, ext string) (string, error) {
 	root, isFolder := strings.CutPrefix(s.Env[variableBackend], "file://")
 	if !isFolder || !filepath.IsAbs(root) || s.Project == "" {
@@ -40,7 +41,7 @@ func (s State) exists() bool {
 	return err == nil
 }
 
-// readSealed is the state as it lies in its folder.
+// readSealed returns the state as it lies in its folder.
 func (s State) readSealed() (*Exported, error) {
 	file, err := s.inFolder("stacks", ".json")
 	if err != nil {
@@ -75,7 +76,7 @@ func (s State) readSealed() (*Exported, error) {
 // firstKnownVersion is the oldest format whose checkpoint is that of today (same version, resource/stack/checkpoint.go).
 const firstKnownVersion = 3
 
-// read is the state with its secrets in clear.
+// read returns the state with its secrets in clear.
 func (s State) read() (*Exported, error) {
 	exported, err := s.readSealed()
 	if err != nil {
@@ -88,7 +89,7 @@ func (s State) read() (*Exported, error) {
 	return exported, err
 }
 
-// text is an export as the CLI writes it.
+// text returns an export as the CLI writes it.
 func (e *Exported) text() ([]byte, error) {
 	var err error
 	if e.format.Deployment, err = plainJSON(e.Deployment, ""); err != nil {

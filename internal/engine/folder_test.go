@@ -39,7 +39,7 @@ func (s sealer) seal(text string) string {
 	return sealed
 }
 
-// folder is a state in a folder, beside a CLI that keeps another one, so that it shows who was asked.
+// folder returns a state in a folder, beside a CLI that keeps another one, so that it shows who was asked.
 func folder(t *testing.T, phrase string) (state engine.State, root string) {
 	t.Helper()
 	state, _ = stateOf(t, `{"version": 3, "deployment": {"resources": [{"urn": "urn:pulumi:k3s-dev::em-infra::of:the:CLI::x", "type": "of:the:CLI"}]}}`)
@@ -61,7 +61,7 @@ func checkpointIn(root string) string {
 	return filepath.Join(root, ".pulumi", "stacks", "em-infra", "k3s-dev.json")
 }
 
-// checkpoint is a state with a secret that holds another one, as the engine writes it.
+// checkpoint returns a state with a secret that holds another one, as the engine writes it.
 func checkpoint(s sealer) string {
 	sealed := s.seal(`{"inner":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","ciphertext":"\"deep\""}}`)
 	return `{"version":4,"features":["hooks"],"checkpoint":{"stack":"organization/em-infra/k3s-dev","latest":{` +

@@ -21,7 +21,7 @@ type Update struct {
 	Ended time.Time
 }
 
-// LastUpdate is the newest entry of the stack's history; nil where that is empty.
+// LastUpdate returns the newest entry of the stack's history; nil where that is empty.
 func (s State) LastUpdate(ctx context.Context) (*Update, error) {
 	if last, err := s.readLastUpdate(); err == nil {
 		return last, nil

@@ -22,8 +22,8 @@ type Passphrase struct {
 	openers map[string]config.Decrypter
 }
 
-// PassphraseIn is the one that the CLI finds in its environment, of which given is the part that a caller sets; nil where there is
-// none (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase).
+// PassphraseIn returns the one that the CLI finds in its environment, of which given is the part that a caller sets; nil where
+// there is none (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase).
 func PassphraseIn(given map[string]string) *Passphrase {
 	env := environment("", os.Environ(), entries(given))
 	if phrase, found := lookup(env, variablePassphrase); found {

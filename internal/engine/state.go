@@ -174,7 +174,7 @@ func (s State) Unlock(ctx context.Context) error {
 	return nil
 }
 
-// Stacks are the names of all stacks of the project whose states are kept in the same place.
+// Stacks returns the names of all stacks of the project whose states are kept in the same place.
 func (s State) Stacks(ctx context.Context) ([]string, error) {
 	stdout, stderr, _, err := s.run(ctx, nil, "stack", "ls", "--json")
 	if err != nil {

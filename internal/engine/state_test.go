@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 )
 
-// stateOf is the state of a CLI of role store, whose state is the text; file is where that lies.
+// stateOf returns the state of a CLI of role store, whose state is the text; file is where that lies.
 func stateOf(t *testing.T, text string) (state engine.State, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "state.json")
@@ -119,7 +119,7 @@ func TestExportOfNoStack(t *testing.T) {
 	require.EqualError(t, err, "export the state of k3s-dev: there is no such stack: error: no stack named 'k3s-dev' found")
 }
 
-// stateOfRole is the state of a CLI in a role.
+// stateOfRole returns the state of a CLI in a role.
 func stateOfRole(t *testing.T, name string) engine.State {
 	t.Helper()
 	return engine.State{Command: cli(t), Dir: t.TempDir(), Stack: "k3s-dev", Env: map[string]string{roleVariable: name}}

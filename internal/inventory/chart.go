@@ -14,7 +14,7 @@ import (
 // zero ChartVersion is none.
 type ChartVersion struct{ text string }
 
-// String is the version as it is written in the inventory.
+// String returns the version as it is written in the inventory.
 func (v ChartVersion) String() string { return v.text }
 
 // IsZero reports whether there is no version.
@@ -35,7 +35,7 @@ func (v *ChartVersion) UnmarshalText(text []byte) error {
 // Values are the values of a Helm chart, as YAML text. Empty Values are none.
 type Values string
 
-// Map is the values as data: mappings with text as keys, lists, text, numbers and truth values.
+// Map returns the values as data: mappings with text as keys, lists, text, numbers and truth values.
 func (v Values) Map() (map[string]any, error) {
 	values := map[string]any{}
 	if v == "" {
@@ -92,7 +92,7 @@ func (v *Values) UnmarshalYAML(node *yaml.Node) error {
 	return err
 }
 
-// MarshalYAML is the mapping that the values were read from.
+// MarshalYAML returns the mapping that the values were read from.
 func (v Values) MarshalYAML() (any, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(v), &document); err != nil {

@@ -48,7 +48,7 @@ func (c *checker) rules() {
 	}
 }
 
-// key is the path of nested keys.
+// key returns the path of nested keys.
 func key(keys ...string) *strictyaml.Path {
 	var path *strictyaml.Path
 	for _, key := range keys {
@@ -57,7 +57,7 @@ func key(keys ...string) *strictyaml.Path {
 	return path
 }
 
-// nodePath is the path of a node in its file.
+// nodePath returns the path of a node in its file.
 func nodePath(at int) *strictyaml.Path { return key("nodes").Index(at) }
 
 // report notes a problem in one of the files.

@@ -20,7 +20,7 @@ const (
 	RoleGPUWorker Role = "gpu-worker"
 )
 
-// Choices are all roles.
+// Choices returns all roles.
 func (Role) Choices() []string {
 	return []string{string(RoleControlPlane), string(RoleWorker), string(RoleGPUWorker)}
 }
@@ -41,7 +41,7 @@ const (
 	CNINone CNI = "none"
 )
 
-// Choices are all network plugins.
+// Choices returns all network plugins.
 func (CNI) Choices() []string {
 	return []string{string(CNIFlannel), string(CNICilium), string(CNINone)}
 }
@@ -60,7 +60,7 @@ const (
 	SCSIVirtIO SCSIController = "virtio-scsi-pci"
 )
 
-// Choices are all controllers.
+// Choices returns all controllers.
 func (SCSIController) Choices() []string {
 	return []string{string(SCSIVirtIOSingle), string(SCSIVirtIO)}
 }
@@ -79,7 +79,7 @@ const (
 	KernelModulesProprietary = KernelModuleType(nvidia.Proprietary)
 )
 
-// Choices are all flavors.
+// Choices returns all flavors.
 func (KernelModuleType) Choices() []string {
 	return []string{string(KernelModulesOpen), string(KernelModulesProprietary)}
 }
@@ -98,7 +98,7 @@ const (
 	DriverProduction = DriverBranch(nvidia.Production)
 )
 
-// Choices are all branches.
+// Choices returns all branches.
 func (DriverBranch) Choices() []string {
 	return []string{string(DriverLTS), string(DriverProduction)}
 }
@@ -117,7 +117,7 @@ const (
 	AddressingDHCP Addressing = "dhcp"
 )
 
-// Choices are all ways to an address.
+// Choices returns all ways to an address.
 func (Addressing) Choices() []string {
 	return []string{string(AddressingNoCloud), string(AddressingDHCP)}
 }

@@ -48,7 +48,7 @@ func (n *Node) complete(c Cluster) {
 	}
 }
 
-// cpuTypeOf is what a machine of a role sees as its CPU.
+// cpuTypeOf returns what a machine of a role sees as its CPU.
 func cpuTypeOf(role Role) string {
 	if role == RoleGPUWorker {
 		return hardware.GPUCPUType
@@ -71,7 +71,7 @@ func (n *Node) completeDriver() {
 	n.Driver = &driver
 }
 
-// of is the size of a role, empty for a role that there is not.
+// of returns the size of a role, empty for a role that there is not.
 func (d Defaults) of(role Role) Size {
 	switch role {
 	case RoleControlPlane:
@@ -85,7 +85,7 @@ func (d Defaults) of(role Role) Size {
 	}
 }
 
-// or is the value, or the fallback where there is none.
+// or returns the value, or the fallback where there is none.
 func or[T comparable](value, fallback T) T {
 	var none T
 	if value == none {

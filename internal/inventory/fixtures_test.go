@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests expect")
 
-// fixtures are the folders of testdata whose names begin with the prefix.
+// fixtures returns the folders of testdata whose names begin with the prefix.
 func fixtures(t testing.TB, prefix string) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join("testdata", prefix+"-*"))

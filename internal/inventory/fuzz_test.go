@@ -45,7 +45,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// seed is a file of a fixture, nothing where it has none.
+// seed returns a file of a fixture, nothing where it has none.
 func seed(t testing.TB, dir, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))

@@ -12,10 +12,10 @@ type Interval struct {
 	duration time.Duration
 }
 
-// String is the interval as it is written in the inventory.
+// String returns the interval as it is written in the inventory.
 func (i Interval) String() string { return i.text }
 
-// Duration is the interval as a length of time.
+// Duration returns the interval as a length of time.
 func (i Interval) Duration() time.Duration { return i.duration }
 
 // MarshalText is String.

@@ -31,7 +31,7 @@ type Header struct {
 	Kind string `yaml:"kind" required:"true"`
 }
 
-// EndpointURL is where clients reach the Kubernetes API: https on the virtual address or the host.
+// EndpointURL returns where clients reach the Kubernetes API: https on the virtual address or the host.
 func (c Cluster) EndpointURL() *url.URL {
 	host := c.Kubernetes.Endpoint.Host
 	if vip := c.Kubernetes.Endpoint.VIP; vip.IsValid() {
@@ -40,7 +40,7 @@ func (c Cluster) EndpointURL() *url.URL {
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(c.Kubernetes.Endpoint.Port))}
 }
 
-// TemplateHost is where the template stands that the nodes on a host are cloned from.
+// TemplateHost returns where the template stands that the nodes on a host are cloned from.
 func (c Cluster) TemplateHost(host string) string {
 	if c.Proxmox.Template.Shared {
 		return c.Proxmox.Host
@@ -48,7 +48,7 @@ func (c Cluster) TemplateHost(host string) string {
 	return host
 }
 
-// TemplateVMID is the VMID of the template that the nodes on a host are cloned from, 0 for a host that has none.
+// TemplateVMID returns the VMID of the template that the nodes on a host are cloned from, 0 for a host that has none.
 func (c Cluster) TemplateVMID(host string) int {
 	if c.TemplateHost(host) == c.Proxmox.Host {
 		return c.Proxmox.Template.VMID
@@ -56,7 +56,7 @@ func (c Cluster) TemplateVMID(host string) int {
 	return c.Proxmox.Template.PerHost[host]
 }
 
-// TemplateHosts are the hosts that templates stand on, in the order of the nodes.
+// TemplateHosts returns the hosts that templates stand on, in the order of the nodes.
 func (i *Inventory) TemplateHosts() []string {
 	var hosts []string
 	for _, host := range i.Nodes.Hosts() {
@@ -67,15 +67,15 @@ func (i *Inventory) TemplateHosts() []string {
 	return hosts
 }
 
-// TemplateName is the name of every template.
+// TemplateName returns the name of every template.
 func (c Cluster) TemplateName() string { return c.Proxmox.Template.Name }
 
-// Prefix is the node's address with the length of the nodes' network.
+// Prefix returns the node's address with the length of the nodes' network.
 func (n Node) Prefix(c Cluster) netip.Prefix {
 	return netip.PrefixFrom(n.Address, c.Network.CIDR.Bits())
 }
 
-// Prefixes are the node's addresses with the lengths of their networks: one, or two in a dual-stack cluster.
+// Prefixes returns the node's addresses with the lengths of their networks: one, or two in a dual-stack cluster.
 func (n Node) Prefixes(c Cluster) []netip.Prefix {
 	prefixes := []netip.Prefix{n.Prefix(c)}
 	if n.Address6.IsValid() {
@@ -84,7 +84,7 @@ func (n Node) Prefixes(c Cluster) []netip.Prefix {
 	return prefixes
 }
 
-// Subnets are the networks that hold the nodes: one, or two in a dual-stack cluster.
+// Subnets returns the networks that hold the nodes: one, or two in a dual-stack cluster.
 func (n Network) Subnets() []netip.Prefix {
 	subnets := []netip.Prefix{n.CIDR}
 	if n.CIDR6.IsValid() {
@@ -93,7 +93,7 @@ func (n Network) Subnets() []netip.Prefix {
 	return subnets
 }
 
-// Gateways are the default routes, at most one for each IP family.
+// Gateways returns the default routes, at most one for each IP family.
 func (n Network) Gateways() []netip.Addr {
 	gateways := []netip.Addr{n.Gateway}
 	if n.Gateway6.IsValid() {

@@ -12,7 +12,7 @@ import (
 // MAC is an Ethernet address. The zero MAC is none.
 type MAC [6]byte
 
-// String is the form that Proxmox VE writes: BC:24:11:0A:0B:0C.
+// String returns the form that Proxmox VE writes: BC:24:11:0A:0B:0C.
 func (m MAC) String() string { return strings.ToUpper(net.HardwareAddr(m[:]).String()) }
 
 // IsZero reports whether there is no address.
@@ -46,7 +46,7 @@ func (m *MAC) UnmarshalText(text []byte) error {
 // default (mac_prefix of datacenter.cfg).
 var proxmoxOUI = [3]byte{0xBC, 0x24, 0x11}
 
-// derivedMAC is the address of a card for which none is given: the same for the same cluster, VMID and card for ever.
+// derivedMAC returns the address of a card for which none is given: the same for the same cluster, VMID and card for ever.
 // Card 0 is the first one, the others follow in file order.
 func derivedMAC(cluster string, vmid, card int) MAC {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", cluster, vmid, card))

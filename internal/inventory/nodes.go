@@ -127,16 +127,16 @@ type Startup struct {
 	DownDelaySeconds int `yaml:"downDelaySeconds" min:"0"`
 }
 
-// ControlPlanes are the nodes that run etcd and the Kubernetes control plane, in file order.
+// ControlPlanes returns the nodes that run etcd and the Kubernetes control plane, in file order.
 func (n Nodes) ControlPlanes() Nodes { return n.with(RoleControlPlane) }
 
-// Workers are the nodes that are not control planes, GPU workers included, in file order.
+// Workers returns the nodes that are not control planes, GPU workers included, in file order.
 func (n Nodes) Workers() Nodes { return n.with(RoleWorker, RoleGPUWorker) }
 
-// GPUWorkers are the workers with GPUs, in file order.
+// GPUWorkers returns the workers with GPUs, in file order.
 func (n Nodes) GPUWorkers() Nodes { return n.with(RoleGPUWorker) }
 
-// OnHost are the nodes on one Proxmox VE node, in file order.
+// OnHost returns the nodes on one Proxmox VE node, in file order.
 func (n Nodes) OnHost(host string) Nodes {
 	var found Nodes
 	for _, node := range n {
@@ -147,7 +147,7 @@ func (n Nodes) OnHost(host string) Nodes {
 	return found
 }
 
-// Hosts are the Proxmox VE nodes that nodes stand on, each once, in order of first mention.
+// Hosts returns the Proxmox VE nodes that nodes stand on, each once, in order of first mention.
 func (n Nodes) Hosts() []string {
 	var hosts []string
 	seen := make(map[string]bool, len(n))

@@ -31,7 +31,7 @@ func (p *Patch) UnmarshalYAML(node *yaml.Node) error {
 	}
 }
 
-// MarshalYAML is the mapping that the patch was read from, or its text where it was text.
+// MarshalYAML returns the mapping that the patch was read from, or its text where it was text.
 func (p Patch) MarshalYAML() (any, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(p), &document); err != nil || len(document.Content) == 0 {
@@ -43,7 +43,7 @@ func (p Patch) MarshalYAML() (any, error) {
 	return document.Content[0], nil
 }
 
-// blockText is a node in block style.
+// blockText returns a node in block style.
 func blockText(node *yaml.Node) (string, error) {
 	unflow(node)
 	var text bytes.Buffer

@@ -53,7 +53,7 @@ func (p *PCIID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MappingName is the name of the resource mapping that is made for one of the node's GPUs that are given by address,
+// MappingName returns the name of the resource mapping that is made for one of the node's GPUs that are given by address,
 // counted from 0.
 func (n Node) MappingName(gpu int) string { return n.Name + mappingSuffix(gpu) }
 

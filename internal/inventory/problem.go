@@ -32,7 +32,7 @@ func (p Problem) String() string {
 // Problems is everything that is wrong with an inventory, sorted by file and line. It is the error of [Load].
 type Problems []Problem
 
-// Error is one line for each problem and a last one that counts them.
+// Error returns one line for each problem and a last one that counts them.
 func (p *Problems) Error() string {
 	var text strings.Builder
 	files := map[string]bool{}
@@ -44,7 +44,7 @@ func (p *Problems) Error() string {
 	return text.String()
 }
 
-// Len is the number of problems.
+// Len returns the number of problems.
 func (p *Problems) Len() int { return len(*p) }
 
 func counted(number int, noun string) string {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Rebase is a copy of the inventory whose node network has another CIDR of the same family and length: the network, its
+// Rebase returns a copy of the inventory whose node network has another CIDR of the same family and length: the network, its
 // gateway, the name servers inside it, the API endpoint and the nodes' addresses keep their place in it. Everything
 // else is as it was: MACs too, which do not depend on addresses.
 func (i *Inventory) Rebase(to netip.Prefix) (*Inventory, error) {
@@ -53,7 +53,7 @@ func (i *Inventory) canMove(from, to netip.Prefix) error {
 	return nil
 }
 
-// moved is the address at the same place of another network; one that is not in the first stays as it is.
+// moved returns the address at the same place of another network; one that is not in the first stays as it is.
 func moved(addr netip.Addr, from, to netip.Prefix) netip.Addr {
 	if !from.Contains(addr) {
 		return addr
@@ -64,5 +64,5 @@ func moved(addr netip.Addr, from, to netip.Prefix) netip.Addr {
 	return result
 }
 
-// number is an address as the number that it is.
+// number returns an address as the number that it is.
 func number(addr netip.Addr) *big.Int { return new(big.Int).SetBytes(addr.AsSlice()) }

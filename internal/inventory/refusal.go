@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ClusterProblem is a problem that only those see who use the inventory, such as a file that it names and that is not there,
-// in the words and with the place of those that [Load] finds. The keys lead to the value in cluster.yaml.
+// ClusterProblem returns a problem that only those see who use the inventory, such as a file that it names and that is not
+// there, in the words and with the place of those that [Load] finds. The keys lead to the value in cluster.yaml.
 func (i *Inventory) ClusterProblem(fault strictyaml.Fault, keys ...string) Problem {
 	at := key(keys...)
 	finding := strictyaml.Finding{Path: at.String(), Fault: fault}

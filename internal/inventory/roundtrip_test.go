@@ -59,7 +59,7 @@ func TestPrintedRandomInventoriesLoadTheSame(t *testing.T) {
 	}
 }
 
-// randomInventory is a valid inventory with some of the optional keys, as two files.
+// randomInventory returns a valid inventory with some of the optional keys, as two files.
 func randomInventory(random *rand.Rand) (cluster, nodes string) {
 	maybe := func(lines ...string) string {
 		var chosen strings.Builder

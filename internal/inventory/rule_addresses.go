@@ -107,7 +107,7 @@ func (c *checker) furtherAddress(nic NIC, at *strictyaml.Path, taken map[netip.A
 	c.take(addr, at, taken)
 }
 
-// clusterSubnets are the networks that every node has a route to already.
+// clusterSubnets returns the networks that every node has a route to already.
 func (c *checker) clusterSubnets() []subnet {
 	kubernetes := c.inv.Cluster.Kubernetes
 	list := []subnet{{name: "network.cidr", cidr: c.cidr}, {name: "network.cidr6", cidr: c.cidr6}}

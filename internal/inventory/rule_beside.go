@@ -49,7 +49,7 @@ func sharesHost(some, others []string) bool {
 	return slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
 }
 
-// claims are the VMIDs and addresses of the machines and the API, each with whose it is. A template may be shared.
+// claims returns the VMIDs and addresses of the machines and the API, each with whose it is. A template may be shared.
 func (i *Inventory) claims() (vmids map[int]string, addresses map[netip.Addr]string) {
 	vmids, addresses = map[int]string{}, map[netip.Addr]string{}
 	if vip := i.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// standing is an inventory with one machine, and a template, on a host.
+// standing returns an inventory with one machine, and a template, on a host.
 func standing(t *testing.T, dir, host string, vmid, template, address, vip int) *inventory.Inventory {
 	t.Helper()
 	inv, err := inventory.Parse(dir, fmt.Appendf(nil, `apiVersion: em-infra/v1alpha1

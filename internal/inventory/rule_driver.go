@@ -8,12 +8,12 @@ import (
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
-// NVIDIA is the driver, as what knows which GPUs it drives knows it.
+// NVIDIA returns the driver, as what knows which GPUs it drives knows it.
 func (d Driver) NVIDIA() nvidia.Driver {
 	return nvidia.Driver{KernelModules: nvidia.KernelModules(d.KernelModuleType), Branch: nvidia.Branch(d.Branch)}
 }
 
-// Extensions are the system extensions that a node's image has beside talos.schematic: those of its driver.
+// Extensions returns the system extensions that a node's image has beside talos.schematic: those of its driver.
 func (n Node) Extensions() []string {
 	if n.Driver == nil {
 		return nil

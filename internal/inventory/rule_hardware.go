@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// floor is the least that Talos runs on, by its system requirements (docs.siderolabs.com, getting started). A GPU worker
+// floor returns the least that Talos runs on, by its system requirements (docs.siderolabs.com, getting started). A GPU worker
 // is a worker.
 func floor(role Role) Size {
 	if role == RoleControlPlane {

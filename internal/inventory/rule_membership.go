@@ -66,7 +66,7 @@ func (c *checker) labelValue(value string, at *strictyaml.Path) {
 	}
 }
 
-// brief is the first of Kubernetes' messages without its examples and its regular expression.
+// brief returns the first of Kubernetes' messages without its examples and its regular expression.
 func brief(problems []string) string {
 	text, _, _ := strings.Cut(problems[0], " (e.g.")
 	return text

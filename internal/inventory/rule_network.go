@@ -132,7 +132,7 @@ func outside(addr netip.Addr, cidr netip.Prefix, name string) (problem fault, wr
 	return problem, true
 }
 
-// hosts are the first and the last address that a machine in the network can have. IPv6 has no broadcast address.
+// hosts returns the first and the last address that a machine in the network can have. IPv6 has no broadcast address.
 func hosts(cidr netip.Prefix) (first, last netip.Addr) {
 	bytes := cidr.Addr().AsSlice()
 	for bit := cidr.Bits(); bit < len(bytes)*8; bit++ {

@@ -32,7 +32,7 @@ func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 	}
 }
 
-// shortened is a message of several lines as one, cut where a reader would stop.
+// shortened returns a message of several lines as one, cut where a reader would stop.
 func shortened(message string) string {
 	const enough = 200
 	text := []rune(strings.Join(strings.Fields(message), " "))

@@ -80,7 +80,7 @@ func (m minors) side(version Contract) string {
 
 func (m minors) String() string { return m.first.String() + " to " + m.last.String() }
 
-// extended is the range with one more version at its end.
+// extended returns the range with one more version at its end.
 func (m minors) extended(version Contract) minors {
 	if m == (minors{}) {
 		m.first = version
@@ -109,7 +109,7 @@ func supportedKubernetes(talos Version) minors {
 	return supported
 }
 
-// supportedTalos are the Talos versions for which the machinery knows a Kubernetes.
+// supportedTalos returns the Talos versions for which the machinery knows a Kubernetes.
 func supportedTalos(newest Contract) minors {
 	var supported minors
 	for minor := range newest.Minor + 1 {

@@ -103,5 +103,5 @@ func (c *checker) host(node Node, path *strictyaml.Path) {
 	})
 }
 
-// sortedKeys are the keys of a mapping in their order.
+// sortedKeys returns the keys of a mapping in their order.
 func sortedKeys[T any](table map[string]T) []string { return slices.Sorted(maps.Keys(table)) }

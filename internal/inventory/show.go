@@ -44,7 +44,7 @@ func marker(source *strictyaml.Document, defaults *[]string) func(*strictyaml.Pa
 	}
 }
 
-// Summary is the inventory in one line.
+// Summary returns the inventory in one line.
 func (i *Inventory) Summary() string {
 	parts := []string{counted(len(i.Nodes.ControlPlanes()), "control plane")}
 	if plain := len(i.Nodes.Workers()) - len(i.Nodes.GPUWorkers()); plain > 0 {
@@ -57,7 +57,7 @@ func (i *Inventory) Summary() string {
 		enumerated(i.Nodes.Hosts()), i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
 }
 
-// enumerated is a list as it stands in a sentence.
+// enumerated returns a list as it stands in a sentence.
 func enumerated(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

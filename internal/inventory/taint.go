@@ -27,7 +27,7 @@ const (
 	TaintNoExecute TaintEffect = "NoExecute"
 )
 
-// Choices are all effects.
+// Choices returns all effects.
 func (TaintEffect) Choices() []string {
 	return []string{string(TaintNoSchedule), string(TaintPreferNoSchedule), string(TaintNoExecute)}
 }
@@ -35,7 +35,7 @@ func (TaintEffect) Choices() []string {
 // UnmarshalText reads one of the effects.
 func (e *TaintEffect) UnmarshalText(text []byte) error { return choose(e, text) }
 
-// String is the form of Talos' nodeTaints: value:Effect, or :Effect without a value.
+// String returns the form of Talos' nodeTaints: value:Effect, or :Effect without a value.
 func (t Taint) String() string { return t.Value + ":" + string(t.Effect) }
 
 // MarshalText is String.

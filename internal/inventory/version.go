@@ -14,13 +14,13 @@ import (
 // Version is a semantic version, written with a leading v. The zero Version is none.
 type Version struct{ number semver.Version }
 
-// String is the version as it is written in the inventory: v1.12.4.
+// String returns the version as it is written in the inventory: v1.12.4.
 func (v Version) String() string { return "v" + v.number.String() }
 
 // IsZero reports whether there is no version.
 func (v Version) IsZero() bool { return v.number.Equals(semver.Version{}) }
 
-// Contract is the version's major.minor.
+// Contract returns the version's major.minor.
 func (v Version) Contract() Contract { return Contract{Major: v.number.Major, Minor: v.number.Minor} }
 
 // Compare orders versions as semantic versioning does: negative when v is the older one.
@@ -58,7 +58,7 @@ func (v *Version) read(text []byte, example string) error {
 // with. The zero Contract is none.
 type Contract struct{ Major, Minor uint64 }
 
-// String is the contract as it is written in the inventory: v1.12.
+// String returns the contract as it is written in the inventory: v1.12.
 func (c Contract) String() string { return fmt.Sprintf("v%d.%d", c.Major, c.Minor) }
 
 // IsZero reports whether there is no contract.

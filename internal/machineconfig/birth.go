@@ -8,8 +8,8 @@ const birthNote = "# Made for the machine with the UUID "
 // NoBirth is the birth identifier of a configuration that its machine has lost.
 const NoBirth = "none"
 
-// WithBirth is a configuration with the mark of the machine that it is made for behind its last line; without a mark it is as
-// it was.
+// WithBirth returns a configuration with the mark of the machine that it is made for behind its last line; without a mark it is
+// as it was.
 func WithBirth(configuration, mark string) string {
 	if mark == "" {
 		return configuration

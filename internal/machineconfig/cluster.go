@@ -19,7 +19,7 @@ const (
 	CNINone CNI = "none"
 )
 
-// talosName is what the CNI is called in Talos' configuration, which knows of its own only.
+// talosName returns what the CNI is called in Talos' configuration, which knows of its own only.
 func (c CNI) talosName() string {
 	if c == CNIFlannel {
 		return string(CNIFlannel)
@@ -61,7 +61,7 @@ func (c Cluster) contract() (*config.VersionContract, error) {
 	return contract, nil
 }
 
-// advertisedSubnets are the node subnets without the VIP: it moves between control planes, so neither an etcd member nor
+// advertisedSubnets returns the node subnets without the VIP: it moves between control planes, so neither an etcd member nor
 // a kubelet may take it for its own address (F27; siderolabs/talos#4318, #7718).
 func (c Cluster) advertisedSubnets() []string {
 	subnets := prefixStrings(c.NodeSubnets)

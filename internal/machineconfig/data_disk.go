@@ -18,10 +18,10 @@ type DataDisk struct {
 	Drive int
 }
 
-// scsiPath is a pattern for the bus path of a virtio-scsi disk, whichever of the two controllers of Proxmox VE it hangs on:
-// the LUN is the number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Neither names nor serials do:
-// controllers are probed side by side, so that /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi
-// (decision 12).
+// scsiPath returns a pattern for the bus path of a virtio-scsi disk, whichever of the two controllers of Proxmox VE it hangs
+// on: the LUN is the number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Neither names nor serials do:
+// controllers are probed side by side, so that /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi (decision
+// 12).
 func scsiPath(drive int) string { return fmt.Sprintf("*/virtio*:0:0:%d", drive) }
 
 // leastVolume makes Talos wait for the whole disk: the volume grows from it to what the disk has.

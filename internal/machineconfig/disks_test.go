@@ -73,7 +73,7 @@ func busPath(t *testing.T, api *client.Client, device string) string {
 	return disk.TypedSpec().BusPath
 }
 
-// installed is a control plane with two data disks, brought up with the configuration that the program makes.
+// installed returns a control plane with two data disks, brought up with the configuration that the program makes.
 func installed(t *testing.T, controller talos.SCSIController, seed int) *client.Client {
 	t.Helper()
 	fleet, err := talos.NewFleet(talos.Config{StateDir: t.TempDir(), Seed: sha256.Sum256([]byte{byte(seed)})})
@@ -126,7 +126,7 @@ func adminOf(t *testing.T, address netip.Addr) *client.Client {
 	return api
 }
 
-// freeAddress is a loopback address on whose Talos port nobody listens.
+// freeAddress returns a loopback address on whose Talos port nobody listens.
 func freeAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	for range 100 {

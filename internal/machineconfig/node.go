@@ -41,7 +41,7 @@ type NIC struct {
 	MTU int
 }
 
-// Patches are the documents for one node of a cluster, in the order in which they are merged.
+// Patches returns the documents for one node of a cluster, in the order in which they are merged.
 func Patches(c Cluster, n Node) ([]string, error) {
 	contract, err := c.contract()
 	if err != nil {
@@ -66,7 +66,7 @@ func Patches(c Cluster, n Node) ([]string, error) {
 	return append([]string{machine, string(hostname)}, volumes...), nil
 }
 
-// InstallImage is the patch that names the installer image, e.g. factory.talos.dev/nocloud-installer/<schematic>:v1.12.4.
+// InstallImage returns the patch that names the installer image, e.g. factory.talos.dev/nocloud-installer/<schematic>:v1.12.4.
 // It must be of the platform nocloud, else an installed node loses the address of its first boot (F8).
 func InstallImage(image string) (string, error) {
 	return encode(&v1alpha1.Config{MachineConfig: &v1alpha1.MachineConfig{

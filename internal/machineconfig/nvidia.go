@@ -2,7 +2,7 @@ package machineconfig
 
 import "github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 
-// NVIDIALabels are what a node with NVIDIA GPUs is found by: NVIDIA's device plugin runs on nodes with this label where no
+// NVIDIALabels returns what a node with NVIDIA GPUs is found by: NVIDIA's device plugin runs on nodes with this label where no
 // feature discovery labels them (affinity in values.yaml of the Helm chart nvidia-device-plugin).
 func NVIDIALabels() map[string]string { return map[string]string{"nvidia.com/gpu.present": "true"} }
 
@@ -16,7 +16,7 @@ func NVIDIATaints() map[string]string {
 // (nvidia.conf of both kernel module extensions). Without them the extension's services wait for ever (F38).
 var nvidiaModules = []string{"nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"}
 
-// NVIDIA is the patch for a node with NVIDIA GPUs, whose image carries the driver and the container toolkit. The toolkit
+// NVIDIA returns the patch for a node with NVIDIA GPUs, whose image carries the driver and the container toolkit. The toolkit
 // loads BPF programs, for which the hardening of their compiler must spare privileged users (same README).
 func NVIDIA() (string, error) {
 	modules := make([]*v1alpha1.KernelModuleConfig, len(nvidiaModules))

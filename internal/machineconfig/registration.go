@@ -9,7 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
-// Registration is the patch that gives a Kubernetes node its labels and taints (key to value:effect); it is empty when
+// Registration returns the patch that gives a Kubernetes node its labels and taints (key to value:effect); it is empty when
 // there are none.
 //
 // Talos sets the taints of a control plane itself. On a worker it has no more than the kubelet's own credentials, with

@@ -32,7 +32,7 @@ type Driver struct {
 	Branch        Branch
 }
 
-// Drivers are all that there are, in the order in which they are recommended.
+// Drivers returns all that there are, in the order in which they are recommended.
 func Drivers() []Driver {
 	return []Driver{{Open, LTS}, {Proprietary, LTS}, {Open, Production}, {Proprietary, Production}}
 }
@@ -44,7 +44,7 @@ const (
 	toolkitPackage    = "nvidia-container-toolkit"
 )
 
-// Extensions are the two of a driver, sorted: the kernel modules, and the container toolkit with the libraries of the same
+// Extensions returns the two of a driver, sorted: the kernel modules, and the container toolkit with the libraries of the same
 // release (Makefile of siderolabs/extensions, v1.8.0 to v1.14.0-rc.1); nil for a driver that there is not.
 func (d Driver) Extensions() []string {
 	if !slices.Contains(Drivers(), d) {
@@ -59,7 +59,7 @@ func (d Driver) Extensions() []string {
 	return pair
 }
 
-// In is the driver in words, with its release in a version of Talos where that is known.
+// In returns the driver in words, with its release in a version of Talos where that is known.
 func (d Driver) In(talos string) string {
 	words := string(d.KernelModules) + ", " + string(d.Branch)
 	if release := d.Branch.Release(talos); release != 0 {
@@ -74,7 +74,7 @@ func IsExtension(name string) bool {
 	return isModules || isToolkit(name)
 }
 
-// Installed is the driver that a list of extensions holds: kernel modules and the toolkit of their branch. A toolkit of
+// Installed returns the driver that a list of extensions holds: kernel modules and the toolkit of their branch. A toolkit of
 // another branch waits for ever for a driver that fits (F38). Names may come with their owner, as schematics have them, or
 // without, as Talos lists them.
 func Installed(extensions []string) (driver Driver, whole bool) {

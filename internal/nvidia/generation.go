@@ -70,7 +70,7 @@ var devices = []deviceRange{
 // vendor is NVIDIA's PCI vendor ID.
 const vendor = "10de"
 
-// GenerationOf is the generation of a PCI ID such as 10de:2204, in any case; Unknown where the table does not have it.
+// GenerationOf returns the generation of a PCI ID such as 10de:2204, in any case; Unknown where the table does not have it.
 func GenerationOf(id string) Generation {
 	maker, model, paired := strings.Cut(strings.ToLower(id), ":")
 	number, err := strconv.ParseUint(model, 16, 16)

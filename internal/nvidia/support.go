@@ -47,7 +47,7 @@ func (d Driver) DataCenterOnly(release int) bool {
 	return d.KernelModules == Open && release != 0 && release < firstOpenForAll
 }
 
-// Fitting is the first of the recommended drivers that drives all these generations in a version of Talos.
+// Fitting returns the first of the recommended drivers that drives all these generations in a version of Talos.
 func Fitting(generations []Generation, talos string) (driver Driver, there bool) {
 	for _, d := range Drivers() {
 		misfits := func(g Generation) bool { return d.Misfit(g, d.Branch.Release(talos)) != "" }
@@ -58,7 +58,7 @@ func Fitting(generations []Generation, talos string) (driver Driver, there bool)
 	return Driver{}, false
 }
 
-// ModulesFor are the kernel modules that drive all these generations, where the choice matters; open ones, which NVIDIA
+// ModulesFor returns the kernel modules that drive all these generations, where the choice matters; open ones, which NVIDIA
 // recommends, where it does not or nobody knows. The Talos version has no say, so that a default does not follow it.
 func ModulesFor(generations []Generation) KernelModules {
 	if slices.ContainsFunc(generations, func(g Generation) bool { return g >= Maxwell && g < Turing }) {
@@ -67,7 +67,7 @@ func ModulesFor(generations []Generation) KernelModules {
 	return Open
 }
 
-// Remedy is what to write or do so that one driver drives all these generations in a version of Talos.
+// Remedy returns what to write or do so that one driver drives all these generations in a version of Talos.
 func Remedy(generations []Generation, talos string) string {
 	if fitting, there := Fitting(generations, talos); there {
 		return fmt.Sprintf("write driver: {kernelModuleType: %s, branch: %s}", fitting.KernelModules, fitting.Branch)

@@ -23,18 +23,18 @@ type Owner struct {
 // shortLength is the number of hexadecimal digits of a cluster's short ID.
 const shortLength = 12
 
-// Short is the short form of the ID that Talos gives a cluster with its machine secrets. It lasts as long as anything of the
-// cluster does: it is in the secrets, in each backup of them, and in the configuration of each node. The ID itself is known
+// Short returns the short form of the ID that Talos gives a cluster with its machine secrets. It lasts as long as anything of
+// the cluster does: it is in the secrets, in each backup of them, and in the configuration of each node. The ID itself is known
 // to whoever is let into the discovery service, so it is not shown.
 func Short(talosClusterID string) string {
 	sum := sha256.Sum256([]byte(talosClusterID))
 	return hex.EncodeToString(sum[:])[:shortLength]
 }
 
-// String is the owner as a sentence names it.
+// String returns the owner as a sentence names it.
 func (o Owner) String() string { return fmt.Sprintf("stack %s, cluster %s", o.Stack, o.Cluster) }
 
-// Mark is what the description of each machine of the owner contains.
+// Mark returns what the description of each machine of the owner contains.
 func (o Owner) Mark() string { return "made by em-infra for " + o.String() }
 
 var mark = regexp.MustCompile(fmt.Sprintf(`made by em-infra for stack (\S+), cluster ([0-9a-f]{%d})\b`, shortLength))

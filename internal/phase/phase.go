@@ -35,7 +35,7 @@ var names = map[Phase]string{Generate: "generate", Provision: "provision", Boots
 // Reaches reports whether a run up to this phase comes to another one. The zero value is a run without an end.
 func (p Phase) Reaches(other Phase) bool { return p == 0 || p >= other }
 
-// String is the phase's name.
+// String returns the phase's name.
 func (p Phase) String() string { return names[p] }
 
 // MarshalText implements [encoding.TextMarshaler].

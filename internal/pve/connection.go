@@ -38,7 +38,7 @@ var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: se
 // ErrEndpoint says that the endpoint is no URL of a Proxmox VE API.
 var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
 
-// Origin is what counts of an endpoint, https://vmhost:8006. What is copied from a manual or a browser goes on with
+// Origin returns what counts of an endpoint, https://vmhost:8006. What is copied from a manual or a browser goes on with
 // /api2/json, a slash or a fragment; the provider drops a path, too (bpg/terraform-provider-proxmox v0.73.0,
 // proxmox/api/client.go, NewConnection). What is no URL stays as it is, for Client to refuse.
 func Origin(endpoint string) string {
@@ -49,7 +49,7 @@ func Origin(endpoint string) string {
 	return location.Scheme + "://" + location.Host
 }
 
-// Client is a client for the connection. The error is [ErrToken] or [ErrEndpoint].
+// Client returns a client for the connection. The error is [ErrToken] or [ErrEndpoint].
 func (c Connection) Client() (*proxmox.Client, error) {
 	if !tokenForm.MatchString(c.Token) {
 		return nil, ErrToken

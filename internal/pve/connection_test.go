@@ -27,7 +27,7 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// refusedPort is a loopback address on which nobody listens.
+// refusedPort returns a loopback address on which nobody listens.
 func refusedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,13 +2,13 @@ package pve
 
 import "time"
 
-// Impatient is a host that is asked often, and whose locks count as left behind after the given time.
+// Impatient returns a host that is asked often, and whose locks count as left behind after the given time.
 func Impatient(h Host, patience time.Duration) Host {
 	h.interval, h.patience = 10*time.Millisecond, patience
 	return h
 }
 
-// Strict is a host whose tasks count as ones that hang after the given time.
+// Strict returns a host whose tasks count as ones that hang after the given time.
 func Strict(h Host, silence time.Duration) Host {
 	h.silence = silence
 	return h

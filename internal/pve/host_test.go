@@ -128,7 +128,7 @@ func selfSigned(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// host is what is tested; a lock counts as left behind after the given time.
+// host returns what is tested; a lock counts as left behind after the given time.
 func (e *emulated) host(patience time.Duration) pve.Host {
 	e.t.Helper()
 	host, err := pve.NewHost(e.connection)

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// unborn is a machine without its mark of birth, which the host draws for each clone.
+// unborn returns a machine without its mark of birth, which the host draws for each clone.
 func unborn(machine *pve.Machine) *pve.Machine {
 	if machine == nil {
 		return nil

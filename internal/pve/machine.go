@@ -46,7 +46,7 @@ type Host struct {
 	Tell func(string)
 }
 
-// NewHost is the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
+// NewHost returns the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
 func NewHost(c Connection) (Host, error) {
 	client, err := c.Client()
 	return Host{client: client, interval: settleInterval, patience: lockPatience, silence: taskSilence}, err
@@ -113,7 +113,7 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	return described, nil
 }
 
-// smbiosUUID is the UUID among the firmware's settings of a machine, which are written as in uuid=…,base64=1 (qemu-server,
+// smbiosUUID returns the UUID among the firmware's settings of a machine, which are written as in uuid=…,base64=1 (qemu-server,
 // QemuServer.pm, $smbios1_fmt; the UUID itself is never encoded).
 func smbiosUUID(smbios1 string) string {
 	for setting := range strings.SplitSeq(smbios1, ",") {
@@ -150,7 +150,7 @@ func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	return nil
 }
 
-// Pending are the settings of a machine that wait for its next cold start, sorted.
+// Pending returns the settings of a machine that wait for its next cold start, sorted.
 func (h Host) Pending(ctx context.Context, node string, vmid int) ([]string, error) {
 	var settings []struct {
 		Key     string          `json:"key"`

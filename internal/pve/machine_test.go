@@ -201,7 +201,7 @@ func TestPending(t *testing.T) {
 	require.Empty(t, pending)
 }
 
-// slowClones is a pace at which a clone takes about a second.
+// slowClones returns a pace at which a clone takes about a second.
 func slowClones(t *testing.T) func(*proxmox.Config) {
 	t.Helper()
 	slow, err := pace.New(float64(time.Second) / float64(pace.VMClone))

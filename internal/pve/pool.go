@@ -85,7 +85,7 @@ func (c Connection) ReleasePool(ctx context.Context, name string) (PoolRelease, 
 	}
 }
 
-// pool is a pool without its members, nil when there is none that the token may look at.
+// pool returns a pool without its members, nil when there is none that the token may look at.
 func (c Connection) pool(ctx context.Context, client *proxmox.Client, name string) (*proxmox.Pool, error) {
 	pools, err := client.Pools(ctx)
 	if err != nil {

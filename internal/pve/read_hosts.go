@@ -41,7 +41,7 @@ func (r Reader) Capacity(ctx context.Context, node string) (Capacity, error) {
 	return Capacity{Threads: answer.CPUInfo.CPUs, MemoryBytes: answer.Memory.Total}, err
 }
 
-// Time is the clock of a host, in whole seconds.
+// Time returns the clock of a host, in whole seconds.
 func (r Reader) Time(ctx context.Context, node string) (time.Time, error) {
 	var answer struct {
 		Time int64 `json:"time"`

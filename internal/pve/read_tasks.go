@@ -33,7 +33,7 @@ func (t Task) Last() string {
 	return t.Log[len(t.Log)-1]
 }
 
-// TasksOf are the tasks on a host that may be about a machine: those that are listed under its VMID, and the clones, which
+// TasksOf returns the tasks on a host that may be about a machine: those that are listed under its VMID, and the clones, which
 // are listed under their source. One whose log names another machine's volumes is about that one. A token sees its own
 // tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
 func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, error) {

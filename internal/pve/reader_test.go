@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// answering is a host that gives every request the same answer.
+// answering returns a host that gives every request the same answer.
 func answering(t *testing.T, status int, body string) pve.Reader {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -97,9 +97,9 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, erro
 	return settled, err
 }
 
-// worked is a machine, nil for a free VMID, and the tasks that may work on it. They are asked for before the machine is looked
-// at: a clone that has just begun has no machine yet, and one that ends in between has made it. A clone that writes of its
-// disks has made its machine (qemu-server, API2/Qemu.pm, clone_vm), so where there is none it makes another.
+// worked returns a machine, nil for a free VMID, and the tasks that may work on it. They are asked for before the machine is
+// looked at: a clone that has just begun has no machine yet, and one that ends in between has made it. A clone that writes of
+// its disks has made its machine (qemu-server, API2/Qemu.pm, clone_vm), so where there is none it makes another.
 func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.VirtualMachine, []Task, error) {
 	tasks, err := Reader{h.client}.TasksOf(ctx, node, vmid)
 	if err != nil {

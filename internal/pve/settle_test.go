@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// hanging is a host on which a clone of the machine hangs.
+// hanging returns a host on which a clone of the machine hangs.
 func hanging(t *testing.T) (e *emulated, upid string) {
 	t.Helper()
 	faults := fault.NewSet([32]byte{1}, proxmox.FaultKinds())

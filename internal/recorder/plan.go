@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Plan is one line for each resource, sorted: what a review of a preview would look at.
+// Plan returns one line for each resource, sorted: what a review of a preview would look at.
 func (r *Recorder) Plan() string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(r.Resources)) {
@@ -68,7 +68,7 @@ func providerURN(reference string) string {
 	return reference
 }
 
-// ShortURN is the name in a URN; that of the program itself says nothing.
+// ShortURN returns the name in a URN; that of the program itself says nothing.
 func ShortURN(urn string) string {
 	if strings.Contains(urn, "pulumi:pulumi:Stack::") {
 		return ""
@@ -79,7 +79,7 @@ func ShortURN(urn string) string {
 	return urn
 }
 
-// ShortURNs are the names in URNs.
+// ShortURNs returns the names in URNs.
 func ShortURNs(urns []string) []string {
 	short := make([]string, len(urns))
 	for i, urn := range urns {
@@ -88,13 +88,13 @@ func ShortURNs(urns []string) []string {
 	return short
 }
 
-// Inputs are what a resource was given, as indented JSON. Secrets and what is not known yet are named, not shown.
+// Inputs returns what a resource was given, as indented JSON. Secrets and what is not known yet are named, not shown.
 func Inputs(args pulumi.MockResourceArgs) (string, error) {
 	text, err := json.MarshalIndent(shown(resource.NewObjectProperty(args.Inputs)), "", "  ")
 	return string(text) + "\n", err
 }
 
-// shown is a value as JSON takes it.
+// shown returns a value as JSON takes it.
 func shown(value resource.PropertyValue) any {
 	switch {
 	case value.IsSecret():

@@ -75,7 +75,7 @@ func Record(program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, err
 	return r, err
 }
 
-// Names are the types and names of what was registered with a token that begins with the prefix, sorted.
+// Names returns the types and names of what was registered with a token that begins with the prefix, sorted.
 func (r *Recorder) Names(prefix string) []string {
 	var names []string
 	for _, args := range r.Resources {
@@ -90,7 +90,7 @@ func (r *Recorder) Names(prefix string) []string {
 // Preview runs the program as a preview: what only a provider knows is unknown.
 func Preview(info *pulumi.RunInfo) { info.DryRun = true }
 
-// Config is the stack's configuration.
+// Config returns the stack's configuration.
 func Config(values map[string]string) pulumi.RunOption {
 	return func(info *pulumi.RunInfo) { info.Config = values }
 }
@@ -121,7 +121,7 @@ func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	return id, outputs, err
 }
 
-// ID is what the provider calls a resource: the Image Factory computes that of a schematic, and others are made up.
+// ID returns what the provider calls a resource: the Image Factory computes that of a schematic, and others are made up.
 func ID(token, name string, inputs map[string]any) (string, error) {
 	if token != typeSchematic {
 		return name + "-id", nil
@@ -186,7 +186,7 @@ func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) 
 // madeUpKubeconfig is as much of one as programs read.
 const madeUpKubeconfig = "made-up: kubeconfigRaw\nclusters: [{name: made-up, cluster: {server: \"https://192.168.20.10:6443\"}}]\n"
 
-// madeUpOutputs are what the providers add to the inputs.
+// madeUpOutputs returns what the providers add to the inputs.
 func madeUpOutputs(token string) resource.PropertyMap {
 	text := func(names ...string) map[string]any {
 		object := make(map[string]any, len(names))

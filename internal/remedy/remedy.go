@@ -36,7 +36,7 @@ func Commands(message string) []string {
 	return commands
 }
 
-// Complete is the message with its commands as they are typed at the place.
+// Complete returns the message with its commands as they are typed at the place.
 func (p Place) Complete(message string) string {
 	return commandForm.ReplaceAllStringFunc(message, func(found string) string {
 		parts := commandForm.FindStringSubmatch(found)
@@ -118,7 +118,7 @@ const and = " && "
 // hostTasks lists what a host works on.
 const hostTasks = "pvesh get /nodes/HOST/tasks --source active"
 
-// inLab is the command that does in a lab what one does on a host.
+// inLab returns the command that does in a lab what one does on a host.
 func (p Place) inLab(command string) (instead string, known bool) {
 	if p.Lab == "" {
 		return "", false

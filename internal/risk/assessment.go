@@ -89,7 +89,7 @@ func Assess(steps []plan.Step, unconfigured ...string) Assessment {
 	return a
 }
 
-// judge is the finding of the first rule that fits; nil where there is nothing to say.
+// judge returns the finding of the first rule that fits; nil where there is nothing to say.
 func judge(s plan.Step, cluster topology) *Finding {
 	for _, r := range rules {
 		if r.fits(s, cluster) {

@@ -1,6 +1,6 @@
 package risk
 
-// RuleNames are the names of all rules, for the test that each has one of its own.
+// RuleNames returns the names of all rules, for the test that each has one of its own.
 func RuleNames() []string {
 	var names []string
 	for _, r := range rules {

@@ -60,7 +60,7 @@ func assessWith(unconfigured []string, events ...event) risk.Assessment {
 	return risk.Assess(steps, unconfigured...)
 }
 
-// machine are the inputs of a node's virtual machine, with changes.
+// machine returns the inputs of a node's virtual machine, with changes.
 func machine(name string, vmid int, changes map[string]any) map[string]any {
 	inputs := map[string]any{
 		"name": name, "vmId": float64(vmid), "nodeName": "vmhost", "memory": map[string]any{"dedicated": 8192.0},
@@ -73,7 +73,7 @@ func machine(name string, vmid int, changes map[string]any) map[string]any {
 	return inputs
 }
 
-// node are the events of a node to whose machine op happens.
+// node returns the events of a node to whose machine op happens.
 func node(name, role string, vmid int, op apitype.OpType, changes map[string]any, changed ...string) []event {
 	inputs, wanted := facts(name, role, vmid), facts(name, role, vmid)
 	for key, changed := range map[string]string{"vmId": "vmid", "name": "name"} {
@@ -91,14 +91,14 @@ func node(name, role string, vmid int, op apitype.OpType, changes map[string]any
 	}}
 }
 
-// facts are the inputs of a node's component.
+// facts returns the inputs of a node's component.
 func facts(name, role string, vmid int) map[string]any {
 	return map[string]any{
 		"name": name, "role": role, "vmid": float64(vmid), "host": "vmhost", "addresses": []any{fmt.Sprintf("192.168.20.%d", vmid-90)},
 	}
 }
 
-// member is the membership of a node, to which op happens.
+// member returns the membership of a node, to which op happens.
 func member(name string, op apitype.OpType) event {
 	return event{op: op, kind: token.Command, name: "lab-" + name + "-membership"}
 }

@@ -21,7 +21,7 @@ const (
 	Impossible
 )
 
-// String is the word that a person reads.
+// String returns the word that a person reads.
 func (k Kind) String() string {
 	return map[Kind]string{
 		Create: "CREATE", Change: "CHANGE", Reboot: "REBOOT", Delete: "DELETE", Replace: "REPLACE", Impossible: "CANNOT",
@@ -31,7 +31,7 @@ func (k Kind) String() string {
 // MarshalText makes the word the form in JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// tone is how much of a warning the word is.
+// tone returns how much of a warning the word is.
 func (k Kind) tone() terminal.Tone {
 	switch k {
 	case Create:

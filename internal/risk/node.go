@@ -28,7 +28,7 @@ type node struct {
 // otherFact is something that makes another machine of one, by its key in the inventory.
 type otherFact struct{ key, before, after string }
 
-// otherFacts are what its component tells of before and after. A name is told by em-infra alone: to the engine it would be
+// otherFacts returns what its component tells of before and after. A name is told by em-infra alone: to the engine it would be
 // another node.
 func (n node) otherFacts() []otherFact {
 	var facts []otherFact
@@ -41,7 +41,7 @@ func (n node) otherFacts() []otherFact {
 	return facts
 }
 
-// factOf is a fact as text; empty when the state does not have it.
+// factOf returns a fact as text; empty when the state does not have it.
 func factOf(inputs map[string]any, key string) string {
 	if key == "address" {
 		var texts []string
@@ -120,7 +120,7 @@ func (t topology) controlPlanes() []*node {
 	return found
 }
 
-// leaving are the control planes whose machines go.
+// leaving returns the control planes whose machines go.
 func (t topology) leaving() []*node {
 	var found []*node
 	for _, n := range t.controlPlanes() {

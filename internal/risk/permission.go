@@ -21,7 +21,7 @@ const (
 // SubjectSecrets is what FlagChange is for.
 const SubjectSecrets = "secrets"
 
-// String is the permission as it is typed.
+// String returns the permission as it is typed.
 func (p Permission) String() string {
 	if p.Subject == "" {
 		return "--" + p.Flag
@@ -29,7 +29,7 @@ func (p Permission) String() string {
 	return "--" + p.Flag + " " + p.Subject
 }
 
-// Missing are the permissions that an assessment needs and that were not given, in its order.
+// Missing returns the permissions that an assessment needs and that were not given, in its order.
 func (a Assessment) Missing(given []Permission) []Permission {
 	var missing []Permission
 	for _, finding := range a.Findings {

@@ -73,7 +73,7 @@ func propertyAt(path string) property {
 	return property{label: path, effect: Reboot}
 }
 
-// difference is a change of one property in words, such as "memory 8192 → 16384 MiB".
+// difference returns a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s plan.Step) string {
 	before, after := plan.At(s.Old, path), plan.At(s.New, path)
 	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state tells no more than that it differs
@@ -120,7 +120,7 @@ func isSmaller(path string, s plan.Step) bool {
 	return wasNumber && isNumber && after < before
 }
 
-// undo is how the inventory takes a change back; empty when it cannot be told.
+// undo returns how the inventory takes a change back; empty when it cannot be told.
 func (p property) undo(path string, s plan.Step) string {
 	if p.goes(path, s) {
 		return "put its dataDisks back as they were"

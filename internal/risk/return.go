@@ -18,7 +18,7 @@ func (n node) returns() bool {
 // isDeleted says that its machine was deleted on the host.
 func (n node) isDeleted() bool { return n.machine != nil && n.machine.Op == apitype.OpCreate }
 
-// returning are the control planes that have lost their etcd data.
+// returning returns the control planes that have lost their etcd data.
 func (t topology) returning() []*node {
 	var found []*node
 	for _, n := range t.controlPlanes() {
@@ -39,7 +39,7 @@ func comesBack(s plan.Step, t topology) bool {
 	return s.URN.Type() == token.VirtualMachine && t.nodes[s.Parent] != nil && t.nodes[s.Parent].returns() && s.Op == apitype.OpCreate
 }
 
-// nodeComesBack is a machine that was deleted on the host.
+// nodeComesBack returns a machine that was deleted on the host.
 func nodeComesBack(s plan.Step, t topology) *Finding {
 	f := nodeCreated(s, t)
 	f.What = append(f.What, "it was deleted on the host: made anew and joined again")
@@ -48,7 +48,7 @@ func nodeComesBack(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// nodeWasReset is a machine that is there and waits for a configuration.
+// nodeWasReset returns a machine that is there and waits for a configuration.
 func nodeWasReset(n *node, t topology) *Finding {
 	f := &Finding{
 		Kind: Change, Subject: n.name, rank: rankOf(n),

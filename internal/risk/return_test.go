@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
-// gone are the events of a node whose machine was deleted on the host: the component is there, and the configuration.
+// gone returns the events of a node whose machine was deleted on the host: the component is there, and the configuration.
 func gone(name, role string, vmid int) []event {
 	events := node(name, role, vmid, apitype.OpCreate, nil)
 	events[0].op = apitype.OpSame
@@ -21,7 +21,7 @@ func gone(name, role string, vmid int) []event {
 	})
 }
 
-// configured are the events of a node with which nothing happens.
+// configured returns the events of a node with which nothing happens.
 func configured(name, role string, vmid int) []event {
 	return append(same(name, role, vmid), event{op: apitype.OpSame, kind: token.Configuration, name: "lab-" + name + "-configuration", parent: urn(token.TalosNode, "lab-"+name)})
 }

@@ -191,7 +191,7 @@ func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 	}
 }
 
-// list is a property that is a list.
+// list returns a property that is a list.
 func list(properties map[string]any, path string) []any {
 	value, _ := plan.At(properties, path).([]any)
 	return value

@@ -20,7 +20,7 @@ const (
 	ColorNever ColorChoice = "never"
 )
 
-// ColorChoices are all choices.
+// ColorChoices returns all choices.
 func ColorChoices() []string {
 	return []string{string(ColorAuto), string(ColorAlways), string(ColorNever)}
 }

@@ -86,7 +86,7 @@ func (f *folder) next(indent int) {
 // label is what stands before the text of a line: spaces, or a few words with two spaces behind them, or a mark.
 var label = regexp.MustCompile(`^ *(?:\S+(?: \S+){0,3} {2,}|→ )?`)
 
-// hangOf is where the text of a line begins. A line without a label hangs by two columns, as do lines whose label is long.
+// hangOf returns where the text of a line begins. A line without a label hangs by two columns, as do lines whose label is long.
 func hangOf(line string, width int) int {
 	plain := ansi.Strip(line)
 	before := label.FindString(plain)
@@ -120,7 +120,7 @@ func isCommand(words []string) bool {
 
 var spaced = regexp.MustCompile(`( *)([^ ]+)`)
 
-// atomsOf are the words of a line; those of a command, in backquotes or on its own, are one.
+// atomsOf returns the words of a line; those of a command, in backquotes or on its own, are one.
 func atomsOf(line string) []atom {
 	var words, gaps []string
 	for _, match := range spaced.FindAllStringSubmatch(line, -1) {
@@ -167,7 +167,7 @@ func standsAlone(words []string, at int) bool {
 	return at == 0 || strings.HasSuffix(words[at-1], ":") || slices.Contains([]string{"·", "→"}, words[at-1])
 }
 
-// endOf is where a command without backquotes ends: at a mark, a comment, or the end of the line.
+// endOf returns where a command without backquotes ends: at a mark, a comment, or the end of the line.
 func endOf(words, gaps []string, at int) int {
 	for i := at + 1; i < len(words); i++ {
 		if words[i] == "·" || strings.HasPrefix(words[i], "#") && len(gaps[i]) > 1 {
@@ -192,7 +192,7 @@ func arguments(words, gaps []string) []string {
 	return joined
 }
 
-// quoteLeftOpen is the quote that is open behind a word, given that which was open before it.
+// quoteLeftOpen returns the quote that is open behind a word, given that which was open before it.
 func quoteLeftOpen(open, word string) string {
 	for _, r := range word {
 		switch quote := string(r); {

@@ -39,7 +39,8 @@ func (t Table) Write(out io.Writer) error {
 	return err
 }
 
-// aligned are the rows that fit beside one another, by their indices: all of them, but for the widest as long as they do not.
+// aligned returns the rows that fit beside one another, by their indices: all of them, but for the widest as long as they do
+// not.
 func (t Table) aligned() []int {
 	var rows []int
 	for i := range t.Rows {
@@ -55,7 +56,7 @@ func (t Table) aligned() []int {
 	return rows
 }
 
-// among are the header and some of the rows.
+// among returns the header and some of the rows.
 func (t Table) among(rows []int) [][]string {
 	lines := [][]string{t.Header}
 	for _, i := range rows {
@@ -64,7 +65,7 @@ func (t Table) among(rows []int) [][]string {
 	return lines
 }
 
-// least are the widths below which the cells of a row cannot be folded: those of their longest words.
+// least returns the widths below which the cells of a row cannot be folded: those of their longest words.
 func least(row []string) []int {
 	widths := make([]int, len(row))
 	for i, cell := range row {
@@ -99,7 +100,7 @@ func (t Table) widths(rows []int) (widths []int, fits bool) {
 	return used(t.among(rows), widths), true
 }
 
-// used are the widths that folded cells leave of those that they were given.
+// used returns the widths that folded cells leave of those that they were given.
 func used(rows [][]string, widths []int) []int {
 	used := make([]int, len(widths))
 	for _, row := range rows {

@@ -94,7 +94,7 @@ func Flush(out io.Writer) error {
 	return nil
 }
 
-// Raw is what is behind a [Writer], for what must not be folded: JSON, a script, lines that are rewritten.
+// Raw returns what is behind a [Writer], for what must not be folded: JSON, a script, lines that are rewritten.
 func Raw(out io.Writer) io.Writer {
 	w, folds := out.(*Writer)
 	if !folds {
@@ -104,7 +104,7 @@ func Raw(out io.Writer) io.Writer {
 	return w.out
 }
 
-// Width is how many columns a line may have, 0 for any number.
+// Width returns how many columns a line may have, 0 for any number.
 func Width(out io.Writer) int {
 	if w, folds := out.(*Writer); folds {
 		return w.width()

@@ -18,7 +18,7 @@ type BuildError struct {
 	Output string // the last lines that the go command wrote
 }
 
-// Error is the sentence with the output under it.
+// Error returns the sentence with the output under it.
 func (e *BuildError) Error() string {
 	if e.Output == "" {
 		return fmt.Sprintf("build %s: %s", e.Tool, e.What)

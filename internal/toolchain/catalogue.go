@@ -109,7 +109,7 @@ func catalogue() []spec {
 	}
 }
 
-// origin is where a tool comes from when it is not the official one.
+// origin returns where a tool comes from when it is not the official one.
 func (s spec) origin() Origin {
 	if s.upstream == "" {
 		return StandIn

@@ -97,7 +97,7 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-// existing is the folder itself, or the nearest parent that exists.
+// existing returns the folder itself, or the nearest parent that exists.
 func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
@@ -115,7 +115,7 @@ func deviceOf(dir string) (uint64, error) {
 	return uint64(stat.Dev), nil
 }
 
-// freeSpace is what an ordinary user may still write, in bytes.
+// freeSpace returns what an ordinary user may still write, in bytes.
 func freeSpace(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(existing(dir), &stat); err != nil {

@@ -35,7 +35,7 @@ type file struct {
 	SHA256  string    `json:"sha256"`
 }
 
-// entryDir is the folder of an entry. Next to it are KEY.lock and, while it is made, KEY.partial.
+// entryDir returns the folder of an entry. Next to it are KEY.lock and, while it is made, KEY.partial.
 func (in *installer) entryDir(name, key string) string {
 	return filepath.Join(in.cache, "tools", name, key)
 }

@@ -151,7 +151,7 @@ func TestSecondBuildNeedsLittleSpace(t *testing.T) {
 	install(t, opts.With(machine))
 }
 
-// fakeGo is a go command of which a test writes what "go build" does.
+// fakeGo returns a go command of which a test writes what "go build" does.
 func fakeGo(t *testing.T, build string) toolchain.Seams {
 	t.Helper()
 	machine := offline()
@@ -233,7 +233,7 @@ func TestCancelEndsTheWaitForAnotherProcess(t *testing.T) {
 	require.EqualError(t, err, "get command v1.2.1: interrupted")
 }
 
-// onWord is a writer that does something when it is given a text with certain words.
+// onWord returns a writer that does something when it is given a text with certain words.
 func onWord(words string, do func()) io.Writer {
 	return writer(func(text []byte) (int, error) {
 		if strings.Contains(string(text), words) {

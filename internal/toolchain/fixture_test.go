@@ -114,7 +114,7 @@ func checkout(t *testing.T) toolchain.Options {
 	return toolchain.Options{Source: source, CacheDir: filepath.Join(t.TempDir(), "cache")}.With(offline())
 }
 
-// offline is a machine with Go, an empty disk and nothing else.
+// offline returns a machine with Go, an empty disk and nothing else.
 func offline() toolchain.Seams {
 	return toolchain.Seams{
 		LookPath: func(name string) (string, error) {
@@ -198,7 +198,7 @@ func (l *log) String() string {
 	return l.text.String()
 }
 
-// lines are the log's lines without the column in front and the times behind.
+// lines returns the log's lines without the column in front and the times behind.
 func (l *log) lines() []string {
 	var lines []string
 	for line := range strings.Lines(l.String()) {

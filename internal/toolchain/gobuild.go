@@ -81,7 +81,7 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 	return os.RemoveAll(work)
 }
 
-// executable is the name of a tool's file.
+// executable returns the name of a tool's file.
 func (s spec) executable() string {
 	switch s.kind {
 	case Plugin:

@@ -68,7 +68,7 @@ func TestInstallBuildsWhatIsMissingAndFindsItAgain(t *testing.T) {
 	require.NoFileExists(t, called, "tools that are in the cache cost next to nothing: no command runs")
 }
 
-// idleGo is a machine whose Go notes in a file that it was called, and fails.
+// idleGo returns a machine whose Go notes in a file that it was called, and fails.
 func idleGo(t *testing.T) (machine toolchain.Seams, called string) {
 	t.Helper()
 	called = filepath.Join(t.TempDir(), "called")

@@ -58,7 +58,7 @@ func (in *installer) reachable(ctx context.Context, missing []*wanted) []*wanted
 	})
 }
 
-// host is the server of the official plugin. Without one of its own a plugin comes from Pulumi's (getSource in
+// host returns the server of the official plugin. Without one of its own a plugin comes from Pulumi's (getSource in
 // workspace/plugins.go of the SDK).
 func (s spec) host() string {
 	if server, err := url.Parse(s.server); err == nil && server.Host != "" {

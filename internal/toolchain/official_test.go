@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// online is a machine with Go, a pulumi of that version, and servers that answer. Its pulumi installs every plugin
+// online returns a machine with Go, a pulumi of that version, and servers that answer. Its pulumi installs every plugin
 // but those named, counts how often it is asked for its version, and writes down how it is called.
 func online(t *testing.T, version, refuses string) (machine toolchain.Seams, calls string) {
 	t.Helper()

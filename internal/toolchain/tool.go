@@ -77,7 +77,7 @@ func (i *Installed) CLI() (tool Tool, ok bool) {
 	return Tool{}, false
 }
 
-// Root is what the Automation API takes as PulumiCommandOptions.Root for this CLI: it looks for Root/bin/pulumi
+// Root returns what the Automation API takes as PulumiCommandOptions.Root for this CLI: it looks for Root/bin/pulumi
 // (auto/cmd.go of the SDK). It is empty for a CLI in a folder of another name, which the API finds on PATH.
 func (t Tool) Root() string {
 	if t.Kind != CLI || filepath.Base(filepath.Dir(t.Path)) != "bin" {

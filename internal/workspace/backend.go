@@ -25,7 +25,7 @@ type projectBackend struct {
 
 func (w *Workspace) projectFile() string { return filepath.Join(w.Dir, "Pulumi.yaml") }
 
-// StateFolder is the folder of the state; empty when the state is not in a folder of this machine.
+// StateFolder returns the folder of the state; empty when the state is not in a folder of this machine.
 func (w *Workspace) StateFolder() string {
 	folder, isFile := strings.CutPrefix(w.Backend, fileScheme)
 	if !isFile {
@@ -55,7 +55,7 @@ func (w *Workspace) locateBackend(folder string) error {
 	return nil
 }
 
-// absolute is a backend's URL that does not depend on the current folder.
+// absolute returns a backend's URL that does not depend on the current folder.
 func (w *Workspace) absolute(url string) string {
 	folder, isFile := strings.CutPrefix(url, fileScheme)
 	if !isFile || filepath.IsAbs(folder) {
@@ -64,7 +64,7 @@ func (w *Workspace) absolute(url string) string {
 	return fileScheme + filepath.Join(w.Dir, folder)
 }
 
-// At is the workspace with its state in another place, as Pulumi.yaml would name it. Nothing is written.
+// At returns the workspace with its state in another place, as Pulumi.yaml would name it. Nothing is written.
 func (w *Workspace) At(url string) *Workspace {
 	moved := *w
 	moved.Backend = w.absolute(url)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Beside are the other stacks of the project whose inventories lie in folders beside this one's. A folder without a stack
+// Beside returns the other stacks of the project whose inventories lie in folders beside this one's. A folder without a stack
 // file is no stack: it may be a copy that somebody has put away. One that cannot be read is left out; a command for that
 // stack says why.
 func (w *Workspace) Beside() ([]*Workspace, error) {
@@ -28,12 +28,12 @@ func (w *Workspace) Beside() ([]*Workspace, error) {
 	return others, nil
 }
 
-// escaped is a folder's name for [filepath.Glob], in which some letters have a meaning.
+// escaped returns a folder's name for [filepath.Glob], in which some letters have a meaning.
 func escaped(folder string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(folder)
 }
 
-// RealEndpoint is the URL of Proxmox VE that the project's stack file names, in a rehearsal, too; empty for none.
+// RealEndpoint returns the URL of Proxmox VE that the project's stack file names, in a rehearsal, too; empty for none.
 func (w *Workspace) RealEndpoint() (string, error) {
 	file, err := readStackFile(filepath.Join(w.Root, "Pulumi."+w.Stack+".yaml"))
 	value := file.Config[keyEndpoint]

@@ -45,7 +45,7 @@ func inventoryOf(path string) (string, error) {
 	return value.Value, nil
 }
 
-// SecretsProvider is the one that the stack's file names; empty for a passphrase.
+// SecretsProvider returns the one that the stack's file names; empty for a passphrase.
 func (w *Workspace) SecretsProvider() (string, error) {
 	file, err := readStackFile(w.StackFile())
 	return file.SecretsProvider, err

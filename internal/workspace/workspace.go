@@ -55,7 +55,7 @@ func FindRoot(from string) (string, error) {
 	}
 }
 
-// Real is the workspace of a stack of real machines. inventory may be empty: the one that the stack's file names, or
+// Real returns the workspace of a stack of real machines. inventory may be empty: the one that the stack's file names, or
 // stacks/<stack>. A relative one starts at the current folder. The error wraps [ErrStackName] for a name that is none.
 func Real(root, stack, inventory string) (*Workspace, error) {
 	if err := checkStack(stack); err != nil {
@@ -73,7 +73,7 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 	return w, errors.Join(w.locateBackend(".state"), w.locateInventory(inventory))
 }
 
-// Rehearsal is the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are those of
+// Rehearsal returns the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are those of
 // [Real].
 func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 	if err := checkStack(stack); err != nil {
@@ -107,10 +107,10 @@ func checkStack(stack string) error {
 	return nil
 }
 
-// StackFile is the stack's configuration file in use.
+// StackFile returns the stack's configuration file in use.
 func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }
 
-// Environment is what a Pulumi CLI needs to work here, with the stack that a command means which names none.
+// Environment returns what a Pulumi CLI needs to work here, with the stack that a command means which names none.
 func (w *Workspace) Environment() map[string]string {
 	env := map[string]string{
 		"PULUMI_STACK":             w.Stack,

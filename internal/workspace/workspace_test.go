@@ -20,7 +20,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// project is a folder with the project's Pulumi.yaml.
+// project returns a folder with the project's Pulumi.yaml.
 func project(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()

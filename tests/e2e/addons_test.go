@@ -245,7 +245,7 @@ func (a *addonsUnderTest) controller() *appsv1.Deployment {
 	return deployment
 }
 
-// custom is the spec of the object flux-system of a kind of Flux.
+// custom returns the spec of the object flux-system of a kind of Flux.
 func (r *rehearsal) custom(group, plural string) map[string]any {
 	r.t.Helper()
 	path := fmt.Sprintf("/apis/%s/v1/namespaces/flux-system/%s/flux-system", group, plural)
@@ -330,7 +330,7 @@ func certificateOf(server *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 }
 
-// apiServers are the processes of the rehearsal's Kubernetes API.
+// apiServers returns the processes of the rehearsal's Kubernetes API.
 func (a *addonsUnderTest) apiServers() []int {
 	a.t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -63,7 +63,7 @@ func (r *rehearsal) endpointAndGatewayMove() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// server is where the kubeconfig of the rehearsal leads.
+// server returns where the kubeconfig of the rehearsal leads.
 func (r *rehearsal) server() string {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(filepath.Join(r.dir(), "kubeconfig"))

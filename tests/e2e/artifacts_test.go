@@ -53,7 +53,7 @@ func TestE2EChangesAreJudged(t *testing.T) {
 	r.artifactsHoldNone(secrets) // of the birth, too
 }
 
-// secrets are all that are in the state, and what opens the host and the state itself.
+// secrets returns all that are in the state, and what opens the host and the state itself.
 func (r *rehearsal) secrets() []string {
 	r.t.Helper()
 	plain := r.plainEngine()
@@ -71,7 +71,7 @@ func (r *rehearsal) secrets() []string {
 	return append(secrets, description.Token, r.read(filepath.Join(r.dir(), "passphrase")))
 }
 
-// secretsIn are the texts below what is marked as secret.
+// secretsIn returns the texts below what is marked as secret.
 func secretsIn(t testing.TB, value any, secret bool) []string {
 	t.Helper()
 	var found []string

@@ -148,7 +148,7 @@ func (h *byHand) lostMachine() {
 	require.Empty(h.t, h.hostFiles().VMs)
 }
 
-// plain is the stack under the engine alone.
+// plain returns the stack under the engine alone.
 func (h *byHand) plain() auto.Stack {
 	h.t.Helper()
 	return h.plainEngineWith(stacks.Options{Secrets: func(context.Context, string) (map[string]string, error) {

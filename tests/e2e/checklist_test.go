@@ -21,7 +21,7 @@ var (
 	ages    = regexp.MustCompile(`\b(?:\d+[smhd])+\b`)
 )
 
-// checklist are the commands of the README's blocks of that kind.
+// checklist returns the commands of the README's blocks of that kind.
 func checklist(t testing.TB, readme string) []checked {
 	t.Helper()
 	var all []checked
@@ -42,7 +42,7 @@ func checklist(t testing.TB, readme string) []checked {
 	return all
 }
 
-// steady is a line without what differs from run to run: how old something is, and how wide a column of such is.
+// steady returns a line without what differs from run to run: how old something is, and how wide a column of such is.
 func steady(line string) string {
 	return strings.Join(strings.Fields(ages.ReplaceAllString(line, "AGE")), " ")
 }

@@ -109,7 +109,7 @@ func (r *rehearsal) reset(name string) {
 	r.eventually(name+" is in maintenance mode", func() bool { return nodeops.InMaintenance(r.t.Context(), address) })
 }
 
-// addressOf is a node's address in the lab.
+// addressOf returns a node's address in the lab.
 func (r *rehearsal) addressOf(name string) string {
 	r.t.Helper()
 	for _, resource := range r.state().Resources {

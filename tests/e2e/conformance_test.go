@@ -217,7 +217,7 @@ func (c *rehearsedCluster) drainsWithinABudget() {
 	c.mustKubectl("uncordon", "k3s-dev-worker-2")
 }
 
-// podsOn are the Pods of the default namespace on a node that are not on their way out.
+// podsOn returns the Pods of the default namespace on a node that are not on their way out.
 func (c *rehearsedCluster) podsOn(node string) []string {
 	c.t.Helper()
 	list, err := c.api.CoreV1().Pods("default").List(c.t.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})

@@ -58,7 +58,7 @@ func (r *rehearsal) roomComesWithTheNextBoot() {
 	require.NotContains(r.t, r.mustRun(0, "status", "--lab"), "grown disk")
 }
 
-// statusOf is what `status` says of one machine.
+// statusOf returns what `status` says of one machine.
 func (r *rehearsal) statusOf(name string) operator.MachineStatus {
 	r.t.Helper()
 	var report operator.StatusReport

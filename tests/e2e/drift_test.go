@@ -49,7 +49,7 @@ func TestE2EDriftAndStatus(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-1: its VM is stopped", r.status(1).Lacks()[0])
 }
 
-// status is the report of em-infra status.
+// status returns the report of em-infra status.
 func (r *rehearsal) status(code int) operator.StatusReport {
 	r.t.Helper()
 	command := r.command(r.t.Context(), "status", "--lab", "--output", "json", "--stack", r.stack, "--inventory", r.inventory)

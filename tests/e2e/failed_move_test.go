@@ -41,7 +41,7 @@ func (r *rehearsal) aMoveThatFails(name string, vmid int) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// machine is a machine as the host shows it.
+// machine returns a machine as the host shows it.
 func (r *rehearsal) machine(vmid int) *proxmox.VirtualMachine {
 	r.t.Helper()
 	machine, err := r.host().VirtualMachine(r.t.Context(), vmid)

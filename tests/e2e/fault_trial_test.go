@@ -52,16 +52,16 @@ type end struct {
 	untried bool
 }
 
-// untried is an operation of which nobody has seen the end yet.
+// untried returns an operation of which nobody has seen the end yet.
 func untried() end { return end{untried: true} }
 
-// bears is an operation that goes through.
+// bears returns an operation that goes through.
 func bears() end { return end{} }
 
-// stops is an operation that fails with a message.
+// stops returns an operation that fails with a message.
 func stops(says ...string) end { return end{code: 1, says: says} }
 
-// refused is an operation that is refused before it begins.
+// refused returns an operation that is refused before it begins.
 func refused(says ...string) end { return end{code: 3, says: says} }
 
 func (e end) at(flags ...string) end                         { e.where = flags; return e }
@@ -87,7 +87,7 @@ type course struct {
 // never says why a fault cannot occur in an operation.
 func never(why string) course { return course{never: why} }
 
-// both is the course where a fault that occurs once and one that lasts end alike.
+// both returns the course where a fault that occurs once and one that lasts end alike.
 func both(e end) course { return course{once: e, lasting: e} }
 
 // faultRow is one fault in all operations.
@@ -224,7 +224,7 @@ func (r *rehearsal) endsWell() {
 
 var nodeName = regexp.MustCompile(`name: (k3s-dev-[a-z0-9-]+)`)
 
-// nodeNames are the nodes of the inventory, in the order of Kubernetes.
+// nodeNames returns the nodes of the inventory, in the order of Kubernetes.
 func (r *rehearsal) nodeNames() []string {
 	r.t.Helper()
 	var names []string
@@ -235,7 +235,7 @@ func (r *rehearsal) nodeNames() []string {
 	return names
 }
 
-// leftOver is what is on the host and belongs to none of the nodes: machines, locks, and volumes that no machine has.
+// leftOver returns what is on the host and belongs to none of the nodes: machines, locks, and volumes that no machine has.
 func (r *rehearsal) leftOver(names []string) []string {
 	r.t.Helper()
 	var left []string

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/control"
 )
 
-// occurred is how often each fault that is set on the rehearsal's lab has occurred.
+// occurred returns how often each fault that is set on the rehearsal's lab has occurred.
 func (r *rehearsal) occurred() map[string]int {
 	r.t.Helper()
 	list, err := control.NewClient(r.dir()).Faults(r.t.Context())

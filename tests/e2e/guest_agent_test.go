@@ -124,7 +124,7 @@ func (r *rehearsal) inTime(code int, args ...string) string {
 	return output
 }
 
-// agents are the first words of the setting of machines.
+// agents returns the first words of the setting of machines.
 func (r *rehearsal) agents(vmids ...int) []string {
 	r.t.Helper()
 	var settings []string

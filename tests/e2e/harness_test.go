@@ -60,8 +60,9 @@ type rehearsal struct {
 	env       []string // of its commands, beside that of the test
 }
 
-// newRehearsal is a rehearsal of which nothing stands yet, with an inventory of one control plane and one worker, for a stack that
-// the test has to itself; all of it is removed at the end. A test that does not look at the birth takes a [standing] one.
+// newRehearsal returns a rehearsal of which nothing stands yet, with an inventory of one control plane and one worker, for a
+// stack that the test has to itself; all of it is removed at the end. A test that does not look at the birth takes a [standing]
+// one.
 func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
 	skipIfShort(t)
@@ -99,7 +100,7 @@ func (r *rehearsal) writeTestdata() {
 	}
 }
 
-// dir is the folder of the rehearsal.
+// dir returns the folder of the rehearsal.
 func (r *rehearsal) dir() string { return r.onLab("").Dir() }
 
 func (r *rehearsal) read(path string) string {
@@ -127,7 +128,7 @@ func (r *rehearsal) command(ctx context.Context, args ...string) *exec.Cmd {
 	return r.onLab(path).Command(ctx, args...)
 }
 
-// onLab is the rehearsal's stack with a tool.
+// onLab returns the rehearsal's stack with a tool.
 func (r *rehearsal) onLab(tool string) labstack.Stack {
 	return labstack.Stack{Name: r.stack, Root: r.root, Inventory: r.inventory, Tool: tool, Env: r.env}
 }
@@ -205,7 +206,7 @@ func (r *rehearsal) startWith(children []string, args ...string) (kill func()) {
 	}
 }
 
-// childrenNamed are the child processes of a process that run a program of that name.
+// childrenNamed returns the child processes of a process that run a program of that name.
 func childrenNamed(t testing.TB, parent int, name string) []int {
 	t.Helper()
 	children, err := labstack.ChildrenNamed(parent, name)
@@ -213,7 +214,7 @@ func childrenNamed(t testing.TB, parent int, name string) []int {
 	return children
 }
 
-// calls are what was asked of the lab's Proxmox VE so far.
+// calls returns what was asked of the lab's Proxmox VE so far.
 func (r *rehearsal) calls() []proxmox.Call {
 	r.t.Helper()
 	calls, err := labstack.Calls(r.dir())
@@ -221,7 +222,7 @@ func (r *rehearsal) calls() []proxmox.Call {
 	return calls
 }
 
-// writes are the calls that may have changed the host.
+// writes returns the calls that may have changed the host.
 func writes(calls []proxmox.Call) []string { return labstack.Writes(calls) }
 
 // patience bounds a wait for what a running command or the lab does, on a machine that is busy with other things.

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// api is a client of the lab's Proxmox VE.
+// api returns a client of the lab's Proxmox VE.
 func (r *rehearsal) api() *proxmox.Client {
 	r.t.Helper()
 	description, err := lab.ReadDescription(r.dir())
@@ -21,7 +21,7 @@ func (r *rehearsal) api() *proxmox.Client {
 	return api
 }
 
-// host is the lab's Proxmox VE node.
+// host returns the lab's Proxmox VE node.
 func (r *rehearsal) host() *proxmox.Node {
 	r.t.Helper()
 	description, err := lab.ReadDescription(r.dir())
@@ -49,7 +49,7 @@ func (r *rehearsal) power(on bool, vmids ...int) {
 	}
 }
 
-// inventoryText is one of the inventory's files as it is now.
+// inventoryText returns one of the inventory's files as it is now.
 func (r *rehearsal) inventoryText(name string) string {
 	r.t.Helper()
 	return r.read(filepath.Join(r.inventory, name))

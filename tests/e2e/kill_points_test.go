@@ -212,7 +212,7 @@ var rollPoints = []killPoint{
 	onNodes("boot", 2),
 }
 
-// inState are the names of the resources in the state.
+// inState returns the names of the resources in the state.
 func (r *rehearsal) inState() []string {
 	var names []string
 	for _, resource := range r.state().Resources {

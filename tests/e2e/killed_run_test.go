@@ -51,7 +51,7 @@ func TestE2EIsKilled(t *testing.T) {
 	}
 }
 
-// programsOf are the programs of the processes that have something to do with a stack.
+// programsOf returns the programs of the processes that have something to do with a stack.
 func programsOf(t testing.TB, stack string) []string {
 	t.Helper()
 	workers, err := labstack.Workers(stack)

@@ -102,7 +102,7 @@ func TestE2EAfterAnyKill(t *testing.T) {
 	}
 }
 
-// spread is the point of the short table: the victims of an operation lie a quarter of it apart.
+// spread returns the point of the short table: the victims of an operation lie a quarter of it apart.
 func spread(operation, victim, points int) int {
 	return (victim*points/len(victims) + operation) % points
 }
@@ -133,7 +133,7 @@ func afterAKill(t *testing.T, op operation, victim victim, point killPoint) {
 	r.eventually("nothing works on for the run that was killed", func() bool { return len(r.workers()) == 0 })
 }
 
-// workers are the programs that work for the rehearsal, but for its lab.
+// workers returns the programs that work for the rehearsal, but for its lab.
 func (r *rehearsal) workers() []string {
 	r.t.Helper()
 	all, err := labstack.Workers(r.stack)
@@ -173,7 +173,7 @@ func (r *rehearsal) nothingIsLeft() {
 	require.Empty(r.t, r.state().Resources)
 }
 
-// descendants are all processes below one.
+// descendants returns all processes below one.
 func descendants(t testing.TB, of int) []int {
 	t.Helper()
 	found, err := labstack.Descendants(of)

@@ -66,7 +66,7 @@ func TestE2ELifeOfACluster(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(r.dir(), "kubeconfig"))
 }
 
-// nodes are the nodes of the talosconfig that up has written.
+// nodes returns the nodes of the talosconfig that up has written.
 func (r *rehearsal) nodes() []string {
 	r.t.Helper()
 	config, err := clientconfig.FromString(r.read(filepath.Join(r.dir(), "talosconfig")))
@@ -127,7 +127,7 @@ func (r *rehearsal) hostFiles() hostFiles {
 	return files
 }
 
-// kubernetes is a client of the cluster, as the kubeconfig that up has written leads to it.
+// kubernetes returns a client of the cluster, as the kubeconfig that up has written leads to it.
 func (r *rehearsal) kubernetes() kubernetes.Interface {
 	r.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(r.dir(), "kubeconfig"))

@@ -106,7 +106,7 @@ func (r *rehearsal) phasesOfAClusterThatStands() {
 	require.Empty(r.t, writes(r.calls()[seen:]))
 }
 
-// reached is the phase of the furthest resource in the state.
+// reached returns the phase of the furthest resource in the state.
 func (r *rehearsal) reached() phase.Phase {
 	r.t.Helper()
 	var furthest phase.Phase
@@ -165,7 +165,7 @@ func (r *rehearsal) digests() map[resource.URN]string {
 // clusterID is a cluster as a machine names it that belongs to it: another one with each birth.
 var clusterID = regexp.MustCompile(`cluster [0-9a-f]{12}`)
 
-// made are the URNs of the state with their inputs, without those that are secret: keys are new each time. The mark of a
+// made returns the URNs of the state with their inputs, without those that are secret: keys are new each time. The mark of a
 // machine's birth is new as well (docs/decisions/0017-a-mark-of-birth.md), and whether a CD-ROM drive is enabled is the
 // provider's own view, which a refresh writes.
 func (r *rehearsal) made() map[resource.URN]string {
@@ -186,9 +186,9 @@ func (r *rehearsal) made() map[resource.URN]string {
 	return made
 }
 
-// asked is what the program asks for in a value of the state: with a mark in the place of each secret, and without what the
-// provider notes of its own defaults, which differs between a first and a second run (pulumi-terraform-bridge
-// v3.116.0, pkg/reservedkeys/keys.go).
+// asked returns what the program asks for in a value of the state: with a mark in the place of each secret, and without what
+// the provider notes of its own defaults, which differs between a first and a second run (pulumi-terraform-bridge v3.116.0,
+// pkg/reservedkeys/keys.go).
 func asked(value any) any {
 	switch value := value.(type) {
 	case map[string]any:

@@ -136,7 +136,7 @@ func (r *rehearsal) migrate(vmid int, from, to string) {
 	require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
 }
 
-// writesTo are the calls that may have changed a machine, since so many calls were seen.
+// writesTo returns the calls that may have changed a machine, since so many calls were seen.
 func (r *rehearsal) writesTo(vmid, seen int) []string {
 	r.t.Helper()
 	return slices.DeleteFunc(writes(r.calls()[seen:]), func(write string) bool {
@@ -144,7 +144,7 @@ func (r *rehearsal) writesTo(vmid, seen int) []string {
 	})
 }
 
-// placement are the machines by their hosts.
+// placement returns the machines by their hosts.
 func (r *rehearsal) placement() map[string][]string {
 	r.t.Helper()
 	var machines []struct{ Name, Node string }

@@ -78,7 +78,7 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// personsEnvironment is what a shell of that person has; nothing of the test's own Pulumi.
+// personsEnvironment returns what a shell of that person has; nothing of the test's own Pulumi.
 func personsEnvironment(t *testing.T, checkout, home string) []string {
 	t.Helper()
 	host, err := toolchain.Install(t.Context(), toolchain.Options{Source: checkout, Names: []string{"language-go"}})

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// plainEngine is the rehearsal's stack under the Automation API alone, without anything that em-infra does around it.
+// plainEngine returns the rehearsal's stack under the Automation API alone, without anything that em-infra does around it.
 func (r *rehearsal) plainEngine() auto.Stack {
 	r.t.Helper()
 	return r.plainEngineWith(stacks.Options{})
@@ -60,7 +60,7 @@ func (r *rehearsal) killPlugins() {
 	}
 }
 
-// plugins are the processes that run from the rehearsal's PULUMI_HOME.
+// plugins returns the processes that run from the rehearsal's PULUMI_HOME.
 func (r *rehearsal) plugins() []int {
 	r.t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")

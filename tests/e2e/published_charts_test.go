@@ -96,7 +96,7 @@ func chartRepository(t *testing.T, from string) string {
 	return server.URL
 }
 
-// chart is the key that leads to the repository, with what else an addon has.
+// chart returns the key that leads to the repository, with what else an addon has.
 func (p *published) chart(further string) string {
 	var keys []string
 	if p.repository != "" {
@@ -240,7 +240,7 @@ func (p *published) podsRunWhereTheyShould() {
 	require.Equal(p.t, "4", offered.String(), "one GPU, shared by four")
 }
 
-// nodesOf are the nodes that the pods of a selector run on, each once.
+// nodesOf returns the nodes that the pods of a selector run on, each once.
 func (p *published) nodesOf(selector string) []string {
 	p.t.Helper()
 	pods, err := p.kubernetes().CoreV1().Pods("").List(p.t.Context(), metav1.ListOptions{LabelSelector: selector})
@@ -262,7 +262,7 @@ type conditioned struct {
 	}
 }
 
-// lacking are the objects at a path whose condition is not true, and all of them.
+// lacking returns the objects at a path whose condition is not true, and all of them.
 func (p *published) lacking(path, condition string) (lacking, all []string) {
 	p.t.Helper()
 	text, err := p.kubernetes().CoreV1().RESTClient().Get().AbsPath(path).DoRaw(p.t.Context())

@@ -101,7 +101,7 @@ func (r *rehearsal) stopsAtABadArgument() {
 	r.mustRun(0, "up", "--lab", "--yes")
 }
 
-// interruptedUp is an up that is interrupted, as by Ctrl-C.
+// interruptedUp returns an up that is interrupted, as by Ctrl-C.
 func (r *rehearsal) interruptedUp(after time.Duration) (auto.UpResult, error) {
 	r.t.Helper()
 	interrupted := make(chan struct{})
@@ -128,7 +128,7 @@ func (r *rehearsal) takesBackACordon() {
 	patch("k3s-dev-worker-2", `{"spec":{"unschedulable":null}}`)
 }
 
-// withBadArgument are the control planes that have it in their machine configuration.
+// withBadArgument returns the control planes that have it in their machine configuration.
 func (r *rehearsal) withBadArgument() []string {
 	r.t.Helper()
 	health := nodeops.Health{Talosconfig: []byte(r.read(filepath.Join(r.dir(), "talosconfig")))}
@@ -183,7 +183,7 @@ func (r *rehearsal) leavesANodeWhosePodsStay() (vmid string) {
 	return vmid
 }
 
-// guardedPod is the pod that a budget guards, and its node.
+// guardedPod returns the pod that a budget guards, and its node.
 func (r *rehearsal) guardedPod() (name, node string) {
 	r.t.Helper()
 	r.eventually("the guarded pod has a node", func() bool {

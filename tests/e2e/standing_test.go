@@ -30,8 +30,8 @@ var (
 	five = topology{name: "five", nodes: highlyAvailable("")}
 )
 
-// standing is a rehearsal of which the cluster is up and whole: [rehearsal.status] finds nothing that it lacks, and a preview is
-// empty. It is what a test begins with that does not look at the birth itself.
+// standing returns a rehearsal of which the cluster is up and whole: [rehearsal.status] finds nothing that it lacks, and a
+// preview is empty. It is what a test begins with that does not look at the birth itself.
 //
 // A birth costs three times as much as a return to it, so a topology is born once for as many tests as run at once. What was
 // born is a lane: a stack, a lab with its addresses and ports, and a copy of the lab's folder from just after the birth. A test has
@@ -73,10 +73,11 @@ func (l *lane) lend(t testing.TB, back func()) *rehearsal {
 
 func (l *lane) stack() string { return fmt.Sprintf("standing-%s-%d", l.topology.name, l.number) }
 
-// copied is where the folder of the lab is kept as it was after the birth.
+// copied returns where the folder of the lab is kept as it was after the birth.
 func (l *lane) copied() string { return filepath.Join(workshop.Dir, l.stack(), "lab") }
 
-// rehearsal is the lane for a test. The folder of the inventory is the same for all tests, since the lab's state may name it.
+// rehearsal returns the lane for a test. The folder of the inventory is the same for all tests, since the lab's state may name
+// it.
 func (l *lane) rehearsal(t testing.TB) *rehearsal {
 	t.Helper()
 	r := &rehearsal{t: t, stack: l.stack(), root: projectRoot(t), inventory: filepath.Join(workshop.Dir, l.stack(), "inventory")}
@@ -141,7 +142,7 @@ type laneSet struct {
 
 var lanes laneSet
 
-// take is a lane of that topology that is free, or a new one.
+// take returns a lane of that topology that is free, or a new one.
 func (s *laneSet) take(t testing.TB, of topology) *lane {
 	t.Helper()
 	s.mu.Lock()

@@ -62,7 +62,7 @@ func (r *rehearsal) start(args ...string) *started {
 	return s
 }
 
-// output is what it has written by now.
+// output returns what it has written by now.
 func (s *started) output() string { return s.written.String() }
 
 // wait waits for its end.

@@ -59,7 +59,7 @@ func jsonOf(t *testing.T, value any) string {
 	return string(text)
 }
 
-// engineState is the rehearsal's state, with a CLI of its own.
+// engineState returns the rehearsal's state, with a CLI of its own.
 func (r *rehearsal) engineState() engine.State {
 	r.t.Helper()
 	tools, err := toolchain.Install(r.t.Context(), toolchain.Options{Source: r.root})

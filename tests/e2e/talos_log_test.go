@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// talosLog is what happened on the lab's nodes since, in the order in which it began.
+// talosLog returns what happened on the lab's nodes since, in the order in which it began.
 func (r *rehearsal) talosLog(since time.Time) []labstack.NodeLine {
 	r.t.Helper()
 	lines, err := labstack.NodeLog(r.dir(), since)

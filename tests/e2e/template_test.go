@@ -116,7 +116,7 @@ func (r *rehearsal) edit(name, old, replacement string) {
 	r.writeInventory(name, strings.Replace(text, old, replacement, 1))
 }
 
-// pools are the names of the host's resource pools.
+// pools returns the names of the host's resource pools.
 func (r *rehearsal) pools() []string {
 	r.t.Helper()
 	pools, err := r.api().Pools(r.t.Context())

@@ -24,14 +24,14 @@ type Stack struct {
 	Env []string
 }
 
-// Dir is the folder of the stack's lab, with its state and what its runs leave.
+// Dir returns the folder of the stack's lab, with its state and what its runs leave.
 func (s Stack) Dir() string { return filepath.Join(s.Root, ".lab", s.Name) }
 
-// On are the flags that have a command work on the stack.
+// On returns the flags that have a command work on the stack.
 func (s Stack) On() []string { return []string{"--stack", s.Name, "--inventory", s.Inventory} }
 
-// Command is a command of em-infra, which is killed with ctx and ends with the process that started it. A command that works on
-// the stack has [Stack.On] among its args.
+// Command returns a command of em-infra, which is killed with ctx and ends with the process that started it. A command that
+// works on the stack has [Stack.On] among its args.
 func (s Stack) Command(ctx context.Context, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, s.Tool, args...)
 	// What the tool tells people to run begins with its name, where a shell finds it.

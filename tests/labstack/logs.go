@@ -15,10 +15,10 @@ import (
 // Call is a request that the lab's Proxmox VE answered.
 type Call = proxmox.Call
 
-// Calls are what was asked so far of the Proxmox VE of the lab in a folder.
+// Calls returns what was asked so far of the Proxmox VE of the lab in a folder.
 func Calls(dir string) ([]proxmox.Call, error) { return linesOf[proxmox.Call](lab.HostCalls(dir)) }
 
-// Writes are the calls that may have changed the host.
+// Writes returns the calls that may have changed the host.
 func Writes(calls []proxmox.Call) []string {
 	var found []string
 	for _, c := range calls {
@@ -44,8 +44,8 @@ func (l NodeLine) End() time.Time {
 	return l.Time.Add(time.Duration(l.Milliseconds * float64(time.Millisecond)))
 }
 
-// NodeLog is what happened on the nodes of the lab in a folder since, in the order in which it began. It is empty before the first
-// boot.
+// NodeLog returns what happened on the nodes of the lab in a folder since, in the order in which it began. It is empty before
+// the first boot.
 func NodeLog(dir string, since time.Time) ([]NodeLine, error) {
 	lines, err := linesOf[NodeLine](lab.NodeCalls(dir))
 	lines = slices.DeleteFunc(lines, func(l NodeLine) bool { return l.Time.Before(since) })

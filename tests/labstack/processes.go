@@ -15,7 +15,7 @@ type Process struct {
 	Name string
 }
 
-// Processes are all that run now.
+// Processes returns all that run now.
 func Processes() ([]Process, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -37,7 +37,7 @@ func Processes() ([]Process, error) {
 	return found, nil
 }
 
-// ChildrenNamed are the child processes of a process that run a program of that name.
+// ChildrenNamed returns the child processes of a process that run a program of that name.
 func ChildrenNamed(parent int, name string) ([]int, error) {
 	all, err := Processes()
 	var children []int
@@ -49,7 +49,7 @@ func ChildrenNamed(parent int, name string) ([]int, error) {
 	return children, err
 }
 
-// Descendants are all processes below one.
+// Descendants returns all processes below one.
 func Descendants(of int) ([]int, error) {
 	all, err := Processes()
 	if err != nil {
@@ -74,10 +74,10 @@ type Worker struct {
 	Arguments []string
 }
 
-// Program is the name of what it runs.
+// Program returns the name of what it runs.
 func (w Worker) Program() string { return filepath.Base(w.Arguments[0]) }
 
-// Workers are the processes that have something to do with a stack, by their command lines.
+// Workers returns the processes that have something to do with a stack, by their command lines.
 func Workers(stack string) ([]Worker, error) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// StateFile is where the state of the stack lies.
+// StateFile returns where the state of the stack lies.
 func (s Stack) StateFile() string {
 	return filepath.Join(s.Dir(), "state", ".pulumi", "stacks", "em-infra", s.Name+".json")
 }
 
-// State is what lies in the stack's state file, secrets encrypted. It is empty before the first checkpoint, and while it is being
-// written.
+// State returns what lies in the stack's state file, secrets encrypted. It is empty before the first checkpoint, and while it
+// is being written.
 func (s Stack) State() (apitype.DeploymentV3, error) {
 	text, err := os.ReadFile(s.StateFile())
 	if os.IsNotExist(err) {

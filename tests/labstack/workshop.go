@@ -50,7 +50,7 @@ func (w *Workshop) Close() error { return errors.Join(w.lifeline.Close(), os.Rem
 // ToolVariable names an em-infra that is built already.
 const ToolVariable = "EM_INFRA_TEST_TOOL"
 
-// Tool is the em-infra under test, built once.
+// Tool returns the em-infra under test, built once.
 func (w *Workshop) Tool() (string, error) {
 	w.build.Do(func() {
 		if w.tool = os.Getenv(ToolVariable); w.tool != "" {

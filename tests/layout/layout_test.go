@@ -144,7 +144,7 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 // within reports whether a package is that of a folder, or below it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// where are the imports for which something holds, sorted.
+// where returns the imports for which something holds, sorted.
 func (all imports) where(holds func(from, to string) bool) []string {
 	var found []string
 	for _, from := range slices.Sorted(maps.Keys(all)) {
@@ -157,7 +157,7 @@ func (all imports) where(holds func(from, to string) bool) []string {
 	return found
 }
 
-// reached are all packages that a package imports, itself or through others, sorted.
+// reached returns all packages that a package imports, itself or through others, sorted.
 func (all imports) reached(from string) []string {
 	seen := map[string]bool{}
 	var visit func(string)
@@ -173,7 +173,7 @@ func (all imports) reached(from string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// list are the imports of all packages of the module, and of those of other modules that they need.
+// list returns the imports of all packages of the module, and of those of other modules that they need.
 func list(t *testing.T) imports {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=ImportPath,Imports", module+"/...")
@@ -212,7 +212,7 @@ func isStandard(path string) bool {
 	return !strings.Contains(first, ".")
 }
 
-// own is a package of the module without the module; the program itself is "".
+// own returns a package of the module without the module; the program itself is "".
 func own(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 }

@@ -77,7 +77,7 @@ func (k *killer) look() {
 	k.kills = slices.DeleteFunc(k.kills, func(m history.Move) bool { return made >= m.Number && k.hits(m) })
 }
 
-// callsLogged is how many lines the host's log has, cheaper than reading them.
+// callsLogged returns how many lines the host's log has, cheaper than reading them.
 func (k *killer) callsLogged() int {
 	text, err := os.ReadFile(lab.HostCalls(k.stack.Dir()))
 	if err != nil {
@@ -135,7 +135,7 @@ func (k *killer) descendants(of int) []int {
 	return found
 }
 
-// plugins are the processes below the engine that run one.
+// plugins returns the processes below the engine that run one.
 func (k *killer) plugins(tool int) []int {
 	below := k.descendants(tool)
 	all, err := labstack.Workers(k.stack.Name)
@@ -149,7 +149,7 @@ func (k *killer) plugins(tool int) []int {
 	return found
 }
 
-// lab is the process of the lab.
+// lab returns the process of the lab.
 func (k *killer) lab() []int {
 	all, err := labstack.Workers(k.stack.Name)
 	require.NoError(k.t, err)
@@ -181,7 +181,7 @@ func (k *killer) afterwards() {
 	}
 }
 
-// workers are the programs that work for the stack, but for its lab.
+// workers returns the programs that work for the stack, but for its lab.
 func (f *life) workers() []string {
 	f.t.Helper()
 	all, err := labstack.Workers(f.stack.Name)
@@ -195,7 +195,7 @@ func (f *life) workers() []string {
 	return programs
 }
 
-// told are the commands of a failure that get a person on.
+// told returns the commands of a failure that get a person on.
 func told(output string) [][]string {
 	var commands [][]string
 	for _, part := range strings.Split(output, "`") {

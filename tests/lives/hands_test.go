@@ -153,7 +153,7 @@ func (f *life) patch(ctx context.Context, node site.Node, number int) error {
 	return err
 }
 
-// addressOf is a node's address in the lab, which moves the network to loopback.
+// addressOf returns a node's address in the lab, which moves the network to loopback.
 func (f *life) addressOf(node site.Node) string {
 	f.t.Helper()
 	network := f.description().Network.Addr().As4()
@@ -167,7 +167,7 @@ func (f *life) description() lab.Description {
 	return description
 }
 
-// api is a client of the lab's Proxmox VE.
+// api returns a client of the lab's Proxmox VE.
 func (f *life) api() *proxmox.Client {
 	f.t.Helper()
 	description := f.description()
@@ -183,7 +183,7 @@ func (f *life) hostAnswers() bool {
 	return err == nil
 }
 
-// machine is a VM, wherever it stands.
+// machine returns a VM, wherever it stands.
 func (f *life) machine(ctx context.Context, vmid int) (*proxmox.VirtualMachine, error) {
 	f.t.Helper()
 	for _, m := range f.see().Machines {

@@ -64,7 +64,7 @@ type laneSet struct {
 	free []*lane
 }
 
-// take is a lane of a topology that is free, or a new one.
+// take returns a lane of a topology that is free, or a new one.
 func (s *laneSet) take(t testing.TB, of site.Topology) *lane {
 	t.Helper()
 	tool, err := workshop.Tool()

@@ -103,7 +103,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// shortest is the shortest history that still fails, as it can be kept in testdata/histories, with how it fails.
+// shortest returns the shortest history that still fails, as it can be kept in testdata/histories, with how it fails.
 func shortest(t *testing.T, whole history.History, failed *failure) string {
 	t.Helper()
 	latest := failed

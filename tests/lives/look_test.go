@@ -92,7 +92,7 @@ func (f *life) members() []string {
 	return names
 }
 
-// configuration is the machine configuration on the system disk of a machine.
+// configuration returns the machine configuration on the system disk of a machine.
 func (f *life) configuration(m model.Machine) []byte {
 	f.t.Helper()
 	if len(m.Disks) == 0 {
@@ -127,7 +127,7 @@ func (f *life) settings(m model.Machine) model.Settings {
 	return model.Settings{Sysctls: document.Machine.Sysctls, Udev: document.Machine.Udev.Rules}
 }
 
-// kubernetes is a client of the cluster, as the kubeconfig that up has written leads to it.
+// kubernetes returns a client of the cluster, as the kubeconfig that up has written leads to it.
 func (f *life) kubernetes() (kubernetes.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(f.stack.Dir(), "kubeconfig"))
 	if err != nil {
@@ -194,8 +194,8 @@ func (f *life) leaveCanary(n int) {
 // secretKeys are the keys of machine configurations, talosconfig and kubeconfig whose values are secret.
 var secretKeys = []string{"token", "key", "secret", "secretboxEncryptionSecret", "aescbcEncryptionSecret", "client-key-data"}
 
-// secretsOfNodes are the secrets of the stack: those of the nodes' configurations, of the files that open the cluster, of the host and
-// of the state itself.
+// secretsOfNodes returns the secrets of the stack: those of the nodes' configurations, of the files that open the cluster, of
+// the host and of the state itself.
 func (f *life) secretsOfNodes() []string {
 	f.t.Helper()
 	var secrets []string
@@ -216,7 +216,7 @@ func (f *life) secretsOfNodes() []string {
 	return append(secrets, strings.TrimSpace(string(passphrase)), token)
 }
 
-// secretsIn are the values of secret keys in the first document of a file.
+// secretsIn returns the values of secret keys in the first document of a file.
 func secretsIn(t require.TestingT, text []byte) []string {
 	var document any
 	require.NoError(t, yaml.Unmarshal(text, &document))

@@ -32,7 +32,7 @@ var arguments = map[string][]string{
 	"destroy":         {"destroy", "--lab", "--yes"},
 }
 
-// em is a command of em-infra on the stack.
+// em returns a command of em-infra on the stack.
 func (f *life) em(args ...string) *exec.Cmd {
 	return f.stack.Command(context.Background(), append(args, f.stack.On()...)...)
 }
@@ -44,7 +44,7 @@ func (f *life) must(args ...string) {
 	require.NoError(f.t, err, "%s\n%s", strings.Join(args, " "), output)
 }
 
-// pulumi is an up of the engine alone, in a shell as a person has it.
+// pulumi returns an up of the engine alone, in a shell as a person has it.
 func (f *life) pulumi() *exec.Cmd {
 	shell := exec.Command("sh", "-euc", `eval "$("$TOOL" lab env --stack "$STACK" --inventory "$INVENTORY")"
 exec pulumi up --stack "$STACK" --yes --skip-preview --color never`)
@@ -112,7 +112,7 @@ func (r *running) ended(err error) model.Run {
 	return model.Run{What: r.what, Code: code, Output: r.output.String(), Writes: labstack.Writes(r.life.calls()[r.calls:]), Took: took}
 }
 
-// calls are what the host was asked for so far.
+// calls returns what the host was asked for so far.
 func (f *life) calls() []labstack.Call {
 	f.t.Helper()
 	calls, err := labstack.Calls(f.stack.Dir())
@@ -212,7 +212,7 @@ func (f *life) oneAtATime(began time.Time) {
 	f.violated(model.Overlap(controlPlanes, outages))
 }
 
-// killsOf are the kills among what is armed.
+// killsOf returns the kills among what is armed.
 func killsOf(armed []history.Move) []history.Move {
 	var kills []history.Move
 	for _, m := range armed {

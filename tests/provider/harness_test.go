@@ -76,7 +76,7 @@ func newLab(t *testing.T, release schema.Release, change ...func(*proxmox.Config
 	return l
 }
 
-// connect is the provider's client as the provider makes it.
+// connect returns the provider's client as the provider makes it.
 func connect(t *testing.T, address net.Addr, token string) api.Client {
 	t.Helper()
 	credentials, err := api.NewCredentials("", "", "", token, "", "")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Differences are the paths at which two values differ, sorted: those of what is there on one side only, or that is no
+// Differences returns the paths at which two values differ, sorted: those of what is there on one side only, or that is no
 // object and no list on both.
 func Differences(path string, before, after any) []string {
 	if reflect.DeepEqual(before, after) || isEmpty(before) && isEmpty(after) {

@@ -28,7 +28,7 @@ type Step struct {
 // steps are the operations that count; a replacement is told once as such, and its halves besides.
 var steps = []apitype.OpType{apitype.OpSame, apitype.OpCreate, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete}
 
-// Steps are the steps in the events of a preview, in the order of their URNs: the engine's own order differs from one
+// Steps returns the steps in the events of a preview, in the order of their URNs: the engine's own order differs from one
 // preview to the next.
 func Steps(events []apitype.EngineEvent) []Step {
 	var found []Step
@@ -89,7 +89,7 @@ func (s *Step) Differ(have map[string]any) {
 	s.Changed = slices.Compact(s.Changed)
 }
 
-// Present are the inputs as they will be, or as they were for what goes.
+// Present returns the inputs as they will be, or as they were for what goes.
 func (s Step) Present() map[string]any {
 	if s.New != nil {
 		return s.New
@@ -97,7 +97,7 @@ func (s Step) Present() map[string]any {
 	return s.Old
 }
 
-// At is the value of a property; nil where there is none.
+// At returns the value of a property; nil where there is none.
 func At(properties map[string]any, path string) any {
 	parsed, err := resource.ParsePropertyPath(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func At(properties map[string]any, path string) any {
 	return value
 }
 
-// Text is the value of a property that is a text; empty where it is none.
+// Text returns the value of a property that is a text; empty where it is none.
 func Text(properties map[string]any, path string) string {
 	value, _ := At(properties, path).(string)
 	return value

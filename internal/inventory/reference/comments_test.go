@@ -80,7 +80,7 @@ func TestCommentsAgreeWithTags(t *testing.T) {
 	}
 }
 
-// defaultText is the default of a field as YAML, empty without one.
+// defaultText returns the default of a field as YAML, empty without one.
 func defaultText(t *testing.T, field strictyaml.Field) string {
 	t.Helper()
 	if field.Default == nil {

@@ -51,7 +51,7 @@ func readComments() (comments, error) {
 	return reflector.CommentMap, nil
 }
 
-// of is the comment of a field, or of a type when the field is empty.
+// of returns the comment of a field, or of a type when the field is empty.
 func (c comments) of(t reflect.Type, field string) string {
 	name := t.PkgPath() + "." + t.Name()
 	if field != "" {
@@ -127,7 +127,7 @@ func parts(comment string, field strictyaml.Field) (about, fallback string) {
 	return strings.TrimSpace(about), fallback
 }
 
-// defaultValue is the default tag as data.
+// defaultValue returns the default tag as data.
 func defaultValue(node *yaml.Node) (any, error) {
 	if node == nil {
 		return nil, nil

@@ -71,7 +71,7 @@ func Page() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// sectionsOf are a mapping and, after it, those within. A mapping that stands in several places is described in the first.
+// sectionsOf returns a mapping and, after it, those within. A mapping that stands in several places is described in the first.
 func sectionsOf(path, about string, keys []key, comments comments) []section {
 	s := section{Path: path, About: about}
 	var inner []section

@@ -38,7 +38,7 @@ func TestGeneratedFilesAreFresh(t *testing.T) {
 	}
 }
 
-// compiled are the schemas of cluster.yaml and nodes.yaml by the name of the file.
+// compiled returns the schemas of cluster.yaml and nodes.yaml by the name of the file.
 func compiled(t *testing.T) map[string]*jsonschema.Schema {
 	t.Helper()
 	cluster, nodes, err := reference.Schemas()

@@ -15,7 +15,7 @@ import (
 // schemaDraft is the newest draft that editors' YAML support knows in full.
 const schemaDraft = "http://json-schema.org/draft-07/schema#"
 
-// Schemas are the JSON schemas of cluster.yaml and nodes.yaml.
+// Schemas returns the JSON schemas of cluster.yaml and nodes.yaml.
 func Schemas() (cluster, nodes []byte, err error) {
 	if cluster, err = schemaFile(reflect.TypeFor[inventory.Cluster](), inventory.KindCluster); err != nil {
 		return nil, nil, fmt.Errorf("schema of %s: %w", inventory.ClusterFile, err)
@@ -87,7 +87,7 @@ func valueSchema(k key) (*jsonschema.Schema, error) {
 	return item, nil
 }
 
-// itemSchema is the schema of a value that is no list and no mapping with free keys.
+// itemSchema returns the schema of a value that is no list and no mapping with free keys.
 func itemSchema(k key) (*jsonschema.Schema, error) {
 	if k.shape.mapping() {
 		return mappingSchema(k.inner)
@@ -146,7 +146,7 @@ func plainSchema(k key) (*jsonschema.Schema, error) {
 	}
 }
 
-// text is the schema of text of a form.
+// text returns the schema of text of a form.
 func text(pattern string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: pattern}
 }

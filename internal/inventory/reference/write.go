@@ -14,7 +14,7 @@ type File struct {
 	Text []byte
 }
 
-// Files are all generated files.
+// Files returns all generated files.
 func Files() ([]File, error) {
 	cluster, nodes, err := Schemas()
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *Secrets) Lookup(path ...string) (Secret, bool) {
 	return value, found
 }
 
-// Reveal is all of it in clear, by paths with dots between their keys. Who calls it answers for where it goes.
+// Reveal returns all of it in clear, by paths with dots between their keys. Who calls it answers for where it goes.
 func (s *Secrets) Reveal() map[string]string {
 	revealed := make(map[string]string, len(s.values))
 	for path, value := range s.values {
@@ -53,7 +53,7 @@ func (s *Secrets) Reveal() map[string]string {
 	return revealed
 }
 
-// joined is a path as the key of the values. A NUL is in no YAML text.
+// joined returns a path as the key of the values. A NUL is in no YAML text.
 func joined(path []string) string { return strings.Join(path, "\x00") }
 
 // Load decrypts the secrets beside the inventory in a folder. Without the file there are none. Errors wrap one of the
@@ -138,7 +138,7 @@ func publicHalves(keys []identity) string {
 	return strings.Join(names, " and ")
 }
 
-// sealedKeys are the copies of the data key that age keys can open.
+// sealedKeys returns the copies of the data key that age keys can open.
 func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
 	var sealed []*age.MasterKey
 	for _, group := range metadata.KeyGroups {

@@ -33,7 +33,7 @@ type Keys struct {
 	UserFile string
 }
 
-// KeysOf are the places that sops itself would look in, by an environment and the user's configuration folder, which may be
+// KeysOf returns the places that sops itself would look in, by an environment and the user's configuration folder, which may be
 // empty when there is none.
 func KeysOf(environment func(string) string, configDir string) Keys {
 	keys := Keys{Text: newSecret(environment(KeyVariable)), File: environment(KeyFileVariable)}
@@ -91,7 +91,7 @@ func (k Keys) identities() (found []identity, places []string, err error) {
 	return found, places, nil
 }
 
-// recipientOf is the public half of a key, empty for a kind that has none.
+// recipientOf returns the public half of a key, empty for a kind that has none.
 func recipientOf(key age.Identity) string {
 	if native, ok := key.(*age.X25519Identity); ok {
 		return native.Recipient().String()

@@ -13,7 +13,7 @@ func newSecret(text string) Secret { return Secret{&text} }
 // hidden is what stands for a secret wherever it is printed.
 const hidden = "[secret]"
 
-// Reveal is the text itself. Who calls it answers for where it goes.
+// Reveal returns the text itself. Who calls it answers for where it goes.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""

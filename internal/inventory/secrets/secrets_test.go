@@ -37,7 +37,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// inEnvironment are the keys of an environment with these variables only.
+// inEnvironment returns the keys of an environment with these variables only.
 func inEnvironment(variables map[string]string, configDir string) secrets.Keys {
 	return secrets.KeysOf(func(name string) string { return variables[name] }, configDir)
 }
@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// replaced is a copy of the file with one text for another.
+// replaced returns a copy of the file with one text for another.
 func replaced(t *testing.T, dir, old, changed string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, secrets.File))
@@ -168,7 +168,7 @@ func replaced(t *testing.T, dir, old, changed string) string {
 	return folder(t, strings.Replace(string(text), old, changed, 1))
 }
 
-// appended is a copy of the file with a line more at its beginning.
+// appended returns a copy of the file with a line more at its beginning.
 func appended(t *testing.T, dir, line string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, secrets.File))

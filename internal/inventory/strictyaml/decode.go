@@ -234,7 +234,7 @@ type pair struct {
 	name, value *yaml.Node
 }
 
-// pairs are the keys of a mapping, each once, in file order.
+// pairs returns the keys of a mapping, each once, in file order.
 func (d *decoder) pairs(node *yaml.Node, at *Path) []pair {
 	if node == nil {
 		return nil

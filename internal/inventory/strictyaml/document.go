@@ -69,7 +69,7 @@ func onlyDocument(data []byte) (*yaml.Node, *Finding) {
 	}}
 }
 
-// invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(data []byte) int {
 	for at := 0; at < len(data); {
 		r, size := utf8.DecodeRune(data[at:])
@@ -115,7 +115,7 @@ func (d *Document) Position(path *Path) (line, column int) {
 	}
 }
 
-// Len is the number of items in the list, or of keys in the mapping, that the document gives at the path.
+// Len returns the number of items in the list, or of keys in the mapping, that the document gives at the path.
 func (d *Document) Len(path *Path) int {
 	_, node, whole := d.walk(path)
 	switch {
@@ -151,7 +151,7 @@ func (d *Document) walk(path *Path) (found, value *yaml.Node, whole bool) {
 	return found, value, true
 }
 
-// keyIndex is where a key stands in a mapping's content, or -1.
+// keyIndex returns where a key stands in a mapping's content, or -1.
 func keyIndex(mapping *yaml.Node, key string) int {
 	for at := 0; at+1 < len(mapping.Content); at += 2 {
 		if mapping.Content[at].Value == key {
@@ -161,7 +161,7 @@ func keyIndex(mapping *yaml.Node, key string) int {
 	return -1
 }
 
-// resolved is the node that an alias stands for.
+// resolved returns the node that an alias stands for.
 func resolved(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -169,7 +169,7 @@ func resolved(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// Text is the single value that the document gives under a key.
+// Text returns the single value that the document gives under a key.
 func (d *Document) Text(key string) (text string, given bool) {
 	at := keyIndex(d.root, key)
 	if at < 0 || resolved(d.root.Content[at+1]).Kind != yaml.ScalarNode {

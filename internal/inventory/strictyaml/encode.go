@@ -102,7 +102,7 @@ func (e *encoder) node(source reflect.Value, at *Path) (*yaml.Node, error) {
 	}
 }
 
-// marshaled is what a type makes of itself.
+// marshaled returns what a type makes of itself.
 func marshaled(value yaml.Marshaler) (*yaml.Node, error) {
 	made, err := value.MarshalYAML()
 	if err != nil {

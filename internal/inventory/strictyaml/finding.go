@@ -30,7 +30,7 @@ type Fault struct {
 	Do string `json:"do,omitempty"`
 }
 
-// Error is the fault in one line.
+// Error returns the fault in one line.
 func (f *Fault) Error() string { return f.String() }
 
 // String is "what (rule; got value): do", without the parts that are empty.
@@ -55,7 +55,7 @@ func (f Fault) String() string {
 // shownRunes is how much of a value a message repeats.
 const shownRunes = 60
 
-// Shown is a value as a message repeats it: shortened, and quoted when it is empty or would not stand out as one word.
+// Shown returns a value as a message repeats it: shortened, and quoted when it is empty or would not stand out as one word.
 func Shown(value string) string {
 	short := value
 	if utf8.RuneCountInString(value) > shownRunes {

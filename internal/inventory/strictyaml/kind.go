@@ -2,7 +2,7 @@ package strictyaml
 
 import "go.yaml.in/yaml/v3"
 
-// kindName is a kind of node in words.
+// kindName returns a kind of node in words.
 func kindName(kind yaml.Kind) string {
 	switch kind {
 	case yaml.MappingNode:
@@ -33,7 +33,7 @@ func mistyped(node *yaml.Node, want yaml.Kind) Fault {
 	return fault
 }
 
-// tagName is a YAML type in words.
+// tagName returns a YAML type in words.
 func tagName(tag string) string {
 	switch tag {
 	case "!!int", "!!float":

@@ -16,13 +16,13 @@ type Path struct {
 // plainKey is a key that can be told from a path's own dots and brackets.
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// Key is the path of the value that p's mapping has under the key.
+// Key returns the path of the value that p's mapping has under the key.
 func (p *Path) Key(key string) *Path { return &Path{parent: p, key: key, index: -1} }
 
-// Index is the path of an item of p's list, counted from 0.
+// Index returns the path of an item of p's list, counted from 0.
 func (p *Path) Index(index int) *Path { return &Path{parent: p, index: index} }
 
-// String is the path in the form that people read, with keys that hold more than letters, digits, - and _ in quotes.
+// String returns the path in the form that people read, with keys that hold more than letters, digits, - and _ in quotes.
 func (p *Path) String() string {
 	var text strings.Builder
 	for _, step := range p.steps() {
@@ -41,7 +41,7 @@ func (p *Path) String() string {
 	return text.String()
 }
 
-// steps are the path's elements from the document inwards.
+// steps returns the path's elements from the document inwards.
 func (p *Path) steps() []*Path {
 	var depth int
 	for step := p; step != nil; step = step.parent {
@@ -55,5 +55,5 @@ func (p *Path) steps() []*Path {
 	return steps
 }
 
-// Parent is the path of the value around p, nil for the document itself.
+// Parent returns the path of the value around p, nil for the document itself.
 func (p *Path) Parent() *Path { return p.parent }

@@ -39,7 +39,7 @@ type Number struct{ Min, Max, Default int }
 // numbered is a struct with such numbers, by their keys.
 type numbered interface{ Numbers() map[string]Number }
 
-// Fields are the keys of a mapping that is read into a struct of the type, in the order of the struct. An error is a
+// Fields returns the keys of a mapping that is read into a struct of the type, in the order of the struct. An error is a
 // mistake in the tags.
 func Fields(t reflect.Type) ([]Field, error) {
 	fields, err := fieldsOf(t, nil)

@@ -6,7 +6,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Nearest is the candidate that was probably meant by a misspelt word, or "" when none is near: the same but for
+// Nearest returns the candidate that was probably meant by a misspelt word, or "" when none is near: the same but for
 // capitals, or one edit away for every three characters. Of equally near ones the first counts.
 func Nearest(word string, candidates []string) string {
 	nearest, least := "", max(1, len(word)/3)+1

@@ -25,13 +25,13 @@ const (
 	SeedDrive = "ide2"
 )
 
-// DataDisk is the number of a data disk of a machine, which are counted from 0.
+// DataDisk returns the number of a data disk of a machine, which are counted from 0.
 func DataDisk(index int) int { return firstDataDisk + index }
 
-// SCSIDrive is what Proxmox VE calls the drive of a disk: scsi1 for number 1.
+// SCSIDrive returns what Proxmox VE calls the drive of a disk: scsi1 for number 1.
 func SCSIDrive(number int) string { return fmt.Sprintf("scsi%d", number) }
 
-// PCISlot is what Proxmox VE calls a device that is passed through, counted from 0: hostpci0.
+// PCISlot returns what Proxmox VE calls a device that is passed through, counted from 0: hostpci0.
 func PCISlot(index int) string { return fmt.Sprintf("hostpci%d", index) }
 
 // How many of each a machine can have beside what every machine has.

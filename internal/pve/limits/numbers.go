@@ -13,7 +13,7 @@ type Range struct{ Min, Max int }
 // Contains reports whether a number is within the range.
 func (r Range) Contains(n int) bool { return n >= r.Min && n <= r.Max }
 
-// String is the range as a message says it, e.g. 100 to 999999999.
+// String returns the range as a message says it, e.g. 100 to 999999999.
 func (r Range) String() string {
 	if r.Max == math.MaxInt {
 		return fmt.Sprintf("%d or more", r.Min)

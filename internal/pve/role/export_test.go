@@ -7,7 +7,7 @@ type Row struct {
 	Since, Until       Release
 }
 
-// Rows are the privileges in their order.
+// Rows returns the privileges in their order.
 func Rows() []Row {
 	rows := make([]Row, 0, len(grants))
 	for _, g := range grants {

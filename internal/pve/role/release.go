@@ -40,7 +40,7 @@ func (r Release) Check() error {
 	return nil
 }
 
-// String is the release as Proxmox VE writes it: 8.4.
+// String returns the release as Proxmox VE writes it: 8.4.
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
 // Before reports whether r is the older release.

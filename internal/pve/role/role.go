@@ -171,7 +171,7 @@ func (n Need) Privileges() []string {
 	return privileges(n.Release, func(g grant) bool { return n.GuestAgent || !slices.Contains(g.scopes, GuestAgent) })
 }
 
-// On are the privileges of the role that are needed on every path of a scope.
+// On returns the privileges of the role that are needed on every path of a scope.
 func On(scope Scope, release Release) []string {
 	return privileges(release, func(g grant) bool { return slices.Contains(g.scopes, scope) })
 }

@@ -15,10 +15,10 @@ type Standing struct {
 	Effective []string
 }
 
-// MissingFromRole are the privileges that the standing role lacks.
+// MissingFromRole returns the privileges that the standing role lacks.
 func (s Standing) MissingFromRole(need Need) []string { return missing(need, s.Role) }
 
-// MissingFromToken are the privileges that the token lacks on /.
+// MissingFromToken returns the privileges that the token lacks on /.
 func (s Standing) MissingFromToken(need Need) []string { return missing(need, s.Effective) }
 
 // SuperfluousInRole are privileges of the standing role that this program needs for no inventory.
@@ -29,7 +29,7 @@ func (s Standing) SuperfluousInRole(need Need) []string {
 	return extra
 }
 
-// Repairs are the commands, run as root, after which the token of a connection has all that the role allows.
+// Repairs returns the commands, run as root, after which the token of a connection has all that the role allows.
 func Repairs(need Need, token Token, standing Standing) []string {
 	var commands []string
 	lacking := standing.MissingFromRole(need)

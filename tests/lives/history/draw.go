@@ -21,7 +21,7 @@ var Topologies = []site.Topology{
 	{ControlPlanes: 1, Workers: 1, Hosts: 1, Addons: true},
 }
 
-// Draw is the history of a seed. The same seed and number of moves have the same history.
+// Draw returns the history of a seed. The same seed and number of moves have the same history.
 func Draw(seed uint64, moves int) History {
 	random := rand.New(rand.NewPCG(seed, 13)) //nolint:gosec // no secret depends on it
 	h := History{Topology: Topologies[random.IntN(len(Topologies))]}
@@ -40,7 +40,8 @@ type drawer struct {
 	waiting, disturbed int
 }
 
-// move is the next one. What disturbs a run comes after something that it has to do, and a run is the likelier the more waits.
+// move returns the next one. What disturbs a run comes after something that it has to do, and a run is the likelier the more
+// waits.
 func (d *drawer) move() Move {
 	if d.disturbed > 0 && d.IntN(4) > 0 {
 		return d.run(true)
@@ -82,7 +83,7 @@ func (d *drawer) run(changes bool) Move {
 	return Move{Verb: Run, What: what}
 }
 
-// disturbance is a fault at one of the first occasions, or a kill at a call that an up makes.
+// disturbance returns a fault at one of the first occasions, or a kill at a call that an up makes.
 func (d *drawer) disturbance() Move {
 	if d.IntN(2) == 0 {
 		return Move{Verb: Fault, What: pick(d.Rand, Faults), Number: 1 + d.IntN(3)}

@@ -63,7 +63,7 @@ var Hands = map[string]bool{ // whether a number is needed
 	"delete-node": false, "cordon": false, "onboot": false,
 }
 
-// formOf is how a move is written; false when there is none of that name.
+// formOf returns how a move is written; false when there is none of that name.
 func formOf(verb Verb, what string) (form, bool) {
 	switch verb {
 	case Edit:
@@ -85,7 +85,7 @@ func formOf(verb Verb, what string) (form, bool) {
 	return form{}, false
 }
 
-// String is the move as a line.
+// String returns the move as a line.
 func (m Move) String() string {
 	words := []string{string(m.Verb), m.What}
 	f, _ := formOf(m.Verb, m.What)
@@ -132,7 +132,7 @@ type History struct {
 	Moves    []Move
 }
 
-// String is the history as [Parse] reads it.
+// String returns the history as [Parse] reads it.
 func (h History) String() string {
 	lines := []string{"topology " + h.Topology.String()}
 	for _, m := range h.Moves {

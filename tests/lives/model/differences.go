@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// differences are what of a machine is not as its node in the inventory.
+// differences returns what of a machine is not as its node in the inventory.
 func differences(n site.Node, m Machine, tags []string) []string {
 	sizes, wanted := []int{}, []int{n.DiskGiB}
 	for _, disk := range m.Disks {
@@ -45,7 +45,7 @@ func differences(n site.Node, m Machine, tags []string) []string {
 
 func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }
 
-// differentSettings are what of a node's machine configuration is not as its patches say.
+// differentSettings returns what of a node's machine configuration is not as its patches say.
 func differentSettings(n site.Node, have Settings) []string {
 	sysctls, udev := n.Settings()
 	var found []string

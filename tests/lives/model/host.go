@@ -110,7 +110,7 @@ func isSlot(key, kind string) bool {
 	return found && err == nil
 }
 
-// number is what is written, or -1.
+// number returns what is written, or -1.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -119,13 +119,13 @@ func number(text string) int {
 	return n
 }
 
-// volumeOf is the first word of a drive.
+// volumeOf returns the first word of a drive.
 func volumeOf(drive string) string {
 	volume, _, _ := strings.Cut(drive, ",")
 	return volume
 }
 
-// disk is a volume where its machine stands: on the pool of that host, or on one that all hosts share.
+// disk returns a volume where its machine stands: on the pool of that host, or on one that all hosts share.
 func (f hostFile) disk(host, id string) Disk {
 	storage, _, _ := strings.Cut(id, ":")
 	pools := f.State.Storages[storage].Pools

@@ -47,7 +47,7 @@ func (k *Keeper) GiveUpMember(name string) { delete(k.members, name) }
 // GiveUpAll has everything be lost from now on, as by a destroy.
 func (k *Keeper) GiveUpAll() { *k = *NewKeeper() }
 
-// Lost is what is not there any more. What etcd holds is asked only while Kubernetes answers.
+// Lost returns what is not there any more. What etcd holds is asked only while Kubernetes answers.
 func (k *Keeper) Lost(seen Seen) []Violation {
 	b := &broken{invariant: Kept}
 	there := map[int]Machine{}

@@ -38,7 +38,7 @@ var reads = []string{"preview", "status", "drift", "only-verify"}
 // saysWhatToDo is how a failure ends that says what to do: a command, or what to change.
 var saysWhatToDo = regexp.MustCompile("`[a-z][^`]+`|\\b(run|say|set|put|restore|give|write|mend|wait|check|look|choose|delete|remove|try|make|repair)\\b [a-z-]+")
 
-// Judge is what a run has done wrong.
+// Judge returns what a run has done wrong.
 func Judge(r Run) []Violation {
 	refusals, bounds := &broken{invariant: Refusals}, &broken{invariant: Bounds}
 	if r.Took > Bound {
@@ -72,7 +72,7 @@ type Outage struct {
 	From, To time.Time
 }
 
-// Overlap is where control planes were taken down two at a time.
+// Overlap returns where control planes were taken down two at a time.
 func Overlap(controlPlanes []int, outages []Outage) []Violation {
 	b := &broken{invariant: OneAtATime}
 	for i, one := range outages {

@@ -9,7 +9,7 @@ import (
 // shortest is the length from which a text is looked for: a shorter one may stand anywhere by chance.
 const shortest = 12
 
-// Leaks are the names of texts in which one of the secrets stands: as it is, as in JSON, or decoded from base64.
+// Leaks returns the names of texts in which one of the secrets stands: as it is, as in JSON, or decoded from base64.
 func Leaks(secrets []string, texts map[string]string) []Violation {
 	b := &broken{invariant: Secrets}
 	for name, text := range texts {

@@ -50,7 +50,7 @@ type Want struct {
 
 const gib = 1 << 30
 
-// Whole is what of the world is not as it should be.
+// Whole returns what of the world is not as it should be.
 func (w Want) Whole(seen Seen) []Violation {
 	b := &broken{invariant: Whole}
 	if w.Gone {

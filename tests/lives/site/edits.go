@@ -71,8 +71,8 @@ var Edits = map[string]Change{
 // Label is what the edit of a label sets.
 const Label = "lives/label"
 
-// Apply is the inventory after an edit, and whether the edit means anything to it: a life that was shortened may name a node that
-// is not there.
+// Apply returns the inventory after an edit, and whether the edit means anything to it: a life that was shortened may name a
+// node that is not there.
 func (s Site) Apply(e Edit) (Site, bool) {
 	after := s.clone()
 	change, known := Edits[e.What]

@@ -65,7 +65,7 @@ type Site struct {
 	Tags     []string
 }
 
-// New is the inventory of a topology, with nodes named control-1, worker-1, gpu-1 and so on.
+// New returns the inventory of a topology, with nodes named control-1, worker-1, gpu-1 and so on.
 func New(t Topology) Site {
 	s := Site{Topology: t, Tags: []string{"talos"}}
 	for _, group := range []struct {
@@ -91,7 +91,7 @@ var kinds = map[string]struct {
 	"gpu":     {GPUWorker, 130, 40, 4, 8192, 64},
 }
 
-// node is a new node of a name; false for a name that is none.
+// node returns a new node of a name; false for a name that is none.
 func (s Site) node(name string) (Node, bool) {
 	word, digits, _ := strings.Cut(name, "-")
 	number, err := strconv.Atoi(digits)
@@ -124,7 +124,7 @@ func (n Node) secondCard() Network {
 	return Network{Bridge: "vmbr0", VLAN: 40, Address: "10.0.40." + last + "/24"}
 }
 
-// Host is the name of a host by its number, from 1.
+// Host returns the name of a host by its number, from 1.
 func Host(number int) string {
 	if number == 1 {
 		return "vmhost"
@@ -132,7 +132,7 @@ func Host(number int) string {
 	return fmt.Sprintf("vmhost%d", number)
 }
 
-// Find is a node by its name.
+// Find returns a node by its name.
 func (s Site) Find(name string) (Node, bool) {
 	i := s.index(name)
 	if i < 0 {
@@ -156,7 +156,7 @@ func (s Site) Names(role Role) []string {
 	return names
 }
 
-// Templates are the VMIDs of the templates, by host, of which the hosts have those that nodes need.
+// Templates returns the VMIDs of the templates, by host, of which the hosts have those that nodes need.
 func (s Site) Templates() map[string]int {
 	if s.Topology.Shared {
 		return map[string]int{Host(1): firstTemplate}
@@ -175,7 +175,7 @@ const firstTemplate = 9000
 // Sysctls are those that a life sets: by an edit, and by hand.
 var Sysctls = []string{"vm.max_map_count", "vm.overcommit_memory"}
 
-// Settings are the sysctls and the rules of udev that the node's patches ask for.
+// Settings returns the sysctls and the rules of udev that the node's patches ask for.
 func (n Node) Settings() (sysctls map[string]string, udev []string) {
 	sysctls = map[string]string{}
 	for _, patch := range n.Patches {

@@ -42,7 +42,7 @@ type named[T any] struct {
 	value T
 }
 
-// String is the topology as [ParseTopology] reads it.
+// String returns the topology as [ParseTopology] reads it.
 func (t Topology) String() string {
 	var words []string
 	for _, n := range t.numbers() {

@@ -24,7 +24,7 @@ func NewKey(t testing.TB) *ageidentity.X25519Identity {
 	return key
 }
 
-// Encrypt is a YAML file that is encrypted for the age keys and somebody's PGP key.
+// Encrypt returns a YAML file that is encrypted for the age keys and somebody's PGP key.
 func Encrypt(t testing.TB, plain string, keys ...*ageidentity.X25519Identity) string {
 	t.Helper()
 	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
