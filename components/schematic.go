@@ -78,7 +78,7 @@ func (s Schematic) register(ctx *pulumi.Context, name string, parent pulumi.Reso
 	}
 	compared := made.ID().ApplyT(func(answered pulumi.ID) ([]pulumi.Resource, error) {
 		if string(answered) != id {
-			return nil, fmt.Errorf("schematic %q: the Image Factory returned the ID %s, but %s was computed:  "+
+			return nil, fmt.Errorf("schematic %q: the Image Factory returned the ID %s, but %s was computed: "+
 				"its images would not be the requested ones; name another factory in em-infra:imageFactoryUrl, or take a release of em-infra that knows its schematics",
 				name, answered, id)
 		}

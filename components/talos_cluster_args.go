@@ -114,7 +114,7 @@ type TalosClusterArgs struct {
 	// without a configuration. Default: 0, all of them. A change to an earlier phase deletes what belongs to later ones.
 	Until Phase
 	// Machines of the cluster, with 1, 3 or 5 control planes. Etcd is bootstrapped on the first of these, so keep its place (F6).
-	// Required. The fields of a machine describe their changes; a removed worker is drained first, a control plane cannot be
+	// Required. A change of a machine is described with its fields; a removed worker is drained first, a control plane cannot be
 	// removed.
 	Machines []Machine
 }

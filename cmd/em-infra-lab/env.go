@@ -31,7 +31,7 @@ VMs must have their addresses in to be reached.`,
 	return c
 }
 
-// printEnv quotes what a shell would read otherwise: of all these only the token has a mark that it would.
+// printEnv quotes values that a shell would interpret; only the token contains such a character.
 func printEnv(out io.Writer, d lab.Description) error {
 	_, err := fmt.Fprintf(out, `export PROXMOX_VE_ENDPOINT=%s
 export PROXMOX_VE_API_TOKEN='%s'

@@ -1,5 +1,5 @@
-// Command em-infra-lab is the lab alone: an emulated Proxmox VE host, and Talos in its VMs, for whoever tests another tool
-// against them. It needs no inventory.
+// Command em-infra-lab is the lab alone: an emulated Proxmox VE host with Talos in its VMs, for tests of other tools. It needs
+// no inventory.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes one command and returns the exit code: 1 for a failure, 3 for what touched nothing. What went wrong is one
+// run executes one command and returns the exit code: 1 for a failure, 3 if nothing was changed. The error is printed as one
 // sentence on the error stream.
 func run(ctx context.Context, out, problems io.Writer, args []string) int {
 	root := newRootCommand()
@@ -35,7 +35,7 @@ func run(ctx context.Context, out, problems io.Writer, args []string) int {
 	if err == nil {
 		return 0
 	}
-	// Packages know the lab as a part of em-infra.
+	// Packages name the lab as a command of em-infra.
 	fmt.Fprintln(problems, strings.ReplaceAll(err.Error(), "`em-infra lab ", "`"+program+" "))
 	var coded interface{ ExitCode() int }
 	if errors.As(err, &coded) {
@@ -44,7 +44,7 @@ func run(ctx context.Context, out, problems io.Writer, args []string) int {
 	return 1
 }
 
-// program is how this one is called.
+// program is the name of this program.
 const program = "em-infra-lab"
 
 func newRootCommand() *cobra.Command {
@@ -64,7 +64,7 @@ needs neither root nor virtualization, and nothing of it is real.`,
 		newServeCommand(),
 		newStartCommand(),
 		command.Stop(newPlace(), "Stop the lab; its state is kept"),
-		command.Status(newPlace(), "Say whether the lab runs, and where"),
+		command.Status(newPlace(), "Show whether the lab runs, and where"),
 		newEnvCommand(),
 		command.Machines(newPlace()),
 		command.Unlock(newPlace()),

@@ -25,7 +25,7 @@ func newPlace() command.Place { return &place{} }
 func (p *place) Bind(c *cobra.Command) {
 	c.Flags().StringVar(&p.dir, "dir", usualDir, "the `folder` that the lab keeps its state in")
 	if err := c.MarkFlagDirname("dir"); err != nil {
-		panic(err) // the flag stands in the line before
+		panic(err) // the flag was added in the line before
 	}
 	if c.Args == nil {
 		c.Args = cobra.NoArgs
@@ -35,7 +35,7 @@ func (p *place) Bind(c *cobra.Command) {
 // Dir implements [command.Place].
 func (p *place) Dir() (string, error) { return filepath.Abs(p.dir) }
 
-// VMID implements [command.Place]: a lab without an inventory knows VMs by their numbers.
+// VMID implements [command.Place]: without an inventory, VMs are named by their numbers.
 func (p *place) VMID(vm string) (int, error) {
 	if vm == "" {
 		return 0, nil

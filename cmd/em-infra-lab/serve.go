@@ -16,15 +16,15 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 )
 
-// making is how a lab is made and run.
+// making are the settings with which a lab is created and run.
 type making struct {
 	place   place
 	choices command.Choices
 	// hosts is the file that describes them.
 	hosts string
-	// role is what the lab's token may do.
+	// role of the lab's token.
 	role string
-	// kubernetes asks for control planes that really run.
+	// kubernetes requests control planes that really run.
 	kubernetes bool
 	tools      kubernetes.Tools
 }
@@ -43,7 +43,7 @@ func (m *making) bind(c *cobra.Command) {
 	c.MarkFlagsRequiredTogether("controlplane", "kwok")
 }
 
-// options completes what a lab is made of. Mistakes are told before anything is written.
+// options returns the complete settings of the lab. Errors are reported before anything is written.
 func (m *making) options(c *cobra.Command) (lab.Options, error) {
 	dir, err := m.place.Dir()
 	if err != nil {
@@ -95,7 +95,7 @@ as hosts do after a power cut.`,
 	return c
 }
 
-// announce says where a lab is.
+// announce prints where a lab is.
 func announce(out io.Writer, d lab.Description, p *place) {
 	fmt.Fprintf(out, "host %s (Proxmox VE %s) on %s, time scale %g · next: eval \"$(%s%s)\"\n",
 		d.Host, d.Release, d.ProxmoxEndpoint(), d.TimeScale, p.Typed("env"), p.Place())
@@ -139,7 +139,7 @@ stays half done (a clone leaves a locked VM, see "em-infra-lab unlock"), and fau
 	return c
 }
 
-// process is this program once more, as the lab.
+// process returns a command that runs this program as the lab.
 func (m *making) process(o lab.Options) (*exec.Cmd, error) {
 	args := append([]string{"serve", "--dir", o.Dir, "--role", m.role}, m.choices.Args()...)
 	if m.hosts != "" {
@@ -152,5 +152,5 @@ func (m *making) process(o lab.Options) (*exec.Cmd, error) {
 	if o.Kubernetes != nil {
 		args = append(args, "--controlplane", o.Kubernetes.ControlPlane, "--kwok", o.Kubernetes.Kwok)
 	}
-	return exec.Command("/proc/self/exe", args...), nil //nolint:gosec // this very program, even when `go run` removes its file
+	return exec.Command("/proc/self/exe", args...), nil //nolint:gosec // this program, even when `go run` removes its file
 }

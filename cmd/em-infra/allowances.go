@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// allowances are the dangerous operations that a person allows, each by its name.
+// allowances are the dangerous operations that the user allows, each by its name.
 type allowances struct {
 	replace, remove, change []string
 	quorumLoss              bool
@@ -17,7 +17,7 @@ type allowances struct {
 func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
 	command.Flags().StringSliceVar(&a.replace, operator.FlagReplace, nil, "a control plane that may be replaced")
 	command.Flags().StringSliceVar(&a.remove, operator.FlagDelete, nil, "a control plane that may be deleted")
-	command.Flags().StringSliceVar(&a.change, operator.FlagChange, nil, "what may be changed although the cluster depends on it: secrets")
+	command.Flags().StringSliceVar(&a.change, operator.FlagChange, nil, "a change to something that the cluster depends on: secrets")
 	completeFlag(command, operator.FlagReplace, place.completeNodes)
 	completeFlag(command, operator.FlagDelete, place.completeNodes)
 	completeFlag(command, operator.FlagChange, oneOf(operator.SubjectSecrets))

@@ -10,14 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errCallerGone is why an operation that a Command of the program has called ends before its time.
+// errCallerGone is the reason why an operation that a Command of the program has called ends early.
 var errCallerGone = errors.New("the plugin that called this has ended")
 
-// callerInterval is how long it may take until an operation notices that.
+// callerInterval is the longest time until an operation notices that.
 const callerInterval = 500 * time.Millisecond
 
-// whileCallerReads has the operations that the program's Commands call end with the plugin that called them, which was killed and no
-// longer reads what they say. Its shell goes on waiting for them, so they would drain and reset nodes for a run that is over.
+// whileCallerReads ends the operations that the program's Commands call together with the plugin that called them: a plugin
+// that was killed no longer reads their output. Its shell keeps waiting for them, so they would drain and reset nodes for a run
+// that has ended.
 func whileCallerReads(parent *cobra.Command) *cobra.Command {
 	for _, command := range parent.Commands() {
 		operate := command.RunE
@@ -31,8 +32,8 @@ func whileCallerReads(parent *cobra.Command) *cobra.Command {
 	return parent
 }
 
-// whileRead returns a context that is canceled when the reader of the pipe out has closed it. It is not canceled where out is no
-// pipe.
+// whileRead returns a context that is canceled when the reader of the pipe out has closed it. If out is no pipe it is never
+// canceled.
 func whileRead(ctx context.Context, out *os.File) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if info, err := out.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
@@ -45,7 +46,8 @@ func whileRead(ctx context.Context, out *os.File) (context.Context, context.Canc
 	return ctx, func() { cancel(nil) }
 }
 
-// isRead waits for a moment whether the reader of a pipe goes away. Linux calls that an error, BSD and macOS a hang-up.
+// isRead waits for callerInterval and reports whether the reader of a pipe is still there. Linux reports its end as an error,
+// BSD and macOS as a hang-up.
 func isRead(fd int) bool {
 	polled := []unix.PollFd{{Fd: int32(fd)}}
 	n, err := unix.Poll(polled, int(callerInterval.Milliseconds()))

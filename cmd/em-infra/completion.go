@@ -11,19 +11,19 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// completeFlag has a shell complete the values of a flag that the command has.
+// completeFlag registers the completion of a flag that the command has.
 func completeFlag(command *cobra.Command, flag string, values cobra.CompletionFunc) {
 	if err := command.RegisterFlagCompletionFunc(flag, values); err != nil {
-		panic(err) // only for a flag that was not added, or twice
+		panic(err) // only for a flag that was not added, or was registered twice
 	}
 }
 
-// oneOf completes a flag that has few values.
+// oneOf completes a flag with fixed values.
 func oneOf(values ...string) cobra.CompletionFunc {
 	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 }
 
-// completeStack completes the stacks whose inventory is in the project. Outside of it there is nothing to complete.
+// completeStack completes the stacks whose inventory is in the project. Outside of a project it returns nothing.
 func completeStack(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	here, err := os.Getwd()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// onlyFirst completes the one argument of a command that takes no second.
+// onlyFirst completes the argument of a command that takes only one.
 func onlyFirst(values cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(command *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -29,7 +29,7 @@ func (f *stackFlags) completeArgument(command *cobra.Command, args []string, beg
 	return onlyFirst(completeStack)(command, args, begun)
 }
 
-// named returns the flags, with the stack taken from the arguments: during completion, no command has read the arguments yet.
+// named returns the flags with the stack from the arguments: during completion, no command has read the arguments yet.
 func (f *stackFlags) named(args []string) stackFlags {
 	flags := *f
 	if flags.stack == "" && len(args) == 1 {
@@ -38,7 +38,7 @@ func (f *stackFlags) named(args []string) stackFlags {
 	return flags
 }
 
-// completeNodes completes the nodes of the inventory that are not named yet. Without a sound inventory there are none.
+// completeNodes completes the nodes of the inventory that are not named yet; none if the inventory is invalid.
 func (f *stackFlags) completeNodes(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return f.fromInventory(args, func(inv *inventory.Inventory) []string {
 		var names []string
@@ -83,7 +83,7 @@ func (f *stackFlags) completeBackups(_ *cobra.Command, args []string, _ string) 
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeFaultKinds completes the faults that a lab can be asked for, with what happens.
+// completeFaultKinds completes the faults that a lab supports, with their effects.
 func completeFaultKinds(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var kinds []cobra.Completion
 	for _, kind := range lab.FaultKinds() {

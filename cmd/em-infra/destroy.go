@@ -13,7 +13,7 @@ func newDestroyCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
 		Use:     "destroy --stack STACK",
-		Short:   "Delete everything that up made; the inventory and the state's history stay",
+		Short:   "Delete everything that up created; the inventory and the state's history stay",
 		Example: "  em-infra destroy --stack k3s-dev --lab --yes",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -38,7 +38,7 @@ func newDestroyCommand() *cobra.Command {
 	return command
 }
 
-// printGone is the end of a stack.
+// printGone prints the end of a destroy.
 func printGone(out io.Writer, stack string, result *operator.DestroyResult) {
 	fmt.Fprintf(out, "\n%s is gone.", stack)
 	if result.ISOs > 0 {

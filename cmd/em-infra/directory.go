@@ -9,12 +9,12 @@ import (
 	"github.com/em-infra/em-infra/internal/shell"
 )
 
-// ledBy is --directory as it was given, for the commands that messages print. It belongs to the process as its current
-// folder does.
+// ledBy is --directory as it was given, for the commands that messages print. Like the current folder, it belongs to the
+// process.
 var ledBy []string
 
-// directory is a [pflag.Value] that changes the current folder at once, before anything else is looked for from there.
-// Given twice, the second counts from the first, as with git and make.
+// directory is a [pflag.Value] that changes the current folder at once, before any other path is resolved. If it is given
+// twice, the second is relative to the first, as with git and make.
 type directory struct{}
 
 func bindDirectory(root *cobra.Command) {

@@ -19,7 +19,7 @@ Talos, the schematic, and the machine configuration that is active. A change of 
 a difference, too. The next up mends what was changed by hand.
 
 Exit codes: 0 no drift, 1 something could not be read, 2 drift was found.`,
-		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that tells you",
+		Example: "  em-infra drift --stack k3s-dev\n  em-infra drift --stack k3s-dev --output json   # for a timer that reports drift",
 		RunE: func(command *cobra.Command, _ []string) error {
 			return runReport(command, flags, output, (*operator.Operator).Drift)
 		},

@@ -12,11 +12,11 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// printer prints what an operation tells, for a person.
+// printer prints the events of an operation as text.
 type printer struct {
 	streams
 
-	// verbose leaves the engine to its own words.
+	// verbose prints the engine's own output.
 	verbose bool
 }
 
@@ -40,7 +40,7 @@ func (p printer) Handle(event operator.Event) {
 			fmt.Fprintf(p.out, "  %s\n", plugin)
 		}
 	case operator.Assessed:
-		_ = e.Assessment.WriteText(p.out) // a stream that has gone ends no run
+		_ = e.Assessment.WriteText(p.out) // a closed stream ends no run
 	case operator.ArtifactsKept:
 		fmt.Fprintf(p.out, " artifacts  %s%c\n", workspace.Nearby(e.Dir), os.PathSeparator)
 	case operator.CredentialsKept:
@@ -92,15 +92,15 @@ func (p printer) progress(event operator.Event) {
 	}
 }
 
-// partColumn is the width of the column in which a run says in which part something was done.
+// partColumn is the width of the column with the part of a run.
 const partColumn = 10
 
-// line is what was done in a part of a run, or goes on there, and how long it has taken.
+// line prints what was done in a part of a run, or is in progress, and how long it took.
 func (p printer) line(part, what string, took time.Duration) {
 	terminal.WriteTimed(p.out, partColumn, part, what, took)
 }
 
-// wait is what the operation of the line before waits for, and the command that ends that.
+// wait prints what the operation of the line before waits for, and the command that ends the wait.
 func (p printer) wait(wait operator.Wait) {
 	for line := range strings.Lines(wait.For) {
 		fmt.Fprintf(p.out, " %-*s   %s\n", partColumn, "", strings.TrimRight(line, "\n"))
@@ -110,7 +110,7 @@ func (p printer) wait(wait operator.Wait) {
 	}
 }
 
-// state prints what becomes of a state and its copies.
+// state prints changes of a state and its copies.
 func (p printer) state(event operator.Event) {
 	switch e := event.(type) {
 	case operator.BackedUp:

@@ -15,7 +15,7 @@ const (
 	exitRefused = 3 // nothing was touched: validation, preflight, risk
 )
 
-// refused ends the command with code 3: something is wrong and nothing was touched.
+// refused ends the command with code 3: an error, and nothing was changed.
 func refused(err error) error {
 	if err == nil {
 		return nil
@@ -23,11 +23,11 @@ func refused(err error) error {
 	return &operator.RefusedError{Err: err}
 }
 
-// errUnsound ends a command with code 3 whose result says already what is wrong.
+// errUnsound ends a command with code 3 whose result already describes the errors.
 var errUnsound = errors.New("the result says what is wrong")
 
-// codedError knows its exit code. The error of a process that has ended, which may be the cause of another one, is none: it wraps
-// nothing.
+// codedError is an error with an exit code. [exec.ExitError], which may be the cause of another error, is not one: it has no
+// Unwrap.
 type codedError interface {
 	error
 	ExitCode() int
@@ -53,8 +53,8 @@ func exitCode(err error) int {
 	}
 }
 
-// errorText returns what is still to be printed of an error: not what a result has shown already, and not the failure of an
-// engine, which [printFailure] prints.
+// errorText returns the part of an error that is not printed yet: without errors that a result has shown, and without the
+// failure of an engine, which [printFailure] prints.
 func errorText(err error) string {
 	//nolint:errorlint // what wraps one of these has something to say
 	switch err {
@@ -77,7 +77,7 @@ func errorText(err error) string {
 	return strings.Join(texts, "\n")
 }
 
-// failureIn returns the failure of an engine, alone or with errors of what was done afterwards; nil for none.
+// failureIn returns the failure of an engine, also if it is joined with later errors; nil for none.
 func failureIn(err error) *operator.FailedError {
 	var failure *operator.FailedError
 	if errors.As(err, &failure) {

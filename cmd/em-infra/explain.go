@@ -16,8 +16,8 @@ func newExplainCommand() *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:   "explain [TEXT]",
-		Short: "Say what an error means and what mends it",
-		Long: `Say what an error of Proxmox VE, the providers, Talos, Kubernetes or the engine means, what mends it, and whether to go on
+		Short: "Explain what an error means and how to fix it",
+		Long: `Explain what an error of Proxmox VE, the providers, Talos, Kubernetes or the engine means, how to fix it, and whether to go on
 is safe. The error is given as an argument, or pasted into the standard input. A run that fails explains itself.
 
 Of an error that is not known it says which known one is nearest, as a guess, and where to look. The list of --output json has
@@ -69,13 +69,14 @@ func runExplain(streams streams, text, output string) error {
 	return nil
 }
 
-// here returns where the user of this program types what a message says.
+// here returns how the user calls this program.
 func here() remedy.Place { return remedy.Place{Tool: calledHere()} }
 
-// errUnknown is the error for a text that no known error matches, whatever the guess.
+// errUnknown is the error for a text that no known error matches, even if there is a guess.
 var errUnknown = errors.New("nothing is known about that for certain")
 
-// explainJSON writes what is known. A guess is none of it: it goes to people, beside the list, so that no script takes it for more.
+// explainJSON writes the known explanations. A guess is printed as text beside the list, so that no script takes it for a known
+// one.
 func explainJSON(streams streams, found []operator.Explanation, text string) error {
 	if err := writeJSON(streams.out, append([]operator.Explanation{}, found...)); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// printFailure is the end of a run whose engine failed: what is wrong, what that means as far as it is known, and what to run next.
+// printFailure prints the end of a run whose engine failed: the error, its meaning if it is known, and the next command.
 func printFailure(out io.Writer, failure *operator.FailedError) {
 	again := typed("%s", failure.Again)
 	if failure.Interrupted {

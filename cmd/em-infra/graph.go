@@ -41,13 +41,13 @@ cluster was brought up from here each node is asked whether it answers, and the 
 	return command
 }
 
-// deliver writes a picture into a file, or to the standard output where none is named.
+// deliver writes a picture into a file, or to the standard output if file is empty.
 func deliver(drawn []byte, file string, out io.Writer) error {
 	if file == "" {
 		_, err := terminal.Raw(out).Write(drawn)
 		return err
 	}
-	if err := os.WriteFile(file, drawn, 0o644); err != nil { //nolint:gosec // a picture is there to be shown
+	if err := os.WriteFile(file, drawn, 0o644); err != nil { //nolint:gosec // a picture is meant to be shown
 		return refused(fmt.Errorf("--out: %w: choose a file in a folder that is there", err))
 	}
 	fmt.Fprintf(out, "drawn: %s\n", workspace.Nearby(file))

@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// helpWidth is how wide the help of a command is, on a terminal and in a pipe.
+// helpWidth is the width of the help of a command, on a terminal and in a pipe.
 const helpWidth = terminal.Columns - 1
 
-// fitHelp fits the help of all commands.
+// fitHelp wraps the help of all commands.
 func fitHelp(root *cobra.Command) {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)))
 	fitLong(root)
@@ -25,7 +25,7 @@ func fitLong(command *cobra.Command) {
 	}
 }
 
-// fitted are paragraphs with as many words in each line as it holds.
+// fitted returns paragraphs with as many words in each line as fit.
 func fitted(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, paragraph := range paragraphs {

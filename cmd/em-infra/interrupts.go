@@ -12,17 +12,16 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 )
 
-// errInterrupted is why the context of an interrupted command ends.
+// errInterrupted is the cause of the context of an interrupted command.
 var errInterrupted = errors.New("interrupted")
 
-// withInterrupts returns a context that the first interrupt ends, upon which the engine finishes what is under way. The
-// second reaches the engine as one, which then waits for nothing any more; the third ends this process. stop gives the
-// signals back.
+// withInterrupts returns a context that the first interrupt ends; the engine then finishes the operations in progress. The
+// second is passed to the engine, which then stops waiting; the third ends this process. stop restores the signals.
 func withInterrupts(parent context.Context, out io.Writer) (ctx context.Context, stop func()) {
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, endings()...)
-	// A reader that goes away, as in `em-infra up | head`, must not end a run in the middle: with a channel for it a
-	// write fails instead (os/signal, "SIGPIPE").
+	// A reader that ends, as in `em-infra up | head`, must not end a run: with a channel for SIGPIPE a write fails instead
+	// (os/signal, "SIGPIPE").
 	brokenPipes := make(chan os.Signal, 1)
 	signal.Notify(brokenPipes, syscall.SIGPIPE)
 
@@ -51,7 +50,7 @@ func withInterrupts(parent context.Context, out io.Writer) (ctx context.Context,
 	}
 }
 
-// endings returns the signals that ask for an end. A hang-up that `nohup` has switched off stays off.
+// endings returns the signals that request an end. A hang-up that `nohup` ignores stays ignored.
 func endings() []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

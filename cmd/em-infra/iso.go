@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// isoURLVariable hands the URL of an ISO to the operation that the program's Commands call.
+// isoURLVariable passes the URL of an ISO to the operation that the program's Commands call.
 const isoURLVariable = "EM_INFRA_ISO_URL"
 
 func newISOCommand() *cobra.Command {
@@ -23,7 +23,7 @@ func newISOCommand() *cobra.Command {
 }
 
 func newISOEnsureCommand() *cobra.Command {
-	const short = "Have a host download an ISO unless it is there"
+	const short = "Let a host download an ISO unless it exists"
 	return &cobra.Command{
 		Use:   "ensure HOST STORAGE:iso/FILE",
 		Short: short,

@@ -23,7 +23,7 @@ func newLabCommand() *cobra.Command {
 	group.AddCommand(
 		newLabStartCommand(),
 		command.Stop(newLabPlace(), "Stop the lab of a stack; its state is kept"),
-		command.Status(newLabPlace(), "Say whether the lab of a stack runs, and where"),
+		command.Status(newLabPlace(), "Show whether the lab of a stack runs, and where"),
 		newLabEnvCommand(),
 		command.Fault(newLabPlace),
 		command.Unlock(newLabPlace()), command.Reset(newLabPlace()), command.StopVM(newLabPlace()), command.Destroy(newLabPlace()),
@@ -36,7 +36,7 @@ func newLabEnvCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	command := &cobra.Command{
 		Use:     "env --stack STACK",
-		Short:   "Print what a shell needs to run pulumi itself on the rehearsal, whose stack is made if it is not there",
+		Short:   "Print the shell environment to run pulumi itself on the rehearsal; its stack is created if it is missing",
 		Example: `  eval "$(em-infra lab env --stack k3s-dev)" && pulumi preview --stack k3s-dev`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -62,9 +62,9 @@ func newLabEnvCommand() *cobra.Command {
 	return command
 }
 
-// printLabEnv leads a shell into the folder of the rehearsal.
+// printLabEnv prints the environment of the rehearsal for a shell.
 func printLabEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace, own string) error {
-	// The CLI prefers this one to the file, and a shell may know it for another stack.
+	// The CLI prefers this variable to the file, and a shell may have set it for another stack.
 	fmt.Fprintln(out, "unset PULUMI_CONFIG_PASSPHRASE")
 	if err := printToolsEnv(out, tools, w, own); err != nil {
 		return err
@@ -78,5 +78,5 @@ func faultsOf(ctx context.Context, w *workspace.Workspace) ([]fault.State, error
 	return command.Faults(ctx, w.Dir)
 }
 
-// oneName has a command that takes a name say so in its own words.
+// oneName requires one argument; its error says what it names.
 func oneName(what string) cobra.PositionalArgs { return command.OneName(what) }

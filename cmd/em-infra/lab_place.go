@@ -37,7 +37,7 @@ func (p *labPlace) Dir() (string, error) {
 	return w.Dir, nil
 }
 
-// VMID implements [command.Place]: VMs are called as the inventory calls its nodes.
+// VMID implements [command.Place]: VMs are named like the nodes of the inventory.
 func (p *labPlace) VMID(vm string) (int, error) {
 	_, inv, err := p.load()
 	if err != nil {

@@ -39,12 +39,12 @@ half done (a clone leaves a locked VM, see "em-infra lab unlock"), and faults th
 	return command
 }
 
-// printLab says where a lab is.
+// printLab prints where a lab is.
 func printLab(out io.Writer, host operator.LabHost, nodes int) {
 	fmt.Fprintf(out, " lab        host %s (PVE %s) on %s, %d nodes on %s, time scale %g\n", host.Name, host.Release, host.Address, nodes, host.Network, host.TimeScale)
 }
 
-// bindChoices adds the choices for a lab that is made or started.
+// bindChoices adds the flags of a lab that is created or started.
 func bindChoices(command *cobra.Command, choices *lab.Choices) {
 	choices.Bind(command, "the stack's name")
 	completeFlag(command, "pve", completeReleases)

@@ -1,5 +1,4 @@
-// Command em-infra is the command line of package operator: flags, printing and exit codes, with the manners of a tool that
-// somebody uses alone, at night.
+// Command em-infra is the command line of package operator: flags, printing and exit codes.
 package main
 
 import (
@@ -16,10 +15,10 @@ func main() {
 	os.Exit(run(context.Background(), streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}, os.Args[1:]))
 }
 
-// refusedPrefix begins the sentence of a run that stops before it touches anything.
+// refusedPrefix begins the message of a run that stops before it changes anything.
 const refusedPrefix = "refused:"
 
-// run executes one command and returns the exit code. What went wrong is one sentence on the error stream.
+// run executes one command and returns the exit code. The error is printed as one sentence on the error stream.
 func run(ctx context.Context, s streams, args []string) int {
 	ctx, stop := withInterrupts(ctx, s.err)
 	defer stop()
@@ -47,6 +46,6 @@ func run(ctx context.Context, s streams, args []string) int {
 			fmt.Fprintln(s.err, hint)
 		}
 	}
-	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // a stream that has gone takes no complaint either
+	_ = errors.Join(terminal.Flush(s.out), terminal.Flush(s.err)) // errors of a closed stream cannot be reported
 	return exitCode(err)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// talosconfigVariable hands a talosconfig to the operations that the program's Commands call: an environment does not
-// show in the list of processes.
+// talosconfigVariable passes a talosconfig to the operations that the program's Commands call: an environment is not visible in
+// the list of processes.
 const talosconfigVariable = "EM_INFRA_TALOSCONFIG"
 
 func newNodeCommand() *cobra.Command {
@@ -55,7 +55,7 @@ func bindNodeAddress(command *cobra.Command, address *string) {
 	command.Flags().StringVar(address, "address", "", "the node's own address")
 }
 
-// nodeCredentials refuses what no operation on a node can begin with.
+// nodeCredentials returns the talosconfig. It refuses an invalid address and a missing talosconfig.
 func nodeCredentials(address string) (talosconfig []byte, err error) {
 	if _, err := netip.ParseAddr(address); err != nil {
 		return nil, refused(fmt.Errorf("--address: %q is not an IP address: give the node's own", address))

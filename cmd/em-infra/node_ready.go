@@ -39,7 +39,7 @@ without a name, for the API alone. The talosconfig is read from ` + talosconfigV
 	return command
 }
 
-// clusterCredentials are those of the cluster's administrator.
+// clusterCredentials returns the talosconfig of the cluster's administrator.
 func clusterCredentials() (talosconfig []byte, err error) {
 	text := os.Getenv(talosconfigVariable)
 	if text == "" {

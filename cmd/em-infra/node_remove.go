@@ -48,7 +48,7 @@ that are still held back after --drain-timeout are deleted.`,
 	return command
 }
 
-// controlPlaneStays is why a control plane is not removed: etcd would count a member that never comes back (F25).
+// controlPlaneStays returns why a control plane is not removed: etcd would keep counting its member (F25).
 func controlPlaneStays(name string) error {
 	return fmt.Errorf("%s is a control plane, and removing or replacing one is not supported yet, because etcd would go on counting its member: put it back into nodes.yaml as it was; to delete the whole cluster, run destroy", name)
 }

@@ -11,7 +11,7 @@ import (
 // outputJSON is the format for programs.
 const outputJSON = formats.JSON
 
-// bindOutput adds the choice of the format.
+// bindOutput adds the flag for the format.
 func bindOutput(command *cobra.Command, output *string) { formats.Bind(command, output) }
 
 // checkOutput refuses a format that does not exist.
@@ -22,13 +22,13 @@ func checkOutput(output string) error {
 	return nil
 }
 
-// result is what a command found out.
+// result is the result of a command.
 type result interface {
-	// WriteText writes it for a person.
+	// WriteText writes it as text.
 	WriteText(out io.Writer) error
 }
 
-// writeResult writes a result in the format that was asked for.
+// writeResult writes a result in the requested format.
 func writeResult(out io.Writer, output string, found result) error {
 	if output == outputJSON {
 		return writeJSON(out, found)
@@ -36,5 +36,5 @@ func writeResult(out io.Writer, output string, found result) error {
 	return found.WriteText(out)
 }
 
-// writeJSON writes a result for a program.
+// writeJSON writes a result as JSON.
 func writeJSON(out io.Writer, value any) error { return formats.WriteJSON(out, value) }

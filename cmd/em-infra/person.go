@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// person is who sits at the terminal.
+// person answers questions at the terminal.
 type person struct{ streams }
 
 func isTerminal(in io.Reader) bool {
@@ -22,7 +22,7 @@ func isTerminal(in io.Reader) bool {
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// Confirm implements [operator.Person] with the line that somebody types after the question.
+// Confirm implements [operator.Person]: it prints the question and reads one line.
 func (p person) Confirm(ctx context.Context, question operator.Question) (bool, error) {
 	about := ""
 	if question.About != "" {
@@ -34,7 +34,7 @@ func (p person) Confirm(ctx context.Context, question operator.Question) (bool, 
 	}
 	answer := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(p.in).ReadString('\n') // an end without an answer is a no
+		line, _ := bufio.NewReader(p.in).ReadString('\n') // the end of the input means no
 		answer <- strings.TrimSpace(line)
 	}()
 	select {

@@ -20,12 +20,12 @@ func (f *phaseFlags) bind(command *cobra.Command) {
 	}
 	phases := strings.Join(known, ", ")
 	command.Flags().StringVar(&f.until, "until", "", "stop after a phase: "+phases)
-	command.Flags().StringVar(&f.only, "only", "", "run one phase alone, the ones before it being done")
+	command.Flags().StringVar(&f.only, "only", "", "run one phase alone, after the earlier phases are done")
 	completeFlag(command, "until", oneOf(known...))
 	completeFlag(command, "only", oneOf(known...))
 }
 
-// options reads the flags. Without them a run goes through the whole life.
+// options returns the flags as options. Without them a run goes through all phases.
 func (f *phaseFlags) options() (operator.UpOptions, error) {
 	until, untilErr := parsePhase(f.until)
 	only, onlyErr := parsePhase(f.only)

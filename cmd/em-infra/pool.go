@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// These hand the way to Proxmox VE to the operations that the program's Commands call: an environment does not show in
-// the list of processes.
+// These variables pass the connection to Proxmox VE to the operations that the program's Commands call: an environment is not
+// visible in the list of processes.
 const (
 	proxmoxEndpointVariable = "EM_INFRA_PROXMOX_ENDPOINT"
 	proxmoxTokenVariable    = "EM_INFRA_PROXMOX_TOKEN"
@@ -26,8 +26,8 @@ func newPoolCommand() *cobra.Command {
 		Short: "Operations on a resource pool, called by the program's Commands",
 	}
 	command.AddCommand(
-		newPoolOperation("ensure", "Make a resource pool unless it is there", ensurePool),
-		newPoolOperation("release", "Delete a resource pool that em-infra has made, unless it has members", releasePool),
+		newPoolOperation("ensure", "Create a resource pool unless it exists", ensurePool),
+		newPoolOperation("release", "Delete a resource pool that em-infra created, unless it has members", releasePool),
 	)
 	return whileCallerReads(command)
 }

@@ -67,13 +67,13 @@ func printPreflight(out io.Writer, checks operator.Checks) {
 
 // preflightReport is the JSON form of a report.
 type preflightReport struct {
-	// Checks are all of them in their order.
+	// Checks are all checks in their order.
 	Checks operator.Checks `json:"checks"`
-	// OK is how many found nothing.
+	// OK is the number of passed checks.
 	OK int `json:"ok"`
-	// Warnings is how many found what is worth knowing.
+	// Warnings is the number of warnings.
 	Warnings int `json:"warnings"`
-	// Failures is how many found what keeps up from running.
+	// Failures is the number of failures, which prevent a run.
 	Failures int `json:"failures"`
 }
 

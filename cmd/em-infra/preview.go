@@ -43,10 +43,10 @@ The host is read first, so that changes made by hand are found. --refresh=false 
 	flags.place.bindLab(command)
 	flags.allowed.bind(command, &flags.place)
 	bindOutput(command, &flags.output)
-	command.Flags().StringVar(&flags.importFile, "import-file", "", "write what would be made into a file that 'pulumi import --file' takes, once its IDs are filled in")
+	command.Flags().StringVar(&flags.importFile, "import-file", "", "write the resources that would be created into a file for 'pulumi import --file'; fill in their IDs first")
 	flags.place.bindRefresh(command)
 	flags.place.bindKeep(command)
-	command.Flags().BoolVar(&flags.diff, "diff", false, "show the engine's own preview, too, with every property that differs")
+	command.Flags().BoolVar(&flags.diff, "diff", false, "also show the engine's own preview, with every property that differs")
 	return command
 }
 
@@ -60,7 +60,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	}
 	result := streams.out
 	if f.output == outputJSON {
-		streams.out = streams.err // the result alone is for a program
+		streams.out = streams.err // the standard output contains only the result
 	}
 	f.place.verbose = f.diff
 	o, err := f.place.open(streams)
@@ -77,16 +77,16 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	return found.Err()
 }
 
-// previewJSON is the result for a program.
+// previewJSON is the JSON form of the result.
 type previewJSON struct {
 	operator.Assessment
-	// Changes are the resources by what would be done to them.
+	// Changes are the numbers of resources by their operation.
 	Changes map[apitype.OpType]int `json:"changes"`
-	// Refusal is why up would stop; empty when it would not.
+	// Refusal is the reason why up would stop; empty if it would not.
 	Refusal string `json:"refusal,omitempty"`
-	// Checks of the host that are not in order; a failure is among the refusals.
+	// Checks are the warnings and failures of the preflight; failures are part of the refusal, too.
 	Checks operator.Checks `json:"checks,omitempty"`
-	// Images are the nodes that run another image than the inventory's, which no run changes.
+	// Images are the nodes that run another image than the inventory's; no run changes that.
 	Images operator.OtherImages `json:"images"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/lab"
 )
 
-// rehearseFlags say how a stack is rehearsed.
+// rehearseFlags are the flags of rehearse.
 type rehearseFlags struct {
 	stackFlags
 	choices lab.Choices
@@ -42,7 +42,7 @@ removed at the end unless something was not as expected, and before the next reh
 	return command
 }
 
-// rehearse lives the life and reports. What is told while it lasts goes to the error stream where a program reads the report.
+// rehearse runs the rehearsal and prints its result. If the result is JSON, progress goes to the error stream.
 func rehearse(ctx context.Context, flags rehearseFlags, s streams) error {
 	if err := checkOutput(flags.output); err != nil {
 		return err
@@ -73,7 +73,7 @@ func rehearse(ctx context.Context, flags rehearseFlags, s streams) error {
 	return rehearsed.Err()
 }
 
-// printVerdict says how the rehearsal went, and names what can be looked at.
+// printVerdict prints whether the rehearsal succeeded, and the commands to inspect it.
 func (f rehearseFlags) printVerdict(out io.Writer, r *operator.Rehearsal) {
 	tone := terminal.Good
 	if !r.Report.Expected {

@@ -8,14 +8,14 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// report is what an operation that only reads has found out.
+// report is the result of an operation that only reads.
 type report interface {
 	result
-	// Err is what the exit code tells.
+	// Err is the error that determines the exit code.
 	Err() error
 }
 
-// runReport runs an operation that only reads, and prints what it has found in the format that was asked for.
+// runReport runs an operation that only reads, and prints its result in the requested format.
 func runReport[R report](command *cobra.Command, flags stackFlags, output string, operate func(*operator.Operator, context.Context) (R, error)) error {
 	if err := checkOutput(output); err != nil {
 		return err

@@ -101,7 +101,7 @@ func (f *roleFlags) print(out io.Writer, plan *operator.PrivilegePlan) error {
 	return err
 }
 
-// printRoleOnHost prints what a host has of what is needed, and the commands that give the rest.
+// printRoleOnHost prints what the role and the token on the host lack, and the commands that add it.
 func printRoleOnHost(out io.Writer, plan *operator.PrivilegePlan) error {
 	h := plan.Host
 	var text strings.Builder

@@ -52,7 +52,7 @@ func newRootCommand() *cobra.Command {
 	return command
 }
 
-// refuseUnknown makes a misspelt command an error; cobra would print the help and call that a success.
+// refuseUnknown makes a misspelt command an error; cobra would print the help and exit with 0.
 func refuseUnknown(group *cobra.Command) {
 	group.Args = cobra.ArbitraryArgs
 	group.RunE = func(group *cobra.Command, args []string) error {

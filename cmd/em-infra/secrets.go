@@ -22,8 +22,8 @@ func newSecretsRevealCommand() *cobra.Command {
 	var folder string
 	command := &cobra.Command{
 		Use:   "reveal --inventory FOLDER",
-		Short: "Hand the secrets beside an inventory to the program, through a pipe",
-		Long: `Hand the secrets beside an inventory to the program, in clear, as JSON, through a pipe; a terminal gets none. The age key
+		Short: "Pass the secrets beside an inventory to the program, through a pipe",
+		Long: `Pass the secrets beside an inventory to the program, in clear text, as JSON, through a pipe; a terminal gets none. The age key
 is looked for where sops looks for it.`,
 		Example: "  em-infra secrets reveal --inventory stacks/k3s-dev | jq keys",
 		Args:    cobra.NoArgs,

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/operator/lab"
 )
 
-// stackFlags say which stack a command works on, and how.
+// stackFlags select the stack of a command and how to run on it.
 type stackFlags struct {
 	stack     string
 	inventory string
@@ -26,7 +26,7 @@ type stackFlags struct {
 	keep      int
 }
 
-// bindPlace adds the flags that say where. A command that takes no arguments of its own takes the stack as one.
+// bindPlace adds the flags that select the stack. A command without arguments of its own accepts the stack as its argument.
 func (f *stackFlags) bindPlace(command *cobra.Command) {
 	about := "the stack, e.g. k3s-dev"
 	if command.Args == nil {
@@ -57,43 +57,43 @@ func (f *stackFlags) bindLab(command *cobra.Command) {
 	command.Flags().BoolVar(&f.lab, "lab", false, "rehearse on the emulated host; nothing real is touched")
 }
 
-// bindYes adds the consent of those who are not asked.
+// bindYes adds the flag that answers questions with yes.
 func (f *stackFlags) bindYes(command *cobra.Command) {
 	command.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 }
 
-// bindKeep adds the choice of how much of what runs leave behind stays.
+// bindKeep adds the flag for how many artifacts and backups are kept.
 func (f *stackFlags) bindKeep(command *cobra.Command) {
-	about := fmt.Sprintf("how many artifacts of each command, and backups of each kind, stay, the oldest going first (default %d)", operator.DefaultKeep)
+	about := fmt.Sprintf("how many artifacts of each command, and backups of each kind, are kept; the oldest are deleted (default %d)", operator.DefaultKeep)
 	command.Flags().Func("keep", about, func(text string) error {
 		keep, err := strconv.Atoi(text)
 		if err != nil || keep < 1 {
-			return errors.New("give how many are to stay, 1 or more")
+			return errors.New("give how many to keep, 1 or more")
 		}
 		f.keep = keep
 		return nil
 	})
 }
 
-// bindVerbose adds the choice of the engine's own words.
+// bindVerbose adds the flag that prints the engine's own output.
 func (f *stackFlags) bindVerbose(command *cobra.Command) {
 	command.Flags().BoolVar(&f.verbose, "verbose", false, "show what the engine itself prints")
 }
 
-// bindRefresh adds the choice to take the state as it is.
+// bindRefresh adds the flag that skips the refresh.
 func (f *stackFlags) bindRefresh(command *cobra.Command) {
-	command.Flags().BoolVar(&f.refresh, "refresh", true, "ask the host first for what is there; with --refresh=false the state is taken as it is")
+	command.Flags().BoolVar(&f.refresh, "refresh", true, "read the host first and update the state; --refresh=false uses the state as it is")
 }
 
-// open finds the stack, for an operation that prints what it does.
+// open opens the stack for an operation that prints its progress.
 func (f *stackFlags) open(s streams) (*operator.Operator, error) {
 	return f.openChosen(s, lab.Choices{})
 }
 
-// errNoRehearsal says that a choice is for a lab, and none is asked for.
+// errNoRehearsal means that a flag of the lab is given without --lab.
 var errNoRehearsal = errors.New("--time-scale, --pve and --seed are those of the emulated host: add --lab to rehearse, or leave them out")
 
-// openChosen is open with choices for the lab.
+// openChosen opens the stack with settings for the lab.
 func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Operator, error) {
 	options := operator.Options{
 		Stack: f.stack, Inventory: f.inventory, Yes: f.yes, Keep: f.keep, ToolsProgress: s.out, Events: printer{streams: s, verbose: f.verbose},
@@ -102,7 +102,7 @@ func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Opera
 		options.Person = person{s}
 	}
 	if tool, err := os.Executable(); err == nil {
-		options.Tool = tool // the program's Commands call this very program
+		options.Tool = tool // the program's Commands call this executable
 	}
 	if f.lab {
 		options.Lab = localLab(choices, s.out)
@@ -112,12 +112,12 @@ func (f *stackFlags) openChosen(s streams, choices lab.Choices) (*operator.Opera
 	return operator.Open(options)
 }
 
-// localLab starts labs as this very program, even when `go run` removes its file.
+// localLab starts labs with this executable, even when `go run` removes its file.
 func localLab(choices lab.Choices, progress io.Writer) lab.Local {
 	return lab.Local{Tool: "/proc/self/exe", Choices: choices, Progress: progress}
 }
 
-// workspace locates the stack's workspace from the current folder.
+// workspace returns the stack's workspace, found from the current folder.
 func (f *stackFlags) workspace() (*workspace.Workspace, error) {
 	o, err := f.open(streams{})
 	if err != nil {

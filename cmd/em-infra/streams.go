@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// streams are what a command reads and writes.
+// streams are the input and outputs of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -20,20 +20,20 @@ func streamsOf(command *cobra.Command) streams {
 
 const flagColor = "color"
 
-// bindColor adds the choice of colours, which holds for every command.
+// bindColor adds the flag for colours to every command.
 func bindColor(root *cobra.Command) {
 	colors := terminal.ColorAuto
 	root.PersistentFlags().Var(&colors, flagColor, "colours: auto, always or never; auto means on a terminal, unless NO_COLOR or CI is set")
 	completeFlag(root, flagColor, oneOf(terminal.ColorChoices()...))
 }
 
-// colorsOf returns the choice of a command line, which is made when that is read.
+// colorsOf returns the colour choice of a command line, which is read when that is parsed.
 func colorsOf(root *cobra.Command) *terminal.ColorChoice {
 	colors, _ := root.PersistentFlags().Lookup(flagColor).Value.(*terminal.ColorChoice)
 	return colors
 }
 
-// aside returns the streams for what is said on the way to a result, which must not stand in it.
+// aside returns the streams with progress on the error stream, so that the output contains only the result.
 func (s streams) aside() streams {
 	s.out = s.err
 	return s

@@ -13,7 +13,7 @@ import (
 func newTaskCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "task",
-		Short: "What the host works on for the machines of a stack, and how to stop it",
+		Short: "The host's running tasks for the machines of a stack, and how to stop them",
 	}
 	command.AddCommand(newTaskListCommand(), newTaskStopCommand())
 	return command
@@ -23,8 +23,8 @@ func newTaskListCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
 		Use:   "list --stack STACK",
-		Short: "Show the tasks that go on, with the end of their logs; only reads",
-		Long: `Show the tasks of Proxmox VE that go on for the machines and templates of a stack, with the last lines of their logs. It
+		Short: "Show the running tasks with the end of their logs; only reads",
+		Long: `Show the running tasks of Proxmox VE for the machines and templates of a stack, with the last lines of their logs. It
 can be run while a run works in another terminal.`,
 		Example: "  em-infra task list --stack k3s-dev\n  em-infra task list --stack k3s-dev --lab",
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -67,7 +67,7 @@ its UPID, as "em-infra task list" shows it.`,
 			if err := o.StopTask(command.Context(), args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintln(streams.out, "Proxmox VE was told to stop it; a task that waits for a storage ends when that answers")
+			fmt.Fprintln(streams.out, "Proxmox VE was asked to stop it; a task that waits for a storage ends when the storage answers")
 			return nil
 		},
 	}
@@ -78,12 +78,12 @@ its UPID, as "em-infra task list" shows it.`,
 	return command
 }
 
-// shownLines of a task's log tell how far it is.
+// shownLines is how many lines of a task's log are shown.
 const shownLines = 5
 
 func printTasks(out io.Writer, tasks []operator.Task) {
 	if len(tasks) == 0 {
-		fmt.Fprintln(out, "no task goes on for the machines of this stack")
+		fmt.Fprintln(out, "no task is running for the machines of this stack")
 		return
 	}
 	for _, task := range tasks {

@@ -4,6 +4,6 @@ import "github.com/em-infra/em-infra/internal/termquery"
 
 func init() {
 	if err := termquery.Restore(); err != nil {
-		panic(err) // os.Unsetenv fails only for a name that is none
+		panic(err) // os.Unsetenv fails only for an invalid name
 	}
 }

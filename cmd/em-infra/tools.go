@@ -30,7 +30,7 @@ func newToolsInstallCommand() *cobra.Command {
 	var flags toolsFlags
 	command := &cobra.Command{
 		Use:   "install",
-		Short: "Get the tools: official where they can be had, else built from Go modules",
+		Short: "Get the tools: official ones if available, else built from Go modules",
 		Long: `Get the tools at the versions that the program's SDKs ask for. The pulumi on PATH is used when it is recent enough,
 and the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which
 takes about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
@@ -54,8 +54,8 @@ control plane besides, which takes about four minutes more.`,
 		},
 	}
 	bindOutput(command, &flags.output)
-	command.Flags().BoolVar(&flags.official, "official", false, "ask for official plugins again where built ones are in use")
-	command.Flags().BoolVar(&flags.lab, "lab", false, "get what a rehearsal needs, too")
+	command.Flags().BoolVar(&flags.official, "official", false, "try again to download official plugins that were replaced by built ones")
+	command.Flags().BoolVar(&flags.lab, "lab", false, "also get the tools of a rehearsal")
 	return command
 }
 
@@ -63,7 +63,7 @@ func newToolsListCommand() *cobra.Command {
 	var flags toolsFlags
 	command := &cobra.Command{
 		Use:     "list",
-		Short:   "Show each tool: version, where it is from, where it lies",
+		Short:   "Show each tool: version, origin, path",
 		Example: "  em-infra tools list\n  em-infra tools list --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {

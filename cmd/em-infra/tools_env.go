@@ -23,7 +23,7 @@ func newToolsEnvCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
 		Use:   "env --stack STACK",
-		Short: "Print what a shell needs to run pulumi itself on a stack: its PATH, its plugins, its state",
+		Short: "Print the shell environment to run pulumi itself on a stack: PATH, plugins, state",
 		Example: `  eval "$(em-infra tools env --stack k3s-dev)"
   pulumi config set --stack k3s-dev em-infra:proxmoxEndpoint https://vmhost:8006`,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -51,8 +51,8 @@ func newToolsEnvCommand() *cobra.Command {
 	return command
 }
 
-// takeLanguageHost puts the language host of an ordinary Pulumi installation where the engine looks for it, or says what fails
-// without. The stand-in is for rehearsals.
+// takeLanguageHost copies the language host of an ordinary Pulumi installation to where the engine looks for it, or prints what
+// does not work without it. The stand-in is for rehearsals only.
 func takeLanguageHost(ctx context.Context, w *workspace.Workspace, out io.Writer) error {
 	hosts, err := toolchain.List(ctx, toolchain.Options{Names: []string{"language-go"}})
 	if err != nil {
@@ -66,9 +66,9 @@ func takeLanguageHost(ctx context.Context, w *workspace.Workspace, out io.Writer
 	return nil
 }
 
-// printToolsEnv prints what leads a shell to a workspace: pulumi and em-infra on its PATH, the stack that a command means which
-// names none, and the em-infra that the program's Commands call, which go run would compile for them. own is where this program
-// lies, empty where that does not last. The passphrase is left to whoever knows it.
+// printToolsEnv prints the environment of a workspace for a shell: pulumi and em-infra on its PATH, the default stack of
+// commands, and the em-infra that the program's Commands call, which `go run` would compile for them. own is the path of this
+// executable, empty if `go run` will remove it. The passphrase is not printed.
 func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Workspace, own string) error {
 	pulumi, found := tools.CLI()
 	if !found {
@@ -90,7 +90,7 @@ func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Works
 	return nil
 }
 
-// pulumiHint says how a shell gets the pulumi that a message names, where it has none; "" where it has, or none is named.
+// pulumiHint returns how to get pulumi on PATH if a message names it and it is missing; else "".
 func pulumiHint(message string, executed *cobra.Command) string {
 	if !strings.Contains(message, "`pulumi ") {
 		return ""

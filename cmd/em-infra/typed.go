@@ -10,32 +10,32 @@ import (
 	"github.com/em-infra/em-infra/internal/shell"
 )
 
-// toolName is how this program is called where it is installed.
+// toolName is the name of this program where it is installed.
 const toolName = "em-infra"
 
-// typed returns a command of this program as its user would type it.
+// typed returns a command of this program as its user types it.
 func typed(format string, args ...any) string {
 	return calledHere() + " " + fmt.Sprintf(format, args...)
 }
 
-// asTyped puts what the user would type into a message of a package, which knows the tool by its name only.
+// asTyped replaces the tool's name in a message of a package by what the user types.
 func asTyped(message string) string {
 	return strings.ReplaceAll(message, "`"+toolName+" ", "`"+calledHere()+" ")
 }
 
-// calledHere returns how this program is called from the folder where its user is, which --directory leads away from.
+// calledHere returns how to call this program from the user's folder, which --directory changes.
 func calledHere() string {
 	return strings.Join(append([]string{calledAs(os.Args[0], startedIn)}, ledBy...), " ")
 }
 
-// startedIn is the folder that this program was started in; empty where that cannot be told.
+// startedIn is the folder in which this program was started; empty if it is unknown.
 var startedIn, _ = os.Getwd()
 
-// toolPackage is the program's package, which go finds from any folder of the module.
+// toolPackage is the program's package, which go resolves in any folder of the module.
 const toolPackage = "github.com/em-infra/em-infra/cmd/" + toolName
 
-// calledAs returns what a person in a folder types to call the program, which was called by the path. One that `go run` has
-// built is gone when it ends, and one that is not on PATH is called by its path only.
+// calledAs returns how a user in a folder calls the program at a path. A program that `go run` has built is deleted when it
+// ends, so it is called by `go run`; a program that is not on PATH is called by its path.
 func calledAs(program, folder string) string {
 	switch {
 	case isByGoRun(program):
@@ -50,13 +50,13 @@ func calledAs(program, folder string) string {
 	}
 }
 
-// isByGoRun tells from where a program lies whether `go run` has built it: that is in a folder go-build…/b001/exe, which is gone
-// when the program ends (cmd/go/internal/work), or in Go's own cache of builds.
+// isByGoRun reports whether `go run` has built the program: it is in a folder go-build…/b001/exe, which is deleted when the
+// program ends (cmd/go/internal/work), or in Go's own cache of builds.
 func isByGoRun(program string) bool {
 	return strings.Contains(filepath.Dir(program), string(filepath.Separator)+"go-build") && !strings.HasSuffix(program, ".test")
 }
 
-// isOnPath reports whether a shell that is told the tool's name runs a program, whose path counts from a folder.
+// isOnPath reports whether a shell runs this program when the user types its name. The path is relative to folder.
 func isOnPath(folder, program string) bool {
 	if !filepath.IsAbs(program) {
 		program = filepath.Join(folder, program)
@@ -73,7 +73,7 @@ func isOnPath(folder, program string) bool {
 	return err == nil && os.SameFile(there, here)
 }
 
-// ownPath returns where this program lies, empty where that does not last.
+// ownPath returns the path of this executable; empty if `go run` will remove it.
 func ownPath() string {
 	path, err := os.Executable()
 	if err != nil || isByGoRun(path) {

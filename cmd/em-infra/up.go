@@ -30,7 +30,7 @@ func newUpCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "up --stack STACK",
 		Short: "Bring the cluster to what the inventory says; safe to run again",
-		Long: `Make the cluster what the inventory says. First the host is checked, the state is backed up, what a killed run left behind is
+		Long: `Bring the cluster to what the inventory says. First the host is checked, the state is backed up, what a killed run left behind is
 settled, and the changes are shown. At the end the nodes and the Kubernetes API are checked.
 
 The phases are generate (machine secrets, schematics), provision (templates, machines), bootstrap (machine configurations,
@@ -81,13 +81,13 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	return nil
 }
 
-// printPhaseDone is the end of a run that was not meant to go further.
+// printPhaseDone prints the end of a run that stops after a phase.
 func printPhaseDone(out io.Writer, last operator.Phase, place string) {
 	fmt.Fprintf(out, "\nphase %s is done, as asked for\n", last)
 	printNext(out, "next", typed("up %s", place))
 }
 
-// printSummary says what stands, in the versions that the nodes gave, and what to do next.
+// printSummary prints the cluster with the versions that the nodes report, and the next commands.
 func printSummary(out io.Writer, result *operator.UpResult, place string) {
 	headline := terminal.Paint(out, terminal.Good, result.Outputs.ClusterName+" is up")
 	fmt.Fprintf(out, "\n%s in %s · %s\n", headline, result.Took.Round(100*time.Millisecond), result.Outputs.KubernetesEndpoint)
@@ -98,7 +98,7 @@ func printSummary(out io.Writer, result *operator.UpResult, place string) {
 	printNext(out, "next", "kubectl --kubeconfig "+shell.Word(kubeconfig)+" get nodes", typed("status %s", place), typed("destroy %s", place))
 }
 
-// printNext names commands, each on a line of its own, from which it is copied.
+// printNext prints commands, each on a line of its own, to be copied.
 func printNext(out io.Writer, when string, commands ...string) {
 	fmt.Fprintf(out, "%s:\n", when)
 	for _, command := range commands {

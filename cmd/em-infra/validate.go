@@ -64,13 +64,13 @@ func (f *validateFlags) run(out io.Writer) error {
 	return nil
 }
 
-// verdict is an inventory, or what is wrong with it.
+// verdict is a valid inventory, or its problems.
 type verdict struct {
 	inventory *inventory.Inventory
 	problems  inventory.Problems
 }
 
-// judge loads the inventory that the flags name. Its error is that the inventory could not be read at all.
+// judge loads the inventory that the flags name. It returns an error only if the inventory cannot be read.
 func judge(place stackFlags) (verdict, error) {
 	var (
 		inv *inventory.Inventory
@@ -92,7 +92,7 @@ func judge(place stackFlags) (verdict, error) {
 func validateStack(place stackFlags) (*inventory.Inventory, error) {
 	o, err := place.open(streams{})
 	if err != nil {
-		return nil, errors.Unwrap(err) // it could not be read, which is not the inventory's fault
+		return nil, errors.Unwrap(err) // an unreadable file is not a problem of the inventory
 	}
 	return o.Validate()
 }
@@ -116,21 +116,21 @@ func validateText(out io.Writer, v verdict, show bool) error {
 
 // validation is the JSON form of a verdict.
 type validation struct {
-	// Sound says that nothing is wrong with the inventory.
+	// Sound is true if the inventory has no problems.
 	Sound bool `json:"sound"`
-	// Problems are all that is wrong.
+	// Problems are all problems of the inventory.
 	Problems inventory.Problems `json:"problems"`
-	// Effective is the inventory with its defaults, where --show asks for it and it is sound.
+	// Effective is the inventory with its defaults, with --show and for a valid inventory.
 	Effective *effectiveJSON `json:"effective,omitempty"`
 }
 
-// effectiveJSON is the effective inventory: the two files as they are in YAML, and the paths in them that are defaults.
+// effectiveJSON is the effective inventory: the two files as in YAML, and the paths of the values that are defaults.
 type effectiveJSON struct {
-	// Cluster is cluster.yaml with what is left out in it.
+	// Cluster is cluster.yaml with its defaults.
 	Cluster any `json:"cluster"`
-	// Nodes is nodes.yaml with what is left out in it.
+	// Nodes is nodes.yaml with its defaults.
 	Nodes any `json:"nodes"`
-	// Defaults are the paths of what was left out.
+	// Defaults are the paths of the default values.
 	Defaults defaultedJSON `json:"defaults"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// ownVersion says which build of the program this is: its version, which Go takes from the tag or the commit, the release
-// of Go and the system. A build without a checkout's history, as by `go run`, has no version.
+// ownVersion returns the build of the program: its version, which Go takes from the tag or the commit, the release of Go and
+// the system. A build without a checkout's history, as by `go run`, has no version.
 func ownVersion() string {
 	version := "unversioned"
 	if info, known := debug.ReadBuildInfo(); known && info.Main.Version != "" && info.Main.Version != "(devel)" {

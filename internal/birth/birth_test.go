@@ -124,7 +124,7 @@ func TestMachinesInAState(t *testing.T) {
 		node("k3s-dev-worker-1", "worker"), vm("k3s-dev-worker-1", 102, worker("worker-1", 102, "192.168.20.21").Values()),
 		{URN: urn("command:local:Command", "k3s-dev-worker-1-membership"), Type: "command:local:Command"},
 	}}
-	first := birth.Standing{Machine: controlPlane("k3s-dev-control-1", 101, "192.168.20.99"), Untold: true}
+	first := birth.Standing{Machine: controlPlane("k3s-dev-control-1", 101, "192.168.20.99"), Unrecorded: true}
 	first.Addresses = append(first.Addresses, "fd00:20::99")
 	require.Equal(t, []birth.Standing{first, {Machine: worker("k3s-dev-worker-1", 102, "192.168.20.21"), Member: true}}, birth.InState(deployment),
 		"what a machine was born with counts, not what somebody made of it; one of an earlier version is known by its drive")

@@ -1,15 +1,16 @@
-// Package birth knows what a cluster and its machines are born with, and which changes of that a run can make.
+// Package birth records the facts with which a cluster and its machines were created, and checks which of their changes a run
+// can make.
 package birth
 
-// Facts are what a cluster was born with. The component of the cluster keeps them in the state.
+// Facts are the facts with which a cluster was created. The component of the cluster keeps them in the state.
 type Facts struct {
 	// Contract of the machine configurations, e.g. v1.12.
 	Contract string
 	// PodSubnets and ServiceSubnets are networks as texts, e.g. 10.244.0.0/16.
 	PodSubnets, ServiceSubnets []string
-	// CNI is who gives pods their network.
+	// CNI is the network plugin.
 	CNI string
-	// Machines of the cluster. None for a state that was written before they were kept.
+	// Machines of the cluster. Empty for a state of a version that did not record them.
 	Machines []Machine
 }
 
@@ -25,7 +26,7 @@ type Machine struct {
 	Addresses []string
 }
 
-// Keys under which the facts are kept among the inputs of a component, or as the trigger of a machine's replacement.
+// Keys of the facts in the inputs of a component, and in the trigger of a machine's replacement.
 const (
 	keyContract       = "contract"
 	keyPodSubnets     = "podSubnets"
@@ -55,8 +56,8 @@ func (m Machine) Values() map[string]any {
 	return map[string]any{keyName: m.Name, keyControlPlane: m.ControlPlane, keyVMID: float64(m.VMID), keyAddresses: values(m.Addresses)}
 }
 
-// ReadFacts reads the facts from the inputs of a component. What is not there, or is of another kind, stays empty: an
-// earlier version kept less.
+// ReadFacts reads the facts from the inputs of a component. Missing facts, and those of another type, stay empty: an earlier
+// version recorded fewer.
 func ReadFacts(inputs map[string]any) Facts {
 	var f Facts
 	f.Contract, _ = inputs[keyContract].(string)

@@ -10,10 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Rename gives a node another name in a state, with everything that is its own; what its membership was made with stays, so
-// that its deletion removes the node under its former name. An alias would not do for a replacement: the engine looks by
-// the new name for what is replaced with a machine, finds nothing under the former one, and deletes the membership last, when
-// the new machine has its address (pulumi pkg/v3 v3.254.0, step_generator.go, findResourcesReplacedWith).
+// Rename gives a node another name in a state, with all its resources; the inputs of its membership stay, so that its deletion
+// removes the node under its former name. An alias would not work for a replacement: the engine looks up by the new name what
+// is replaced with a machine, finds nothing under the former one, and deletes the membership last, when the new machine has its
+// address (pulumi pkg/v3 v3.254.0, step_generator.go, findResourcesReplacedWith).
 func Rename(deployment *apitype.DeploymentV3, former, name string) {
 	renamed := map[resource.URN]resource.URN{}
 	for _, r := range deployment.Resources {
@@ -38,7 +38,7 @@ func Rename(deployment *apitype.DeploymentV3, former, name string) {
 	}
 }
 
-// renameIn puts other URNs into a resource, for itself and for all that it refers to.
+// renameIn replaces URNs in a resource, its own and all that it refers to.
 func renameIn(r *apitype.ResourceV3, to func(resource.URN) resource.URN) {
 	all := func(urns []resource.URN) []resource.URN {
 		urns = slices.Clone(urns)

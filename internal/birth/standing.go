@@ -11,14 +11,14 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Standing is a machine that a state knows.
+// Standing is a machine in a state.
 type Standing struct {
 	Machine
 	// Member is whether it has joined the cluster.
 	Member bool
-	// Untold says that the state does not tell what it was born with: an earlier version wrote it, and the engine would give
-	// it another name in place.
-	Untold bool
+	// Unrecorded is true if the state does not contain its facts of birth: an earlier version wrote it, and the engine would
+	// rename it in place.
+	Unrecorded bool
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 	suffixMembership = "-membership"
 )
 
-// InState returns the machines of nodes that a state knows, in its order, by the names under which it knows them.
+// InState returns the machines of the nodes in a state, in its order, with the state's names.
 func InState(deployment apitype.DeploymentV3) []Standing {
 	parents, names := map[resource.URN]apitype.ResourceV3{}, map[string]bool{}
 	for _, r := range deployment.Resources {
@@ -44,15 +44,15 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 			continue
 		}
 		m := ReadMachine(r.ReplacementTrigger)
-		untold := m.Name == ""
-		if untold {
+		unrecorded := m.Name == ""
+		if unrecorded {
 			m.ControlPlane = parent.Inputs["role"] == "control-plane"
 			m.Addresses = seeded(r.Inputs)
 		}
 		m.Name = strings.TrimSuffix(r.URN.Name(), suffixVM)
 		vmid, _ := r.Inputs["vmId"].(float64)
 		m.VMID = int(vmid)
-		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership], Untold: untold})
+		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership], Unrecorded: unrecorded})
 	}
 	return standing
 }
@@ -75,9 +75,9 @@ func seeded(inputs map[string]any) []string {
 	return addresses
 }
 
-// FormerNames finds the machines that are wanted under other names than the state knows them by: those that have the VMID
-// or an address of a machine whose name is not wanted any more. The error says which machines cannot be what is wanted of
-// them in one run, and what to do; it ends as a refusal does.
+// FormerNames finds the machines whose name in the state differs from the wanted one: those with the VMID or an address of a
+// machine whose name is no longer wanted. The error lists the machines that cannot be changed in one run, and what to do; it
+// ends as a refusal does.
 func FormerNames(standing []Standing, wanted []Machine) (map[string]string, error) {
 	former, problems := map[string]string{}, []string(nil)
 	for _, m := range wanted {
@@ -109,7 +109,7 @@ func renamed(m Machine, other Standing, has string, stays bool) string {
 	case other.ControlPlane && other.Member:
 		return fmt.Sprintf("%s has the %s of %s: a control plane cannot be renamed, since etcd would go on counting its member: give it the name %s again",
 			m.Name, has, other.Name, other.Name)
-	case other.Untold:
+	case other.Unrecorded:
 		return fmt.Sprintf("%s has the %s of %s, of which the state does not tell yet what it was born with: give it the name %s again, run up, then rename it",
 			m.Name, has, other.Name, other.Name)
 	default:
@@ -129,7 +129,7 @@ func isWanted(wanted []Machine, name string) bool {
 	return slices.ContainsFunc(wanted, func(m Machine) bool { return m.Name == name })
 }
 
-// differences returns what makes another machine of one, in words.
+// differences returns the differences that make wanted another machine, in words.
 func (m Machine) differences(wanted Machine) []string {
 	var words []string
 	if m.ControlPlane != wanted.ControlPlane {
@@ -144,7 +144,7 @@ func (m Machine) differences(wanted Machine) []string {
 	return words
 }
 
-// has names what this machine and another one both have and only one can; empty for nothing.
+// has names the fact that both machines have and only one can have; empty if there is none.
 func (m Machine) has(other Machine) string {
 	if m.VMID == other.VMID {
 		return fmt.Sprintf("VMID %d", m.VMID)

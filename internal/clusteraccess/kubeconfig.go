@@ -1,4 +1,4 @@
-// Package clusteraccess changes kubeconfigs as Talos makes them: one cluster, one user, all in place.
+// Package clusteraccess changes kubeconfigs that Talos generates: one cluster, one user.
 package clusteraccess
 
 import (

@@ -8,12 +8,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// Automation returns the CLI for the Automation API, without the processes that it starts for nothing (pulumi sdk/v3 v3.254.0,
+// Automation returns the CLI for the Automation API, without the processes that it starts needlessly (pulumi sdk/v3 v3.254.0,
 // go/auto/stack.go):
 //
-//   - `stack select` of a stack that is there: the environment names the stack, and so does each command;
-//   - `stack output`, twice, and `stack history` after each run, for a result that nobody here looks at. Who wants to know them
-//     reads the state: [State.Export], [Outputs], [State.LastUpdate].
+//   - `stack select` of an existing stack: the environment names the stack, and so does each command;
+//   - `stack output`, twice, and `stack history` after each run, for a result that is not used here. [State.Export],
+//     [Outputs] and [State.LastUpdate] read them from the state.
 func (s State) Automation() auto.PulumiCommand { return automation{Command: s.Command, state: s} }
 
 type automation struct {

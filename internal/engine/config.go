@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
-// Config returns the stack's configuration with its secrets in clear, over the values of Pulumi.yaml. read is false where that
-// takes the CLI.
+// Config returns the stack's configuration with its secrets in clear text, merged over the values of Pulumi.yaml. read is false
+// if only the CLI can read it.
 func (s State) Config() (values auto.ConfigMap, read bool) {
 	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
 	if err != nil || s.Project == "" || string(project.Name) != s.Project {

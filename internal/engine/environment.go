@@ -13,13 +13,13 @@ const (
 	variablePath           = "PATH"
 )
 
-// environment returns the one of the CLI: that of this process and, above it, what the caller gives. It lets the plugins' own
-// look for the CLI find this one, and tells it who calls.
+// environment returns the environment of the CLI: this process's own, overlaid with given. With it, plugins find this CLI, and
+// the CLI knows its caller.
 func environment(cli string, inherited, given []string) []string {
 	env := slices.Clone(inherited)
 	if _, found := lookup(given, variablePassphraseFile); found {
-		// The CLI prefers a passphrase to a file with one (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go), so
-		// that a stack would be encrypted with the passphrase of another one which the user's shell happens to know.
+		// The CLI prefers a passphrase to a passphrase file (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go), so a passphrase
+		// of another stack in the user's shell would encrypt this stack.
 		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, variablePassphrase+"=") })
 	}
 	env = append(env, given...)
@@ -27,7 +27,7 @@ func environment(cli string, inherited, given []string) []string {
 	return append(env, "PULUMI_AUTOMATION_API=true", variablePath+"="+filepath.Dir(cli)+string(os.PathListSeparator)+path)
 }
 
-// lookup finds a variable; the last of several counts, as for a process.
+// lookup finds a variable; the last of several wins, as for a process.
 func lookup(env []string, name string) (value string, found bool) {
 	for _, entry := range slices.Backward(env) {
 		if value, found = strings.CutPrefix(entry, name+"="); found {

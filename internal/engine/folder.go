@@ -11,17 +11,17 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// A process of the CLI costs a fifth of a second, and twice that where it makes the key of a passphrase. So a state in a folder of
-// this machine, and what is sealed with a passphrase, is read without one. Whatever cannot be read that way is left to the CLI,
-// whatever the reason: it reads what else there is, and says what is wrong (decision 51).
+// A process of the CLI takes a fifth of a second, and twice that if it derives the key of a passphrase. So a state in a folder
+// of this machine, and secrets that are sealed with a passphrase, are read without it. Whatever cannot be read that way, for
+// whatever reason, is left to the CLI, which reads it or reports the error (decision 51).
 
-// variableBackend names the place of the states.
+// variableBackend is the environment variable with the URL of the states.
 const variableBackend = "PULUMI_BACKEND_URL"
 
-// errElsewhere says that something is not in a folder of this machine, or not in the form that is read here.
+// errElsewhere means that something is not in a folder of this machine, or not in the form that is read here.
 var errElsewhere = errors.New("not in a folder of this machine")
 
-// inFolder returns the file or folder of the stack below one of the state's folders (pulumi pkg/v3 v3.254.0,
+// inFolder returns the path of a file or folder of the stack in the state's folder (pulumi pkg/v3 v3.254.0,
 // backend/diy/store.go).
 func (s State) inFolder(kind, ext string) (string, error) {
 	root, isFolder := strings.CutPrefix(s.Env[variableBackend], "file://")
@@ -31,7 +31,7 @@ func (s State) inFolder(kind, ext string) (string, error) {
 	return filepath.Join(root, ".pulumi", kind, s.Project, s.Stack+ext), nil
 }
 
-// exists reports whether the stack's state is known to be there.
+// exists reports whether the stack's state is known to exist.
 func (s State) exists() bool {
 	file, err := s.inFolder("stacks", ".json")
 	if err != nil {
@@ -41,7 +41,7 @@ func (s State) exists() bool {
 	return err == nil
 }
 
-// readSealed returns the state as it lies in its folder.
+// readSealed returns the state from its folder, with its secrets encrypted.
 func (s State) readSealed() (*Exported, error) {
 	file, err := s.inFolder("stacks", ".json")
 	if err != nil {
@@ -73,10 +73,10 @@ func (s State) readSealed() (*Exported, error) {
 	return exported, nil
 }
 
-// firstKnownVersion is the oldest format whose checkpoint is that of today (same version, resource/stack/checkpoint.go).
+// firstKnownVersion is the oldest format whose checkpoint equals the current one (same version, resource/stack/checkpoint.go).
 const firstKnownVersion = 3
 
-// read returns the state with its secrets in clear.
+// read returns the state with its secrets in clear text.
 func (s State) read() (*Exported, error) {
 	exported, err := s.readSealed()
 	if err != nil {
@@ -89,7 +89,7 @@ func (s State) read() (*Exported, error) {
 	return exported, err
 }
 
-// text returns an export as the CLI writes it.
+// text returns an export in the CLI's format.
 func (e *Exported) text() ([]byte, error) {
 	var err error
 	if e.format.Deployment, err = plainJSON(e.Deployment, ""); err != nil {
@@ -98,7 +98,7 @@ func (e *Exported) text() ([]byte, error) {
 	return plainJSON(e.format, "    ")
 }
 
-// plainJSON leaves < > and & as they are, as the CLI does.
+// plainJSON does not escape < > and &, like the CLI.
 func plainJSON(value any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

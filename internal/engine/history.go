@@ -15,13 +15,13 @@ import (
 type Update struct {
 	// Kind is the kind of run, as the engine names it: update, destroy, refresh, import.
 	Kind string
-	// Result is how it ended: succeeded, failed.
+	// Result is succeeded or failed.
 	Result string
-	// Ended is when, to the second.
+	// Ended is the time of its end, to the second.
 	Ended time.Time
 }
 
-// LastUpdate returns the newest entry of the stack's history; nil where that is empty.
+// LastUpdate returns the newest entry of the stack's history; nil if that is empty.
 func (s State) LastUpdate(ctx context.Context) (*Update, error) {
 	if last, err := s.readLastUpdate(); err == nil {
 		return last, nil
@@ -39,12 +39,13 @@ func (s State) LastUpdate(ctx context.Context) (*Update, error) {
 		return nil, fmt.Errorf("read the history of %s: %w", s.Stack, err)
 	}
 	if len(history) == 0 {
-		return nil, nil //nolint:nilnil // nothing ever happened, and that is no error
+		return nil, nil //nolint:nilnil // an empty history is no error
 	}
 	return &Update{Kind: history[0].Kind, Result: history[0].Result, Ended: history[0].EndTime}, nil
 }
 
-// readLastUpdate reads it in the state's folder. Names sort by time (pulumi pkg/v3 v3.254.0, backend/diy/state.go, getHistory).
+// readLastUpdate reads it from the state's folder. Names sort by time (pulumi pkg/v3 v3.254.0, backend/diy/state.go,
+// getHistory).
 func (s State) readLastUpdate() (*Update, error) {
 	folder, err := s.inFolder("history", "")
 	if err != nil {
@@ -62,7 +63,7 @@ func (s State) readLastUpdate() (*Update, error) {
 	return nil, errElsewhere
 }
 
-// readUpdate reads an entry, unless it is compressed.
+// readUpdate reads an entry that is not compressed.
 func readUpdate(file string) (*Update, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
 	if err != nil {

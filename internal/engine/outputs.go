@@ -7,8 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 )
 
-// Outputs are those of the stack in a deployment with its secrets in clear, as the Automation API's own Outputs returns
-// them, which runs the CLI twice for that; none where nothing was brought up. The error is [ErrSealed].
+// Outputs returns the stack's outputs from a deployment with its secrets in clear text, in the form of the Automation API's own
+// Outputs, which runs the CLI twice; none if nothing was deployed. The error is [ErrSealed].
 func Outputs(deployment apitype.DeploymentV3) (auto.OutputMap, error) {
 	outputs := auto.OutputMap{}
 	for _, one := range deployment.Resources {

@@ -13,8 +13,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
-// Passphrase is what the secrets of a stack are sealed with. The key that is made of it costs a fifth of a second of a
-// processor, and is made once for each salt.
+// Passphrase is the passphrase that seals the secrets of a stack. The derivation of its key takes a fifth of a second of
+// processor time, and is done once for each salt.
 type Passphrase struct {
 	phrase string
 
@@ -22,8 +22,8 @@ type Passphrase struct {
 	openers map[string]config.Decrypter
 }
 
-// PassphraseIn returns the one that the CLI finds in its environment, of which given is the part that a caller sets; nil where
-// there is none (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase).
+// PassphraseIn returns the passphrase that the CLI finds in its environment, of which given is set by the caller; nil if there
+// is none (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase).
 func PassphraseIn(given map[string]string) *Passphrase {
 	env := environment("", os.Environ(), entries(given))
 	if phrase, found := lookup(env, variablePassphrase); found {
@@ -32,12 +32,12 @@ func PassphraseIn(given map[string]string) *Passphrase {
 	file, _ := lookup(env, variablePassphraseFile)
 	text, err := os.ReadFile(file) //nolint:gosec // the user's own
 	if err != nil {
-		return nil // the CLI says so
+		return nil // the CLI reports the error
 	}
 	return &Passphrase{phrase: strings.TrimSpace(string(text))}
 }
 
-// entries are variables as a process takes them, in order.
+// entries returns variables in the form of a process's environment, in order.
 func entries(variables map[string]string) []string {
 	env := make([]string, 0, len(variables))
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
@@ -46,11 +46,11 @@ func entries(variables map[string]string) []string {
 	return env
 }
 
-// errNotOpened says that secrets cannot be read here. The CLI, which is asked then, says why.
+// errNotOpened means that secrets cannot be decrypted here. The CLI, which then runs, reports why.
 var errNotOpened = errors.New("the secrets are not sealed with this passphrase")
 
-// opener opens secrets that were sealed with the passphrase and a salt, which the salt's own text proves: v1:SALT:SEALED, where
-// what is sealed is the word pulumi (same file, symmetricCrypterFromPhraseAndState).
+// opener returns a decrypter for secrets that are sealed with the passphrase and a salt. It checks the passphrase with the
+// salt's own text: v1:SALT:SEALED, where SEALED is the encrypted word pulumi (same file, symmetricCrypterFromPhraseAndState).
 func (p *Passphrase) opener(salt string) (config.Decrypter, error) {
 	if p == nil {
 		return nil, errNotOpened

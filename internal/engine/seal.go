@@ -6,7 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 )
 
-// Seal marks a text as a secret of a deployment with its secrets in clear; an import of the deployment encrypts it.
+// Seal marks a text as a secret in a deployment with its secrets in clear text; an import of the deployment encrypts it.
 func Seal(text string) (map[string]any, error) {
 	plain, err := json.Marshal(text)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// State is a stack's state as the CLI exports and imports it. Secrets are in clear in what is exported; they pass through
-// pipes only, while the Automation API's own Import would write them to a file.
+// State is a stack's state, which the CLI exports and imports. Exported secrets are in clear text; they pass through pipes
+// only, while the Automation API's own Import would write them to a file.
 type State struct {
 	// Command is the CLI.
 	Command *Command
@@ -21,26 +21,26 @@ type State struct {
 	Dir string
 	// Env is the environment of the CLI.
 	Env map[string]string
-	// Project is the project's name. Default: empty; then everything is left to the CLI.
+	// Project is the project's name. Default: empty; then the CLI reads everything.
 	Project string
 	// Stack is the stack's name.
 	Stack string
-	// Passphrase is what secrets are read with where no CLI is needed for that. Default: nil; then they are left to the CLI.
+	// Passphrase decrypts secrets without the CLI. Default: nil; then the CLI decrypts them.
 	Passphrase *Passphrase
-	// SecretsProvider is what the stack's file names as such. Default: empty, a passphrase.
+	// SecretsProvider is the secrets provider in the stack's file. Default: empty, a passphrase.
 	SecretsProvider string
 }
 
-// Exported is a state: the deployment, and what the CLI says of its format.
+// Exported is a state: the deployment and its format.
 type Exported struct {
-	// Deployment is what may be changed.
+	// Deployment may be changed.
 	Deployment apitype.DeploymentV3
 
 	format apitype.UntypedDeployment
 }
 
-// Copy returns the state as it was exported, whatever has been changed in e.Deployment since. It fails where e was
-// imported with something that cannot be read.
+// Copy returns the state as it was exported, without later changes of e.Deployment. It fails if e was imported with something
+// that cannot be read.
 func (e *Exported) Copy() (*Exported, error) {
 	copied := &Exported{format: e.format}
 	if e.format.Deployment == nil {
@@ -49,13 +49,13 @@ func (e *Exported) Copy() (*Exported, error) {
 	return copied, json.Unmarshal(e.format.Deployment, &copied.Deployment)
 }
 
-// ErrNoStack says that there is no such stack where the state is kept.
+// ErrNoStack means that the stack does not exist.
 var ErrNoStack = errors.New("there is no such stack")
 
 // exitNoStack is the CLI's exit code for that (pulumi sdk/v3 v3.254.0, go/common/util/cmdutil/exit.go).
 const exitNoStack = 6
 
-// Export returns the state. The error wraps [ErrNoStack] where there is none.
+// Export returns the state. The error wraps [ErrNoStack] if the stack does not exist.
 func (s State) Export(ctx context.Context) (*Exported, error) {
 	if exported, err := s.read(); err == nil {
 		return exported, nil
@@ -67,8 +67,8 @@ func (s State) Export(ctx context.Context) (*Exported, error) {
 	return s.Read(text)
 }
 
-// ExportSealed returns the text of the state with its secrets encrypted by the stack's own secrets provider: fit to be
-// kept in a file. The error wraps [ErrNoStack] where there is none.
+// ExportSealed returns the text of the state with its secrets encrypted by the stack's own secrets provider, for a file. The
+// error wraps [ErrNoStack] if the stack does not exist.
 func (s State) ExportSealed(ctx context.Context) ([]byte, error) {
 	if sealed, err := s.readSealed(); err == nil {
 		return sealed.text()
@@ -87,14 +87,14 @@ func (s State) export(ctx context.Context, flags ...string) ([]byte, error) {
 	return []byte(stdout), nil
 }
 
-// Read reads the text of a state. Secrets stay as they are in it, in clear or encrypted.
+// Read parses the text of a state. Secrets stay as they are, in clear text or encrypted.
 func (s State) Read(text []byte) (*Exported, error) {
 	exported := &Exported{}
 	if err := json.Unmarshal(text, &exported.format); err != nil {
 		return nil, fmt.Errorf("export the state of %s: %w", s.Stack, err)
 	}
 	if exported.format.Deployment == nil {
-		return exported, nil // a stack on which nothing was ever done
+		return exported, nil // a stack on which no run was done yet
 	}
 	if err := checkFormat(exported.format); err != nil {
 		return nil, fmt.Errorf("the state of %s %w: use an em-infra as new as the Pulumi CLI that wrote it", s.Stack, err)
@@ -105,8 +105,8 @@ func (s State) Read(text []byte) (*Exported, error) {
 	return exported, nil
 }
 
-// knownFeatures are those of which [apitype.DeploymentV3] keeps everything (pulumi pkg/v3 v3.254.0,
-// resource/stack/deployment.go, supportedFeatures); a state with another one would lose it on the way through here.
+// knownFeatures are the features that [apitype.DeploymentV3] can represent (pulumi pkg/v3 v3.254.0,
+// resource/stack/deployment.go, supportedFeatures); a state would lose any other one here.
 var knownFeatures = []string{
 	"refreshBeforeUpdate", "views", "hooks", "taint", "replaceWith", "snippets-prototype", "extensionParameterization", "byteString",
 }
@@ -123,9 +123,9 @@ func checkFormat(format apitype.UntypedDeployment) error {
 	return nil
 }
 
-// Import replaces the state; the CLI encrypts its secrets anew. It drops pending operations (pulumi pkg/v3 v3.254.0,
-// cmd/pulumi/stack/io.go, SaveSnapshot), so they have to be settled before. A state that can no longer be read is replaced
-// too.
+// Import replaces the state; the CLI encrypts its secrets. It drops pending operations (pulumi pkg/v3 v3.254.0,
+// cmd/pulumi/stack/io.go, SaveSnapshot), so they have to be settled before. It also replaces a state that can no longer be
+// read.
 func (s State) Import(ctx context.Context, exported *Exported) error {
 	text, err := json.Marshal(exported.Deployment)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s State) Import(ctx context.Context, exported *Exported) error {
 	return nil
 }
 
-// Create makes an empty state for a stack that has none. The stack's file and its secrets provider stay what they are.
+// Create creates an empty state for a stack without one. The stack's file and its secrets provider do not change.
 func (s State) Create(ctx context.Context) error {
 	args := []string{"stack", "init", s.Stack}
 	if s.SecretsProvider != "" {
@@ -156,7 +156,7 @@ func (s State) Create(ctx context.Context) error {
 	return nil
 }
 
-// Remove deletes the state and leaves everything that it speaks of, and the stack's file, as they are.
+// Remove deletes the state. The resources in it and the stack's file stay.
 func (s State) Remove(ctx context.Context) error {
 	_, stderr, _, err := s.run(ctx, nil, "stack", "rm", "--stack", s.Stack, "--force", "--preserve-config", "--yes")
 	if err != nil {
@@ -165,7 +165,7 @@ func (s State) Remove(ctx context.Context) error {
 	return nil
 }
 
-// Unlock takes every lock off the state, whoever holds it.
+// Unlock removes every lock of the state, whoever holds it.
 func (s State) Unlock(ctx context.Context) error {
 	_, stderr, _, err := s.run(ctx, nil, "cancel", "--yes", "--stack", s.Stack)
 	if err != nil {

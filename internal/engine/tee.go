@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// tee writes to several writers and never fails. A terminal that went away, or a reader that has seen enough, is left
-// out from then on: an error would close the pipe that the CLI prints to, and the CLI would die of it in mid-work.
+// tee writes to several writers and never fails. A writer that fails, such as a closed terminal, is skipped from then on: an
+// error would close the pipe of the CLI's output, which would end the CLI in the middle of an operation.
 type tee struct{ writers []io.Writer }
 
 func newTee(first io.Writer, others []io.Writer) *tee {

@@ -10,14 +10,14 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 )
 
-// passphraseProvider is the name of the secrets provider that makes its key of a passphrase.
+// passphraseProvider is the name of the secrets provider that derives its key from a passphrase.
 const passphraseProvider = "passphrase"
 
-// unlock replaces what is sealed in a deployment by its text, marked as before, as `pulumi stack export --show-secrets` does.
+// unlock decrypts the secrets in a deployment, still marked as secrets, as `pulumi stack export --show-secrets` does.
 func (p *Passphrase) unlock(deployment *apitype.DeploymentV3) error {
 	provider := deployment.SecretsProviders
 	if provider == nil {
-		return errNotOpened // old, or empty: nothing that is worth a rule of its own
+		return errNotOpened // old or empty: not worth a rule of its own
 	}
 	var sealed struct {
 		Salt string `json:"salt"`
@@ -51,7 +51,7 @@ func unlockResource(resource *apitype.ResourceV3, opener config.Decrypter) error
 	return nil
 }
 
-// unlock does so in place, at any depth.
+// unlock decrypts secrets in place, at any depth.
 func unlock(value any, opener config.Decrypter) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -90,7 +90,7 @@ func unlockSecret(secret map[string]any, opener config.Decrypter) error {
 	return nil
 }
 
-// unlockWithin does so with secrets within what was a secret, which are not sealed once more (pulumi pkg/v3 v3.254.0,
+// unlockWithin does so for secrets within a decrypted secret, which are not encrypted twice (pulumi pkg/v3 v3.254.0,
 // resource/stack/deployment.go, SerializePropertyValue).
 func unlockWithin(text string) (string, error) {
 	if !strings.Contains(text, sig.Key) {

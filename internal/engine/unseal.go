@@ -7,11 +7,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 )
 
-// ErrSealed says that a secret of a deployment is not in clear. It carries no cause, which could quote it.
+// ErrSealed means that a secret of a deployment is not in clear text. It wraps no cause, which could quote it.
 var ErrSealed = errors.New("a secret in the state is not in clear: export it with its secrets")
 
-// Unseal replaces what is marked as secret by its value, at any depth of a property of a deployment with its secrets in
-// clear. The error is [ErrSealed].
+// Unseal replaces marked secrets by their values, at any depth of a property of a deployment with its secrets in clear text.
+// The error is [ErrSealed].
 func Unseal(value any) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 
-// Watch gives operate a stream for the engine's events, hands each to keep, one at a time, and returns what operate does.
-// The stream is closed by an engine that was started; one that was not leaves it open.
+// Watch passes operate a stream for the engine's events, passes each event to keep, one at a time, and returns the result of
+// operate. An engine that was started closes the stream; otherwise it stays open.
 func Watch(operate func(stream chan<- events.EngineEvent) error, keep func(events.EngineEvent)) error {
 	stream := make(chan events.EngineEvent)
 	ended, drained := make(chan struct{}), make(chan struct{})

@@ -1,9 +1,9 @@
-// Package guestagent is what is known of QEMU's guest agent on Talos, which comes as an extension of the image.
+// Package guestagent contains the names of QEMU's guest agent on Talos, which is an extension of the image.
 package guestagent
 
 import "slices"
 
-// Extension is the name by which the Image Factory knows it.
+// Extension is its name in the Image Factory.
 const Extension = "siderolabs/qemu-guest-agent"
 
 // Service is the name of its service in the Talos API (siderolabs/extensions, guest-agents/qemu-guest-agent/

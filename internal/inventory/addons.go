@@ -1,18 +1,18 @@
 package inventory
 
-// Addons are what is installed into the cluster once it stands. An addon that is not named is not installed, and one that
-// leaves the inventory is removed from the cluster.
+// Addons are installed into the cluster once it runs. An addon that is not named is not installed, and one that is removed from
+// the inventory is removed from the cluster.
 type Addons struct {
 	// Cilium is the network plugin, given exactly when kubernetes.cni is cilium. Default: none.
 	Cilium *Cilium `yaml:"cilium"`
-	// KubeletServingCertApprover signs the kubelets' serving certificates, which they then ask the cluster for. A change
+	// KubeletServingCertApprover signs the kubelets' serving certificates, which they then request from the cluster. A change
 	// between none and some reconfigures every node, without a reboot. Default: none.
 	KubeletServingCertApprover *KubeletServingCertApprover `yaml:"kubeletServingCertApprover"`
 	// MetricsServer serves `kubectl top` and autoscalers. It needs kubeletServingCertApprover. Default: none.
 	MetricsServer *MetricsServer `yaml:"metricsServer"`
-	// Flux keeps the cluster as a repository says. Default: none.
+	// Flux keeps the cluster in the state that a repository describes. Default: none.
 	Flux *Flux `yaml:"flux"`
-	// TrueNAS is the storage that the cluster's CSI driver talks to. Default: none.
+	// TrueNAS is the storage that the cluster's CSI driver uses. Default: none.
 	TrueNAS *TrueNAS `yaml:"truenas"`
 	// GPU makes the GPUs of gpu-workers available to pods. Default: none.
 	GPU *GPUSupport `yaml:"gpu"`
@@ -32,22 +32,22 @@ type Chart struct {
 type Cilium struct {
 	// Version of the chart cilium. A change upgrades it. Default: 1.19.6.
 	Version ChartVersion `yaml:"version"`
-	// Chart says where it comes from. Default: https://helm.cilium.io.
+	// Chart is the source of the chart. Default: https://helm.cilium.io.
 	Chart Chart `yaml:"chart"`
 	// Values for the chart, merged over those that Talos needs. Default: none.
 	Values Values `yaml:"values"`
-	// KubeProxyReplacement lets Cilium do what kube-proxy does, and Talos install none. Default: false.
+	// KubeProxyReplacement lets Cilium replace kube-proxy, which Talos then does not install. Default: false.
 	KubeProxyReplacement bool `yaml:"kubeProxyReplacement"`
-	// ManageAfterBootstrap is false when Flux takes Cilium over: it is then installed once and never touched again, whatever
-	// changes here. Default: true.
+	// ManageAfterBootstrap is false if Flux takes Cilium over: it is then installed once and never changed again, even if its
+	// settings here change. Default: true.
 	ManageAfterBootstrap bool `yaml:"manageAfterBootstrap" default:"true"`
 }
 
-// KubeletServingCertApprover is kubelet-csr-approver, which signs what the nodes of this inventory ask for.
+// KubeletServingCertApprover is kubelet-csr-approver, which signs the requests of the nodes of this inventory.
 type KubeletServingCertApprover struct {
 	// Version of the chart kubelet-csr-approver. A change upgrades it. Default: 1.2.14.
 	Version ChartVersion `yaml:"version"`
-	// Chart says where it comes from. Default: https://postfinance.github.io/kubelet-csr-approver.
+	// Chart is the source of the chart. Default: https://postfinance.github.io/kubelet-csr-approver.
 	Chart Chart `yaml:"chart"`
 	// Values for the chart, merged over those that name the nodes. Default: none.
 	Values Values `yaml:"values"`
@@ -57,7 +57,7 @@ type KubeletServingCertApprover struct {
 type MetricsServer struct {
 	// Version of the chart metrics-server. A change upgrades it. Default: 3.13.1.
 	Version ChartVersion `yaml:"version"`
-	// Chart says where it comes from. Default: https://kubernetes-sigs.github.io/metrics-server.
+	// Chart is the source of the chart. Default: https://kubernetes-sigs.github.io/metrics-server.
 	Chart Chart `yaml:"chart"`
 	// Values for the chart. Default: none.
 	Values Values `yaml:"values"`
@@ -65,9 +65,9 @@ type MetricsServer struct {
 
 // Flux is Flux v2, its source and the keys that it needs.
 type Flux struct {
-	// Version of the chart flux2, which is not that of Flux. A change upgrades it, CRDs included. Default: 2.18.3.
+	// Version of the chart flux2, which differs from the version of Flux. A change upgrades it, CRDs included. Default: 2.18.3.
 	Version ChartVersion `yaml:"version"`
-	// Chart says where it comes from. Default: oci://ghcr.io/fluxcd-community/charts.
+	// Chart is the source of the chart. Default: oci://ghcr.io/fluxcd-community/charts.
 	Chart Chart `yaml:"chart"`
 	// Values for the chart. Default: none.
 	Values Values `yaml:"values"`
@@ -75,7 +75,7 @@ type Flux struct {
 	GitRepository *GitRepository `yaml:"gitRepository"`
 	// OCIRepository that holds the cluster's manifests. Default: none.
 	OCIRepository *OCIRepository `yaml:"ociRepository"`
-	// Kustomization says what of the repository is applied. Default: none; the repository is fetched and not applied.
+	// Kustomization is the part of the repository that is applied. Default: none; the repository is fetched and not applied.
 	Kustomization *Kustomization `yaml:"kustomization"`
 	// Decryption gives Flux the age key of secrets in the repository, as the Secret sops-age. Default: none.
 	Decryption *Decryption `yaml:"decryption"`
@@ -89,7 +89,7 @@ type GitRepository struct {
 	Branch string `yaml:"branch"`
 	// Tag to stay at, instead of a branch. Default: none.
 	Tag string `yaml:"tag"`
-	// Interval between two looks at it. Default: 1m.
+	// Interval between two fetches. Default: 1m.
 	Interval Interval `yaml:"interval" default:"1m"`
 	// SecretRef names the Secret with the credentials, made from git.identity and git.knownHosts for ssh, and from
 	// git.username and git.password for https, of secrets.sops.yaml or the stack's configuration. Required for ssh.
@@ -103,7 +103,7 @@ type OCIRepository struct {
 	URL string `yaml:"url" required:"true"`
 	// Tag to follow. Default: latest.
 	Tag string `yaml:"tag" default:"latest"`
-	// Interval between two looks at it. Default: 1m.
+	// Interval between two fetches. Default: 1m.
 	Interval Interval `yaml:"interval" default:"1m"`
 	// SecretRef names the Secret with the credentials, made from oci.dockerConfigJson of secrets.sops.yaml or the stack's
 	// configuration. Default: none.
@@ -116,22 +116,23 @@ type Kustomization struct {
 	Path string `yaml:"path" default:"./"`
 	// Interval between two reconciliations. Default: 10m.
 	Interval Interval `yaml:"interval" default:"10m"`
-	// Prune deletes what leaves the repository. What Flux applied outlives Flux itself. Default: true.
+	// Prune deletes objects that are removed from the repository. Objects that Flux applied stay when Flux itself is removed.
+	// Default: true.
 	Prune bool `yaml:"prune" default:"true"`
 }
 
-// Decryption is how Flux opens secrets that SOPS has encrypted.
+// Decryption is how Flux decrypts secrets that SOPS has encrypted.
 type Decryption struct {
 	// AgeKeyFile holds the age identity, as age-keygen writes it: a path relative to the folder of this file, or one that
 	// begins with ~/. Default: the file that SOPS_AGE_KEY_FILE names.
 	AgeKeyFile string `yaml:"ageKeyFile"`
 }
 
-// TrueNAS is a storage appliance. Its address and API key are handed to the cluster as the Secret truenas-api.
+// TrueNAS is a storage appliance. Its address and API key are passed to the cluster as the Secret truenas-api.
 type TrueNAS struct {
 	// Host is its DNS name or address. Required.
 	Host string `yaml:"host" required:"true"`
-	// Namespace of the Secret. It is made if it is not one of Kubernetes' own. Default: flux-system.
+	// Namespace of the Secret. It is created unless it is one of Kubernetes' own. Default: flux-system.
 	Namespace string `yaml:"namespace" default:"flux-system"`
 }
 
@@ -143,27 +144,27 @@ type GPUSupport struct {
 	SmokeTest *SmokeTest `yaml:"smokeTest"`
 }
 
-// DevicePlugin tells Kubernetes of the GPUs. It runs on gpu-workers only.
+// DevicePlugin registers the GPUs in Kubernetes. It runs on gpu-workers only.
 type DevicePlugin struct {
 	// Version of the chart nvidia-device-plugin. A change upgrades it. Default: 0.19.3.
 	Version ChartVersion `yaml:"version"`
-	// Chart says where it comes from. Default: https://nvidia.github.io/k8s-device-plugin.
+	// Chart is the source of the chart. Default: https://nvidia.github.io/k8s-device-plugin.
 	Chart Chart `yaml:"chart"`
 	// Values for the chart, merged over those that keep it on gpu-workers. Default: none.
 	Values Values `yaml:"values"`
-	// TimeSlicing lets several pods share each GPU. Default: none, a pod has its GPU to itself.
+	// TimeSlicing lets several pods share each GPU. Default: none, each pod has a GPU of its own.
 	TimeSlicing *TimeSlicing `yaml:"timeSlicing"`
 }
 
-// TimeSlicing shares GPUs by time. Nothing keeps the memory of the pods apart.
+// TimeSlicing shares GPUs in time slices. The memory of the pods is not isolated.
 type TimeSlicing struct {
-	// Replicas are the pods that share one GPU: the node offers that many for each. Required.
+	// Replicas is how many pods share one GPU: the node offers that many for each GPU. Required.
 	Replicas int `yaml:"replicas" required:"true" min:"2" max:"100"`
 }
 
 // SmokeTest is a pod that uses a GPU and ends.
 type SmokeTest struct {
-	// Image of the pod, whose own command must end with success where there is a GPU.
-	// Default: nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0.
+	// Image of the pod, whose own command must succeed if there is a GPU. Default:
+	// nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0.
 	Image string `yaml:"image" default:"nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0"`
 }

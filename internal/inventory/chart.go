@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ChartVersion is the exact version of a Helm chart. Some charts write it with a leading v, so it is kept as it stands. The
-// zero ChartVersion is none.
+// ChartVersion is the exact version of a Helm chart. Some charts write it with a leading v, so it is kept unchanged. The zero
+// ChartVersion means none.
 type ChartVersion struct{ text string }
 
 // String returns the version as it is written in the inventory.
@@ -20,10 +20,10 @@ func (v ChartVersion) String() string { return v.text }
 // IsZero reports whether there is no version.
 func (v ChartVersion) IsZero() bool { return v.text == "" }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (v ChartVersion) MarshalText() ([]byte, error) { return []byte(v.text), nil }
 
-// UnmarshalText reads 1.2.3 or v1.2.3. A range is none: what is installed would depend on the day.
+// UnmarshalText reads 1.2.3 or v1.2.3. It refuses a range: the installed version would depend on the day.
 func (v *ChartVersion) UnmarshalText(text []byte) error {
 	if _, err := semver.Parse(strings.TrimPrefix(string(text), "v")); err != nil {
 		return &strictyaml.Fault{What: "is not the version of a chart", Rule: "MAJOR.MINOR.PATCH, no range", Do: "write one like 2.18.3"}
@@ -32,10 +32,10 @@ func (v *ChartVersion) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Values are the values of a Helm chart, as YAML text. Empty Values are none.
+// Values are the values of a Helm chart, as YAML text. Empty Values mean none.
 type Values string
 
-// Map returns the values as data: mappings with text as keys, lists, text, numbers and truth values.
+// Map returns the values as data: mappings with string keys, lists, strings, numbers and booleans.
 func (v Values) Map() (map[string]any, error) {
 	values := map[string]any{}
 	if v == "" {
@@ -52,7 +52,7 @@ func (v Values) Map() (map[string]any, error) {
 	return values, err
 }
 
-// plain makes text of dates, as Helm does, and refuses what would not reach the chart as it is written.
+// plain converts dates to text, as Helm does, and refuses values that would not reach the chart unchanged.
 func plain(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
 		for at := 0; at < len(node.Content); at += 2 {

@@ -6,20 +6,19 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// fault is what a rule says about a value.
+// fault is the problem of one value.
 type fault = strictyaml.Fault
 
-// checker collects what is wrong with an inventory. A rule skips what has no value: that was reported when the file was
-// decoded.
+// checker collects the problems of an inventory. A rule skips a missing value: that was reported when the file was decoded.
 type checker struct {
 	inv                    *Inventory
 	clusterFile, nodesFile string
 	problems               Problems
-	// cidr and cidr6 are the nodes' networks as far as addresses can be held against them.
+	// cidr and cidr6 are the nodes' networks, if they are valid enough to check addresses against them.
 	cidr, cidr6 netip.Prefix
 }
 
-// rules are all that is checked once the two files are decoded and complete.
+// rules checks everything after the two files are decoded and complete.
 func (c *checker) rules() {
 	if c.inv.clusterSource != nil {
 		c.clusterNames()
@@ -60,15 +59,15 @@ func key(keys ...string) *strictyaml.Path {
 // nodePath returns the path of a node in its file.
 func nodePath(at int) *strictyaml.Path { return key("nodes").Index(at) }
 
-// report notes a problem in one of the files.
+// report records a problem in one of the files.
 type report func(at *strictyaml.Path, problem fault)
 
-// cluster notes a problem in cluster.yaml.
+// cluster records a problem in cluster.yaml.
 func (c *checker) cluster(at *strictyaml.Path, problem fault) {
 	c.at(c.clusterFile, c.inv.clusterSource, at, problem)
 }
 
-// node notes a problem in nodes.yaml.
+// node records a problem in nodes.yaml.
 func (c *checker) node(at *strictyaml.Path, problem fault) {
 	c.at(c.nodesFile, c.inv.nodesSource, at, problem)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
-// Role is what a node does in the cluster.
+// Role is the role of a node in the cluster.
 type Role string
 
 // The roles.
@@ -33,11 +33,11 @@ type CNI string
 
 // The network plugins.
 const (
-	// CNIFlannel is the one that Talos brings and installs by itself.
+	// CNIFlannel is included in Talos, which installs it.
 	CNIFlannel CNI = "flannel"
 	// CNICilium is installed as an addon; Talos installs none.
 	CNICilium CNI = "cilium"
-	// CNINone leaves it to the user; the nodes are not Ready before it is there.
+	// CNINone leaves the installation to the user; the nodes are not Ready before it is done.
 	CNINone CNI = "none"
 )
 
@@ -49,7 +49,7 @@ func (CNI) Choices() []string {
 // UnmarshalText reads one of the network plugins.
 func (c *CNI) UnmarshalText(text []byte) error { return choose(c, text) }
 
-// SCSIController is what the disks of the machines hang on.
+// SCSIController is the controller that the disks of the machines are attached to.
 type SCSIController string
 
 // The controllers.
@@ -73,9 +73,9 @@ type KernelModuleType string
 
 // The flavors, by the names of NVIDIA's installer.
 const (
-	// KernelModulesOpen are the open ones, for Turing and later.
+	// KernelModulesOpen are the open modules, for Turing and later.
 	KernelModulesOpen = KernelModuleType(nvidia.Open)
-	// KernelModulesProprietary are the proprietary ones, for Maxwell to Hopper.
+	// KernelModulesProprietary are the proprietary modules, for Maxwell to Hopper.
 	KernelModulesProprietary = KernelModuleType(nvidia.Proprietary)
 )
 
@@ -90,9 +90,9 @@ func (k *KernelModuleType) UnmarshalText(text []byte) error { return choose(k, t
 // DriverBranch is the branch of NVIDIA's driver releases.
 type DriverBranch string
 
-// The branches that Talos has extensions of.
+// The branches for which Talos has extensions.
 const (
-	// DriverLTS is the long-term one.
+	// DriverLTS is the long-term branch.
 	DriverLTS = DriverBranch(nvidia.LTS)
 	// DriverProduction is the production branch of the Talos version.
 	DriverProduction = DriverBranch(nvidia.Production)
@@ -109,29 +109,29 @@ func (d *DriverBranch) UnmarshalText(text []byte) error { return choose(d, text)
 // Addressing is how a node gets its address at its first boot.
 type Addressing string
 
-// The ways to an address.
+// The addressing methods.
 const (
 	// AddressingNoCloud gives the static address through the cloud-init drive of Proxmox VE.
 	AddressingNoCloud Addressing = "nocloud"
-	// AddressingDHCP pins the MAC; the reservation of the address is the user's.
+	// AddressingDHCP sets the MAC; the user reserves the address.
 	AddressingDHCP Addressing = "dhcp"
 )
 
-// Choices returns all ways to an address.
+// Choices returns all addressing methods.
 func (Addressing) Choices() []string {
 	return []string{string(AddressingNoCloud), string(AddressingDHCP)}
 }
 
-// UnmarshalText reads one of the ways to an address.
+// UnmarshalText reads an addressing method.
 func (a *Addressing) UnmarshalText(text []byte) error { return choose(a, text) }
 
-// choice is text that is one of a few words.
+// choice is text with a few valid values.
 type choice interface {
 	~string
 	Choices() []string
 }
 
-// choose sets the target to the word that the text is.
+// choose sets the target to the choice that the text names.
 func choose[T choice](target *T, text []byte) error {
 	choices := (*target).Choices()
 	for _, word := range choices {

@@ -6,18 +6,18 @@ import "net/netip"
 type Cluster struct {
 	// Header names the format of the file.
 	Header `yaml:",inline"`
-	// Name of the cluster: a DNS-1123 label. It is the name of the kubeconfig's context and stands in front of what is made
-	// for the cluster. Required. A change makes another cluster.
+	// Name of the cluster: a DNS-1123 label. It is the name of the kubeconfig's context and a prefix of the cluster's resources.
+	// Required. A change creates another cluster.
 	Name string `yaml:"name" required:"true"`
 	// Protect forbids the deletion of everything in the stack until it is false again. Default: false.
 	Protect bool `yaml:"protect"`
-	// Talos says what the nodes run.
+	// Talos is the operating system of the nodes.
 	Talos Talos `yaml:"talos"`
-	// Kubernetes says what runs on Talos.
+	// Kubernetes are the settings of Kubernetes.
 	Kubernetes Kubernetes `yaml:"kubernetes"`
 	// Network is the nodes' own network.
 	Network Network `yaml:"network"`
-	// Proxmox says where the machines stand.
+	// Proxmox is where the machines run.
 	Proxmox Proxmox `yaml:"proxmox"`
 	// Defaults are the sizes of the nodes, by role.
 	Defaults Defaults `yaml:"defaults"`
@@ -27,34 +27,33 @@ type Cluster struct {
 
 // Talos is the operating system of the nodes.
 type Talos struct {
-	// Version that the nodes run, e.g. v1.12.4. Default: v1.12.4. A change moves the template; running nodes are
-	// upgraded in place, never replaced.
+	// Version of Talos on the nodes, e.g. v1.12.4. Default: v1.12.4. A change replaces the template; running nodes are upgraded in
+	// place, never replaced.
 	Version Version `yaml:"version" default:"v1.12.4"`
-	// Contract is the version whose machine-config format and defaults the cluster was born with, e.g. v1.12. Required.
-	// For a new cluster it is major.minor of version; keep it when version changes. A change is refused once the cluster
-	// exists: it would change the keys that its data is encrypted with.
-	Contract Contract `yaml:"contract" required:"true" remedy:"add contract: v1.12 below talos, for a new cluster the major.minor of talos.version, for one that stands that of its birth"`
-	// Schematic is what the Image Factory builds into the image.
+	// Contract is the version whose machine-config format and defaults the cluster was created with, e.g. v1.12. Required. For a
+	// new cluster it is major.minor of version; keep it when version changes. A change is refused once the cluster exists: it
+	// would change the keys that its data is encrypted with.
+	Contract Contract `yaml:"contract" required:"true" remedy:"add contract: v1.12 below talos, for a new cluster the major.minor of talos.version, for an existing one the version that it was created with"`
+	// Schematic is the customization of the image by the Image Factory.
 	Schematic Schematic `yaml:"schematic"`
-	// Patches are strategic merge patches of the Talos configuration for all nodes, applied after what em-infra makes.
-	// Default: none.
+	// Patches are strategic merge patches of the Talos configuration for all nodes, applied after em-infra's own. Default: none.
 	Patches []Patch `yaml:"patches" max:"100"`
 }
 
 // Schematic is the customization of a Talos image.
 type Schematic struct {
-	// Extensions are official system extensions, e.g. siderolabs/qemu-guest-agent, with which the machines' guest agent is
-	// switched on and nodes that stand are rebooted. Default: none.
+	// Extensions are official system extensions. With siderolabs/qemu-guest-agent the machines' guest agent is switched on, which
+	// reboots existing nodes. Default: none.
 	Extensions []string `yaml:"extensions" max:"100"`
 	// KernelArgs are further arguments of the kernel, e.g. net.ifnames=0. Default: none.
 	KernelArgs []string `yaml:"kernelArgs" max:"100"`
 }
 
-// Kubernetes is what runs on Talos.
+// Kubernetes are the settings of Kubernetes.
 type Kubernetes struct {
 	// Version of Kubernetes, e.g. v1.35.4. Default: v1.35.4. It must be one that the Talos version supports.
 	Version KubernetesVersion `yaml:"version" default:"v1.35.4"`
-	// Endpoint is where clients and nodes reach the API server.
+	// Endpoint is the address of the API server for clients and nodes.
 	Endpoint Endpoint `yaml:"endpoint"`
 	// PodSubnets are the pods' networks, one for each IP family. Default: 10.244.0.0/16. A change is refused once the
 	// cluster exists.
@@ -62,8 +61,8 @@ type Kubernetes struct {
 	// ServiceSubnets are the services' networks, one for each IP family. Default: 10.96.0.0/12. A change is refused once the
 	// cluster exists.
 	ServiceSubnets []netip.Prefix `yaml:"serviceSubnets" default:"[10.96.0.0/12]" min:"1" max:"2"`
-	// CNI is the network plugin; flannel is installed by Talos, cilium as an addon, none by you. Default: flannel.
-	// A change is refused once the cluster exists.
+	// CNI is the network plugin; flannel is installed by Talos, cilium as an addon, none by you. Default: flannel. A change is
+	// refused once the cluster exists.
 	CNI CNI `yaml:"cni" default:"flannel"`
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false.
 	AllowSchedulingOnControlPlanes bool `yaml:"allowSchedulingOnControlPlanes"`
@@ -94,7 +93,7 @@ type Network struct {
 	Gateway6 netip.Addr `yaml:"gateway6"`
 	// Nameservers answer the nodes' DNS queries. Default: the gateway, unless it is link-local.
 	Nameservers []netip.Addr `yaml:"nameservers" min:"1" max:"3"`
-	// TimeServers give the nodes the time. Default: time.cloudflare.com.
+	// TimeServers are the nodes' NTP servers. Default: time.cloudflare.com.
 	TimeServers []string `yaml:"timeServers" default:"[time.cloudflare.com]" min:"1" max:"10"`
 	// Addressing is how a node gets its address at first boot: nocloud or dhcp. Default: nocloud. A change reboots the nodes
 	// one after the other.
@@ -107,9 +106,9 @@ type Network struct {
 	MTU int `yaml:"mtu"`
 }
 
-// Proxmox says where the machines stand.
+// Proxmox is where the machines run.
 type Proxmox struct {
-	// Host where a node goes unless it says otherwise: the name of a Proxmox VE node. Required.
+	// Host is the name of the Proxmox VE node for nodes that do not name one. Required.
 	Host string `yaml:"host" required:"true"`
 	// ISOStorage holds the Talos ISO. Default: local.
 	ISOStorage string `yaml:"isoStorage" default:"local"`
@@ -119,9 +118,9 @@ type Proxmox struct {
 	Pool string `yaml:"pool"`
 	// Tags of every machine. Default: none.
 	Tags []string `yaml:"tags" max:"50"`
-	// SCSIController that the disks hang on: virtio-scsi-single gives each disk a controller and a thread of its own,
-	// virtio-scsi-pci one controller to all, for hosts on which Talos hangs at its first boot or does not find its disks with
-	// the other. Default: virtio-scsi-single. A change is made to the templates in place, and reboots the nodes one after the
+	// SCSIController that the disks are attached to: virtio-scsi-single gives each disk a controller and a thread of its own;
+	// virtio-scsi-pci gives all disks one controller, for hosts on which Talos hangs at its first boot or does not find its disks
+	// with the other. Default: virtio-scsi-single. A change is made to the templates in place, and reboots the nodes one after the
 	// other.
 	SCSIController SCSIController `yaml:"scsiController" default:"virtio-scsi-single"`
 	// Template that the nodes are cloned from.
@@ -130,19 +129,19 @@ type Proxmox struct {
 
 // Template is the virtual machine that the nodes are cloned from.
 type Template struct {
-	// VMID of the template on proxmox.host. It stays what it is across Talos versions. Required.
+	// VMID of the template on proxmox.host. It stays the same across Talos versions. Required.
 	VMID int `yaml:"vmid" required:"true"`
 	// Name of the template on every host. Default: talos-VERSION-base.
 	Name string `yaml:"name"`
-	// TPM gives every machine that is cloned from it a TPM 2.0. Default: false. A change concerns machines that are made
-	// after it.
+	// TPM gives every machine that is cloned from it a TPM 2.0. Default: false. A change affects only machines that are created
+	// later.
 	TPM bool `yaml:"tpm"`
-	// Shared says that the hosts share one template, the one on proxmox.host. isoStorage, diskStorage and the storage of the
-	// system disk of every node on another host must then be storages that the hosts share. Default: false, each host has a
-	// template of its own. Choose it before the first node stands on another host: one that stands is made anew from the
-	// template that it was born from.
+	// Shared makes the hosts share one template, the one on proxmox.host. isoStorage, diskStorage and the storage of the system
+	// disk of every node on another host must then be shared by the hosts. Default: false, each host has a template of its own.
+	// Choose it before the first node is created on another host: an existing node would be created again from the template that
+	// it was cloned from.
 	Shared bool `yaml:"shared"`
-	// PerHost gives the template's VMID on each further host that a node names, unless the hosts share one. Default: none.
+	// PerHost is the template's VMID on each further host of the nodes, unless the hosts share one. Default: none.
 	PerHost map[string]int `yaml:"perHost" max:"100"`
 }
 
@@ -156,13 +155,13 @@ type Defaults struct {
 	GPUWorker Size `yaml:"gpu-worker" default:"{cores: 8, memoryMiB: 32768, diskGiB: 256}"`
 }
 
-// Size is what a machine is given, in the defaults of a role or for one node.
+// Size is the hardware of a machine, as the default of a role or for one node.
 type Size struct {
 	// Cores of each socket. A change reboots the node. Default: that of the role.
 	Cores int `yaml:"cores"`
 	// MemoryMiB is the memory in MiB. A change reboots the node. Default: that of the role.
 	MemoryMiB int `yaml:"memoryMiB"`
-	// DiskGiB is the size of the system disk in GiB. It can only grow; Talos uses the room from the node's next boot
+	// DiskGiB is the size of the system disk in GiB. It can only grow; Talos uses the additional space from the node's next boot
 	// on. Default: that of the role.
 	DiskGiB int `yaml:"diskGiB"`
 }

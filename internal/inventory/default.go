@@ -8,8 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// complete fills in what follows from other facts. What is the same for every inventory stands in the default tags of
-// the types.
+// complete sets defaults that depend on other values. Constant defaults are in the tags of the types.
 func (i *Inventory) complete() {
 	i.Cluster.complete()
 	for at := range i.Nodes {
@@ -48,7 +47,7 @@ func (n *Node) complete(c Cluster) {
 	}
 }
 
-// cpuTypeOf returns what a machine of a role sees as its CPU.
+// cpuTypeOf returns the default CPU type of a role.
 func cpuTypeOf(role Role) string {
 	if role == RoleGPUWorker {
 		return hardware.GPUCPUType
@@ -56,8 +55,8 @@ func cpuTypeOf(role Role) string {
 	return hardware.CPUType
 }
 
-// completeDriver gives a gpu-worker what its driver does not say. Only the GPUs decide, not the version of Talos, so that
-// the driver of a node that stands does not change with it.
+// completeDriver sets the missing parts of a gpu-worker's driver. Only the GPUs decide, not the version of Talos, so that the
+// driver of an existing node does not change with it.
 func (n *Node) completeDriver() {
 	if n.Role != RoleGPUWorker {
 		return
@@ -71,7 +70,7 @@ func (n *Node) completeDriver() {
 	n.Driver = &driver
 }
 
-// of returns the size of a role, empty for a role that there is not.
+// of returns the size of a role, empty for an unknown role.
 func (d Defaults) of(role Role) Size {
 	switch role {
 	case RoleControlPlane:
@@ -85,7 +84,7 @@ func (d Defaults) of(role Role) Size {
 	}
 }
 
-// or returns the value, or the fallback where there is none.
+// or returns value, or fallback if value is zero.
 func or[T comparable](value, fallback T) T {
 	var none T
 	if value == none {

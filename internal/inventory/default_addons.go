@@ -1,6 +1,6 @@
 package inventory
 
-// published is a chart as its makers publish it, in a version that the components were written for.
+// published is a chart as its authors publish it, in a version that the components were written for.
 type published struct{ repository, version string }
 
 // The charts of the addons: the newest releases, for the default Kubernetes, of lines that have had a patch, in what their
@@ -13,7 +13,7 @@ var (
 	publishedDevicePlugin = published{"https://nvidia.github.io/k8s-device-plugin", "0.19.3"}         // of 22 June 2026
 )
 
-// complete fills in where the charts come from. A chart on this machine has its own version.
+// complete sets the sources of the charts. A chart on this machine has its own version.
 func (a *Addons) complete() {
 	if a.Cilium != nil {
 		publishedCilium.complete(&a.Cilium.Chart, &a.Cilium.Version)

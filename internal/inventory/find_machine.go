@@ -7,8 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// FindVMID returns the VMID of the machine that a person means by the name of its node, or by the VMID itself, which need not
-// be that of a node.
+// FindVMID returns the VMID of the machine that is named by its node's name or by its VMID. A VMID need not belong to a node.
 func (i *Inventory) FindVMID(machine string) (int, error) {
 	if vmid, err := strconv.Atoi(machine); err == nil && vmid > 0 {
 		return vmid, nil

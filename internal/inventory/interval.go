@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Interval is a time between two repetitions, written as 30s, 10m or 1h30m. The zero Interval is none.
+// Interval is the time between two repetitions, written as 30s, 10m or 1h30m. The zero Interval means none.
 type Interval struct {
 	text     string
 	duration time.Duration
@@ -18,10 +18,10 @@ func (i Interval) String() string { return i.text }
 // Duration returns the interval as a length of time.
 func (i Interval) Duration() time.Duration { return i.duration }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (i Interval) MarshalText() ([]byte, error) { return []byte(i.text), nil }
 
-// UnmarshalText reads an interval of a second or more, in the form that Flux takes (metav1.Duration: hours, minutes and
+// UnmarshalText reads an interval of a second or more, in the form that Flux accepts (metav1.Duration: hours, minutes and
 // seconds).
 func (i *Interval) UnmarshalText(text []byte) error {
 	const least = time.Second

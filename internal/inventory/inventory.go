@@ -10,16 +10,16 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Inventory is what the two files say, complete with its defaults and sound.
+// Inventory is the content of the two files, complete with its defaults and valid.
 type Inventory struct {
 	// Cluster is cluster.yaml.
 	Cluster Cluster
 	// Nodes is nodes.yaml.
 	Nodes Nodes
-	// Dir is the folder that the files were read from, as the caller of [Load] named it.
+	// Dir is the folder that the files were read from, as passed to [Load].
 	Dir string
 
-	// What the files themselves say, to tell it from the defaults.
+	// The files without the defaults.
 	clusterSource, nodesSource *strictyaml.Document
 }
 
@@ -31,7 +31,7 @@ type Header struct {
 	Kind string `yaml:"kind" required:"true"`
 }
 
-// EndpointURL returns where clients reach the Kubernetes API: https on the virtual address or the host.
+// EndpointURL returns the URL of the Kubernetes API for clients: https with the virtual address or the host.
 func (c Cluster) EndpointURL() *url.URL {
 	host := c.Kubernetes.Endpoint.Host
 	if vip := c.Kubernetes.Endpoint.VIP; vip.IsValid() {
@@ -40,7 +40,7 @@ func (c Cluster) EndpointURL() *url.URL {
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(c.Kubernetes.Endpoint.Port))}
 }
 
-// TemplateHost returns where the template stands that the nodes on a host are cloned from.
+// TemplateHost returns the host of the template that the nodes on a host are cloned from.
 func (c Cluster) TemplateHost(host string) string {
 	if c.Proxmox.Template.Shared {
 		return c.Proxmox.Host
@@ -48,7 +48,7 @@ func (c Cluster) TemplateHost(host string) string {
 	return host
 }
 
-// TemplateVMID returns the VMID of the template that the nodes on a host are cloned from, 0 for a host that has none.
+// TemplateVMID returns the VMID of the template that the nodes on a host are cloned from; 0 if the host has none.
 func (c Cluster) TemplateVMID(host string) int {
 	if c.TemplateHost(host) == c.Proxmox.Host {
 		return c.Proxmox.Template.VMID
@@ -56,7 +56,7 @@ func (c Cluster) TemplateVMID(host string) int {
 	return c.Proxmox.Template.PerHost[host]
 }
 
-// TemplateHosts returns the hosts that templates stand on, in the order of the nodes.
+// TemplateHosts returns the hosts of the templates, in the order of the nodes.
 func (i *Inventory) TemplateHosts() []string {
 	var hosts []string
 	for _, host := range i.Nodes.Hosts() {
@@ -70,12 +70,12 @@ func (i *Inventory) TemplateHosts() []string {
 // TemplateName returns the name of every template.
 func (c Cluster) TemplateName() string { return c.Proxmox.Template.Name }
 
-// Prefix returns the node's address with the length of the nodes' network.
+// Prefix returns the node's address with the prefix length of the nodes' network.
 func (n Node) Prefix(c Cluster) netip.Prefix {
 	return netip.PrefixFrom(n.Address, c.Network.CIDR.Bits())
 }
 
-// Prefixes returns the node's addresses with the lengths of their networks: one, or two in a dual-stack cluster.
+// Prefixes returns the node's addresses with the prefix lengths of their networks: one, or two in a dual-stack cluster.
 func (n Node) Prefixes(c Cluster) []netip.Prefix {
 	prefixes := []netip.Prefix{n.Prefix(c)}
 	if n.Address6.IsValid() {

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// The two files of an inventory and what their headers say.
+// The two files of an inventory and their headers.
 const (
 	ClusterFile = "cluster.yaml"
 	NodesFile   = "nodes.yaml"
@@ -20,7 +20,7 @@ const (
 	KindNodes   = "Nodes"
 )
 
-// What belongs to an inventory and is read by others.
+// Names beside the inventory that other packages use.
 const (
 	// SecretsFile holds the secrets of addons, encrypted with SOPS.
 	SecretsFile = "secrets.sops.yaml"
@@ -28,8 +28,8 @@ const (
 	AgeKeyFileVariable = "SOPS_AGE_KEY_FILE"
 )
 
-// Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*Problems] with
-// everything that is wrong, or the reason why a file cannot be read.
+// Load reads the inventory in a folder, completes it with its defaults and checks it. The error is a [*Problems] with every
+// problem, or the reason why a file cannot be read.
 func Load(dir string) (*Inventory, error) {
 	cluster, err := readFile(filepath.Join(dir, ClusterFile))
 	if err != nil {
@@ -42,19 +42,19 @@ func Load(dir string) (*Inventory, error) {
 	return parse(dir, cluster, nodes)
 }
 
-// Parse is Load for files that are in memory; dir is only the name of the folder in messages.
+// Parse does the same as [Load] with files in memory; dir is only the name of the folder in messages.
 func Parse(dir string, cluster, nodes []byte) (*Inventory, error) {
 	return parse(dir, file{name: filepath.Join(dir, ClusterFile), data: cluster}, file{name: filepath.Join(dir, NodesFile), data: nodes})
 }
 
-// file is one file of an inventory. It knows no more than its name when it is not there.
+// file is one file of an inventory. A missing file has only a name.
 type file struct {
 	name    string
 	missing bool
 	data    []byte
 }
 
-// readFile reads no more of a file than one byte beyond what is accepted.
+// readFile reads at most one byte more than is accepted.
 func readFile(name string) (file, error) {
 	opened, err := os.Open(name)
 	switch {
@@ -70,7 +70,7 @@ func readFile(name string) (file, error) {
 	return file{name: name, data: data}, nil
 }
 
-// parse makes an inventory of its two files: decode → default → validate.
+// parse builds an inventory from its two files: decode → default → validate.
 func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
 	inv := &Inventory{Dir: dir}
 	var list NodeList
@@ -92,7 +92,7 @@ func parse(dir string, clusterFile, nodesFile file) (*Inventory, error) {
 	return inv, nil
 }
 
-// decode reads one file. A file whose header is not ours gets that one problem only: every other would follow from it.
+// decode reads one file. A file with a wrong header gets only that problem: all others would follow from it.
 func (c *checker) decode(f file, kind string, into any) (*strictyaml.Document, error) {
 	if f.missing {
 		c.add(f.name, strictyaml.Finding{Fault: strictyaml.Fault{
@@ -120,7 +120,7 @@ func (c *checker) decode(f file, kind string, into any) (*strictyaml.Document, e
 	return document, nil
 }
 
-// headerFinding says what is wrong with the header of a file, when it is there; Decode reports missing keys.
+// headerFinding returns the problem of the header of a file; Decode reports missing keys.
 func headerFinding(document *strictyaml.Document, kind string) *strictyaml.Finding {
 	for _, line := range []struct{ key, want string }{{"apiVersion", APIVersion}, {"kind", kind}} {
 		got, given := document.Text(line.key)

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// MAC is an Ethernet address. The zero MAC is none.
+// MAC is an Ethernet address. The zero MAC means none.
 type MAC [6]byte
 
 // String returns the form that Proxmox VE writes: BC:24:11:0A:0B:0C.
@@ -18,11 +18,11 @@ func (m MAC) String() string { return strings.ToUpper(net.HardwareAddr(m[:]).Str
 // IsZero reports whether there is no address.
 func (m MAC) IsZero() bool { return m == MAC{} }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads six pairs of hexadecimal digits with colons or hyphens between them. A card of a machine has a
-// unicast address: the lowest bit of the first byte is 0.
+// UnmarshalText reads six pairs of hexadecimal digits separated by colons or hyphens. A card has a unicast address: the lowest
+// bit of the first byte is 0.
 func (m *MAC) UnmarshalText(text []byte) error {
 	address, err := net.ParseMAC(string(text))
 	if err != nil || len(address) != len(m) {
@@ -42,12 +42,12 @@ func (m *MAC) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// proxmoxOUI is the prefix registered for Proxmox Server Solutions, and what Proxmox VE gives its own machines by
-// default (mac_prefix of datacenter.cfg).
+// proxmoxOUI is the prefix registered for Proxmox Server Solutions, and Proxmox VE's own default (mac_prefix of
+// datacenter.cfg).
 var proxmoxOUI = [3]byte{0xBC, 0x24, 0x11}
 
-// derivedMAC returns the address of a card for which none is given: the same for the same cluster, VMID and card for ever.
-// Card 0 is the first one, the others follow in file order.
+// derivedMAC returns the address of a card without a given one. It depends only on the cluster, the VMID and the card: 0 is the
+// first card, the others follow in file order.
 func derivedMAC(cluster string, vmid, card int) MAC {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d/%d", cluster, vmid, card))
 	return MAC{proxmoxOUI[0], proxmoxOUI[1], proxmoxOUI[2], sum[0], sum[1], sum[2]}

@@ -15,8 +15,8 @@ type Nodes []Node
 
 // Node is one machine.
 type Node struct {
-	// Name of the machine in Proxmox VE, its hostname and the name of the Kubernetes node: a DNS-1123 label, unique.
-	// Required. A worker under another name is replaced by em-infra up; a control plane keeps its name.
+	// Name of the machine in Proxmox VE, its hostname and the name of the Kubernetes node: a DNS-1123 label, unique. Required. A
+	// worker with a new name is replaced by em-infra up; a control plane keeps its name.
 	Name string `yaml:"name" required:"true"`
 	// Role of the node in the cluster. Required. A change between worker and control plane replaces a worker; a control plane
 	// keeps its role.
@@ -27,22 +27,22 @@ type Node struct {
 	Address netip.Addr `yaml:"address" required:"true"`
 	// Address6 in network.cidr6, for every node of a dual-stack cluster and for none of another. Default: none.
 	Address6 netip.Addr `yaml:"address6"`
-	// Host is the Proxmox VE node that the machine stands on. Default: proxmox.host. A change moves the machine as it runs,
-	// unless a GPU or an ISO from a local storage keeps it where it is.
+	// Host is the Proxmox VE node of the machine. Default: proxmox.host. A change migrates the running machine, unless a GPU or an
+	// ISO on a local storage prevents that.
 	Host string `yaml:"host"`
-	// MAC of the first network card. Default: derived from the cluster's name and the VMID, stable for ever.
+	// MAC of the first network card. Default: derived from the cluster's name and the VMID, never changing.
 	MAC MAC `yaml:"mac"`
 	// Sockets of the machine. Default: 1. A change reboots the node.
 	Sockets int `yaml:"sockets"`
 	// Size is what the machine is given. Default: that of the role.
 	Size `yaml:",inline"`
-	// CPUType that the machine sees. Default: host for a gpu-worker, whose programs ask for AVX and which moves to no other
-	// host, else x86-64-v2-AES, which any host of a cluster can offer. A change reboots the node.
+	// CPUType that the machine sees. Default: host for a gpu-worker, whose programs need AVX and which cannot migrate, else
+	// x86-64-v2-AES, which every host of a cluster can offer. A change reboots the node.
 	CPUType string `yaml:"cpuType"`
 	// DiskStorage of the system disk. Default: proxmox.diskStorage.
 	DiskStorage string `yaml:"diskStorage"`
-	// DataDisks are further disks, mounted by Talos. Default: none. Further ones come at the end; none is taken from
-	// a machine that stands.
+	// DataDisks are further disks, mounted by Talos. Default: none. New disks are appended; none can be removed from an existing
+	// machine.
 	DataDisks []DataDisk `yaml:"dataDisks"`
 	// NICs are further network cards. Default: none.
 	NICs []NIC `yaml:"networks"`
@@ -68,7 +68,7 @@ type Node struct {
 
 // DataDisk is a further disk of a node.
 type DataDisk struct {
-	// SizeGiB is the size in GiB. It can only grow; Talos uses the room from the node's next boot on. Required.
+	// SizeGiB is the size in GiB. It can only grow; Talos uses the additional space from the node's next boot on. Required.
 	SizeGiB int `yaml:"sizeGiB" required:"true"`
 	// Storage of the disk. Default: the node's diskStorage.
 	Storage string `yaml:"storage"`
@@ -90,10 +90,11 @@ type NIC struct {
 	MAC MAC `yaml:"mac"`
 }
 
-// GPU is a PCI device that is passed through: by the name of a resource mapping, or by all four facts that make one.
+// GPU is a PCI device that is passed through: the name of a resource mapping, or the four facts from which a mapping is
+// created.
 type GPU struct {
-	// Mapping is the name of a PCI resource mapping of Proxmox VE. It may be named more than once when it holds several
-	// devices of the host. Exactly one of mapping and bdf is given.
+	// Mapping is the name of a PCI resource mapping of Proxmox VE. It may be named more than once if it contains several devices
+	// of the host. Exactly one of mapping and bdf is given.
 	Mapping string `yaml:"mapping"`
 	// BDF is the PCI address on the host, e.g. 0000:01:00.0.
 	BDF BDF `yaml:"bdf"`
@@ -105,14 +106,14 @@ type GPU struct {
 	IOMMUGroup *int `yaml:"iommuGroup" min:"0"`
 }
 
-// Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own, and so an
-// image of its own. A change reaches a node that stands with the next upgrade of its Talos.
+// Driver is a build of NVIDIA's driver, which Talos has as a pair of system extensions. Each gpu-worker has its own driver, and
+// therefore its own image. A change takes effect on an existing node with the next upgrade of its Talos.
 type Driver struct {
-	// KernelModuleType is open or proprietary. Maxwell, Pascal and Volta need the proprietary modules and Blackwell the open
-	// ones; what lies between takes both, and NVIDIA recommends the open ones. Default: proprietary where a deviceId is of
-	// Maxwell, Pascal or Volta, else open; what a mapping holds is not known here, and em-infra preflight looks.
+	// KernelModuleType is open or proprietary. Maxwell, Pascal and Volta need the proprietary modules and Blackwell the open ones;
+	// the generations in between support both, and NVIDIA recommends the open ones. Default: proprietary where a deviceId is of
+	// Maxwell, Pascal or Volta, else open; the devices of a mapping are not known here, and em-infra preflight checks them.
 	KernelModuleType KernelModuleType `yaml:"kernelModuleType"`
-	// Branch is lts or production. Their releases come with the Talos version: lts is R580 in Talos 1.12 to 1.14, production is
+	// Branch is lts or production. The Talos version determines their releases: lts is R580 in Talos 1.12 to 1.14, production is
 	// R570 in 1.12 and R595 from 1.13 on. R580 is the last for Maxwell, Pascal and Volta. Default: lts.
 	Branch DriverBranch `yaml:"branch"`
 }
@@ -147,7 +148,7 @@ func (n Nodes) OnHost(host string) Nodes {
 	return found
 }
 
-// Hosts returns the Proxmox VE nodes that nodes stand on, each once, in order of first mention.
+// Hosts returns the Proxmox VE nodes of the nodes, each once, in order of first mention.
 func (n Nodes) Hosts() []string {
 	var hosts []string
 	seen := make(map[string]bool, len(n))

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// Numbers are what Proxmox VE and the provider accept, which no tag repeats.
+// The methods Numbers return the limits of Proxmox VE and the provider, which no tag repeats.
 
 // Numbers of a network.
 func (Network) Numbers() map[string]strictyaml.Number {

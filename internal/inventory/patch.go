@@ -12,7 +12,7 @@ import (
 // Patch is a strategic merge patch of the Talos machine configuration, as YAML text.
 type Patch string
 
-// UnmarshalYAML keeps a mapping as its text, and text as it is.
+// UnmarshalYAML converts a mapping to text, and keeps text unchanged.
 func (p *Patch) UnmarshalYAML(node *yaml.Node) error {
 	switch {
 	case node.Kind == yaml.ScalarNode && node.Value == "" || node.Kind == yaml.MappingNode && len(node.Content) == 0:
@@ -31,7 +31,7 @@ func (p *Patch) UnmarshalYAML(node *yaml.Node) error {
 	}
 }
 
-// MarshalYAML returns the mapping that the patch was read from, or its text where it was text.
+// MarshalYAML returns the mapping that the patch was read from, or its text.
 func (p Patch) MarshalYAML() (any, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(p), &document); err != nil || len(document.Content) == 0 {
@@ -43,7 +43,7 @@ func (p Patch) MarshalYAML() (any, error) {
 	return document.Content[0], nil
 }
 
-// blockText returns a node in block style.
+// blockText returns a node as text in block style.
 func blockText(node *yaml.Node) (string, error) {
 	unflow(node)
 	var text bytes.Buffer

@@ -14,8 +14,8 @@ type BDF string
 // PCIID names a model of PCI device: vendor:device, in lower case.
 type PCIID string
 
-// The patterns are those of map in POST /cluster/mapping/pci of Proxmox VE, with the function required: a mapping of a
-// whole slot would have no one device ID.
+// The patterns of map in POST /cluster/mapping/pci of Proxmox VE, with the function required: a mapping of a whole slot would
+// not have a single device ID.
 var (
 	bdfText   = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$`)
 	pciIDText = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`)
@@ -53,8 +53,8 @@ func (p *PCIID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MappingName returns the name of the resource mapping that is made for one of the node's GPUs that are given by address,
-// counted from 0.
+// MappingName returns the name of the resource mapping that is created for one of the node's GPUs with an address, counted from
+// 0.
 func (n Node) MappingName(gpu int) string { return n.Name + mappingSuffix(gpu) }
 
 func mappingSuffix(gpu int) string { return fmt.Sprintf("-gpu%d", gpu) }

@@ -9,15 +9,15 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Problem is one thing that is wrong with an inventory.
+// Problem is one error in an inventory.
 type Problem struct {
-	// File, below the folder as the caller of [Load] named it.
+	// File is relative to the folder that was passed to [Load].
 	File string `json:"file"`
-	// Finding is what is wrong, and where in the file.
+	// Finding is the error and its place in the file.
 	strictyaml.Finding
 }
 
-// String is file:line: path: what is wrong (the rule; got value): what to do.
+// String returns file:line: path: what is wrong (the rule; got value): what to do.
 func (p Problem) String() string {
 	text := p.File + ": "
 	if p.Line > 0 {
@@ -29,10 +29,10 @@ func (p Problem) String() string {
 	return text + p.Fault.String()
 }
 
-// Problems is everything that is wrong with an inventory, sorted by file and line. It is the error of [Load].
+// Problems are all errors in an inventory, sorted by file and line. They are the error of [Load].
 type Problems []Problem
 
-// Error returns one line for each problem and a last one that counts them.
+// Error returns one line for each problem and a last line with their number.
 func (p *Problems) Error() string {
 	var text strings.Builder
 	files := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 )
 
 // Rebase returns a copy of the inventory whose node network has another CIDR of the same family and length: the network, its
-// gateway, the name servers inside it, the API endpoint and the nodes' addresses keep their place in it. Everything
-// else is as it was: MACs too, which do not depend on addresses.
+// gateway, the name servers inside it, the API endpoint and the nodes' addresses keep their place in it. Everything else is
+// unchanged, also the MACs, which do not depend on addresses.
 func (i *Inventory) Rebase(to netip.Prefix) (*Inventory, error) {
 	from := i.Cluster.Network.CIDR
 	if err := i.canMove(from, to); err != nil {
@@ -37,7 +37,7 @@ func (i *Inventory) Rebase(to netip.Prefix) (*Inventory, error) {
 	return &copied, nil
 }
 
-// canMove says why the node network cannot have the other CIDR.
+// canMove returns why the node network cannot have the other CIDR; nil if it can.
 func (i *Inventory) canMove(from, to netip.Prefix) error {
 	if !to.IsValid() || to.Addr().Is4() != from.Addr().Is4() || to.Bits() != from.Bits() {
 		return errors.New("a network only moves to one of the same family and length")
@@ -53,7 +53,7 @@ func (i *Inventory) canMove(from, to netip.Prefix) error {
 	return nil
 }
 
-// moved returns the address at the same place of another network; one that is not in the first stays as it is.
+// moved returns the address at the same place of another network; an address outside of from is unchanged.
 func moved(addr netip.Addr, from, to netip.Prefix) netip.Addr {
 	if !from.Contains(addr) {
 		return addr
@@ -64,5 +64,5 @@ func moved(addr netip.Addr, from, to netip.Prefix) netip.Addr {
 	return result
 }
 
-// number returns an address as the number that it is.
+// number returns an address as a number.
 func number(addr netip.Addr) *big.Int { return new(big.Int).SetBytes(addr.AsSlice()) }

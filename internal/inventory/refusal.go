@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ClusterProblem returns a problem that only those see who use the inventory, such as a file that it names and that is not
-// there, in the words and with the place of those that [Load] finds. The keys lead to the value in cluster.yaml.
+// ClusterProblem returns a problem that only a run can find, such as a missing file that the inventory names, in the form of
+// the problems of [Load]. The keys lead to the value in cluster.yaml.
 func (i *Inventory) ClusterProblem(fault strictyaml.Fault, keys ...string) Problem {
 	at := key(keys...)
 	finding := strictyaml.Finding{Path: at.String(), Fault: fault}
@@ -15,7 +15,7 @@ func (i *Inventory) ClusterProblem(fault strictyaml.Fault, keys ...string) Probl
 	return Problem{File: filepath.Join(i.Dir, ClusterFile), Finding: finding}
 }
 
-// OrNil is the problems as an error, sorted; nil when there are none.
+// OrNil returns the problems as an error, sorted; nil if there are none.
 func (p Problems) OrNil() error {
 	if len(p) == 0 {
 		return nil

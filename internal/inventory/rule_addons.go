@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// addons checks each addon, and that they fit the cluster and one another.
+// addons checks each addon, and that the addons fit the cluster and each other.
 func (c *checker) addons() {
 	addons, at := c.inv.Cluster.Addons, key("addons")
 	c.cilium(addons.Cilium, at.Key("cilium"))
@@ -34,7 +34,7 @@ func (c *checker) addons() {
 	}
 }
 
-// imageReference is the form of a container image, loosely; it has no character that a shell reads as its own.
+// imageReference is the form of a container image, loosely; it has no character that is special in a shell.
 var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
 
 func (c *checker) gpuSupport(gpu GPUSupport, at *strictyaml.Path) {
@@ -44,11 +44,11 @@ func (c *checker) gpuSupport(gpu GPUSupport, at *strictyaml.Path) {
 	}
 }
 
-// kubePrismContract is the first one in which Talos serves the Kubernetes API on each node's localhost (machinery,
+// kubePrismContract is the first contract with which Talos serves the Kubernetes API on each node's localhost (machinery,
 // config.VersionContract.KubePrismEnabled).
 var kubePrismContract = Contract{Major: 1, Minor: 6}
 
-// cilium has one place that asks for it and one that says how.
+// cilium checks that kubernetes.cni and the addon agree.
 func (c *checker) cilium(cilium *Cilium, at *strictyaml.Path) {
 	cni := c.inv.Cluster.Kubernetes.CNI
 	switch {
@@ -73,7 +73,7 @@ func (c *checker) cilium(cilium *Cilium, at *strictyaml.Path) {
 	}
 }
 
-// chart comes from one place, and has one version.
+// chart checks that a chart has one source and one version.
 func (c *checker) chart(chart Chart, addon *strictyaml.Path) {
 	at, source := addon.Key("chart"), c.inv.clusterSource
 	if chart.Path != "" && chart.Repository != "" {
@@ -89,7 +89,7 @@ func (c *checker) chart(chart Chart, addon *strictyaml.Path) {
 	}
 }
 
-// truenas checks what the Secret is made of.
+// truenas checks the values of the Secret.
 func (c *checker) truenas(truenas TrueNAS, at *strictyaml.Path) {
 	if truenas.Host != "" && !isHost(truenas.Host) {
 		c.cluster(at.Key("host"), fault{

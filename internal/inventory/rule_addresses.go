@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// addresses checks that every node has an address of its own in the nodes' network.
+// addresses checks that every node has a unique address in the nodes' network.
 func (c *checker) addresses() {
 	cluster := c.inv.Cluster
 	taken := map[netip.Addr]string{}
@@ -34,7 +34,7 @@ func (c *checker) addresses() {
 	c.endpointOwner(taken)
 }
 
-// address checks one address of a node and takes it.
+// address checks one address of a node and records it.
 func (c *checker) address(addr netip.Addr, cidr netip.Prefix, network string, at *strictyaml.Path, taken map[netip.Addr]string) {
 	if !addr.IsValid() {
 		return
@@ -48,7 +48,7 @@ func (c *checker) address(addr netip.Addr, cidr netip.Prefix, network string, at
 	c.take(addr, at, taken)
 }
 
-// take notes an address that another has already.
+// take records an address, and reports it if it is in use.
 func (c *checker) take(addr netip.Addr, at *strictyaml.Path, taken map[netip.Addr]string) {
 	if owner := taken[addr]; owner != "" {
 		c.node(at, fault{
@@ -75,7 +75,8 @@ func (c *checker) dualStack(node Node, path *strictyaml.Path) {
 	}
 }
 
-// furtherAddress checks the address of a further card: in a network of its own, so that there is one way to each host.
+// furtherAddress checks the address of a further card: it must be in a separate network, so that there is one route to each
+// host.
 func (c *checker) furtherAddress(nic NIC, at *strictyaml.Path, taken map[netip.Addr]string) {
 	if !nic.Address.IsValid() {
 		return
@@ -107,7 +108,7 @@ func (c *checker) furtherAddress(nic NIC, at *strictyaml.Path, taken map[netip.A
 	c.take(addr, at, taken)
 }
 
-// clusterSubnets returns the networks that every node has a route to already.
+// clusterSubnets returns the networks to which every node already has a route.
 func (c *checker) clusterSubnets() []subnet {
 	kubernetes := c.inv.Cluster.Kubernetes
 	list := []subnet{{name: "network.cidr", cidr: c.cidr}, {name: "network.cidr6", cidr: c.cidr6}}
@@ -120,7 +121,7 @@ func (c *checker) clusterSubnets() []subnet {
 	return list
 }
 
-// endpointOwner checks that an endpoint that is the address of a node is that of a control plane.
+// endpointOwner checks that an endpoint with the address of a node names a control plane.
 func (c *checker) endpointOwner(taken map[netip.Addr]string) {
 	addr, err := netip.ParseAddr(c.inv.Cluster.Kubernetes.Endpoint.Host)
 	if err != nil {

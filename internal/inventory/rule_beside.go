@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// CheckBeside holds an inventory against another one whose machines may stand on the same Proxmox VE: a copy that still has
-// its VMIDs and addresses would take the other's machines for its own. Two that share no host are taken for two sites, which
-// may use the same numbers. The error is a [*Problems].
+// CheckBeside checks an inventory against another one whose machines may be on the same Proxmox VE: a copy with the same VMIDs
+// and addresses would adopt the other's machines. Two inventories without a common host are treated as two sites, which may use
+// the same numbers. The error is a [*Problems].
 func (i *Inventory) CheckBeside(name string, other *Inventory) error {
 	if !sharesHost(i.Nodes.Hosts(), other.Nodes.Hosts()) {
 		return nil
@@ -49,7 +49,7 @@ func sharesHost(some, others []string) bool {
 	return slices.ContainsFunc(some, func(host string) bool { return slices.Contains(others, host) })
 }
 
-// claims returns the VMIDs and addresses of the machines and the API, each with whose it is. A template may be shared.
+// claims returns the owners of VMIDs and addresses of the machines and the API. A template may be shared.
 func (i *Inventory) claims() (vmids map[int]string, addresses map[netip.Addr]string) {
 	vmids, addresses = map[int]string{}, map[netip.Addr]string{}
 	if vip := i.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {

@@ -8,12 +8,12 @@ import (
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
-// NVIDIA returns the driver, as what knows which GPUs it drives knows it.
+// NVIDIA returns the driver as a type of package nvidia, which contains the supported GPUs.
 func (d Driver) NVIDIA() nvidia.Driver {
 	return nvidia.Driver{KernelModules: nvidia.KernelModules(d.KernelModuleType), Branch: nvidia.Branch(d.Branch)}
 }
 
-// Extensions returns the system extensions that a node's image has beside talos.schematic: those of its driver.
+// Extensions returns the system extensions of a node's image in addition to talos.schematic: those of its driver.
 func (n Node) Extensions() []string {
 	if n.Driver == nil {
 		return nil
@@ -21,7 +21,7 @@ func (n Node) Extensions() []string {
 	return n.Driver.NVIDIA().Extensions()
 }
 
-// generations are those of the node's GPUs, unknown for one that a mapping stands for.
+// generations returns the generation of each of the node's GPUs; unknown for a GPU from a mapping.
 func (n Node) generations() []nvidia.Generation {
 	var generations []nvidia.Generation
 	for _, gpu := range n.GPUs {
@@ -30,7 +30,7 @@ func (n Node) generations() []nvidia.Generation {
 	return generations
 }
 
-// driver checks that a gpu-worker's driver drives its GPUs, as far as the inventory says what they are.
+// driver checks that a gpu-worker's driver supports its GPUs, as far as the inventory describes them.
 func (c *checker) driver(node Node, path *strictyaml.Path) {
 	at := path.Key("driver")
 	switch {
@@ -54,7 +54,7 @@ func (c *checker) driver(node Node, path *strictyaml.Path) {
 	}
 }
 
-// foreignExtensions refuses in the image of all nodes what does not go with a gpu-worker's driver (F38).
+// foreignExtensions refuses extensions in the image of all nodes that conflict with a gpu-worker's driver (F38).
 func (c *checker) foreignExtensions(node Node) {
 	if c.inv.clusterSource == nil {
 		return

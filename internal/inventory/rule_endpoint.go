@@ -9,8 +9,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// endpoint checks where the Kubernetes API is reached: on a free address of the nodes' network that the control planes
-// share, or on a host of the user's.
+// endpoint checks the address of the Kubernetes API: a free address of the nodes' network that the control planes share, or a
+// host that the user provides.
 func (c *checker) endpoint() {
 	endpoint := c.inv.Cluster.Kubernetes.Endpoint
 	at := key("kubernetes", "endpoint")
@@ -33,7 +33,7 @@ func (c *checker) endpoint() {
 	c.port(endpoint)
 }
 
-// port: without a load balancer in between, the API is reached where the API servers listen.
+// port checks the port: without a load balancer, it is the port of the API servers.
 func (c *checker) port(endpoint Endpoint) {
 	direct := endpoint.VIP.IsValid() || slices.ContainsFunc(c.inv.Nodes, func(node Node) bool {
 		return node.Address.IsValid() && node.Address.String() == endpoint.Host

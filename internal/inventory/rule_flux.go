@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// flux checks that there is at most one source, that it can be reached with what is given, and that something uses it.
+// flux checks that there is at most one source, that it is reachable with the given settings, and that it is used.
 func (c *checker) flux(flux Flux, at *strictyaml.Path) {
 	c.chart(flux.Chart, at)
 	c.ordinaryPods(flux.Values, at)
@@ -32,11 +32,11 @@ func (c *checker) flux(flux Flux, at *strictyaml.Path) {
 	}
 }
 
-// oldestForFlux is the oldest one for which the default chart lets itself be installed: a job of it runs `flux check --pre`
-// before (flux2 v2.8.5, cmd/flux/check.go, kubernetesConstraints).
+// oldestForFlux is the oldest Kubernetes that the default chart supports: before the installation, a job of it runs `flux check
+// --pre` (flux2 v2.8.5, cmd/flux/check.go, kubernetesConstraints).
 var oldestForFlux = Contract{Major: 1, Minor: 33}
 
-// fluxKubernetes holds the default chart against the cluster; another chart has rules of its own.
+// fluxKubernetes checks the Kubernetes version for the default chart; another chart has rules of its own.
 func (c *checker) fluxKubernetes(flux Flux, at *strictyaml.Path) {
 	kubernetes := c.inv.Cluster.Kubernetes.Version
 	if flux.Version.String() != publishedFlux.version || kubernetes.IsZero() || kubernetes.Contract().Compare(oldestForFlux) >= 0 {
@@ -62,7 +62,7 @@ func (c *checker) gitRepository(source GitRepository, at *strictyaml.Path) {
 	}
 }
 
-// scpForm is how git itself lets one write ssh, which Flux does not.
+// scpForm is git's short form of ssh, which Flux does not support.
 var scpForm = regexp.MustCompile(`^([A-Za-z0-9._-]+@[A-Za-z0-9.-]+):([^/].*)$`)
 
 func (c *checker) gitURL(text string, at *strictyaml.Path) {
@@ -73,7 +73,7 @@ func (c *checker) gitURL(text string, at *strictyaml.Path) {
 	c.url(text, at, "https", "ssh", "http")
 }
 
-// url checks a URL of one of the schemes. It repeats none that may hold a password.
+// url checks a URL with one of the schemes. It does not quote a URL that may contain a password.
 func (c *checker) url(text string, at *strictyaml.Path, schemes ...string) {
 	if text == "" {
 		return

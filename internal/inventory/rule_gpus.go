@@ -7,12 +7,12 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// slot is a PCI device of one host, or with a number in place of an address, one of its IOMMU groups.
+// slot is a PCI device of one host, or, if device is a number, one of its IOMMU groups.
 type slot struct{ host, device string }
 
-// gpus checks what is passed through: every GPU whole, and no device to two machines. A mapping may be named more than
-// once, since it can hold several devices of a host, of which Proxmox VE takes a free one (choose_hostpci_devices in
-// qemu-server).
+// gpus checks the devices that are passed through: every GPU is complete, and no device belongs to two machines. A mapping may
+// be named more than once, since it can contain several devices of a host, of which Proxmox VE takes a free one
+// (choose_hostpci_devices in qemu-server).
 func (c *checker) gpus() {
 	devices := map[slot]string{}
 	groups := map[slot]int{}
@@ -44,7 +44,7 @@ func (c *checker) gpus() {
 	}
 }
 
-// gpuRole checks that exactly the GPU workers have GPUs.
+// gpuRole checks that GPU workers, and only they, have GPUs.
 func (c *checker) gpuRole(node Node, path *strictyaml.Path) {
 	at := path.Key("gpus")
 	switch {
@@ -55,7 +55,7 @@ func (c *checker) gpuRole(node Node, path *strictyaml.Path) {
 	}
 }
 
-// gpuForm checks that a GPU is a mapping, or all four facts that make one. It reports whether it is the latter, and whole.
+// gpuForm checks that a GPU is a mapping, or the four facts from which one is created. It reports whether all four are given.
 func (c *checker) gpuForm(gpu GPU, node Node, index int, at *strictyaml.Path) (whole bool) {
 	facts := []string{"bdf", "deviceId", "subsystemId", "iommuGroup"}
 	var given []string

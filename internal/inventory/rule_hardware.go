@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// floor returns the least that Talos runs on, by its system requirements (docs.siderolabs.com, getting started). A GPU worker
-// is a worker.
+// floor returns the minimum size for Talos, by its system requirements (docs.siderolabs.com, getting started). A GPU worker is
+// a worker.
 func floor(role Role) Size {
 	if role == RoleControlPlane {
 		return Size{Cores: 2, MemoryMiB: 2048, DiskGiB: 10}
@@ -21,7 +21,7 @@ func floor(role Role) Size {
 	return Size{Cores: 1, MemoryMiB: 1024, DiskGiB: 10}
 }
 
-// defaultSizes checks the sizes by role, so that a node that takes one is not at fault.
+// defaultSizes checks the sizes by role, so that their errors are not reported for each node.
 func (c *checker) defaultSizes() {
 	for _, role := range []Role{RoleControlPlane, RoleWorker, RoleGPUWorker} {
 		at := key("defaults", string(role))
@@ -29,7 +29,7 @@ func (c *checker) defaultSizes() {
 	}
 }
 
-// size checks what a file gives a machine against what its role needs.
+// size checks the size of a machine against the needs of its role.
 func (c *checker) size(size Size, sockets int, role Role, at *strictyaml.Path, given func(*strictyaml.Path) bool, report report) {
 	least := floor(role)
 	for _, part := range []struct {
@@ -50,7 +50,7 @@ func (c *checker) size(size Size, sockets int, role Role, at *strictyaml.Path, g
 	}
 }
 
-// hardware checks what a machine is made of and where it stands.
+// hardware checks the hardware of a machine and its host.
 func (c *checker) hardware(node Node, path *strictyaml.Path) {
 	c.host(node, path)
 	if node.Role != "" {
@@ -60,15 +60,14 @@ func (c *checker) hardware(node Node, path *strictyaml.Path) {
 	c.tags(node.Tags, c.inv.Cluster.Proxmox.Tags, path.Key("tags"), c.node)
 }
 
-// Talos' images for amd64 need the level x86-64-v2 (docs.siderolabs.com, getting started); the CPU types below it are those
-// of QEMU without its instructions.
+// Talos' images for amd64 need the level x86-64-v2 (docs.siderolabs.com, getting started); these are QEMU's CPU types below it.
 var (
 	cpuTypeName  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 	oldCPUTypes  = regexp.MustCompile(`^(486|athlon|phenom|pentium[23]?|core2?duo|kvm(32|64)|qemu(32|64)|Conroe|Penryn|Opteron_G[123])$`)
 	customPrefix = "custom-"
 )
 
-// cpuType checks the form of a CPU type. Which ones there are differs between releases of Proxmox VE.
+// cpuType checks the form of a CPU type. The list of types depends on the release of Proxmox VE.
 func (c *checker) cpuType(name string, at *strictyaml.Path) {
 	switch {
 	case name == "":
@@ -86,13 +85,13 @@ func (c *checker) cpuType(name string, at *strictyaml.Path) {
 	}
 }
 
-// maxMountLength: the partition of a user volume is labelled with the prefix and the name.
+// maxMountLength is the limit of the label of a user volume's partition, without its prefix.
 const maxMountLength = constants.PartitionLabelLength - len(constants.UserVolumePrefix)
 
 // mountName is the name of a user volume (UserVolumeConfigV1Alpha1.Validate in the machinery).
 var mountName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
 
-// firstUserVolumes is the contract whose configuration has user volumes (release notes of Talos 1.10).
+// firstUserVolumes is the first contract with user volumes (release notes of Talos 1.10).
 var firstUserVolumes = Contract{Major: 1, Minor: 10}
 
 // disks checks the storages of a node and its data disks.

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// maxControlPlanes: etcd gets slower with each member, and five survive two failures.
+// maxControlPlanes is 5: etcd gets slower with each member, and five survive two failures.
 const maxControlPlanes = 5
 
 // controlPlanes checks that etcd can have a quorum: an even number of members survives no more failures than one less.
@@ -34,7 +34,7 @@ func (c *checker) controlPlanes() {
 	c.node(key("nodes"), problem)
 }
 
-// membership checks what a node tells Kubernetes about itself.
+// membership checks the labels and taints with which a node registers.
 func (c *checker) membership(node Node, path *strictyaml.Path) {
 	for _, label := range sortedKeys(node.Labels) {
 		at := path.Key("labels").Key(label)
@@ -72,8 +72,8 @@ func brief(problems []string) string {
 	return text
 }
 
-// restriction checks that a worker may give itself the label. Talos labels a worker with the kubelet's own credentials
-// (NodeApplyController), to which the admission plugin NodeRestriction forbids Kubernetes' own prefixes except what the
+// restriction checks that a worker may set the label itself. Talos labels a worker with the kubelet's own credentials
+// (NodeApplyController), to which the admission plugin NodeRestriction forbids Kubernetes' own prefixes except those that the
 // kubelet sets by itself (plugin/pkg/admission/noderestriction, k8s.io/kubelet/pkg/apis/well_known_labels.go).
 func (c *checker) restriction(label string, role Role, at *strictyaml.Path) {
 	prefix, _, qualified := strings.Cut(label, "/")
@@ -90,7 +90,7 @@ func (c *checker) restriction(label string, role Role, at *strictyaml.Path) {
 	}
 }
 
-// isKubeletLabel reports whether the label is one of Kubernetes' own prefixes that a kubelet may set.
+// isKubeletLabel reports whether a kubelet may set the label although its prefix is one of Kubernetes' own.
 func isKubeletLabel(label string) bool {
 	switch label {
 	case "kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch",
@@ -103,5 +103,5 @@ func isKubeletLabel(label string) bool {
 	}
 }
 
-// within reports whether a DNS name is a domain or lies below it.
+// within reports whether a DNS name equals a domain or is below it.
 func within(name, domain string) bool { return name == domain || strings.HasSuffix(name, "."+domain) }

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// checkName notes a name that has not the form. The empty name is none.
+// checkName reports a name of the wrong form. It ignores the empty name.
 func checkName(form limits.Name, name string, at *strictyaml.Path, report report) {
 	if name == "" || form.Matches(name) {
 		return
@@ -22,7 +22,7 @@ func checkName(form limits.Name, name string, at *strictyaml.Path, report report
 	report(at, fault{What: "is not valid in Proxmox VE", Rule: form.Words, Got: name, Do: do})
 }
 
-// dnsLabel notes a name that is no DNS-1123 label: 63 characters at most, so that it can be a hostname and the value of
+// dnsLabel reports a name that is not a DNS-1123 label of at most 63 characters, the limit of a hostname and of the value of
 // the label kubernetes.io/hostname.
 func dnsLabel(name string, at *strictyaml.Path, report report) {
 	if name == "" || len(validation.IsDNS1123Label(name)) == 0 {
@@ -60,7 +60,8 @@ func (c *checker) clusterNames() {
 	checkName(limits.Bridge, cluster.Network.Bridge, key("network", "bridge"), c.cluster)
 }
 
-// templateName: by default it is made from the Talos version, which may hold characters that no name has.
+// templateName checks the template's name: its default contains the Talos version, which may contain characters that are
+// invalid in a name.
 func (c *checker) templateName() {
 	at := key("proxmox", "template", "name")
 	name := c.inv.Cluster.Proxmox.Template.Name
@@ -73,7 +74,7 @@ func (c *checker) templateName() {
 	}
 }
 
-// tags checks a list of tags, which come on top of others.
+// tags checks a list of tags, which is added to others.
 func (c *checker) tags(tags, others []string, at *strictyaml.Path, report report) {
 	seen := make(map[string]bool, len(tags)+len(others))
 	for _, tag := range others {
@@ -88,7 +89,7 @@ func (c *checker) tags(tags, others []string, at *strictyaml.Path, report report
 	}
 }
 
-// nodeNames checks the names of the nodes and that each is the name of one only.
+// nodeNames checks the names of the nodes, and that they are unique.
 func (c *checker) nodeNames() {
 	taken := make(map[string]*strictyaml.Path, len(c.inv.Nodes))
 	for i, node := range c.inv.Nodes {

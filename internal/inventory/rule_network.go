@@ -39,7 +39,7 @@ func (c *checker) carriesIPv6() bool {
 // carriesIPv4 reports whether the nodes have IPv4 addresses.
 func (c *checker) carriesIPv4() bool { return c.cidr.IsValid() && c.cidr.Addr().Is4() }
 
-// canonical notes a network that is written with an address inside it.
+// canonical reports a network that is written as an address inside it.
 func canonical(prefix netip.Prefix, at *strictyaml.Path, report report) {
 	if prefix.IsValid() && prefix != prefix.Masked() {
 		report(at, fault{
@@ -49,8 +49,8 @@ func canonical(prefix netip.Prefix, at *strictyaml.Path, report report) {
 	}
 }
 
-// nodeSubnet checks a network that holds nodes: canonical, of unicast addresses, and with room for a few machines. It
-// returns the network when it can be used.
+// nodeSubnet checks a network of nodes: canonical, of unicast addresses, and large enough for a few machines. It returns the
+// network if it can be used.
 func (c *checker) nodeSubnet(cidr netip.Prefix, at *strictyaml.Path) (usable netip.Prefix) {
 	canonical(cidr, at, c.cluster)
 	if !cidr.IsValid() {
@@ -100,7 +100,7 @@ func (c *checker) families() {
 	}
 }
 
-// gateway checks a default route. That of IPv6 may be link-local, as router advertisements make it.
+// gateway checks a default route. An IPv6 gateway may be link-local, as with router advertisements.
 func (c *checker) gateway(gateway netip.Addr, cidr netip.Prefix, name, network string) {
 	if !gateway.IsValid() || !cidr.IsValid() || gateway.Is6() && gateway.IsLinkLocalUnicast() {
 		return
@@ -110,7 +110,7 @@ func (c *checker) gateway(gateway netip.Addr, cidr netip.Prefix, name, network s
 	}
 }
 
-// outside says what is wrong with the address of a machine in a network, if anything.
+// outside reports why a machine in a network cannot have the address.
 func outside(addr netip.Addr, cidr netip.Prefix, name string) (problem fault, wrong bool) {
 	first, last := hosts(cidr)
 	problem = fault{
@@ -145,7 +145,7 @@ func hosts(cidr netip.Prefix) (first, last netip.Addr) {
 	return cidr.Addr().Next(), last
 }
 
-// nameservers checks that the nodes can reach each of them, and that none is named twice.
+// nameservers checks that the nodes can reach each name server, and that none is named twice.
 func (c *checker) nameservers() {
 	network := c.inv.Cluster.Network
 	at := key("network", "nameservers")
@@ -191,7 +191,7 @@ func (c *checker) timeServers() {
 	}
 }
 
-// isHost reports whether the text is an IP address or a DNS name. What looks like a number of four parts is no DNS name.
+// isHost reports whether the text is an IP address or a DNS name. Four numbers with dots are not a DNS name.
 func isHost(text string) bool {
 	if _, err := netip.ParseAddr(text); err == nil {
 		return true

@@ -5,8 +5,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// nics checks the network cards of all nodes: their bridges, and that each MAC address is one card's only. Derived
-// addresses have 24 bits of their own, so two of them can meet; then one has to be given.
+// nics checks the network cards of all nodes: their bridges, and that MAC addresses are unique. Derived addresses differ in 24
+// bits, so two can be equal; then one must be given.
 func (c *checker) nics() {
 	taken := make(map[MAC]nicOfNode, len(c.inv.Nodes))
 	for i, node := range c.inv.Nodes {
@@ -20,7 +20,7 @@ func (c *checker) nics() {
 	}
 }
 
-// nicOfNode is where a network card stands in the file.
+// nicOfNode is the place of a network card in the file.
 type nicOfNode struct {
 	path       *strictyaml.Path
 	node, vmid int
@@ -40,7 +40,7 @@ func (c *checker) mac(mac MAC, owner nicOfNode, taken map[MAC]nicOfNode) {
 			What: "is the MAC address of " + first.path.String() + " too", Rule: "MAC addresses are unique", Got: mac.String(),
 			Do: "choose another, or remove the key to have one derived",
 		})
-	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, and reported
+	case first.node == owner.node || first.vmid != owner.vmid: // else the VMID is the problem, which is reported
 		c.node(at, fault{
 			What: "would be derived as that of " + first.path.String() + " is", Rule: "MAC addresses are unique",
 			Got: mac.String(), Do: "give a mac here, one like " + derivedMAC(c.inv.Cluster.Name, limits.VMID.Max+1, len(taken)).String(),

@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// patches checks that Talos' own code reads each patch. A JSON patch cannot be applied to the configurations that em-infra
-// makes, which have more than one document.
+// patches checks that Talos' own code reads each patch. A JSON patch cannot be applied to em-infra's configurations, which have
+// more than one document.
 func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 	for i, patch := range patches {
 		if patch == "" {
@@ -32,7 +32,7 @@ func (c *checker) patches(patches []Patch, at *strictyaml.Path, report report) {
 	}
 }
 
-// shortened returns a message of several lines as one, cut where a reader would stop.
+// shortened returns a message of several lines as one line of limited length.
 func shortened(message string) string {
 	const enough = 200
 	text := []rune(strings.Join(strings.Fields(message), " "))

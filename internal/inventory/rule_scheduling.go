@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ordinaryPods checks that there is a node for the pods of a chart that tolerate no taint: its release would wait for one
-// until its time is up. Where the user gives tolerations, the user knows better.
+// ordinaryPods checks that there is a node for the pods of a chart that tolerates no taint: its release would wait until its
+// timeout. If the user sets tolerations, nothing is checked.
 func (c *checker) ordinaryPods(values Values, addon *strictyaml.Path) {
 	if len(c.inv.Nodes) == 0 || strings.Contains(string(values), "tolerations:") || slices.ContainsFunc(c.inv.Nodes, c.takesOrdinaryPods) {
 		return
@@ -19,10 +19,10 @@ func (c *checker) ordinaryPods(values Values, addon *strictyaml.Path) {
 	})
 }
 
-// gpuTaint is what a gpu-worker has unless its inventory says otherwise (internal/machineconfig, NVIDIATaints).
+// gpuTaint is the default taint of a gpu-worker (internal/machineconfig, NVIDIATaints).
 const gpuTaint = "nvidia.com/gpu"
 
-// takesOrdinaryPods reports whether a pod that tolerates nothing may run on the node.
+// takesOrdinaryPods reports whether a pod without tolerations may run on the node.
 func (c *checker) takesOrdinaryPods(node Node) bool {
 	if node.Role == RoleControlPlane && !c.inv.Cluster.Kubernetes.AllowSchedulingOnControlPlanes {
 		return false

@@ -6,11 +6,11 @@ import (
 	"unicode"
 )
 
-// extensionName is how the Image Factory names official extensions: owner/name, as siderolabs/qemu-guest-agent.
+// extensionName is the Image Factory's form of names of official extensions: owner/name, e.g. siderolabs/qemu-guest-agent.
 var extensionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+([._-][a-z0-9]+)*$`)
 
-// schematic checks what the Image Factory builds into the image. Whether it has an extension of that name for the Talos
-// version is for the factory to say.
+// schematic checks the customization of the image. Only the factory can check whether it has an extension for the Talos
+// version.
 func (c *checker) schematic() {
 	schematic := c.inv.Cluster.Talos.Schematic
 	at := key("talos", "schematic", "extensions")

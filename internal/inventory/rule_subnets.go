@@ -10,10 +10,10 @@ import (
 
 // The sizes that kube-controller-manager and kube-apiserver accept.
 const (
-	// A node gets a /24 of the pods' IPv4 network, a /64 of the IPv6 one (defaults of --node-cidr-mask-size-ipv4 and
-	// -ipv6, which Talos leaves alone).
+	// A node gets a /24 of the pods' IPv4 network, a /64 of the IPv6 network (defaults of --node-cidr-mask-size-ipv4 and -ipv6,
+	// which Talos does not change).
 	nodePodBits4, nodePodBits6 = 24, 64
-	// The IPv6 one has no more than 2^16 of them (clusterSubnetMaxDiff in pkg/controller/nodeipam/ipam/cidrset).
+	// An IPv6 network is divided into at most 2^16 of them (clusterSubnetMaxDiff in pkg/controller/nodeipam/ipam/cidrset).
 	maxPodSubnetBits = 16
 	// A services' network has no more than 2^20 addresses (validateClusterIPFlags in cmd/kube-apiserver/app/options).
 	maxServiceBits = 20
@@ -92,7 +92,7 @@ func (c *checker) subnetList(name string, cidrs []netip.Prefix) []subnet {
 	return list
 }
 
-// podSize checks that each node can get its part of a pods' network.
+// podSize checks that a pods' network is large enough for each node's part.
 func (c *checker) podSize(pods subnet) {
 	narrowest, widest := nodePodBits4, 8
 	if pods.cidr.Addr().Is6() {
@@ -114,7 +114,7 @@ func (c *checker) podSize(pods subnet) {
 	}
 }
 
-// serviceSize checks that kube-apiserver accepts a services' network, and that it holds more than the API and the DNS.
+// serviceSize checks that kube-apiserver accepts a services' network, and that it has room for more than the API and DNS.
 func (c *checker) serviceSize(services subnet) {
 	length := services.cidr.Addr().BitLen()
 	widest, narrowest := length-maxServiceBits, length-4

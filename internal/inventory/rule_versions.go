@@ -8,7 +8,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/gendata"
 )
 
-// oldestContract is the first one that the machinery can generate for (TalosVersion1_0 in its package config).
+// oldestContract is the first contract that the machinery can generate (TalosVersion1_0 in its package config).
 var oldestContract = Contract{Major: 1, Minor: 0}
 
 // versions checks that Talos, Kubernetes, the contract and the machinery fit together. The machinery in go.mod is the one
@@ -70,7 +70,7 @@ func (m minors) holds(version Contract) bool {
 	return m != minors{} && version.Compare(m.first) >= 0 && version.Compare(m.last) <= 0
 }
 
-// side says on which side of the range a version outside of it lies.
+// side returns on which side of the range a version is.
 func (m minors) side(version Contract) string {
 	if version.Compare(m.first) < 0 {
 		return "too old"
@@ -89,10 +89,10 @@ func (m minors) extended(version Contract) minors {
 	return m
 }
 
-// lastKubernetesMinor is above every Kubernetes that a machinery can know.
+// lastKubernetesMinor is higher than every Kubernetes that a machinery supports.
 const lastKubernetesMinor = 99
 
-// supportedKubernetes asks the machinery's compatibility package, which has no list to read, for each minor version.
+// supportedKubernetes queries the machinery's compatibility package for each minor version, since it exports no list.
 func supportedKubernetes(talos Version) minors {
 	var supported minors
 	target, err := compatibility.ParseTalosVersion(&machine.VersionInfo{Tag: talos.String()})
@@ -109,7 +109,7 @@ func supportedKubernetes(talos Version) minors {
 	return supported
 }
 
-// supportedTalos returns the Talos versions for which the machinery knows a Kubernetes.
+// supportedTalos returns the Talos versions for which the machinery supports a Kubernetes.
 func supportedTalos(newest Contract) minors {
 	var supported minors
 	for minor := range newest.Minor + 1 {

@@ -30,7 +30,7 @@ func (c *checker) vmids() {
 	}
 }
 
-// templateVMIDs checks the templates' VMIDs and returns who has which.
+// templateVMIDs checks the templates' VMIDs and returns their owners.
 func (c *checker) templateVMIDs() map[int]string {
 	proxmox := c.inv.Cluster.Proxmox
 	taken := make(map[int]string, len(c.inv.Nodes)+len(proxmox.Template.PerHost)+1)
@@ -64,10 +64,11 @@ func (c *checker) templateVMIDs() map[int]string {
 	return taken
 }
 
-// folderOfHost is the storage that every Proxmox VE host has for itself (pve-storage, PVE/Storage/Plugin.pm, parse_config).
+// folderOfHost is the storage that every Proxmox VE host has as a folder of its own (pve-storage, PVE/Storage/Plugin.pm,
+// parse_config).
 const folderOfHost = "local"
 
-// sharedTemplate checks what the hosts can share. Whether a storage is shared is seen on the host, by preflight.
+// sharedTemplate checks the storages of a shared template. Preflight checks on the host whether a storage is shared.
 func (c *checker) sharedTemplate() {
 	proxmox := c.inv.Cluster.Proxmox
 	for _, storage := range []struct{ key, name string }{{"isoStorage", proxmox.ISOStorage}, {"diskStorage", proxmox.DiskStorage}} {
@@ -86,7 +87,7 @@ func (c *checker) sharedTemplate() {
 	}
 }
 
-// host checks where a node stands: a template has to be there too.
+// host checks that a node's host has a template.
 func (c *checker) host(node Node, path *strictyaml.Path) {
 	cluster := c.inv.Cluster
 	at := path.Key("host")

@@ -7,19 +7,18 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// defaulted is how Effective marks a value that the inventory does not give itself.
+// defaulted is how Effective marks a default value.
 const defaulted = "default"
 
-// Effective is the whole inventory as files, each value that is a default marked so. Loading them gives the same inventory
-// again.
+// Effective is the whole inventory as files, with each default marked. Loading them gives the same inventory.
 type Effective struct {
 	// Cluster and Nodes are the text of cluster.yaml and nodes.yaml.
 	Cluster, Nodes []byte
-	// ClusterDefaults and NodesDefaults are the paths of the values that a file leaves to their defaults, in its order.
+	// ClusterDefaults and NodesDefaults are the paths of the default values of each file, in its order.
 	ClusterDefaults, NodesDefaults []string
 }
 
-// Effective writes the inventory out.
+// Effective returns the inventory with its defaults.
 func (i *Inventory) Effective() (*Effective, error) {
 	effective := &Effective{}
 	var err error
@@ -33,7 +32,7 @@ func (i *Inventory) Effective() (*Effective, error) {
 	return effective, nil
 }
 
-// marker marks what a file does not say, and collects it.
+// marker returns a function that marks a value which is not in the file, and collects its path.
 func marker(source *strictyaml.Document, defaults *[]string) func(*strictyaml.Path) string {
 	return func(at *strictyaml.Path) string {
 		if source.Has(at) {
@@ -57,7 +56,7 @@ func (i *Inventory) Summary() string {
 		enumerated(i.Nodes.Hosts()), i.Cluster.Talos.Version, i.Cluster.Kubernetes.Version)
 }
 
-// enumerated returns a list as it stands in a sentence.
+// enumerated returns a list as part of a sentence.
 func enumerated(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -38,7 +38,7 @@ func (e *TaintEffect) UnmarshalText(text []byte) error { return choose(e, text) 
 // String returns the form of Talos' nodeTaints: value:Effect, or :Effect without a value.
 func (t Taint) String() string { return t.Value + ":" + string(t.Effect) }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (t Taint) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText reads value:Effect.

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// Version is a semantic version, written with a leading v. The zero Version is none.
+// Version is a semantic version, written with a leading v. The zero Version means none.
 type Version struct{ number semver.Version }
 
 // String returns the version as it is written in the inventory: v1.12.4.
@@ -26,16 +26,16 @@ func (v Version) Contract() Contract { return Contract{Major: v.number.Major, Mi
 // Compare orders versions as semantic versioning does: negative when v is the older one.
 func (v Version) Compare(other Version) int { return v.number.Compare(other.number) }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// KubernetesVersion is a version of Kubernetes; its errors name one as an example.
+// KubernetesVersion is a version of Kubernetes, for the example in its errors.
 type KubernetesVersion struct{ Version }
 
-// UnmarshalText reads v1.35.4, as that of Version does.
+// UnmarshalText reads v1.35.4.
 func (v *KubernetesVersion) UnmarshalText(text []byte) error { return v.read(text, "v1.35.4") }
 
-// UnmarshalText reads v1.12.4. The leading v is part of it: every place that Talos and Kubernetes name a release has it.
+// UnmarshalText reads v1.12.4. The leading v is required, as in the names of releases of Talos and Kubernetes.
 func (v *Version) UnmarshalText(text []byte) error { return v.read(text, "v1.12.4") }
 
 func (v *Version) read(text []byte, example string) error {
@@ -54,8 +54,8 @@ func (v *Version) read(text []byte, example string) error {
 	return nil
 }
 
-// Contract is the major and minor number of the Talos version whose configuration format and defaults a cluster was born
-// with. The zero Contract is none.
+// Contract is the major and minor number of the Talos version whose configuration format and defaults a cluster was created
+// with. The zero Contract means none.
 type Contract struct{ Major, Minor uint64 }
 
 // String returns the contract as it is written in the inventory: v1.12.
@@ -64,12 +64,12 @@ func (c Contract) String() string { return fmt.Sprintf("v%d.%d", c.Major, c.Mino
 // IsZero reports whether there is no contract.
 func (c Contract) IsZero() bool { return c == Contract{} }
 
-// Compare is negative when c is the older one.
+// Compare returns a negative number if c is older.
 func (c Contract) Compare(other Contract) int {
 	return cmp.Or(cmp.Compare(c.Major, other.Major), cmp.Compare(c.Minor, other.Minor))
 }
 
-// MarshalText is String.
+// MarshalText implements [encoding.TextMarshaler].
 func (c Contract) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 var contractText = regexp.MustCompile(`^v(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$`)

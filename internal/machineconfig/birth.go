@@ -2,14 +2,13 @@ package machineconfig
 
 import "strings"
 
-// birthNote precedes the mark of a machine in a configuration, where it is a comment.
+// birthNote is the comment in a configuration that precedes the birth identifier.
 const birthNote = "# Made for the machine with the UUID "
 
 // NoBirth is the birth identifier of a configuration that its machine has lost.
 const NoBirth = "none"
 
-// WithBirth returns a configuration with the mark of the machine that it is made for behind its last line; without a mark it is
-// as it was.
+// WithBirth returns a configuration with the birth identifier of its machine appended; without one it is unchanged.
 func WithBirth(configuration, mark string) string {
 	if mark == "" {
 		return configuration

@@ -7,7 +7,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
-// CNI is who gives pods their network.
+// CNI is the network plugin.
 type CNI string
 
 const (
@@ -19,7 +19,7 @@ const (
 	CNINone CNI = "none"
 )
 
-// talosName returns what the CNI is called in Talos' configuration, which knows of its own only.
+// talosName returns the CNI's name in Talos' configuration, which supports only Talos' own.
 func (c CNI) talosName() string {
 	if c == CNIFlannel {
 		return string(CNIFlannel)
@@ -27,7 +27,7 @@ func (c CNI) talosName() string {
 	return string(CNINone)
 }
 
-// Cluster is what the configurations of all nodes of a cluster have in common.
+// Cluster contains the settings that all nodes of a cluster share.
 type Cluster struct {
 	// Contract is the version whose format and defaults the cluster was created with, e.g. v1.12.
 	Contract string
@@ -39,17 +39,17 @@ type Cluster struct {
 	PodSubnets []netip.Prefix
 	// ServiceSubnets are the services' networks, one for each IP family.
 	ServiceSubnets []netip.Prefix
-	// CNI is who gives pods their network.
+	// CNI is the network plugin.
 	CNI CNI
 	// KubeProxyReplacement is whether the CNI replaces kube-proxy; Talos then installs none.
 	KubeProxyReplacement bool
-	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates.
+	// KubeletServingCertificates makes the kubelets request their serving certificates from the cluster.
 	KubeletServingCertificates bool
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes.
 	AllowSchedulingOnControlPlanes bool
 	// Nameservers answer the nodes' DNS queries.
 	Nameservers []netip.Addr
-	// TimeServers give the nodes the time.
+	// TimeServers are the nodes' NTP servers.
 	TimeServers []string
 }
 
@@ -71,7 +71,7 @@ func (c Cluster) advertisedSubnets() []string {
 	return subnets
 }
 
-// kubeletArgs are those of Talos' guide to metrics-server.
+// kubeletArgs returns the arguments of Talos' guide to metrics-server.
 func (c Cluster) kubeletArgs() map[string]string {
 	if !c.KubeletServingCertificates {
 		return nil

@@ -18,13 +18,12 @@ type DataDisk struct {
 	Drive int
 }
 
-// scsiPath returns a pattern for the bus path of a virtio-scsi disk, whichever of the two controllers of Proxmox VE it hangs
-// on: the LUN is the number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Neither names nor serials do:
-// controllers are probed side by side, so that /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi (decision
-// 12).
+// scsiPath returns a pattern for the bus path of a virtio-scsi disk on either of Proxmox VE's two controllers: the LUN is the
+// number of the drive (qemu-server, DriveDevice.pm, print_drivedevice_full). Names and serials do not identify it: controllers
+// are probed in parallel, so /dev/sda need not be scsi0, and Talos sees no serial on virtio-scsi (decision 12).
 func scsiPath(drive int) string { return fmt.Sprintf("*/virtio*:0:0:%d", drive) }
 
-// leastVolume makes Talos wait for the whole disk: the volume grows from it to what the disk has.
+// leastVolume makes Talos wait for the whole disk: the volume grows from this size to the size of the disk.
 const leastVolume = "1GiB"
 
 func volumeDocuments(disks []DataDisk) ([]string, error) {

@@ -1,5 +1,5 @@
-// Package machineconfig makes Talos machine-config patches as typed documents.
+// Package machineconfig generates Talos machine-config patches from typed documents.
 //
-// Its functions are pure: the same arguments always give the same text. What they make is merged by Talos' own
-// generator over the defaults of the cluster's contract, so only what the inventory decides stands in a patch.
+// Its functions are pure: the same arguments always give the same text. Talos' own generator merges the patches over the
+// defaults of the cluster's contract, so a patch contains only the decisions of the inventory.
 package machineconfig

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// encode writes a partial v1alpha1 document. The type marks some fields as never omitted, although a patch leaves them
-// alone; a merge would ignore them, but a person reads patches too, so what is empty is dropped.
+// encode writes a partial v1alpha1 document. The type never omits some fields, although a patch does not set them; a merge
+// would ignore them, but people read patches too, so empty values are dropped.
 func encode(document *v1alpha1.Config) (string, error) {
 	var root yaml.Node
 	if err := root.Encode(document); err != nil {
@@ -25,10 +25,10 @@ func encode(document *v1alpha1.Config) (string, error) {
 	return text.String(), encoder.Close()
 }
 
-// keyLabels is the mapping of labels, in which an empty value says that the label is there.
+// keyLabels is the mapping of labels, in which an empty value is a label without a value.
 const keyLabels = "nodeLabels"
 
-// dropEmpty removes the members of mappings that hold nothing. Values of false and 0 say something and stay.
+// dropEmpty removes empty members of mappings. The values false and 0 are kept.
 func dropEmpty(node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
 		for _, child := range node.Content {

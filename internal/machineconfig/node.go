@@ -11,13 +11,13 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// Node is what the configuration of one node has of its own.
+// Node contains the settings of one node.
 type Node struct {
 	// Name is the hostname and the name of the Kubernetes node.
 	Name string
-	// ControlPlane reports whether the node runs etcd and the Kubernetes control plane.
+	// ControlPlane is whether the node runs etcd and the Kubernetes control plane.
 	ControlPlane bool
-	// MAC of the card that carries the node's addresses; names of interfaces change with the hardware, this does not.
+	// MAC of the card with the node's addresses; unlike names of interfaces, it does not change with the hardware.
 	MAC net.HardwareAddr
 	// Addresses of the node with the length of their subnet.
 	Addresses []netip.Prefix
@@ -74,9 +74,9 @@ func InstallImage(image string) (string, error) {
 	}})
 }
 
-// gatewayMetric puts our IPv4 default route before that of the cloud-init drive, which Talos wants as well and gives 1024, as
-// it would ours: the kernel takes one route for each destination and metric, and the second is refused (`file exists`), so
-// another gateway would have no effect while the drive names the former one. For IPv6 the drive's has 2048 (talos v1.12.4,
+// gatewayMetric gives our IPv4 default route priority over the cloud-init drive's, which Talos configures as well, with metric
+// 1024 for both: the kernel accepts one route for each destination and metric and refuses the second (`file exists`), so a new
+// gateway would have no effect while the drive contains the former one. For IPv6 the drive's metric is 2048 (talos v1.12.4,
 // internal/app/machined/pkg/runtime/v1alpha1/platform/nocloud, pkg/machinery/resources/network/route_merge.go).
 const gatewayMetric = 512
 
@@ -103,7 +103,7 @@ func devices(c Cluster, n Node) v1alpha1.NetworkDeviceList {
 	return list
 }
 
-// furtherDevice has no routes: a node has one default route for each IP family.
+// furtherDevice returns a device without routes: a node has one default route for each IP family.
 func furtherDevice(nic NIC) *v1alpha1.Device {
 	dhcp := false
 	d := &v1alpha1.Device{

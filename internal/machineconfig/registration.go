@@ -9,13 +9,13 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
-// Registration returns the patch that gives a Kubernetes node its labels and taints (key to value:effect); it is empty when
-// there are none.
+// Registration returns the patch with the labels and taints (key to value:effect) of a Kubernetes node; it is empty if there
+// are none.
 //
-// Talos sets the taints of a control plane itself. On a worker it has no more than the kubelet's own credentials, with
-// which the API server lets nobody change a taint: there the update that carries them fails, and the labels fail with it
-// (k8s/node_apply.go in siderolabs/talos; plugin/pkg/admission/noderestriction in kubernetes). So the kubelet of a worker
-// brings them along when it registers, and other taints need the Node to be deleted and registered again.
+// Talos sets the taints of a control plane itself. On a worker it has only the kubelet's own credentials, with which the API
+// server allows no change of taints: an update with taints fails, and the labels with it (k8s/node_apply.go in
+// siderolabs/talos; plugin/pkg/admission/noderestriction in kubernetes). So the kubelet of a worker sets them when it
+// registers, and a change of taints requires that the Node is deleted and registered again.
 func Registration(controlPlane bool, labels, taints map[string]string) (string, error) {
 	if len(labels) == 0 && len(taints) == 0 {
 		return "", nil
@@ -36,7 +36,7 @@ func Registration(controlPlane bool, labels, taints map[string]string) (string, 
 	return encode(&v1alpha1.Config{MachineConfig: machine})
 }
 
-// taintList are taints as a kubelet's configuration has them, by key.
+// taintList returns taints in the form of a kubelet's configuration, sorted by key.
 func taintList(taints map[string]string) ([]any, error) {
 	list := make([]any, 0, len(taints))
 	for _, key := range slices.Sorted(maps.Keys(taints)) {

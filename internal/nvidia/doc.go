@@ -1,3 +1,3 @@
-// Package nvidia knows NVIDIA's GPUs by their PCI device IDs, the drivers that Talos has as system extensions, and which of
-// them drive which. It reads nothing and asks nobody.
+// Package nvidia identifies NVIDIA's GPUs by their PCI device IDs, lists the drivers that Talos has as system extensions, and
+// contains which driver supports which GPU. Pure.
 package nvidia

@@ -9,18 +9,18 @@ import (
 // KernelModules are the flavor of the driver's kernel modules.
 type KernelModules string
 
-// The flavors, by the names that NVIDIA's installer and its gpu-operator give them (kernel-module-type).
+// The flavors, by their names in NVIDIA's installer and gpu-operator (kernel-module-type).
 const (
-	// Open modules are NVIDIA's own under an open licence; they need a GPU with a GSP, which Turing brought.
+	// Open modules have an open licence; they need a GPU with a GSP, i.e. Turing or later.
 	Open KernelModules = "open"
-	// Proprietary modules are those that NVIDIA always had.
+	// Proprietary modules are NVIDIA's original ones.
 	Proprietary KernelModules = "proprietary"
 )
 
 // Branch is the branch of driver releases that an extension follows.
 type Branch string
 
-// The branches, by the ends of the extensions' names.
+// The branches, as suffixes of the extensions' names.
 const (
 	LTS        Branch = "lts"
 	Production Branch = "production"
@@ -32,7 +32,7 @@ type Driver struct {
 	Branch        Branch
 }
 
-// Drivers returns all that there are, in the order in which they are recommended.
+// Drivers returns all drivers, in the order in which they are recommended.
 func Drivers() []Driver {
 	return []Driver{{Open, LTS}, {Proprietary, LTS}, {Open, Production}, {Proprietary, Production}}
 }
@@ -44,8 +44,8 @@ const (
 	toolkitPackage    = "nvidia-container-toolkit"
 )
 
-// Extensions returns the two of a driver, sorted: the kernel modules, and the container toolkit with the libraries of the same
-// release (Makefile of siderolabs/extensions, v1.8.0 to v1.14.0-rc.1); nil for a driver that there is not.
+// Extensions returns the two extensions of a driver, sorted: the kernel modules, and the container toolkit with the libraries
+// of the same release (Makefile of siderolabs/extensions, v1.8.0 to v1.14.0-rc.1); nil for an unknown driver.
 func (d Driver) Extensions() []string {
 	if !slices.Contains(Drivers(), d) {
 		return nil
@@ -59,7 +59,7 @@ func (d Driver) Extensions() []string {
 	return pair
 }
 
-// In returns the driver in words, with its release in a version of Talos where that is known.
+// In returns the driver in words, with its release in a version of Talos if that is known.
 func (d Driver) In(talos string) string {
 	words := string(d.KernelModules) + ", " + string(d.Branch)
 	if release := d.Branch.Release(talos); release != 0 {
@@ -68,15 +68,14 @@ func (d Driver) In(talos string) string {
 	return words
 }
 
-// IsExtension reports whether an extension is one of those that a driver consists of.
+// IsExtension reports whether an extension is part of a driver.
 func IsExtension(name string) bool {
 	_, isModules := kernelModulesIn(name)
 	return isModules || isToolkit(name)
 }
 
-// Installed returns the driver that a list of extensions holds: kernel modules and the toolkit of their branch. A toolkit of
-// another branch waits for ever for a driver that fits (F38). Names may come with their owner, as schematics have them, or
-// without, as Talos lists them.
+// Installed returns the driver in a list of extensions: kernel modules and the toolkit of their branch. A toolkit of another
+// branch waits forever for a matching driver (F38). Names may include their owner, as in schematics, or not, as in Talos.
 func Installed(extensions []string) (driver Driver, whole bool) {
 	for _, name := range extensions {
 		modules, isModules := kernelModulesIn(name)
@@ -102,13 +101,13 @@ func kernelModulesIn(name string) (modules KernelModules, isModules bool) {
 
 func isToolkit(name string) bool { return isPackage(name, toolkitPackage) }
 
-// isPackage knows a package with and without its branch: before Talos 1.8 the names had none.
+// isPackage reports whether a name is the package is, with or without its branch: before Talos 1.8 the names had none.
 func isPackage(name, is string) bool {
 	branch, found := strings.CutPrefix(strings.TrimPrefix(name, owner), is)
 	return found && (branch == "" || branch == "-"+string(LTS) || branch == "-"+string(Production))
 }
 
-// branchOf is that of an extension. A name without one stands for lts (image-factory, internal/profile/profile.go,
+// branchOf returns the branch of an extension. A name without one means lts (image-factory, internal/profile/profile.go,
 // extensionNameAlias).
 func branchOf(name string) Branch {
 	if strings.HasSuffix(name, "-"+string(Production)) {

@@ -9,7 +9,7 @@ import (
 // Generation is an architecture of GPUs. A later one is greater.
 type Generation int
 
-// The generations, oldest first. Unknown is that of a device which is no GPU of NVIDIA's, or none that the table has.
+// The generations, oldest first. Unknown is a device that is not a GPU of NVIDIA's, or not in the table.
 const (
 	Unknown Generation = iota
 	Fermi
@@ -26,7 +26,7 @@ const (
 
 var generationNames = []string{"unknown", "Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace", "Hopper", "Blackwell"}
 
-// String is NVIDIA's name of the generation.
+// String returns NVIDIA's name of the generation.
 func (g Generation) String() string { return generationNames[g] }
 
 // deviceRange is a range of device IDs, both ends included.
@@ -35,10 +35,10 @@ type deviceRange struct {
 	generation  Generation
 }
 
-// devices are the ranges of device IDs that hold GPUs of one generation and nothing else, by the code name of the chip in
-// pci.ids (version 2026.08.22: GF, GK, GM, GP, GV, TU, GA, AD, GH, GB). Every ID of the list of GPUs that the open kernel
-// modules can drive (README.md of NVIDIA/open-gpu-kernel-modules, 595.45.04, 2026-03-05) lies in a range from Turing on. IDs
-// between the ranges are those of sound, USB and bridges, of chips before Fermi, or of none that is known.
+// devices are the ranges of device IDs that contain only GPUs of one generation, by the code name of the chip in pci.ids
+// (version 2026.08.22: GF, GK, GM, GP, GV, TU, GA, AD, GH, GB). Every ID in the list of GPUs that the open kernel modules
+// support (README.md of NVIDIA/open-gpu-kernel-modules, 595.45.04, 2026-03-05) is in a range from Turing on. IDs between the
+// ranges belong to sound, USB and bridges, to chips before Fermi, or are unknown.
 var devices = []deviceRange{
 	{0x06c0, 0x06df, Fermi},
 	{0x0dc0, 0x0dfc, Fermi},
@@ -70,7 +70,7 @@ var devices = []deviceRange{
 // vendor is NVIDIA's PCI vendor ID.
 const vendor = "10de"
 
-// GenerationOf returns the generation of a PCI ID such as 10de:2204, in any case; Unknown where the table does not have it.
+// GenerationOf returns the generation of a PCI ID such as 10de:2204, in any case; Unknown if it is not in the table.
 func GenerationOf(id string) Generation {
 	maker, model, paired := strings.Cut(strings.ToLower(id), ":")
 	number, err := strconv.ParseUint(model, 16, 16)

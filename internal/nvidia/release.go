@@ -14,8 +14,8 @@ var releases = map[uint64]map[Branch]int{
 	14: {LTS: 580, Production: 595},
 }
 
-// Release returns the release of NVIDIA's driver that a branch has in a version of Talos, e.g. 580 in v1.12.4; 0 where the
-// table does not have it. Production is not always the later one.
+// Release returns the release of NVIDIA's driver of a branch in a version of Talos, e.g. 580 in v1.12.4; 0 if it is not in the
+// table. Production is not always the later one.
 func (b Branch) Release(talos string) int {
 	version, err := semver.ParseTolerant(talos)
 	if err != nil || version.Major != 1 {

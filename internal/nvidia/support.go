@@ -6,18 +6,19 @@ import (
 )
 
 const (
-	// lastBeforeTuring is the last release for Maxwell, Pascal and Volta: a later one says at boot that they are "supported
-	// through the NVIDIA 580.xx Legacy drivers", and ignores them (NixOS/nixos-hardware#1880; NVIDIA's UNIX graphics feature
+	// lastBeforeTuring is the last release for Maxwell, Pascal and Volta: later ones report at boot that they are "supported
+	// through the NVIDIA 580.xx Legacy drivers", and ignore them (NixOS/nixos-hardware#1880; NVIDIA's UNIX graphics feature
 	// deprecation schedule).
 	lastBeforeTuring = 580
-	// firstWithBlackwell is the first release that lists one (README.md of NVIDIA/open-gpu-kernel-modules: none in 565.77, six
-	// in 570.124.06).
+	// firstWithBlackwell is the first release that lists such a GPU (README.md of NVIDIA/open-gpu-kernel-modules: none in 565.77,
+	// six in 570.124.06).
 	firstWithBlackwell = 570
 )
 
-// Misfit returns why a driver of a release cannot drive a generation; it is empty if it can, or if the generation is not known.
-// A release of 0 is unknown and never a misfit. The facts are those of NVIDIA's announcement of R560 (developer.nvidia.com,
-// "NVIDIA Transitions Fully Towards Open-Source GPU Kernel Modules", 2024-07-17) and of the releases above.
+// Misfit returns why a driver of a release does not support a generation; it is empty if it does, or if the generation is
+// unknown. A release of 0 is unknown and never a misfit. The facts are from NVIDIA's announcement of R560
+// (developer.nvidia.com, "NVIDIA Transitions Fully Towards Open-Source GPU Kernel Modules", 2024-07-17) and from the releases
+// above.
 func (d Driver) Misfit(g Generation, release int) string {
 	switch {
 	case g == Unknown:
@@ -37,17 +38,18 @@ func (d Driver) Misfit(g Generation, release int) string {
 	}
 }
 
-// firstOpenForAll is the first release whose open kernel modules drive GeForce and workstation GPUs unasked. Those of 535
+// firstOpenForAll is the first release whose open kernel modules support GeForce and workstation GPUs by default. Those of 535
 // refuse to initialize them, "only ready for use on Data Center GPUs" (NVIDIA/open-gpu-kernel-modules 535.247.01,
-// src/nvidia/arch/nvalloc/unix/src/osinit.c; 550.127.05 asks no more).
+// src/nvidia/arch/nvalloc/unix/src/osinit.c; 550.127.05 has no such check).
 const firstOpenForAll = 545
 
-// DataCenterOnly reports whether a driver of a release drives only GPUs for data centres. IDs do not show which GPUs those are.
+// DataCenterOnly reports whether a driver of a release supports only GPUs for data centres. IDs do not show which GPUs those
+// are.
 func (d Driver) DataCenterOnly(release int) bool {
 	return d.KernelModules == Open && release != 0 && release < firstOpenForAll
 }
 
-// Fitting returns the first of the recommended drivers that drives all these generations in a version of Talos.
+// Fitting returns the first of the recommended drivers that supports all these generations in a version of Talos.
 func Fitting(generations []Generation, talos string) (driver Driver, there bool) {
 	for _, d := range Drivers() {
 		misfits := func(g Generation) bool { return d.Misfit(g, d.Branch.Release(talos)) != "" }
@@ -58,8 +60,8 @@ func Fitting(generations []Generation, talos string) (driver Driver, there bool)
 	return Driver{}, false
 }
 
-// ModulesFor returns the kernel modules that drive all these generations, where the choice matters; open ones, which NVIDIA
-// recommends, where it does not or nobody knows. The Talos version has no say, so that a default does not follow it.
+// ModulesFor returns the kernel modules that support all these generations; open ones, which NVIDIA recommends, if both do or a
+// generation is unknown. The Talos version is not considered, so that a default does not change with it.
 func ModulesFor(generations []Generation) KernelModules {
 	if slices.ContainsFunc(generations, func(g Generation) bool { return g >= Maxwell && g < Turing }) {
 		return Proprietary
@@ -67,7 +69,7 @@ func ModulesFor(generations []Generation) KernelModules {
 	return Open
 }
 
-// Remedy returns what to write or do so that one driver drives all these generations in a version of Talos.
+// Remedy returns what to write or do so that one driver supports all these generations in a version of Talos.
 func Remedy(generations []Generation, talos string) string {
 	if fitting, there := Fitting(generations, talos); there {
 		return fmt.Sprintf("write driver: {kernelModuleType: %s, branch: %s}", fitting.KernelModules, fitting.Branch)

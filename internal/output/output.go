@@ -1,4 +1,4 @@
-// Package output is the formats in which commands print what they found out, and the flag that chooses one.
+// Package output contains the output formats of commands, and the flag that selects one.
 package output
 
 import (
@@ -34,7 +34,7 @@ func Check(format string) error {
 	return nil
 }
 
-// WriteJSON writes a result for a program.
+// WriteJSON writes a result as JSON.
 func WriteJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(terminal.Raw(out))
 	encoder.SetEscapeHTML(false)

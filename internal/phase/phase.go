@@ -1,4 +1,4 @@
-// Package phase divides the life of a cluster into the parts that can be run one after the other.
+// Package phase divides the life of a cluster into parts that can be run one after the other.
 package phase
 
 import (
@@ -13,17 +13,17 @@ import (
 // Phase is a part of the life of a cluster.
 type Phase int
 
-// The phases in their order. Each needs those before it.
+// The phases in their order. Each needs the earlier ones.
 const (
-	// Generate makes the machine secrets and resolves the schematics; nothing is on the host yet.
+	// Generate creates the machine secrets and computes the schematics; nothing is on the host yet.
 	Generate Phase = iota + 1
-	// Provision makes the templates and the machines, which wait in maintenance mode.
+	// Provision creates the templates and the machines, which wait in maintenance mode.
 	Provision
-	// Bootstrap applies the machine configurations and makes the nodes a cluster.
+	// Bootstrap applies the machine configurations and forms the cluster.
 	Bootstrap
-	// Addons installs what the inventory wants in the cluster.
+	// Addons installs the inventory's addons in the cluster.
 	Addons
-	// Verify asks the nodes and the Kubernetes API whether everything works. It makes nothing.
+	// Verify checks with the nodes and the Kubernetes API whether everything works. It creates nothing.
 	Verify
 )
 
@@ -32,7 +32,7 @@ var All = []Phase{Generate, Provision, Bootstrap, Addons, Verify}
 
 var names = map[Phase]string{Generate: "generate", Provision: "provision", Bootstrap: "bootstrap", Addons: "addons", Verify: "verify"}
 
-// Reaches reports whether a run up to this phase comes to another one. The zero value is a run without an end.
+// Reaches reports whether a run up to this phase includes another one. The zero value is a run through all phases.
 func (p Phase) Reaches(other Phase) bool { return p == 0 || p >= other }
 
 // String returns the phase's name.
@@ -59,8 +59,8 @@ func Of(urn resource.URN) Phase {
 	switch {
 	case strings.Contains(string(urn.QualifiedType()), token.ClusterAddons): // whatever the type of its children
 		return Addons
-	// A Command outside of any component makes the pool that the machines belong to, that of a template sees that its ISO is there;
-	// those of a cluster wait for its nodes.
+	// A Command outside of any component creates the pool of the machines, that of a template ensures its ISO; those of a cluster
+	// wait for its nodes.
 	case urn.QualifiedType() == token.Command, urn.QualifiedType() == token.TalosTemplate+"$"+token.Command:
 		return Provision
 	}

@@ -1,4 +1,4 @@
-// Package poll is the one loop of all waits that nothing wakes: it asks, pauses and asks again.
+// Package poll is the one loop for all waits without a notification.
 package poll
 
 import (
@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Until calls ask at once, and then in every interval until that is done or fails, or ctx ends. It asks once at least, even when
-// ctx has ended already. It returns the error of ask as it is, or else why ctx has ended.
+// Until calls ask at once, and then in every interval until it is done or fails, or ctx ends. It calls ask at least once, even
+// if ctx has already ended. It returns the error of ask unchanged, or else why ctx has ended.
 func Until(ctx context.Context, interval time.Duration, ask func(ctx context.Context) (done bool, err error)) error {
 	var failed error
 	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (done bool, err error) {

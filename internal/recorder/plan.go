@@ -10,7 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// Plan returns one line for each resource, sorted: what a review of a preview would look at.
+// Plan returns one line for each resource, sorted: the parts that a review of a preview checks.
 func (r *Recorder) Plan() string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(r.Resources)) {
@@ -50,7 +50,7 @@ func planLine(args pulumi.MockResourceArgs) string {
 	return strings.Join(fields, " ")
 }
 
-// explicitDependencies are those that no property explains.
+// explicitDependencies returns the dependencies that no property explains.
 func explicitDependencies(args pulumi.MockResourceArgs) []string {
 	explained := map[string]bool{}
 	for _, dependencies := range args.RegisterRPC.GetPropertyDependencies() {
@@ -68,7 +68,7 @@ func providerURN(reference string) string {
 	return reference
 }
 
-// ShortURN returns the name in a URN; that of the program itself says nothing.
+// ShortURN returns the name in a URN; empty for the program itself.
 func ShortURN(urn string) string {
 	if strings.Contains(urn, "pulumi:pulumi:Stack::") {
 		return ""
@@ -88,13 +88,13 @@ func ShortURNs(urns []string) []string {
 	return short
 }
 
-// Inputs returns what a resource was given, as indented JSON. Secrets and what is not known yet are named, not shown.
+// Inputs returns the inputs of a resource as indented JSON. Secrets and unknown values are named, not shown.
 func Inputs(args pulumi.MockResourceArgs) (string, error) {
 	text, err := json.MarshalIndent(shown(resource.NewObjectProperty(args.Inputs)), "", "  ")
 	return string(text) + "\n", err
 }
 
-// shown returns a value as JSON takes it.
+// shown returns a value in the form that package json accepts.
 func shown(value resource.PropertyValue) any {
 	switch {
 	case value.IsSecret():

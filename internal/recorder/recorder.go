@@ -1,5 +1,5 @@
-// Package recorder is the one mock of the engine: it runs a program without engine, provider or host, answers with
-// plausible outputs and keeps what was registered.
+// Package recorder is the one mock of the engine: it runs a program without engine, provider or host, returns plausible outputs
+// and records the registered resources.
 package recorder
 
 import (
@@ -24,10 +24,10 @@ const (
 	Stack   = "k3s-dev"
 )
 
-// patience is how long a program may take. What hangs waits for a value that a preview does not have.
-const patience = 2 * time.Minute
+// programTimeout is how long a program may take. A program that hangs waits for a value that a preview does not have.
+const programTimeout = 2 * time.Minute
 
-// Recorder keeps what a program has registered.
+// Recorder records the resources that a program registers.
 type Recorder struct {
 	// Resources by token and name, as Key joins them.
 	Resources map[string]pulumi.MockResourceArgs
@@ -58,13 +58,13 @@ func Run(t testing.TB, program pulumi.RunFunc, options ...pulumi.RunOption) (*Re
 	select {
 	case o := <-done:
 		return o.recorder, o.err
-	case <-time.After(patience):
+	case <-time.After(programTimeout):
 		t.Fatal("the program hangs: something waits for a value that a preview does not have")
 		return nil, nil
 	}
 }
 
-// Record is Run outside a test, for examples.
+// Record does the same as Run outside of a test, for examples.
 func Record(program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, error) {
 	r := &Recorder{Resources: map[string]pulumi.MockResourceArgs{}}
 	err := pulumi.RunErr(func(ctx *pulumi.Context) error {
@@ -75,7 +75,7 @@ func Record(program pulumi.RunFunc, options ...pulumi.RunOption) (*Recorder, err
 	return r, err
 }
 
-// Names returns the types and names of what was registered with a token that begins with the prefix, sorted.
+// Names returns the types and names of the resources whose token begins with the prefix, sorted.
 func (r *Recorder) Names(prefix string) []string {
 	var names []string
 	for _, args := range r.Resources {
@@ -87,7 +87,7 @@ func (r *Recorder) Names(prefix string) []string {
 	return names
 }
 
-// Preview runs the program as a preview: what only a provider knows is unknown.
+// Preview runs the program as a preview: values from providers are unknown.
 func Preview(info *pulumi.RunInfo) { info.DryRun = true }
 
 // Config returns the stack's configuration.
@@ -121,7 +121,7 @@ func (r *Recorder) NewResource(args pulumi.MockResourceArgs) (string, resource.P
 	return id, outputs, err
 }
 
-// ID returns what the provider calls a resource: the Image Factory computes that of a schematic, and others are made up.
+// ID returns the provider's ID of a resource: computed for a schematic, made up for others.
 func ID(token, name string, inputs map[string]any) (string, error) {
 	if token != typeSchematic {
 		return name + "-id", nil
@@ -136,7 +136,7 @@ func ID(token, name string, inputs map[string]any) (string, error) {
 
 const typeSchematic = "talos:imageFactory/schematic:Schematic"
 
-// FactoryAnswers has the Image Factory answer every schematic with that ID.
+// FactoryAnswers makes the Image Factory return that ID for every schematic.
 func FactoryAnswers(id string) pulumi.RunOption {
 	return func(info *pulumi.RunInfo) { info.Mocks = otherFactory{info.Mocks, id} }
 }
@@ -155,7 +155,7 @@ func (f otherFactory) NewResource(args pulumi.MockResourceArgs) (string, resourc
 	return id, outputs, err
 }
 
-// Generates has the Talos provider generate that configuration for every machine.
+// Generates makes the Talos provider generate that configuration for every machine.
 func Generates(configuration string) pulumi.RunOption {
 	return func(info *pulumi.RunInfo) { info.Mocks = otherConfiguration{info.Mocks, configuration} }
 }
@@ -183,10 +183,10 @@ func (r *Recorder) Call(args pulumi.MockCallArgs) (resource.PropertyMap, error) 
 	}, nil
 }
 
-// madeUpKubeconfig is as much of one as programs read.
+// madeUpKubeconfig contains the parts of a kubeconfig that programs read.
 const madeUpKubeconfig = "made-up: kubeconfigRaw\nclusters: [{name: made-up, cluster: {server: \"https://192.168.20.10:6443\"}}]\n"
 
-// madeUpOutputs returns what the providers add to the inputs.
+// madeUpOutputs returns the outputs that the providers add to the inputs.
 func madeUpOutputs(token string) resource.PropertyMap {
 	text := func(names ...string) map[string]any {
 		object := make(map[string]any, len(names))

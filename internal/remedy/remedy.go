@@ -1,5 +1,5 @@
-// Package remedy is about the commands that messages name: a message has them between backquotes, as in "run `em-infra up` again", for
-// whoever reads it from wherever. Here they are found, and completed for the place where they will be typed.
+// Package remedy handles the commands in messages, which are in backquotes, as in "run `em-infra up` again". It finds them, and
+// completes them for the place where the user types them.
 package remedy
 
 import (
@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// tool is how messages call em-infra.
+// tool is the name of em-infra in messages.
 const tool = "em-infra"
 
-// Place is where somebody reads a message and types what it says.
+// Place is where a user reads a message and types its commands.
 type Place struct {
-	// Tool is how em-infra is called there. Default: em-infra.
+	// Tool is the command for em-infra there. Default: em-infra.
 	Tool string
-	// Name of the stack, for commands of pulumi. Default: none, STACK stands for it.
+	// Name of the stack, for commands of pulumi. Default: empty, written as STACK.
 	Name string
-	// Stack are the flags that lead a command to the stack, as in --stack k3s-dev --lab. Default: none.
+	// Stack are the flags that select the stack, as in --stack k3s-dev --lab. Default: none.
 	Stack string
-	// Lab are the flags that lead a command of the lab to it, as in --stack k3s-dev. With them, the lab's commands stand for those of a
-	// host, which nobody can log in to there. Default: none, it is no rehearsal.
+	// Lab are the flags that select the lab, as in --stack k3s-dev. With them, commands of the lab replace those on a host, which
+	// has no login there. Default: none, no rehearsal.
 	Lab string
 }
 
-// commandForm is a command in a message, with what may follow one that belongs on a host.
+// commandForm matches a command in a message, with the words that may follow a command on a host.
 var commandForm = regexp.MustCompile("`([^`]+)`( on (?:its host|the host|[a-zA-Z0-9.-]*[a-zA-Z0-9]))?")
 
-// Commands are those that a message names, in its order.
+// Commands returns the commands in a message, in its order.
 func Commands(message string) []string {
 	var commands []string
 	for _, found := range commandForm.FindAllStringSubmatch(message, -1) {
@@ -36,7 +36,7 @@ func Commands(message string) []string {
 	return commands
 }
 
-// Complete returns the message with its commands as they are typed at the place.
+// Complete returns the message with its commands completed for the place.
 func (p Place) Complete(message string) string {
 	return commandForm.ReplaceAllStringFunc(message, func(found string) string {
 		parts := commandForm.FindStringSubmatch(found)
@@ -48,7 +48,7 @@ func (p Place) Complete(message string) string {
 	})
 }
 
-// CompleteError is an error with its commands as they are typed at the place. One that names none stays as it is.
+// CompleteError returns an error with its commands completed for the place. An error without commands is returned unchanged.
 func (p Place) CompleteError(err error) error {
 	if err == nil {
 		return nil
@@ -59,7 +59,7 @@ func (p Place) CompleteError(err error) error {
 	return err
 }
 
-// completedError is an error in the words for a place.
+// completedError is an error with its message completed for a place.
 type completedError struct {
 	text string
 	err  error
@@ -69,7 +69,7 @@ func (e *completedError) Error() string { return e.text }
 
 func (e *completedError) Unwrap() error { return e.err }
 
-// call has the tool called as it is here.
+// call replaces em-infra by the command for it at the place.
 func (p Place) call(command string) string {
 	if p.Tool == "" {
 		return command
@@ -83,13 +83,13 @@ func (p Place) call(command string) string {
 	return strings.Join(parts, and)
 }
 
-// stackCommands are the commands of em-infra that work on a stack and that messages name without one.
+// stackCommands are the commands of em-infra that need a stack and that messages name without one.
 var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role",
 	"state list", "state restore", "state unlock", "task list", "task stop UPID",
 }
 
-// onStack leads a command to the stack.
+// onStack adds the flags of the stack to a command.
 func (p Place) onStack(command string) string {
 	if p.Name != "" && strings.HasPrefix(command, "pulumi ") {
 		return strings.Replace(command, "--stack STACK", "--stack "+p.Name, 1)
@@ -101,7 +101,7 @@ func (p Place) onStack(command string) string {
 	return command + " " + p.Stack
 }
 
-// hostCommands are commands of a Proxmox VE host that have one in their place in a lab; $1 is the VMID.
+// hostCommands are commands of a Proxmox VE host with their replacements in a lab; $1 is the VMID.
 var hostCommands = []struct {
 	host *regexp.Regexp
 	lab  string
@@ -112,13 +112,13 @@ var hostCommands = []struct {
 	{regexp.MustCompile(`^qm destroy (\w+) --purge$`), "lab destroy $1"},
 }
 
-// and joins two commands of which the second is for when the first succeeds.
+// and joins two commands; the second runs if the first succeeds.
 const and = " && "
 
-// hostTasks lists what a host works on.
+// hostTasks lists the running tasks of a host.
 const hostTasks = "pvesh get /nodes/HOST/tasks --source active"
 
-// inLab returns the command that does in a lab what one does on a host.
+// inLab returns the lab's replacement of a command on a host.
 func (p Place) inLab(command string) (instead string, known bool) {
 	if p.Lab == "" {
 		return "", false

@@ -11,38 +11,38 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
-// Finding is what happens to one subject: a node, or another thing of the cluster.
+// Finding is the planned change of one subject: a node, or another part of the cluster.
 type Finding struct {
-	// Kind says how grave it is: the word that the text begins with.
+	// Kind is the weight of the change and the first word of the text.
 	Kind Kind `json:"kind"`
-	// Subject is the name of the node or thing.
+	// Subject is the name of the node or part.
 	Subject string `json:"subject"`
-	// What is what happens, in words.
+	// What are the changes, in words.
 	What []string `json:"what"`
-	// Means is what that means for the cluster and its data.
+	// Means are the consequences for the cluster and its data.
 	Means []string `json:"means,omitempty"`
 	// Needs are the permissions without which the run stops.
 	Needs []Permission `json:"needs,omitempty"`
-	// Undo are the edits of the inventory that take it back.
+	// Undo are the edits of the inventory that revert the change.
 	Undo []string `json:"undo,omitempty"`
 
 	rank int // control planes, workers, the rest
 }
 
-// Assessment is a preview in words.
+// Assessment describes a preview in words.
 type Assessment struct {
-	// Findings are what happens, control planes first.
+	// Findings are the changes, control planes first.
 	Findings []Finding `json:"findings"`
-	// Lost are the control planes that are made anew in a cluster of which nobody has the etcd data any more.
+	// Lost are the control planes that are created again in a cluster whose etcd data is lost.
 	Lost []string `json:"lost,omitempty"`
-	// Notes are about the whole.
+	// Notes concern the whole run.
 	Notes []string `json:"notes,omitempty"`
-	// Unasked is what could not be looked at, and so may differ, too.
+	// Unasked is what could not be checked, and so may differ, too.
 	Unasked []string `json:"unasked,omitempty"`
 }
 
-// Assess judges the steps of a preview. The state believes of unconfigured nodes that they have their configuration, while
-// their machines are in maintenance mode.
+// Assess judges the steps of a preview. For unconfigured nodes the state contains a configuration, but their machines are in
+// maintenance mode.
 func Assess(steps []plan.Step, unconfigured ...string) Assessment {
 	cluster := topologyOf(steps, unconfigured)
 	bySubject := make(map[string]*Finding)
@@ -68,10 +68,10 @@ func Assess(steps []plan.Step, unconfigured ...string) Assessment {
 	var a Assessment
 	for _, urn := range cluster.order {
 		n := cluster.nodes[urn]
-		if n.returns() && !n.isDeleted() {
+		if n.rejoins() && !n.isDeleted() {
 			add(nodeWasReset(n, cluster))
 		}
-		if n.controlPlane && n.returns() && cluster.isLost() {
+		if n.controlPlane && n.rejoins() && cluster.isLost() {
 			a.Lost = append(a.Lost, n.name)
 		}
 	}
@@ -89,7 +89,7 @@ func Assess(steps []plan.Step, unconfigured ...string) Assessment {
 	return a
 }
 
-// judge returns the finding of the first rule that fits; nil where there is nothing to say.
+// judge returns the finding of the first rule that matches; nil if there is none.
 func judge(s plan.Step, cluster topology) *Finding {
 	for _, r := range rules {
 		if r.fits(s, cluster) {
@@ -99,8 +99,8 @@ func judge(s plan.Step, cluster topology) *Finding {
 	return nil
 }
 
-// merge adds what else happens to the subject. The heavier kind counts; a machine that is made, made anew or deleted takes
-// its configuration with it.
+// merge adds another change of the subject. The heavier kind wins; a machine that is created, replaced or deleted includes its
+// configuration.
 func (f *Finding) merge(other Finding) {
 	whole := func(k Kind) bool { return k == Create || k == Delete || k == Replace }
 	switch {
@@ -115,7 +115,7 @@ func (f *Finding) merge(other Finding) {
 	f.Undo = append(f.Undo, other.Undo...)
 }
 
-// judgeQuorum adds to each control plane that goes what all that go mean together.
+// judgeQuorum adds to each removed control plane the consequence of all removals together.
 func (a *Assessment) judgeQuorum(cluster topology) {
 	if !cluster.losesQuorum() {
 		return
@@ -131,10 +131,10 @@ func (a *Assessment) judgeQuorum(cluster topology) {
 	}
 }
 
-// rebootMinutes is what a reboot of a node takes on a small server, with the wait until it is healthy.
+// rebootMinutes is how long a reboot of a node takes on a small server, including the wait until it is healthy.
 const rebootMinutes = 1
 
-// noteReboots says in which order nodes reboot, and how long that takes.
+// noteReboots adds a note on the order and duration of reboots.
 func (a *Assessment) noteReboots() {
 	var names []string
 	for _, f := range a.Findings {

@@ -28,11 +28,11 @@ func rows() []row {
 	memory := map[string]any{"memory": map[string]any{"dedicated": 16384.0}}
 	return []row{
 		{
-			"a node comes back", "worker with a changed configuration", gone("w-1", "worker", 111),
+			"a node rejoins", "worker with a changed configuration", gone("w-1", "worker", 111),
 			" CREATE   w-1  VM 111 on vmhost, 192.168.20.21; it was deleted on the host: made anew and joined again\n          what was on its disks is lost\n", "",
 		},
 		{
-			"part of a node that comes back", "one of three control planes", slices.Concat(three, gone("cp-3", "control-plane", 103), bootstrapped),
+			"part of a node that rejoins", "one of three control planes", slices.Concat(three, gone("cp-3", "control-plane", 103), bootstrapped),
 			" CREATE   cp-3  VM 103 on vmhost, 192.168.20.13; it was deleted on the host: made anew and joined again\n" +
 				"          what was on its disks is lost\n          its dead etcd member is removed and it joins anew; the other 2 have all data\n", "",
 		},

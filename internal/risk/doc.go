@@ -1,3 +1,3 @@
-// Package risk judges what a preview of the engine would do: what is made, changed in place, rebooted, replaced or deleted,
-// and what that means for etcd's quorum and for data. It is pure: events in, words out.
+// Package risk judges a preview of the engine: what is created, changed in place, rebooted, replaced or deleted, and what that
+// means for etcd's quorum and for data. It is pure: events in, words out.
 package risk

@@ -2,36 +2,36 @@ package risk
 
 import "github.com/em-infra/em-infra/internal/terminal"
 
-// Kind is what a change is, in the order of its weight.
+// Kind is the kind of a change, ordered by weight.
 type Kind int
 
 // Kinds of changes.
 const (
-	// Create makes what is not there.
+	// Create is a new resource.
 	Create Kind = iota + 1
-	// Change is made in place.
+	// Change is a change in place.
 	Change
-	// Reboot is a change for which a node reboots.
+	// Reboot is a change that reboots a node.
 	Reboot
-	// Delete deletes and makes nothing in its place.
+	// Delete is a deletion without a replacement.
 	Delete
-	// Replace deletes and makes anew.
+	// Replace is a deletion and a new creation.
 	Replace
-	// Impossible is what the provider would refuse half way.
+	// Impossible is a change that the provider would refuse halfway.
 	Impossible
 )
 
-// String returns the word that a person reads.
+// String returns the kind as a word.
 func (k Kind) String() string {
 	return map[Kind]string{
 		Create: "CREATE", Change: "CHANGE", Reboot: "REBOOT", Delete: "DELETE", Replace: "REPLACE", Impossible: "CANNOT",
 	}[k]
 }
 
-// MarshalText makes the word the form in JSON.
+// MarshalText implements [encoding.TextMarshaler].
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// tone returns how much of a warning the word is.
+// tone returns the colour of the word.
 func (k Kind) tone() terminal.Tone {
 	switch k {
 	case Create:

@@ -13,23 +13,23 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// node is a machine of the cluster, before and after.
+// node is a machine of the cluster, before and after the run.
 type node struct {
 	name          string
-	controlPlane  bool // it was one, or will be if it did not stand
-	member        bool // it was taken into the cluster
+	controlPlane  bool // before the run, or after it if the node is new
+	member        bool // the node has joined the cluster
 	before, after bool
 	component     plan.Step
 	configured    bool       // before the run
-	reset         bool       // it waits for a configuration all the same
-	machine       *plan.Step // what happens to its virtual machine
+	reset         bool       // it waits for a configuration although it was configured
+	machine       *plan.Step // the step of its virtual machine
 }
 
-// otherFact is something that makes another machine of one, by its key in the inventory.
+// otherFact is a fact whose change replaces the machine, by its key in the inventory.
 type otherFact struct{ key, before, after string }
 
-// otherFacts returns what its component tells of before and after. A name is told by em-infra alone: to the engine it would be
-// another node.
+// otherFacts returns the changed facts of its component. Only em-infra can detect a changed name: for the engine it is another
+// node.
 func (n node) otherFacts() []otherFact {
 	var facts []otherFact
 	for _, key := range []string{"name", "role", "vmid", "address"} {
@@ -41,7 +41,7 @@ func (n node) otherFacts() []otherFact {
 	return facts
 }
 
-// factOf returns a fact as text; empty when the state does not have it.
+// factOf returns a fact as text; empty if the state does not contain it.
 func factOf(inputs map[string]any, key string) string {
 	if key == "address" {
 		var texts []string
@@ -56,19 +56,19 @@ func factOf(inputs map[string]any, key string) string {
 	return ""
 }
 
-// leaves says that the node's machine goes, whether one comes in its place or not.
+// leaves reports whether the node's machine is deleted or replaced.
 func (n node) leaves() bool {
 	return n.before && n.machine != nil && (n.machine.Op == apitype.OpReplace || n.machine.Op == apitype.OpDelete)
 }
 
-// topology is the cluster as the steps tell it.
+// topology is the cluster according to the steps.
 type topology struct {
 	nodes        map[resource.URN]*node
 	order        []resource.URN
 	bootstrapped bool // before the run
 }
 
-// controlPlane is how a TalosNode's inputs name that role.
+// controlPlane is that role in a TalosNode's inputs.
 const controlPlane = "control-plane"
 
 func topologyOf(all []plan.Step, unconfigured []string) topology {
@@ -102,14 +102,14 @@ func topologyOf(all []plan.Step, unconfigured []string) topology {
 	return t
 }
 
-// isMember reports whether the state has the membership of a node.
+// isMember reports whether the state contains the membership of a node.
 func isMember(node plan.Step, all []plan.Step) bool {
 	return slices.ContainsFunc(all, func(s plan.Step) bool {
 		return s.URN.Type() == token.Command && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate
 	})
 }
 
-// controlPlanes are those that stand before the run.
+// controlPlanes returns the control planes that exist before the run.
 func (t topology) controlPlanes() []*node {
 	var found []*node
 	for _, urn := range t.order {
@@ -120,7 +120,7 @@ func (t topology) controlPlanes() []*node {
 	return found
 }
 
-// leaving returns the control planes whose machines go.
+// leaving returns the control planes whose machines are deleted or replaced.
 func (t topology) leaving() []*node {
 	var found []*node
 	for _, n := range t.controlPlanes() {
@@ -131,7 +131,7 @@ func (t topology) leaving() []*node {
 	return found
 }
 
-// losesQuorum says that etcd could no longer agree on anything: fewer members than a majority stay.
+// losesQuorum reports whether fewer than a majority of etcd's members stay.
 func (t topology) losesQuorum() bool {
 	members, leaving := len(t.controlPlanes()), len(t.leaving())
 	return members > 1 && leaving > 0 && members-leaving < members/2+1

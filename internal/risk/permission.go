@@ -2,15 +2,15 @@ package risk
 
 import "slices"
 
-// Permission is the consent to one deed that would otherwise stop a run.
+// Permission is the consent to one operation that would otherwise stop a run.
 type Permission struct {
 	// Flag of the command line, without its dashes.
 	Flag string `json:"flag"`
-	// Subject that the flag has to name; empty for a flag without one.
+	// Subject that the flag names; empty for a flag without one.
 	Subject string `json:"subject,omitempty"`
 }
 
-// Flags that give permissions.
+// Flags for permissions.
 const (
 	FlagReplace    = "allow-replace"
 	FlagDelete     = "allow-delete"
@@ -18,10 +18,10 @@ const (
 	FlagQuorumLoss = "allow-quorum-loss"
 )
 
-// SubjectSecrets is what FlagChange is for.
+// SubjectSecrets is the subject of FlagChange.
 const SubjectSecrets = "secrets"
 
-// String returns the permission as it is typed.
+// String returns the permission as the user types it.
 func (p Permission) String() string {
 	if p.Subject == "" {
 		return "--" + p.Flag
@@ -29,7 +29,7 @@ func (p Permission) String() string {
 	return "--" + p.Flag + " " + p.Subject
 }
 
-// Missing returns the permissions that an assessment needs and that were not given, in its order.
+// Missing returns the permissions that an assessment needs and that are not in given, in its order.
 func (a Assessment) Missing(given []Permission) []Permission {
 	var missing []Permission
 	for _, finding := range a.Findings {
@@ -42,7 +42,7 @@ func (a Assessment) Missing(given []Permission) []Permission {
 	return missing
 }
 
-// Impossible says that something in the assessment cannot be done at all.
+// Impossible reports whether the assessment contains an impossible change.
 func (a Assessment) Impossible() bool {
 	return slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Kind == Impossible })
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
-// property is a property of a virtual machine and what a change of it means.
+// property is a property of a virtual machine and the effect of its change.
 type property struct {
 	path  *regexp.Regexp
 	label string
 	unit  string
-	// key is the property's name in the inventory; empty for one that is derived.
+	// key is the property's name in the inventory; empty for a derived property.
 	key    string
 	effect Kind
-	// shrinks says that a smaller value is refused, and that a larger one is used by the guest from its next boot on.
+	// shrinks is true if a smaller value is refused, and the guest uses a larger one from its next boot on.
 	shrinks bool
-	// moves says that the machine goes to another host.
+	// moves is true if the machine moves to another host.
 	moves bool
-	// stays says that it can come, but cannot go.
+	// stays is true if the property can be added, but not removed.
 	stays bool
 }
 
-// properties are what the provider does on a change of each (bpg/terraform-provider-proxmox v0.73.0,
-// proxmoxtf/resource/vm/vm.go, vmUpdate: rebootRequired, vmUpdateDiskLocationAndSize). The first that fits counts; what is
-// in no row reboots, as most do.
+// properties are the effects of a change of each property in the provider (bpg/terraform-provider-proxmox v0.73.0,
+// proxmoxtf/resource/vm/vm.go, vmUpdate: rebootRequired, vmUpdateDiskLocationAndSize). The first match counts; a property
+// without a row reboots, as most do.
 var properties = []property{
 	{path: regexp.MustCompile(`^vmId$`), label: "vmid", key: "vmid", effect: Replace},
 	{path: regexp.MustCompile(`^nodeName$`), label: "host", key: "host", effect: Change, moves: true},
@@ -61,7 +61,7 @@ var properties = []property{
 	{path: regexp.MustCompile(`^cdrom`), label: "CD-ROM", effect: Change},
 }
 
-// computed are outputs that the engine lists beside the inputs that change them, and its bridge's own note.
+// computed matches outputs that the engine lists beside the inputs that change them, and its bridge's own note.
 var computed = regexp.MustCompile(`^(__meta|ipv4Addresses|ipv6Addresses|networkInterfaceNames|macAddresses)`)
 
 func propertyAt(path string) property {
@@ -76,7 +76,7 @@ func propertyAt(path string) property {
 // difference returns a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s plan.Step) string {
 	before, after := plan.At(s.Old, path), plan.At(s.New, path)
-	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state tells no more than that it differs
+	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state contains only that it differs
 		return p.label
 	}
 	words := fmt.Sprintf("%s %v → %v", p.label, before, after)
@@ -86,7 +86,7 @@ func (p property) difference(path string, s plan.Step) string {
 	return words
 }
 
-// impossible is why Proxmox VE or the provider refuses a change; empty for one that they take.
+// impossible returns why Proxmox VE or the provider refuses a change; empty if they accept it.
 func (p property) impossible(path string, s plan.Step) string {
 	switch {
 	case p.shrinks && isSmaller(path, s):
@@ -100,10 +100,10 @@ func (p property) impossible(path string, s plan.Step) string {
 	}
 }
 
-// goes says that what must stay is there no more.
+// goes reports whether a property that cannot be removed is removed.
 func (p property) goes(path string, s plan.Step) bool { return p.stays && plan.At(s.New, path) == nil }
 
-// isPlain says that a value can be shown in a line.
+// isPlain reports whether a value can be shown in a line.
 func isPlain(value any) bool {
 	switch value.(type) {
 	case string, float64, int, bool:
@@ -113,14 +113,14 @@ func isPlain(value any) bool {
 	}
 }
 
-// isSmaller says that a size would shrink.
+// isSmaller reports whether a size would shrink.
 func isSmaller(path string, s plan.Step) bool {
 	before, wasNumber := plan.At(s.Old, path).(float64)
 	after, isNumber := plan.At(s.New, path).(float64)
 	return wasNumber && isNumber && after < before
 }
 
-// undo returns how the inventory takes a change back; empty when it cannot be told.
+// undo returns the edit of the inventory that reverts a change; empty if there is none.
 func (p property) undo(path string, s plan.Step) string {
 	if p.goes(path, s) {
 		return "put its dataDisks back as they were"

@@ -12,26 +12,26 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Ranks of findings: the order in which they are told.
+// Ranks are the order of findings.
 const (
 	rankControlPlane = iota + 1
 	rankWorker
 	rankRest
 )
 
-// rule judges the steps that it fits.
+// rule judges the steps that it matches.
 type rule struct {
 	// name of the rule, for its test.
 	name string
 	fits func(plan.Step, topology) bool
-	// finding may be nil: there is nothing to say.
+	// finding may return nil: there is nothing to report.
 	finding func(plan.Step, topology) *Finding
 }
 
-// rules is the table: the first that fits a step judges it.
+// rules is the table: the first rule that matches a step judges it.
 var rules = []rule{
-	{"a node comes back", comesBack, nodeComesBack},
-	{"part of a node that comes back", partOfReturn, nothing},
+	{"a node rejoins", nodeRejoins, nodeRecreated},
+	{"part of a node that rejoins", partOfRejoin, nothing},
 	{"a node's machine is made", machineOfNode(apitype.OpCreate), nodeCreated},
 	{"a node's machine is changed", machineOfNode(apitype.OpUpdate), nodeChanged},
 	{"a node's machine is replaced", machineOfNode(apitype.OpReplace), nodeReplaced},
@@ -57,18 +57,18 @@ func machineOfNode(op apitype.OpType) func(plan.Step, topology) bool {
 	}
 }
 
-// partOfNode is what is made, made anew or deleted with its machine.
+// partOfNode matches resources that are created, replaced or deleted with their machine.
 func partOfNode(s plan.Step, t topology) bool {
 	return t.nodes[s.Parent] != nil && s.Op != apitype.OpUpdate
 }
 
-// partOfReturn is the configuration that is applied to a machine that was made anew.
-func partOfReturn(s plan.Step, t topology) bool {
+// partOfRejoin matches the configuration that is applied to a machine that was created again.
+func partOfRejoin(s plan.Step, t topology) bool {
 	n := t.nodes[s.Parent]
-	return n != nil && n.returns() && s.URN.Type() == token.Configuration
+	return n != nil && n.rejoins() && s.URN.Type() == token.Configuration
 }
 
-// internal is what means nothing outside of the state.
+// internal matches resources without an effect outside of the state.
 func internal(s plan.Step, _ topology) bool {
 	kind := s.URN.Type()
 	return kind.Package() == "em-infra" || kind.Package() == "pulumi" || kind == token.Command
@@ -133,7 +133,8 @@ func nodeChanged(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// rebootMeans says what a node is spared: the lane drains it, waits for it, and lets pods back (decision 7).
+// rebootMeans returns the consequences of a reboot in the lane: it drains the node, waits for it, and uncordons it (decision
+// 7).
 func rebootMeans(n *node, t topology) string {
 	others := len(t.controlPlanes()) - 1
 	switch {
@@ -146,7 +147,7 @@ func rebootMeans(n *node, t topology) string {
 	}
 }
 
-// nodeReplaced is told by what makes another machine of it. A member of etcd cannot be made anew: its membership refuses to
+// nodeReplaced returns the finding with the facts that changed. A member of etcd cannot be replaced: its membership refuses to
 // be deleted.
 func nodeReplaced(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
@@ -175,7 +176,7 @@ func nodeDeleted(s plan.Step, t topology) *Finding {
 	return f
 }
 
-// goes says what is lost with a machine.
+// goes adds what is lost with a machine.
 func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 	if data := len(list(s.Old, "disks")) - 1; data > 0 {
 		f.Means = append(f.Means, fmt.Sprintf("what is on its data disks (%d) is lost", data))
@@ -191,7 +192,7 @@ func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 	}
 }
 
-// list returns a property that is a list.
+// list returns a property of type list.
 func list(properties map[string]any, path string) []any {
 	value, _ := plan.At(properties, path).([]any)
 	return value

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// labels are what things are called that are no node.
+// labels are the names of parts other than nodes.
 var labels = map[tokens.Type]string{
 	token.VirtualMachine: "template",
 	token.Secrets:        "machine secrets",
@@ -36,7 +36,7 @@ func templateGoes(s plan.Step, _ topology) *Finding {
 	return f
 }
 
-// isoOfTemplate is a Command that sees that a template's ISO is there; another one's name is another ISO.
+// isoOfTemplate matches a Command that ensures a template's ISO; another name means another ISO.
 func isoOfTemplate(s plan.Step, _ topology) bool {
 	return s.URN.Type() == token.Command && s.Parent.IsValid() && s.Parent.Type() == token.TalosTemplate && (s.Op == apitype.OpCreate || s.Op == apitype.OpReplace)
 }
@@ -61,7 +61,7 @@ func byHand(s plan.Step, _ topology) bool {
 	return len(s.ByHand) > 0 && (s.Op == apitype.OpSame || s.Op == apitype.OpUpdate)
 }
 
-// mostPaths is how many paths of a configuration a line names.
+// mostPaths is how many paths of a configuration a line contains.
 const mostPaths = 3
 
 func configurationPutBack(s plan.Step, t topology) *Finding {
@@ -89,7 +89,7 @@ func bootstrappedAnew(s plan.Step, _ topology) *Finding {
 	return f
 }
 
-// kinds of the operations on what is no node.
+// kinds of the operations on parts other than nodes.
 var kinds = map[apitype.OpType]Kind{apitype.OpCreate: Create, apitype.OpUpdate: Change, apitype.OpReplace: Replace, apitype.OpDelete: Delete}
 
 func otherChanged(s plan.Step, _ topology) *Finding {

@@ -44,7 +44,7 @@ func (a Assessment) WriteText(out io.Writer) error {
 	return nil
 }
 
-// Refusal is why a run stops that was given only these permissions, and what to do; empty when it may go on.
+// Refusal returns why a run with these permissions stops, and what to do; empty if it may run.
 func (a Assessment) Refusal(given []Permission) string {
 	var ways []string
 	if missing := a.Missing(given); len(missing) > 0 && !a.Impossible() {
@@ -69,7 +69,7 @@ func (a Assessment) Refusal(given []Permission) string {
 	return "refused: " + strings.Join(ways, ", or ")
 }
 
-// forSubject names whose edit it is, unless the edit does.
+// forSubject adds the subject to an edit that does not name it.
 func forSubject(undo, subject string) string {
 	if strings.Contains(undo, subject) {
 		return ""

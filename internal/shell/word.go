@@ -1,4 +1,4 @@
-// Package shell writes texts for the command line of a POSIX shell.
+// Package shell quotes text for the command line of a POSIX shell.
 package shell
 
 import (
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// plain needs no quotes in a shell.
+// plain matches text that needs no quotes in a shell.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// Word is text as one word of a command line, quoted only where it must be.
+// Word returns text as one word of a command line, quoted only if necessary.
 func Word(text string) string {
 	if plain.MatchString(text) {
 		return text

@@ -7,12 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// ColorChoice is when colours are written.
+// ColorChoice determines when colours are written.
 type ColorChoice string
 
 // The choices.
 const (
-	// ColorAuto writes them on a terminal that has them.
+	// ColorAuto writes colours on a terminal that supports them.
 	ColorAuto ColorChoice = "auto"
 	// ColorAlways writes them wherever the output goes.
 	ColorAlways ColorChoice = "always"
@@ -43,7 +43,7 @@ func (c *ColorChoice) Set(text string) error {
 }
 
 // wanted reports whether colours are written. NO_COLOR counts with any value but the empty one (no-color.org); TERM=dumb is a
-// terminal without colours, and in CI the log is read by other programs, which GitHub and GitLab say by the variable CI.
+// terminal without colours; in CI, which GitHub and GitLab mark by the variable CI, programs read the log.
 func (c ColorChoice) wanted(onTerminal bool, getenv func(string) string) bool {
 	switch c {
 	case ColorAlways:
@@ -56,24 +56,24 @@ func (c ColorChoice) wanted(onTerminal bool, getenv func(string) string) bool {
 	}
 }
 
-// Tone is what a word means for whoever reads it. The word itself says the same.
+// Tone is the meaning of a word for its reader. The word itself means the same.
 type Tone int
 
 // Tones.
 const (
-	// Plain is like everything else.
+	// Plain is ordinary text.
 	Plain Tone = iota
-	// Good is as it should be.
+	// Good is in order.
 	Good
-	// Warn deserves a look.
+	// Warn needs attention.
 	Warn
 	// Bad is wrong, or deletes something.
 	Bad
-	// Strong is what a line is about.
+	// Strong is the subject of a line.
 	Strong
 )
 
-// The styles use the first eight colours alone, which every terminal with colours has in a form that suits its background.
+// The styles use only the first eight colours, which every terminal with colours has in a form that suits its background.
 func (t Tone) style() ansi.Style {
 	switch t {
 	case Good:

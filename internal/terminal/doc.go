@@ -1,9 +1,9 @@
-// Package terminal writes for a person: lines that fit the width of the terminal, tables of 80 columns, and colours where the
-// terminal has them.
+// Package terminal writes text for people: lines that fit the width of the terminal, tables of 80 columns, and colours if the
+// terminal supports them.
 //
-// What is written to a pipe stays as it is, for grep and for programs: no line is folded and nothing is coloured. Tables have
-// 80 columns at most there, too.
+// Text in a pipe is unchanged, for grep and for programs: no line is folded and nothing is coloured. Tables have at most 80
+// columns there, too.
 package terminal
 
-// Columns is how wide a table is at most, and how wide a terminal is taken to be that does not say.
+// Columns is the maximal width of a table, and the assumed width of a terminal that does not report one.
 const Columns = 80

@@ -8,13 +8,13 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// narrowest is the width below which nothing is folded: it would be a column of single words.
+// narrowest is the width below which nothing is folded: single words in a column would be unreadable.
 const narrowest = 30
 
-// Fold breaks a line at spaces so that each part has at most width columns; 0 is any width. What follows is indented to where
-// the text of the first part begins. A command is kept whole where a line can hold it, and otherwise broken by backslashes, so that
-// a shell takes what is copied. A word that is longer than a line, such as a path, is left to the terminal: broken, it could not be
-// copied.
+// Fold breaks a line at spaces so that each part has at most width columns; 0 means any width. Further parts are indented to
+// the beginning of the text in the first part. A command is kept whole if it fits in a line, and otherwise broken by
+// backslashes, so that a shell accepts the copy. A word that is longer than a line, such as a path, is not broken, so that it
+// can be copied.
 func Fold(line string, width int) []string {
 	if width < narrowest || ansi.StringWidth(line) <= width {
 		return []string{line}
@@ -26,7 +26,7 @@ func Fold(line string, width int) []string {
 	return append(f.lines, f.current)
 }
 
-// Pad fills a text with spaces up to a width; its colours take none.
+// Pad appends spaces to a text up to a width; colours have no width.
 func Pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-ansi.StringWidth(text)))
 }
@@ -38,7 +38,7 @@ type folder struct {
 	current     string
 }
 
-// add puts an atom behind what stands in the line, or on the next one.
+// add appends an atom to the line, or begins the next one.
 func (f *folder) add(a atom) {
 	text := a.text()
 	column := ansi.StringWidth(f.current) + len(a.gap)
@@ -54,10 +54,10 @@ func (f *folder) add(a atom) {
 	f.addWords(a.words)
 }
 
-// continuation is what ends a line of a command that goes on.
+// continuation ends a line of a command that continues.
 const continuation = ` \`
 
-// addWords breaks a command, from where the line stands.
+// addWords breaks a command, beginning in the current line.
 func (f *folder) addWords(words []string) {
 	for i, word := range words {
 		if i == 0 {
@@ -83,10 +83,11 @@ func (f *folder) next(indent int) {
 	f.current = strings.Repeat(" ", indent)
 }
 
-// label is what stands before the text of a line: spaces, or a few words with two spaces behind them, or a mark.
+// label is the part before the text of a line: spaces, or a few words followed by two spaces, or a mark.
 var label = regexp.MustCompile(`^ *(?:\S+(?: \S+){0,3} {2,}|→ )?`)
 
-// hangOf returns where the text of a line begins. A line without a label hangs by two columns, as do lines whose label is long.
+// hangOf returns the column where the text of a line begins. A line without a label, or with a long one, is indented by two
+// columns.
 func hangOf(line string, width int) int {
 	plain := ansi.Strip(line)
 	before := label.FindString(plain)
@@ -97,7 +98,7 @@ func hangOf(line string, width int) int {
 	return min(indent+2, width/3)
 }
 
-// atom is what is not broken where that can be helped: a word, or a command of several.
+// atom is not broken if possible: a word, or a command of several.
 type atom struct {
 	gap     string // spaces before it
 	words   []string
@@ -106,7 +107,8 @@ type atom struct {
 
 func (a atom) text() string { return strings.Join(a.words, " ") }
 
-// programs are those whose commands messages print. The next word tells a command from a sentence that begins with its name.
+// programs are the programs whose commands messages contain. The next word distinguishes a command from a sentence that begins
+// with its name.
 var programs = []string{
 	"em-infra", "kubectl", "talosctl", "pulumi", "qm", "pvesm", "pvesh", "pveum", "pvecm", "systemctl", "helm", "flux", "sops", "ssh",
 	"go", "git", "etcdctl", "eval", "export", "unset", "cd", "rm", "mv", "cp", "kill", "sudo",
@@ -120,7 +122,7 @@ func isCommand(words []string) bool {
 
 var spaced = regexp.MustCompile(`( *)([^ ]+)`)
 
-// atomsOf returns the words of a line; those of a command, in backquotes or on its own, are one.
+// atomsOf returns the words of a line; a command, in backquotes or on its own, is one atom.
 func atomsOf(line string) []atom {
 	var words, gaps []string
 	for _, match := range spaced.FindAllStringSubmatch(line, -1) {
@@ -149,7 +151,7 @@ func atomsOf(line string) []atom {
 	return atoms
 }
 
-// closing is behind the word that closes the backquotes which a word opens; the next word where it opens none.
+// closing returns the index after the word that closes the backquotes which a word opens; the next index if it opens none.
 func closing(words []string, at int) int {
 	if strings.Count(words[at], "`")%2 == 0 {
 		return at + 1
@@ -162,7 +164,7 @@ func closing(words []string, at int) int {
 	return at + 1
 }
 
-// standsAlone reports whether a command may begin here without backquotes: at the beginning, or behind a colon or a mark.
+// standsAlone reports whether a command may begin here without backquotes: at the beginning, or after a colon or a mark.
 func standsAlone(words []string, at int) bool {
 	return at == 0 || strings.HasSuffix(words[at-1], ":") || slices.Contains([]string{"·", "→"}, words[at-1])
 }
@@ -177,7 +179,7 @@ func endOf(words, gaps []string, at int) int {
 	return len(words)
 }
 
-// arguments puts together again what stands in the quotes of a shell, which no backslash may break.
+// arguments joins words within the quotes of a shell, which no backslash may break.
 func arguments(words, gaps []string) []string {
 	joined := []string{words[0]}
 	open := quoteLeftOpen("", words[0])
@@ -192,7 +194,7 @@ func arguments(words, gaps []string) []string {
 	return joined
 }
 
-// quoteLeftOpen returns the quote that is open behind a word, given that which was open before it.
+// quoteLeftOpen returns the quote that is open after a word, given the one that was open before it.
 func quoteLeftOpen(open, word string) string {
 	for _, r := range word {
 		switch quote := string(r); {

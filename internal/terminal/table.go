@@ -9,18 +9,18 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// gap is what stands between two columns.
+// gap separates two columns.
 const gap = "  "
 
-// Table has at most [Columns] columns of text, on a terminal and in a pipe. Cells that are too long are folded at their spaces. A row
-// for which that is not enough, as with a name of 63 characters, is a block of lines: its first cell, and below it the others with
-// their headings.
+// Table has at most [Columns] columns of text, on a terminal and in a pipe. Cells that are too long are folded at their spaces.
+// A row that still does not fit, as with a name of 63 characters, is a block of lines: its first cell, and below it the others
+// with their headings.
 type Table struct {
 	Header []string
 	Rows   [][]string
 }
 
-// Write writes the table; one without rows is nothing.
+// Write writes the table; nothing if it has no rows.
 func (t Table) Write(out io.Writer) error {
 	aligned := t.aligned()
 	widths, _ := t.widths(aligned)
@@ -39,8 +39,7 @@ func (t Table) Write(out io.Writer) error {
 	return err
 }
 
-// aligned returns the rows that fit beside one another, by their indices: all of them, but for the widest as long as they do
-// not.
+// aligned returns the indices of the rows that fit in columns: all, without the widest ones until the others fit.
 func (t Table) aligned() []int {
 	var rows []int
 	for i := range t.Rows {
@@ -65,7 +64,7 @@ func (t Table) among(rows []int) [][]string {
 	return lines
 }
 
-// least returns the widths below which the cells of a row cannot be folded: those of their longest words.
+// least returns the minimal widths of the cells of a row: the widths of their longest words.
 func least(row []string) []int {
 	widths := make([]int, len(row))
 	for i, cell := range row {
@@ -76,7 +75,7 @@ func least(row []string) []int {
 	return widths
 }
 
-// widths are those of the columns: as wide as the cells of some rows where there is room, else the widest is narrowed.
+// widths returns the widths of the columns: the widths of the cells of the rows if they fit, else with the widest narrowed.
 func (t Table) widths(rows []int) (widths []int, fits bool) {
 	widths, narrowest := make([]int, len(t.Header)), make([]int, len(t.Header))
 	for _, row := range t.among(rows) {
@@ -100,7 +99,7 @@ func (t Table) widths(rows []int) (widths []int, fits bool) {
 	return used(t.among(rows), widths), true
 }
 
-// used returns the widths that folded cells leave of those that they were given.
+// used returns the widths that folded cells really need.
 func used(rows [][]string, widths []int) []int {
 	used := make([]int, len(widths))
 	for _, row := range rows {
@@ -121,7 +120,7 @@ func total(widths []int) int {
 	return sum
 }
 
-// writeRow writes a row, in as many lines as its tallest cell has.
+// writeRow writes a row, in as many lines as its highest cell has.
 func writeRow(text *strings.Builder, row []string, widths []int) {
 	cells := make([][]string, len(row))
 	height := 0
@@ -161,7 +160,8 @@ func foldCell(cell string, width int) []string {
 	return append(lines, current)
 }
 
-// writeBlock writes a row as a block. A cell with a word too long to stand beside its heading, as a path, stands below it.
+// writeBlock writes a row as a block. A cell with a word too long for the line of its heading, such as a path, is written below
+// it.
 func (t Table) writeBlock(text *strings.Builder, row []string) {
 	width := 0
 	for _, heading := range t.Header[1:] {

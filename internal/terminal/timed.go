@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// WriteTimed writes one line of something that goes on: in which part, padded to a column, what was done, and how long it took.
-// What does not fit is told below on a terminal, and stays in the line elsewhere.
+// WriteTimed writes one line of a running operation: the part, padded to a column, what was done, and its duration. Text that
+// does not fit continues below on a terminal, and stays in the line elsewhere.
 func WriteTimed(out io.Writer, column int, part, what string, took time.Duration) {
 	width := Columns - 1 - len(" ") - column - len(" 9999.9 s") - len(" ")
 	lines := []string{what}

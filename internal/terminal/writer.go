@@ -9,22 +9,22 @@ import (
 	"golang.org/x/term"
 )
 
-// Writer folds the lines that are written to it to the width of the terminal behind it, and lets [Paint] colour them. A line is
-// written when it is whole, or with [Flush]. It is safe for concurrent use.
+// Writer folds the lines that are written to it to the width of its terminal, and lets [Paint] colour them. A line is written
+// when it is complete, or with [Flush]. It is safe for concurrent use.
 type Writer struct {
 	out     io.Writer
 	width   func() int // 0 for lines that are not folded
 	colored func() bool
 
 	mutex sync.Mutex
-	begun []byte // a line that has no end yet
+	begun []byte // an incomplete line
 }
 
-// file is what an [os.File] has that a terminal may be behind.
+// file is implemented by an [os.File], which may be a terminal.
 type file interface{ Fd() uintptr }
 
-// New makes a writer for what is behind out: a terminal has a width and may have colours, everything else has neither unless
-// the choice says so. The choice may be made later, before anything is coloured.
+// New returns a writer to out: a terminal has a width and may have colours; other outputs have neither, unless the choice
+// demands it. The choice may be made later, before anything is coloured.
 func New(out io.Writer, choice *ColorChoice, getenv func(string) string) *Writer {
 	behind, isFile := out.(file)
 	onTerminal := isFile && term.IsTerminal(int(behind.Fd()))
@@ -35,16 +35,16 @@ func New(out io.Writer, choice *ColorChoice, getenv func(string) string) *Writer
 	return w
 }
 
-// NewFolded makes a writer of a fixed width.
+// NewFolded returns a writer of a fixed width.
 func NewFolded(out io.Writer, width int, colored bool) *Writer {
 	return &Writer{out: out, width: func() int { return width }, colored: func() bool { return colored }}
 }
 
-// widthOf asks the terminal each time, since it may be another after the window was resized.
+// widthOf queries the terminal each time, since a window can be resized.
 func widthOf(descriptor int) int {
 	width, _, err := term.GetSize(descriptor)
 	if err != nil || width <= 0 {
-		return Columns // a pseudo-terminal that nobody has given a size
+		return Columns // a pseudo-terminal without a size
 	}
 	return width
 }
@@ -63,7 +63,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), w.emit(whole)
 }
 
-// Flush writes a line that has no end, such as a question.
+// Flush writes an incomplete line, such as a question.
 func (w *Writer) Flush() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -86,7 +86,7 @@ func (w *Writer) emit(text string) error {
 	return err
 }
 
-// Flush writes what stands in a [Writer] without the end of its line; another writer holds nothing back.
+// Flush writes the incomplete line of a [Writer]; other writers hold nothing back.
 func Flush(out io.Writer) error {
 	if w, folds := out.(*Writer); folds {
 		return w.Flush()
@@ -94,13 +94,13 @@ func Flush(out io.Writer) error {
 	return nil
 }
 
-// Raw returns what is behind a [Writer], for what must not be folded: JSON, a script, lines that are rewritten.
+// Raw returns the output of a [Writer], for text that must not be folded: JSON, a script, lines that are overwritten.
 func Raw(out io.Writer) io.Writer {
 	w, folds := out.(*Writer)
 	if !folds {
 		return out
 	}
-	_ = w.Flush() // what cannot be written there is told by the next that is written
+	_ = w.Flush() // the next write reports the error
 	return w.out
 }
 
@@ -112,7 +112,7 @@ func Width(out io.Writer) int {
 	return 0
 }
 
-// Paint gives a text the colour of a tone where the writer has colours. Text that is aligned is padded before.
+// Paint returns a text in the colour of a tone if the writer has colours. Pad text before it is coloured.
 func Paint(out io.Writer, tone Tone, text string) string {
 	w, colors := out.(*Writer)
 	if !colors || !w.colored() || tone == Plain || text == "" {

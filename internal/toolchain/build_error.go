@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BuildError is a build that failed for a reason that lies outside of this project, or in its sources.
+// BuildError is a build that failed because of the machine, its network, or this project's sources.
 type BuildError struct {
 	Tool   string // as in Tool.Name
 	What   string // one sentence: what is wrong and what to do
@@ -26,10 +26,10 @@ func (e *BuildError) Error() string {
 	return fmt.Sprintf("build %s: %s\n  %s", e.Tool, e.What, strings.ReplaceAll(e.Output, "\n", "\n  "))
 }
 
-// shownLines is how many lines of go's output an error shows: enough for what is wrong, little enough to be read.
+// shownLines is how many lines of go's output an error shows.
 const shownLines = 12
 
-// explainBuild makes of a failed build what its user can act on.
+// explainBuild turns the error of a failed build into one that its user can act on.
 func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("build %s: %w", w.name, context.Cause(ctx))
@@ -52,11 +52,11 @@ func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, e
 	}
 }
 
-// versioned finds the module in what go says of one that it cannot get: "go: example.org/a@v1.2.3: reading ...",
+// versioned finds the module in go's messages on a module that it cannot get: "go: example.org/a@v1.2.3: reading ...",
 // "example.org/a@v1.2.3: Get ...".
 var versioned = regexp.MustCompile(`([\w.\-/~]+\.[\w.\-/~]+@v[\w.\-+]+): `)
 
-// diagnose names the cause by what the go command writes for it (cmd/go/internal/modfetch, modload and web).
+// diagnose names the cause from the go command's message (cmd/go/internal/modfetch, modload and web).
 func diagnose(output, module string, err error) string {
 	has := func(texts ...string) bool {
 		for _, text := range texts {
@@ -88,7 +88,7 @@ func diagnose(output, module string, err error) string {
 	}
 }
 
-// lost names the module that could not be had, as far as go says.
+// lost names the module that could not be downloaded, if go names it.
 func lost(output string) string {
 	if match := versioned.FindStringSubmatch(output); match != nil {
 		return "module " + match[1]

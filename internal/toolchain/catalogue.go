@@ -2,7 +2,7 @@ package toolchain
 
 import "time"
 
-// pulumiSDK is the module that the program and the engine have in common.
+// pulumiSDK is the module that the program and the engine share.
 const pulumiSDK = "github.com/pulumi/pulumi/sdk/v3"
 
 // spec describes a tool and how to get it.
@@ -10,37 +10,37 @@ type spec struct {
 	name string
 	kind Kind
 
-	// sdk is the Go SDK whose version in the root go.mod is the version of the tool. The lab's tools have none: theirs is
-	// that of upstream.
+	// sdk is the Go SDK whose version in the root go.mod is the version of the tool. The lab's tools have none: their version is
+	// upstream's.
 	sdk string
-	// server is where `pulumi plugin install` gets the official plugin, when not from Pulumi's own releases. The
-	// SDKs name it in their pulumi-plugin.json.
+	// server is where `pulumi plugin install` downloads the official plugin, unless it is among Pulumi's own releases. The SDKs
+	// name it in their pulumi-plugin.json.
 	server string
 
-	// module is the folder under the checkout whose go.mod the build uses, and main the package that it builds.
+	// module is the folder in the checkout whose go.mod the build uses; main is the package that it builds.
 	module string
 	main   string
-	// sources are the files and folders under module that the build reads, tests apart.
+	// sources are the files and folders under module that the build reads, without tests.
 	sources []string
-	// versionVar is the variable that the linker sets to the version, versionPrefix what goes before the number.
+	// versionVar is the variable that the linker sets to the version; versionPrefix precedes the number.
 	versionVar    string
 	versionPrefix string
-	// upstream is the Go module that holds the code which is built. Empty for a stand-in, whose code is our own.
+	// upstream is the Go module with the code. Empty for a stand-in, whose code is our own.
 	upstream string
 
-	// cold is how long the first build takes on two cores, and the sizes are what it leaves behind, each on top of
-	// the tools before it in the catalogue.
+	// cold is how long the first build takes on two cores; the sizes are its disk space, each in addition to the tools before it
+	// in the catalogue.
 	cold                         time.Duration
 	moduleCache, buildCache, bin int64
 }
 
 const mebibyte = 1 << 20
 
-// catalogue lists the tools in the order in which they are got. The CLI comes first: it installs official plugins.
+// catalogue returns the tools in the order of their installation. The CLI is first: it installs official plugins.
 //
-// Times: measured with empty Go caches on 2 cores and 24 GiB with Go 1.26.8; those of the lab's tools are the CPU time of
-// a build on top of the others, halved. Sizes: of the downloaded and unpacked
-// modules, of the compiled packages (go list -export -deps) and of the stripped binary, on linux/amd64.
+// Times: measured with empty Go caches on 2 cores and 24 GiB with Go 1.26.8; those of the lab's tools are the CPU time of a
+// build on top of the others, halved. Sizes: of the downloaded and unpacked modules, of the compiled packages (go list -export
+// -deps) and of the stripped binary, on linux/amd64.
 func catalogue() []spec {
 	return []spec{
 		{
@@ -109,7 +109,7 @@ func catalogue() []spec {
 	}
 }
 
-// origin returns where a tool comes from when it is not the official one.
+// origin returns the origin of a tool that is not the official one.
 func (s spec) origin() Origin {
 	if s.upstream == "" {
 		return StandIn

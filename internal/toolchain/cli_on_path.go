@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// versionTimeout is how long a pulumi on PATH may take to say its version.
+// versionTimeout is how long a pulumi on PATH may take to print its version.
 const versionTimeout = 15 * time.Second
 
-// cliOnPath returns the pulumi on PATH if its version fits. Asking it takes longer than all else that a call does, so
-// its answer is kept for as long as the file is the same.
+// cliOnPath returns the pulumi on PATH if its version fits. The query takes longer than the rest of a call, so its result is
+// kept until the file changes.
 func (in *installer) cliOnPath(ctx context.Context, w *wanted) (Tool, bool) {
 	path, err := in.seams.lookPath(w.name)
 	if err != nil {
@@ -29,7 +29,7 @@ func (in *installer) cliOnPath(ctx context.Context, w *wanted) (Tool, bool) {
 	}, true
 }
 
-// answered is what a CLI reported as its version.
+// answered is the version that a CLI printed.
 type answered struct {
 	Path    string    `json:"path"`
 	Size    int64     `json:"size"`
@@ -62,7 +62,7 @@ func (in *installer) versionOf(ctx context.Context, path string) (string, error)
 	return now.Version, nil
 }
 
-// remember keeps an answer. Where that cannot be done the next call asks again, which costs time and nothing else.
+// remember keeps an answer. If that fails, the next call queries again, which only costs time.
 func (in *installer) remember(memo string, now answered) {
 	text, err := json.Marshal(now)
 	if err == nil && os.MkdirAll(in.cache, 0o755) == nil {

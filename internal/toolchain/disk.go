@@ -13,14 +13,14 @@ import (
 // ErrNoSpace means that a disk has not enough space for a build.
 var ErrNoSpace = errors.New("no space")
 
-// share is what the builds put under one folder.
+// share is the disk space that the builds need in one folder.
 type share struct {
 	dir   string
 	bytes int64
 }
 
-// shares lists the folders that the builds write to. A tool that the cache has had before finds its modules and
-// packages in Go's caches and costs little more than its binary, which is there twice until the linker is done.
+// shares lists the folders that the builds write to. A tool that was in the cache before finds its modules and packages in Go's
+// caches and needs little more than its binary, which exists twice until the linker is done.
 func (in *installer) shares(g goCommand, todo []*wanted) []share {
 	binaries, packages, modules := share{dir: in.cache}, share{dir: g.buildCache}, share{dir: g.moduleCache}
 	for _, w := range todo {
@@ -33,7 +33,7 @@ func (in *installer) shares(g goCommand, todo []*wanted) []share {
 	return []share{binaries, packages, modules}
 }
 
-// checkSpace refuses to start what would fill a disk.
+// checkSpace refuses builds that would fill a disk.
 func (in *installer) checkSpace(g goCommand, todo []*wanted) error {
 	var disks []share // one per file system, named by the first of its folders
 	var devices []uint64
@@ -67,7 +67,7 @@ func (in *installer) checkSpace(g goCommand, todo []*wanted) error {
 	return nil
 }
 
-// spaceRanOut is for a disk that filled up while go was at work.
+// spaceRanOut returns the error of a disk that became full during a build.
 func (in *installer) spaceRanOut(g goCommand, w *wanted) error {
 	var free []string
 	for _, s := range in.shares(g, []*wanted{w}) {
@@ -89,7 +89,7 @@ func names(tools []*wanted) string {
 	return strings.Join(list, ", ")
 }
 
-// size writes bytes as people read them.
+// size returns bytes in a readable unit.
 func size(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%d MiB", bytes/mebibyte)
@@ -115,7 +115,7 @@ func deviceOf(dir string) (uint64, error) {
 	return uint64(stat.Dev), nil
 }
 
-// freeSpace returns what an ordinary user may still write, in bytes.
+// freeSpace returns the space that an ordinary user may still use, in bytes.
 func freeSpace(dir string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(existing(dir), &stat); err != nil {

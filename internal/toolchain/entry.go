@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// An entry is a folder CACHE/tools/NAME/KEY with the executable in bin/ and a manifest. It is made elsewhere and put
-// into its place by one rename, the manifest last: what was cut short is never taken for an entry.
+// An entry is a folder CACHE/tools/NAME/KEY with the executable in bin/ and a manifest. It is created elsewhere and moved to
+// its place by one rename, the manifest last, so an interrupted build is never taken for an entry.
 
 const manifestName = "manifest.json"
 
@@ -27,7 +27,7 @@ type manifest struct {
 	Files  []file `json:"files"`            // the executable first
 }
 
-// file is one file of an entry, as it was when the entry was made.
+// file is one file of an entry, as it was when the entry was created.
 type file struct {
 	Path    string    `json:"path"` // relative to the entry, with slashes
 	Size    int64     `json:"size"`
@@ -35,12 +35,12 @@ type file struct {
 	SHA256  string    `json:"sha256"`
 }
 
-// entryDir returns the folder of an entry. Next to it are KEY.lock and, while it is made, KEY.partial.
+// entryDir returns the folder of an entry. Next to it are KEY.lock and, while it is being created, KEY.partial.
 func (in *installer) entryDir(name, key string) string {
 	return filepath.Join(in.cache, "tools", name, key)
 }
 
-// present returns a tool as it is: the official form if it is there, else the built one.
+// present returns an installed tool: the official one if it exists, else the built one.
 func (in *installer) present(ctx context.Context, w *wanted) Tool {
 	official := in.installed
 	switch w.kind {
@@ -58,12 +58,12 @@ func (in *installer) present(ctx context.Context, w *wanted) Tool {
 	return Tool{Name: w.name, Kind: w.kind, Version: w.version, Origin: w.origin(), From: w.from}
 }
 
-// installed returns the official form that pulumi installed.
+// installed returns the official tool that pulumi installed.
 func (in *installer) installed(_ context.Context, w *wanted) (Tool, bool) {
 	return in.entry(w, w.officialKey())
 }
 
-// entry returns the tool of a cache entry that is whole.
+// entry returns the tool of a complete cache entry.
 func (in *installer) entry(w *wanted, key string) (Tool, bool) {
 	dir := in.entryDir(w.name, key)
 	text, err := os.ReadFile(filepath.Join(dir, manifestName))
@@ -80,8 +80,8 @@ func (in *installer) entry(w *wanted, key string) (Tool, bool) {
 	}, true
 }
 
-// whole reports whether the files are what they were. Size and time answer at once; when the time alone differs, as in a
-// cache that was copied, the content does.
+// whole reports whether the files are unchanged. It compares size and time; if only the time differs, as in a copied cache, it
+// compares the content.
 func whole(dir string, files []file) bool {
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
@@ -99,7 +99,7 @@ func whole(dir string, files []file) bool {
 	return true
 }
 
-// seal writes the manifest of an entry in the making and puts it into its place. Its executable is bin/EXECUTABLE.
+// seal writes the manifest of a new entry and moves it to its place. Its executable is bin/EXECUTABLE.
 func seal(partial, dir, executable string, m manifest) error {
 	first := filepath.Join("bin", executable)
 	err := filepath.WalkDir(filepath.Join(partial, "bin"), func(path string, entry fs.DirEntry, err error) error {
@@ -126,7 +126,7 @@ func seal(partial, dir, executable string, m manifest) error {
 	if err := os.WriteFile(filepath.Join(partial, manifestName), text, 0o600); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(dir); err != nil { // one that is not whole
+	if err := os.RemoveAll(dir); err != nil { // an incomplete entry
 		return err
 	}
 	return os.Rename(partial, dir)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// get gets the missing tools: official plugins from where they can be reached, all else from Go modules.
+// get gets the missing tools: official plugins from reachable servers, all others from Go modules.
 func (in *installer) get(ctx context.Context, missing []*wanted) error {
 	reachable := in.reachable(ctx, missing)
 	if len(reachable) > 0 {
-		// The CLI installs the plugins, so it must be there first.
+		// The CLI installs the plugins, so it comes first.
 		if err := in.build(ctx, only(missing, CLI)); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func only(tools []*wanted, kind Kind) []*wanted {
 	return slices.DeleteFunc(slices.Clone(tools), func(w *wanted) bool { return w.kind != kind })
 }
 
-// build builds those of the tools that are not there yet.
+// build builds the tools that are missing.
 func (in *installer) build(ctx context.Context, tools []*wanted) error {
 	todo := slices.DeleteFunc(slices.Clone(tools), func(w *wanted) bool { return in.present(ctx, w).Installed })
 	if len(todo) == 0 {
@@ -108,8 +108,8 @@ func (in *installer) buildOne(ctx context.Context, g goCommand, w *wanted, count
 	})
 }
 
-// exclusively makes an entry under its lock, in an empty folder that is gone afterwards. When the entry is there by
-// the time that the lock is free, it calls nothing.
+// exclusively creates an entry under its lock, in a temporary folder. If the entry exists when the lock is free, it does not
+// call work.
 func (in *installer) exclusively(ctx context.Context, w *wanted, key string, work func(partial, dir string) error) error {
 	dir := in.entryDir(w.name, key)
 	l, err := acquire(ctx, dir+".lock", func(holder string) {

@@ -20,7 +20,7 @@ import (
 // ErrNoGo means that there is no go command to build with.
 var ErrNoGo = errors.New("go is not on PATH: install Go 1.26 or later (https://go.dev/dl) and run this again")
 
-// goCommand is the go command with the environment that every build has.
+// goCommand is the go command with the environment of every build.
 type goCommand struct {
 	path    string
 	environ []string
@@ -28,8 +28,8 @@ type goCommand struct {
 	buildCache, moduleCache string // GOCACHE and GOMODCACHE
 }
 
-// newGoCommand finds the go command. The builds depend on nothing of the user's settings but where Go's caches and
-// its module proxy are: no workspace, no C compiler, no change to go.mod or go.sum, for this machine.
+// newGoCommand finds the go command. Of the user's settings, the builds use only the paths of Go's caches and its module proxy:
+// no workspace, no C compiler, no change to go.mod or go.sum, for this machine.
 func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
 	path, err := in.seams.lookPath("go")
 	if err != nil {
@@ -52,7 +52,7 @@ func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
 	return g, nil
 }
 
-// goError is a build that failed: what the go command wrote, and its exit.
+// goError is the error of a failed build: the output and exit of the go command.
 type goError struct {
 	output string
 	err    error
@@ -61,8 +61,8 @@ type goError struct {
 func (e *goError) Error() string { return e.err.Error() }
 func (e *goError) Unwrap() error { return e.err }
 
-// build builds a tool into partial/bin. What go writes on the way (the modules that it downloads) goes to note. Go's
-// temporary files are kept in partial too, so that a build that is killed leaves nothing elsewhere.
+// build builds a tool into partial/bin. go's output (the modules that it downloads) goes to note. Go's temporary files are kept
+// in partial too, so that a killed build leaves nothing elsewhere.
 func (g goCommand) build(ctx context.Context, w *wanted, module, partial string, note func(string)) error {
 	work := filepath.Join(partial, "work")
 	if err := os.Mkdir(work, 0o755); err != nil {
@@ -92,8 +92,8 @@ func (s spec) executable() string {
 	return s.name
 }
 
-// group has a command lead a process group of its own, so that the end of its context ends all that it started:
-// compilers and linkers too. The terminal's Ctrl-C then reaches it through the context alone.
+// group makes a command lead a process group of its own, so that the end of its context ends all its children, compilers and
+// linkers too. The terminal's Ctrl-C then reaches it only through the context.
 func group(cmd *exec.Cmd) *exec.Cmd {
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
@@ -101,10 +101,10 @@ func group(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// downloading starts the lines that the go command writes about modules on their way; the rest is their names.
+// downloading starts the lines in which the go command names a module that it downloads.
 const downloading = "go: downloading "
 
-// tail is a writer that keeps the end of what it gets, and hands on each line.
+// tail is a writer that keeps the end of its input, and passes on each line.
 type tail struct {
 	each func(line string)
 	kept []byte

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// Populate puts the plugins and the language host into a PULUMI_HOME, in the layout that `pulumi plugin install` makes and
+// Populate puts the plugins and the language host into a PULUMI_HOME, in the layout that `pulumi plugin install` creates and
 // the engine reads: plugins/resource-NAME-vX.Y.Z/pulumi-resource-NAME (workspace/plugins.go of the SDK). The files are hard
-// links into the cache, so that they outlive its entry; on another file system they are symbolic links. What is there
-// already is left as it is.
+// links into the cache, so that they outlive its entry; on another file system they are symbolic links. Existing files are not
+// changed.
 func (i *Installed) Populate(home string) error {
 	for _, tool := range i.Tools {
 		var dir string
@@ -25,7 +25,7 @@ func (i *Installed) Populate(home string) error {
 		default:
 			continue
 		}
-		if len(tool.files) == 0 { // the publisher's, on PATH, which Environment keeps the engine from looking at
+		if len(tool.files) == 0 { // the publisher's, on PATH, which Environment hides from the engine
 			if err := linkSymbolically(tool.Path, filepath.Join(dir, filepath.Base(tool.Path))); err != nil {
 				return fmt.Errorf("put %s into %s: %w", tool.Name, home, err)
 			}
@@ -36,7 +36,7 @@ func (i *Installed) Populate(home string) error {
 				return fmt.Errorf("put plugin %s into %s: %w", tool.Name, home, err)
 			}
 		}
-		// An install by pulumi itself that was cut short leaves a mark that makes the engine pass the folder over.
+		// An interrupted install by pulumi leaves a mark that makes the engine ignore the folder.
 		if err := os.Remove(dir + ".partial"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("put plugin %s into %s: %w", tool.Name, home, err)
 		}
@@ -44,8 +44,8 @@ func (i *Installed) Populate(home string) error {
 	return nil
 }
 
-// Environment returns what a process that runs the CLI needs in its environment, so that it uses that PULUMI_HOME and
-// nothing else: no plugin from PATH, no download, no look for news.
+// Environment returns the variables for a process that runs the CLI, so that it uses only that PULUMI_HOME: no plugin from
+// PATH, no download, no check for updates.
 func (i *Installed) Environment(home string) map[string]string {
 	return map[string]string{
 		"PULUMI_HOME":                                 home,
@@ -55,7 +55,7 @@ func (i *Installed) Environment(home string) map[string]string {
 	}
 }
 
-// link makes target the file at source.
+// link links target to the file at source.
 func link(source, target string) error {
 	return replace(source, target, func(beside string) error {
 		if err := os.Link(source, beside); err != nil {
@@ -65,13 +65,13 @@ func link(source, target string) error {
 	})
 }
 
-// linkSymbolically makes target lead to source, so that an executable finds what lies beside it.
+// linkSymbolically links target to source, so that an executable finds the files beside it.
 func linkSymbolically(source, target string) error {
 	return replace(source, target, func(beside string) error { return os.Symlink(source, beside) })
 }
 
-// replace makes target by a link to source unless it is that file already. The link is made beside its place and moved
-// there, because another run may be starting the one that is being replaced.
+// replace replaces target by a link to source unless it is that file already. The link is created beside its place and moved
+// there, because another run may be starting the file that is being replaced.
 func replace(source, target string, link func(beside string) error) error {
 	at, err := os.Stat(source)
 	if err != nil {
@@ -93,7 +93,7 @@ func replace(source, target string, link func(beside string) error) error {
 	if err := os.Rename(beside, target); err != nil {
 		return err
 	}
-	// A rename between two links of one file does nothing (rename(2)): another run was faster by a moment.
+	// A rename between two links of one file does nothing (rename(2)): another run created the link first.
 	if err := os.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -13,16 +13,16 @@ import (
 	"strings"
 )
 
-// wanted is a tool of the catalogue at the version that the program asks for.
+// wanted is a tool of the catalogue in the version that the program needs.
 type wanted struct {
 	spec
 	version string // with the v
-	from    string // the Go module with version that a build is made from; empty for a stand-in
-	key     string // names the cache entry of a build: the version and a hash of all that it depends on
-	reason  string // why it is not the official one, once that was tried
+	from    string // the Go module with version of a build; empty for a stand-in
+	key     string // names the cache entry of a build: the version and a hash of its inputs
+	reason  string // why it is not the official one, if that was tried
 }
 
-// want looks up a tool's versions and works out its key.
+// want finds a tool's version and computes its key.
 func want(s spec, source string, v versions) (wanted, error) {
 	w := wanted{spec: s}
 	var err error
@@ -38,7 +38,7 @@ func want(s spec, source string, v versions) (wanted, error) {
 		}
 		w.from = s.upstream + " " + version
 		if s.kind != Plugin {
-			w.version = version // what a build calls itself is what it is, whatever the program asks for
+			w.version = version // a build reports its own version, whatever the program needs
 		}
 	}
 	sum, err := w.hash(source)
@@ -52,13 +52,13 @@ func want(s spec, source string, v versions) (wanted, error) {
 // officialKey names the cache entry of an official plugin.
 func (w wanted) officialKey() string { return w.version + "-official" }
 
-// ldflags sets the version and leaves out what only a debugger reads.
+// ldflags sets the version and omits debug information.
 func (w wanted) ldflags() string {
 	return fmt.Sprintf("-s -w -X %s=%s%s", w.versionVar, w.versionPrefix, strings.TrimPrefix(w.version, "v"))
 }
 
-// hash sums up what a build depends on. The Go version is that of the running program: asking the go command would
-// take longer than all the rest, and a tool that is in the cache needs none.
+// hash returns a hash of the inputs of a build. The Go version is the running program's: a query of the go command would take
+// longer than the rest, and a cached tool needs no go command.
 func (w wanted) hash(source string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintln(sum, w.name, w.main, w.ldflags(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

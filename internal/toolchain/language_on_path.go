@@ -7,7 +7,7 @@ import (
 )
 
 // languageHostOnPath returns the language host on PATH, or beside the pulumi on PATH, where Pulumi's own installers put it
-// (getPluginInfoAndPath in workspace/plugins.go of the SDK). The engine asks for no version, so any will do.
+// (getPluginInfoAndPath in workspace/plugins.go of the SDK). The engine accepts any version.
 func (in *installer) languageHostOnPath(_ context.Context, w *wanted) (Tool, bool) {
 	path, err := in.seams.lookPath(w.executable())
 	if err != nil {

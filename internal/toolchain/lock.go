@@ -14,13 +14,13 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// lock is held by the process that makes an entry. The kernel lets go of it when the process ends, however it ends.
+// lock is held by the process that creates an entry. The kernel releases it when the process ends.
 type lock struct{ file *flock.Flock }
 
 // errHeld means that another process has the lock.
 var errHeld = errors.New("held by another process")
 
-// lockInterval is how often who waits for a lock looks whether it is free.
+// lockInterval is the time between two attempts to take a lock.
 const lockInterval = 100 * time.Millisecond
 
 // acquire takes the lock of a path, and waits while another process has it. It calls waiting once, with that process.
@@ -54,7 +54,7 @@ func tryAcquire(path string) (*lock, error) {
 	if !locked {
 		return nil, errHeld
 	}
-	// Whoever removes an entry removes its lock too: a lock on a file that is no longer there protects nothing.
+	// A process that removes an entry also removes its lock: a lock on a removed file protects nothing.
 	mine, errMine := l.file.Stat()
 	there, errThere := os.Stat(path)
 	if errMine != nil || errThere != nil || !os.SameFile(mine, there) {
@@ -68,10 +68,10 @@ func tryAcquire(path string) (*lock, error) {
 	return l, nil
 }
 
-// release lets the next one in. Closing the file is what releases it, and cannot fail in a way that matters.
+// release releases the lock by closing the file. An error of that has no consequence.
 func (l *lock) release() { _ = l.file.Close() }
 
-// holder reads who has a lock. It may have been taken this very moment, and not be signed yet.
+// holder reads the process that holds a lock, which may not have written its name yet.
 func holder(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil || len(text) == 0 {

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// Limits on the tries for what is official, so that a machine without internet waits for seconds.
+// Limits of the attempts to reach official servers, so that a machine without internet waits for seconds only.
 const (
 	probeTimeout   = 5 * time.Second
 	installTimeout = 3 * time.Minute
 )
 
-// reachable returns the plugins whose official server answers, and notes for the others that it does not.
+// reachable returns the plugins whose official server answers, and records the reason for the others.
 func (in *installer) reachable(ctx context.Context, missing []*wanted) []*wanted {
 	plugins := only(missing, Plugin)
 	var hosts []string
@@ -58,7 +58,7 @@ func (in *installer) reachable(ctx context.Context, missing []*wanted) []*wanted
 	})
 }
 
-// host returns the server of the official plugin. Without one of its own a plugin comes from Pulumi's (getSource in
+// host returns the server of the official plugin. Without one of its own, a plugin is on Pulumi's server (getSource in
 // workspace/plugins.go of the SDK).
 func (s spec) host() string {
 	if server, err := url.Parse(s.server); err == nil && server.Host != "" {
@@ -67,7 +67,7 @@ func (s spec) host() string {
 	return "get.pulumi.com"
 }
 
-// probe asks a host for any answer at all, through the proxy that the environment names.
+// probe requests any answer from a host, through the proxy that the environment names.
 func probe(ctx context.Context, host string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, "https://"+host, nil)
 	if err != nil {
@@ -77,14 +77,14 @@ func probe(ctx context.Context, host string) error {
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
-			return failed.Err // without the method and address, which say nothing new
+			return failed.Err // without the method and address, which add nothing
 		}
 		return err
 	}
 	return response.Body.Close()
 }
 
-// installOfficial has pulumi install the plugins. One that it cannot install is noted and left to be built.
+// installOfficial runs pulumi to install the plugins. A plugin that it cannot install is recorded and built later.
 func (in *installer) installOfficial(ctx context.Context, plugins []*wanted) error {
 	cli, ok := in.cliForInstalls(ctx)
 	for i, w := range plugins {
@@ -120,7 +120,7 @@ func (in *installer) installOne(ctx context.Context, cli string, w *wanted, coun
 	})
 }
 
-// pluginInstall has pulumi install a plugin into a home of its own, and moves it to partial/bin.
+// pluginInstall runs pulumi to install a plugin into a separate home, and moves it to partial/bin.
 func (in *installer) pluginInstall(ctx context.Context, cli string, w *wanted, partial string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, installTimeout,
 		fmt.Errorf("pulumi plugin install took longer than %s", installTimeout))

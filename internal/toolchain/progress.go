@@ -13,12 +13,12 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// progress prints what is done: on a terminal one line that is rewritten every second, elsewhere a line when something starts,
-// when it is done, and every half minute in between.
+// progress prints the steps: on a terminal one line that is rewritten every second, elsewhere a line when a step starts, when
+// it is done, and every half minute in between.
 type progress struct {
 	mu       sync.Mutex
 	w        io.Writer
-	terminal int // its file descriptor; -1 when it is none
+	terminal int // its file descriptor; -1 without a terminal
 	every    time.Duration
 }
 
@@ -45,7 +45,7 @@ func (p *progress) line(format string, args ...any) {
 	p.write(fmt.Sprintf(format, args...))
 }
 
-// write writes a line that stays. Errors are ignored: progress that cannot be written must not stop a run.
+// write writes a line that stays. Errors are ignored: they must not stop a run.
 func (p *progress) write(text string) {
 	if p.terminal >= 0 {
 		_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine)
@@ -64,18 +64,18 @@ func (p *progress) rewrite(text string) {
 	_, _ = fmt.Fprint(terminal.Raw(p.w), clearLine+text)
 }
 
-// step is one thing that takes its time.
+// step is one step that takes some time.
 type step struct {
 	p       *progress
 	what    string
-	latest  string    // what it is doing just now
-	noted   time.Time // when it said so
+	latest  string    // its current action
+	noted   time.Time // the time of latest
 	started time.Time
 	stop    chan struct{}
 	stopped chan struct{}
 }
 
-// step prints that something starts. It must be ended by done or fail.
+// step prints the start of a step. It must be ended by done or fail.
 func (p *progress) step(what string) *step {
 	s := &step{p: p, what: what, started: time.Now(), stop: make(chan struct{}), stopped: make(chan struct{})}
 	p.mu.Lock()
@@ -117,7 +117,7 @@ func (s *step) show() {
 	}
 }
 
-// note takes a line that the step's process wrote: only what go downloads is worth showing.
+// note takes a line of the step's process: only downloads are shown.
 func (s *step) note(line string) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
@@ -132,7 +132,7 @@ func (s *step) done(what string) {
 	s.p.line("%s  %s", what, span(time.Since(s.started)))
 }
 
-// fail ends the step and leaves the telling to the error.
+// fail ends the step; the error is reported elsewhere.
 func (s *step) fail() {
 	s.end()
 	s.p.mu.Lock()
@@ -147,7 +147,7 @@ func (s *step) end() {
 	<-s.stopped
 }
 
-// span writes a duration as people say it, to the second.
+// span returns a duration in words, to the second.
 func span(d time.Duration) string {
 	d = d.Round(time.Second)
 	minutes, seconds := int(d/time.Minute), int(d%time.Minute/time.Second)

@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// kept is how many entries of a tool stay in the cache: the one that was just made and the one before it, so that
-// going back to the last commit costs nothing.
+// kept is how many entries of a tool stay in the cache: the newest and the one before it, for a return to the last commit.
 const kept = 2
 
-// prune removes the older entries of a tool and what killed builds left, except what another process is at.
+// prune removes the older entries of a tool and the leftovers of killed builds, unless another process uses them.
 func (in *installer) prune(name string) error {
 	dir := filepath.Join(in.cache, "tools", name)
 	found, err := os.ReadDir(dir)
@@ -24,7 +23,7 @@ func (in *installer) prune(name string) error {
 	}
 	type entry struct {
 		key  string
-		made time.Time // zero when it is not whole
+		made time.Time // zero if it is incomplete
 	}
 	var entries []entry
 	for _, f := range found {
@@ -51,8 +50,8 @@ func (in *installer) prune(name string) error {
 	return errors.Join(problems...)
 }
 
-// removeEntry removes an entry, its leftovers and its lock, unless the lock is held. The manifest goes first: an
-// entry without one is none.
+// removeEntry removes an entry, its leftovers and its lock, unless the lock is held. The manifest is removed first: an entry
+// without one is invalid.
 func removeEntry(dir string) error {
 	l, err := tryAcquire(dir + ".lock")
 	if errors.Is(err, errHeld) {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 )
 
-// seams are what a call asks of the machine that a test answers in its place. A field that is nil is the real thing.
+// seams are the calls to the machine that a test replaces. A nil field means the real call.
 type seams struct {
 	lookPath  func(name string) (string, error)
 	environ   func() []string

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// module is this project's Go module. The modules under tools/ are apart from it.
+// module is this project's Go module. The modules under tools/ are separate.
 const module = "github.com/em-infra/em-infra"
 
-// ErrNoSource says that the sources of the tools were not found.
+// ErrNoSource means that the sources of the tools were not found.
 var ErrNoSource = errors.New("no em-infra checkout found, and the tools are built from its folder tools: " +
 	"run this in a clone of the repository, or set Options.Source to one")
 
@@ -39,8 +39,8 @@ func findSource(ctx context.Context, given string) (string, error) {
 			break
 		}
 	}
-	// The module of an embedding program: a replacement by a clone has the tools. One from a module proxy has not,
-	// because the zip of a module leaves out the modules in its folders.
+	// The module of an embedding program: a replacement by a clone contains the tools; a module from a proxy does not, because its
+	// zip omits nested modules.
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if found := strings.TrimSpace(string(out)); err == nil && isSource(found) {
 		return found, nil
@@ -48,7 +48,7 @@ func findSource(ctx context.Context, given string) (string, error) {
 	return "", ErrNoSource
 }
 
-// isSource reports whether a folder is the root of this project's module and has the tools.
+// isSource reports whether a folder is the root of this project's module and contains the tools.
 func isSource(dir string) bool {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil || modfile.ModulePath(text) != module {
@@ -58,8 +58,8 @@ func isSource(dir string) bool {
 	return err == nil
 }
 
-// DefaultCacheDir is $EM_INFRA_CACHE, else the folder em-infra in the user's cache folder. Where there is none, since
-// neither XDG_CACHE_HOME nor HOME is set, it is the folder .cache of the checkout.
+// DefaultCacheDir returns $EM_INFRA_CACHE, else the folder em-infra in the user's cache folder. Without that, since neither
+// XDG_CACHE_HOME nor HOME is set, it is the folder .cache of the checkout.
 func DefaultCacheDir(source string) string {
 	if dir := os.Getenv("EM_INFRA_CACHE"); dir != "" {
 		return dir

@@ -1,10 +1,10 @@
-// Package toolchain gets what a Pulumi program needs to run: the Pulumi CLI and the provider plugins, each at the
-// version that the program's Go SDKs ask for.
+// Package toolchain installs the tools of a Pulumi program: the Pulumi CLI and the provider plugins, each in the version that
+// the program's Go SDKs need.
 //
-// The CLI on PATH is used when its version fits, and the official plugins are installed when they can be reached. What
-// cannot be had is built from Go modules: the CLI, proxmoxve and talos from the code of the same providers, and command,
-// kubernetes and the language host as stand-ins of our own (the catalogue says which). All of it is kept in a cache, one
-// entry per tool, version and sources, and put into the PULUMI_HOME of a run by [Installed.Populate].
+// The CLI on PATH is used if its version fits, and the official plugins are installed if their servers are reachable. The
+// others are built from Go modules: the CLI, proxmoxve and talos from the code of the same providers; command, kubernetes and
+// the language host as our own stand-ins (see the catalogue). All are kept in a cache, one entry per tool, version and sources,
+// and put into the PULUMI_HOME of a run by [Installed.Populate].
 package toolchain
 
 import (
@@ -14,31 +14,31 @@ import (
 	"slices"
 )
 
-// Options say where the tools come from and where they go. The zero value is the ordinary case.
+// Options are the sources and places of the tools. The zero value is the ordinary case.
 type Options struct {
-	// Source is the root of an em-infra checkout. Default: the one that the working directory lies in, else what the
-	// go command says of the module when the program embeds em-infra.
+	// Source is the root of an em-infra checkout. Default: the checkout of the working directory, else the module's folder
+	// according to the go command if the program embeds em-infra.
 	Source string
-	// CacheDir keeps what was got. Default: DefaultCacheDir(Source).
+	// CacheDir is the folder of the cache. Default: DefaultCacheDir(Source).
 	CacheDir string
-	// Progress gets one line per step; on a terminal one line that is rewritten. Nothing is written when all tools
-	// are in the cache. Default: none.
+	// Progress gets one line per step; on a terminal one line that is rewritten. Nothing is written if all tools are in the cache.
+	// Default: none.
 	Progress io.Writer
-	// Retry asks for the official plugins again where the cache holds ones that were built.
+	// Retry tries to get official plugins again that the cache holds as builds.
 	Retry bool
-	// Names are the tools to get, as in Tool.Name. Default: all, those of kind Lab only with Rehearsal and those of kind
-	// LanguageHost only with LanguageHost.
+	// Names are the tools to get, as in Tool.Name. Default: all, but kind Lab only with Rehearsal and kind LanguageHost only with
+	// LanguageHost.
 	Names []string
-	// Rehearsal asks for what the lab runs, too.
+	// Rehearsal includes the tools of the lab.
 	Rehearsal bool
-	// LanguageHost asks for what a plain pulumi runs the program with, too.
+	// LanguageHost includes the language host for a plain pulumi.
 	LanguageHost bool
 
 	seams seams
 }
 
-// Install returns the tools, and gets those that the cache does not hold. What it finds broken in the cache it gets
-// again. Errors are ErrNoSource, ErrNoGo, ErrNoSpace, a BuildError, or the context's.
+// Install returns the tools, and gets those that are missing or damaged in the cache. Errors are ErrNoSource, ErrNoGo,
+// ErrNoSpace, a BuildError, or the context's.
 func Install(ctx context.Context, opts Options) (*Installed, error) {
 	in, err := newInstaller(ctx, opts)
 	if err != nil {
@@ -69,7 +69,7 @@ func Install(ctx context.Context, opts Options) (*Installed, error) {
 	return newInstalled(tools)
 }
 
-// List returns the tools as they are. It gets nothing and does not wait.
+// List returns the tools in their current state. It gets nothing and does not wait.
 func List(ctx context.Context, opts Options) ([]Tool, error) {
 	in, err := newInstaller(ctx, opts)
 	if err != nil {
@@ -127,7 +127,7 @@ func newInstaller(ctx context.Context, opts Options) (*installer, error) {
 	return in, nil
 }
 
-// choose returns the tools that are asked for in the order of the catalogue.
+// choose returns the requested tools in the order of the catalogue.
 func choose(opts Options) ([]spec, error) {
 	all := catalogue()
 	for _, name := range opts.Names {
@@ -143,7 +143,7 @@ func choose(opts Options) ([]spec, error) {
 	}), nil
 }
 
-// retries reports whether to ask once more for the official form of a tool that is there in another.
+// retries reports whether to try again to get the official form of a tool that is built.
 func (in *installer) retries(tool Tool) bool {
 	return in.retry && tool.Kind == Plugin && tool.Origin != Official
 }

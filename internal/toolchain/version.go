@@ -12,15 +12,15 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// versions knows which version of a module the program has, and which the tools' own modules have.
+// versions contains the versions of modules in the program and in the tools' own modules.
 type versions struct {
 	linked map[string]string // of the running program
 	root   map[string]string // of the checkout's go.mod
 	source string
 }
 
-// readVersions reads the running program's build information and the go.mod of the checkout. The former counts: it
-// is the linked SDK that asks the engine for a plugin of its version. A program that links no SDK has only the latter.
+// readVersions reads the running program's build information and the go.mod of the checkout. The former wins: the linked SDK
+// requests a plugin of its version from the engine. A program that links no SDK has only the latter.
 func readVersions(source string) (versions, error) {
 	root, err := requirements(filepath.Join(source, "go.mod"))
 	if err != nil {
@@ -78,8 +78,8 @@ func requirements(path string) (map[string]string, error) {
 	return required, nil
 }
 
-// fits reports whether a CLI can run a program with that SDK: the major is the same and the minor is no older. An SDK
-// may speak to the engine of what that engine has learnt since (resource hooks, for one), never the other way round.
+// fits reports whether a CLI can run a program with that SDK: the major version is equal and the minor version not older. An
+// SDK may use features that only newer engines have (resource hooks, for example), never the other way round.
 func fits(cli, sdk string) bool {
 	return semver.IsValid(cli) && semver.Major(cli) == semver.Major(sdk) && minor(cli) >= minor(sdk)
 }

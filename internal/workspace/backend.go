@@ -13,10 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// fileScheme is that of a state in a folder of this machine.
+// fileScheme is the scheme of a state in a folder of this machine.
 const fileScheme = "file://"
 
-// projectBackend is the part of Pulumi.yaml that names the place of the states.
+// projectBackend is the part of Pulumi.yaml with the URL of the states.
 type projectBackend struct {
 	Backend struct {
 		URL yaml.Node `yaml:"url"`
@@ -25,7 +25,7 @@ type projectBackend struct {
 
 func (w *Workspace) projectFile() string { return filepath.Join(w.Dir, "Pulumi.yaml") }
 
-// StateFolder returns the folder of the state; empty when the state is not in a folder of this machine.
+// StateFolder returns the folder of the state; empty if the state is not in a folder of this machine.
 func (w *Workspace) StateFolder() string {
 	folder, isFile := strings.CutPrefix(w.Backend, fileScheme)
 	if !isFile {
@@ -34,13 +34,12 @@ func (w *Workspace) StateFolder() string {
 	return folder
 }
 
-// locateBackend reads where the state is from Pulumi.yaml, as an ordinary pulumi does. Without a word there it is in a
-// folder beside that file.
+// locateBackend reads the URL of the state from Pulumi.yaml, like an ordinary pulumi. The default is a folder beside that file.
 func (w *Workspace) locateBackend(folder string) error {
 	w.Backend = fileScheme + filepath.Join(w.Dir, folder)
 	text, err := os.ReadFile(w.projectFile())
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil // a rehearsal that was never made; Prepare says what is in its way
+		return nil // a rehearsal that does not exist yet; Prepare reports other errors
 	}
 	if err != nil {
 		return err
@@ -64,14 +63,14 @@ func (w *Workspace) absolute(url string) string {
 	return fileScheme + filepath.Join(w.Dir, folder)
 }
 
-// At returns the workspace with its state in another place, as Pulumi.yaml would name it. Nothing is written.
+// At returns the workspace with its state at another URL, in the form of Pulumi.yaml. Nothing is written.
 func (w *Workspace) At(url string) *Workspace {
 	moved := *w
 	moved.Backend = w.absolute(url)
 	return &moved
 }
 
-// MoveBackend writes a new place of the states into Pulumi.yaml; the rest of the file is unchanged.
+// MoveBackend writes a new URL of the states into Pulumi.yaml; the rest of the file is unchanged.
 func (w *Workspace) MoveBackend(url string) error {
 	text, err := os.ReadFile(w.projectFile())
 	if err != nil {
@@ -106,7 +105,7 @@ func withBackend(text []byte, url string) ([]byte, error) {
 	return []byte(strings.Join(lines, "")), nil
 }
 
-// replaceFile writes a file that is whole at any moment.
+// replaceFile replaces a file atomically.
 func replaceFile(path string, text []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {

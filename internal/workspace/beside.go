@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Beside returns the other stacks of the project whose inventories lie in folders beside this one's. A folder without a stack
-// file is no stack: it may be a copy that somebody has put away. One that cannot be read is left out; a command for that
-// stack says why.
+// Beside returns the other stacks of the project whose inventories are in folders beside this one's. A folder without a stack
+// file is no stack: it may be a copy. An unreadable stack file is skipped; a command for that stack reports the error.
 func (w *Workspace) Beside() ([]*Workspace, error) {
 	files, err := filepath.Glob(filepath.Join(escaped(w.Root), "Pulumi.*.yaml"))
 	if err != nil {
@@ -28,12 +27,12 @@ func (w *Workspace) Beside() ([]*Workspace, error) {
 	return others, nil
 }
 
-// escaped returns a folder's name for [filepath.Glob], in which some letters have a meaning.
+// escaped returns a folder's name for [filepath.Glob], in which some characters are special.
 func escaped(folder string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(folder)
 }
 
-// RealEndpoint returns the URL of Proxmox VE that the project's stack file names, in a rehearsal, too; empty for none.
+// RealEndpoint returns the URL of Proxmox VE in the project's stack file, also for a rehearsal; empty if there is none.
 func (w *Workspace) RealEndpoint() (string, error) {
 	file, err := readStackFile(filepath.Join(w.Root, "Pulumi."+w.Stack+".yaml"))
 	value := file.Config[keyEndpoint]

@@ -1,3 +1,3 @@
-// Package workspace knows where the engine works for a stack: for the real one in the checkout, for a rehearsal in a
-// folder of its own, so that neither can be taken for the other.
+// Package workspace finds the folders in which the engine works for a stack: the checkout for the real one, a separate folder
+// for a rehearsal, so that they cannot be confused.
 package workspace

@@ -11,15 +11,15 @@ import (
 // rehearsals is the folder of all rehearsals in a project.
 const rehearsals = ".lab"
 
-// isRehearsal keeps a rehearsal's own Pulumi.yaml from being taken for the project's.
+// isRehearsal reports whether a folder is a rehearsal's, whose Pulumi.yaml is not the project's.
 func isRehearsal(dir string) bool { return filepath.Base(filepath.Dir(dir)) == rehearsals }
 
-// passphraseFile guards the secrets of a rehearsal's state. They are secrets of emulated machines; the file exists so
-// that an ordinary pulumi can read the state too.
+// passphraseFile returns the file with the passphrase of a rehearsal's state. Its secrets belong to emulated machines; the file
+// exists so that an ordinary pulumi can read the state too.
 func (w *Workspace) passphraseFile() string { return filepath.Join(w.Dir, "passphrase") }
 
-// rehearsalProject is the rehearsal's own Pulumi.yaml. main leads back to the program, so that an ordinary `pulumi up` in this
-// folder runs the same one.
+// rehearsalProject is the rehearsal's own Pulumi.yaml. main names the program, so that an ordinary `pulumi up` in this folder
+// runs the same one.
 const rehearsalProject = `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
 name: %s
 description: A rehearsal on the emulated host
@@ -35,8 +35,8 @@ config:
     value: ["*"]
 `
 
-// Prepare makes what the engine needs to find: for a rehearsal its folder, project file and passphrase. It changes
-// nothing that is there already.
+// Prepare creates the files that the engine needs: for a rehearsal its folder, project file and passphrase. It changes no
+// existing file.
 func (w *Workspace) Prepare() error {
 	folders := []string{w.Home, w.Credentials}
 	if folder := w.StateFolder(); w.Rehearsed && folder != "" {
@@ -56,8 +56,8 @@ func (w *Workspace) Prepare() error {
 	return writeOnce(w.passphraseFile(), rand.Text())
 }
 
-// writeOnce creates a file atomically and never changes it: with a passphrase that is half written, a state would be encrypted
-// that nobody could read again.
+// writeOnce creates a file atomically and never changes it: with a half-written passphrase, a state would be encrypted that
+// could never be read again.
 func writeOnce(path, text string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
@@ -66,7 +66,7 @@ func writeOnce(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) //nolint:errcheck // a file that stays beside its place does no harm
+	defer os.Remove(file.Name()) //nolint:errcheck // a leftover temporary file does no harm
 	_, err = file.WriteString(text)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err

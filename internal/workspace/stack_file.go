@@ -8,14 +8,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Keys of the stack's configuration that the tool itself looks at.
+// Keys of the stack's configuration that the tool itself reads.
 const (
 	keyInventory = Project + ":inventory"
 	keyToken     = Project + ":proxmoxToken"
 	keyEndpoint  = Project + ":proxmoxEndpoint"
 )
 
-// stackFile is the part of Pulumi.<stack>.yaml that is looked at before there is an engine.
+// stackFile is the part of Pulumi.<stack>.yaml that is read before there is an engine.
 type stackFile struct {
 	SecretsProvider string               `yaml:"secretsprovider"`
 	Config          map[string]yaml.Node `yaml:"config"`
@@ -45,19 +45,19 @@ func inventoryOf(path string) (string, error) {
 	return value.Value, nil
 }
 
-// SecretsProvider returns the one that the stack's file names; empty for a passphrase.
+// SecretsProvider returns the secrets provider in the stack's file; empty for a passphrase.
 func (w *Workspace) SecretsProvider() (string, error) {
 	file, err := readStackFile(w.StackFile())
 	return file.SecretsProvider, err
 }
 
-// HasToken reports whether the stack's file holds a Proxmox API token.
+// HasToken reports whether the stack's file contains a Proxmox API token.
 func (w *Workspace) HasToken() (bool, error) {
 	file, err := readStackFile(w.StackFile())
 	if err != nil {
 		return false, err
 	}
 	token, found := file.Config[keyToken]
-	isEmpty := token.Kind == yaml.ScalarNode && token.Value == "" // an encrypted one is a mapping
+	isEmpty := token.Kind == yaml.ScalarNode && token.Value == "" // an encrypted token is a mapping
 	return found && !isEmpty, nil
 }

@@ -13,7 +13,7 @@ import (
 // Project is the name of the Pulumi project.
 const Project = "em-infra"
 
-// Workspace is where the engine works for one stack. All paths are absolute.
+// Workspace contains the paths of one stack. All are absolute.
 type Workspace struct {
 	// Stack is the stack's name.
 	Stack string
@@ -27,9 +27,9 @@ type Workspace struct {
 	Home string
 	// Backend is the URL of the state: the one in Pulumi.yaml of Dir, or a folder beside that file.
 	Backend string
-	// Backups is the folder of the copies of the state that are made before it changes.
+	// Backups is the folder of the copies of the state that are made before a change.
 	Backups string
-	// Artifacts is the folder of what runs leave behind to be looked at.
+	// Artifacts is the folder of the files that runs write for inspection.
 	Artifacts string
 	// Credentials is the folder that kubeconfig and talosconfig are written to.
 	Credentials string
@@ -55,8 +55,8 @@ func FindRoot(from string) (string, error) {
 	}
 }
 
-// Real returns the workspace of a stack of real machines. inventory may be empty: the one that the stack's file names, or
-// stacks/<stack>. A relative one starts at the current folder. The error wraps [ErrStackName] for a name that is none.
+// Real returns the workspace of a stack of real machines. inventory may be empty: then it is the one in the stack's file, or
+// stacks/<stack>. A relative path starts at the current folder. The error wraps [ErrStackName] for an invalid name.
 func Real(root, stack, inventory string) (*Workspace, error) {
 	if err := checkStack(stack); err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 	return w, errors.Join(w.locateBackend(".state"), w.locateInventory(inventory))
 }
 
-// Rehearsal returns the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are those of
+// Rehearsal returns the workspace of a stack's rehearsal, under .lab/<stack> of the project. Arguments and errors are as for
 // [Real].
 func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 	if err := checkStack(stack); err != nil {
@@ -96,8 +96,8 @@ func Rehearsal(root, stack, inventory string) (*Workspace, error) {
 // ErrStackName means that a name cannot be the name of a stack.
 var ErrStackName = errors.New("is no name of a stack: choose one of up to 100 letters, digits, -, _ and . that begins with a letter or a digit")
 
-// stackName is narrower than Pulumi's own rule (pulumi sdk/v3, go/common/tokens/stack_name.go): a stack names folders and
-// files here, and one called .. would rehearse on the real stack's folder.
+// stackName is narrower than Pulumi's own rule (pulumi sdk/v3, go/common/tokens/stack_name.go): a stack is the name of folders
+// and files here, and the rehearsal of a stack called .. would use the real stack's folder.
 var stackName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 func checkStack(stack string) error {
@@ -110,7 +110,7 @@ func checkStack(stack string) error {
 // StackFile returns the stack's configuration file in use.
 func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }
 
-// Environment returns what a Pulumi CLI needs to work here, with the stack that a command means which names none.
+// Environment returns the variables of a Pulumi CLI for this workspace, including the stack for commands that name none.
 func (w *Workspace) Environment() map[string]string {
 	env := map[string]string{
 		"PULUMI_STACK":             w.Stack,
@@ -124,7 +124,7 @@ func (w *Workspace) Environment() map[string]string {
 	return env
 }
 
-// locateInventory prefers what was asked for, then what the project's stack file says, then the folder of the stack.
+// locateInventory prefers the requested path, then the path in the project's stack file, then the folder of the stack.
 func (w *Workspace) locateInventory(asked string) error {
 	if asked != "" {
 		absolute, err := filepath.Abs(asked)

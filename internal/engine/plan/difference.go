@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Differences returns the paths at which two values differ, sorted: those of what is there on one side only, or that is no
-// object and no list on both.
+// Differences returns the paths at which two values differ, sorted: paths that exist on one side only, or whose values are not
+// both objects or both lists.
 func Differences(path string, before, after any) []string {
 	if reflect.DeepEqual(before, after) || isEmpty(before) && isEmpty(after) {
 		return nil
@@ -27,7 +27,7 @@ func Differences(path string, before, after any) []string {
 	return []string{path}
 }
 
-// isEmpty reports whether nothing is in a value: a refresh writes blocks down in which nothing is, where a program gives none.
+// isEmpty reports whether a value is empty at every depth: a refresh writes empty blocks where a program sets none.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:

@@ -1,4 +1,4 @@
-// Package plan reads what the engine would do out of the events of a preview. Pure.
+// Package plan reads the planned operations of the engine from the events of a preview. Pure.
 package plan
 
 import (
@@ -9,27 +9,27 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Step is what the engine would do to one resource.
+// Step is the planned operation on one resource.
 type Step struct {
 	// Op is same, create, update, replace or delete.
 	Op apitype.OpType
 	// URN of the resource, and of its parent.
 	URN, Parent resource.URN
-	// Old are the inputs before, nil for what is created; New those after, nil for what is deleted.
+	// Old are the former inputs, nil for a creation; New are the new inputs, nil for a deletion.
 	Old, New map[string]any
-	// Changed are the paths of the properties that differ, sorted. Values of secrets are not seen.
+	// Changed are the paths of the properties that differ, sorted. The values of secrets are not visible.
 	Changed []string
-	// Failed says that the last operation on it failed half way, for which the engine tries it again although nothing may differ.
+	// Failed is true if the last operation on it failed halfway; the engine repeats it even if nothing differs.
 	Failed bool
-	// ByHand are the paths of what somebody has changed in a machine configuration on its node, which the engine cannot see.
+	// ByHand are the paths in a machine configuration that were changed on its node, which the engine cannot see.
 	ByHand []string
 }
 
-// steps are the operations that count; a replacement is told once as such, and its halves besides.
+// steps are the relevant operations; the engine reports a replacement as such, and additionally its two halves.
 var steps = []apitype.OpType{apitype.OpSame, apitype.OpCreate, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete}
 
-// Steps returns the steps in the events of a preview, in the order of their URNs: the engine's own order differs from one
-// preview to the next.
+// Steps returns the steps in the events of a preview, in the order of their URNs: the engine's own order differs between
+// previews.
 func Steps(events []apitype.EngineEvent) []Step {
 	var found []Step
 	for _, event := range events {
@@ -62,7 +62,7 @@ func stepOf(m apitype.StepEventMetadata) Step {
 		s.Parent, s.New = resource.URN(m.New.Parent), m.New.Inputs
 	}
 	if m.Op == apitype.OpReplace && len(s.Changed) == 0 && s.Old != nil {
-		// A trigger replaces without the provider having been asked what differs.
+		// For a trigger, the engine does not query the provider for the differences.
 		s.Changed = Differences("", s.Old, s.New)
 	}
 	if m.Op == apitype.OpCreate {
@@ -74,8 +74,8 @@ func stepOf(m apitype.StepEventMetadata) Step {
 	return s
 }
 
-// Differ has a step change properties that the engine takes for right, since its provider does not read them: have is what
-// they really are, nil for one that is absent.
+// Differ records differences that the engine does not see, since the provider does not read these properties: have are their
+// real values, nil for an absent one.
 func (s *Step) Differ(have map[string]any) {
 	if s.Op != apitype.OpSame && s.Op != apitype.OpUpdate {
 		return
@@ -89,7 +89,7 @@ func (s *Step) Differ(have map[string]any) {
 	s.Changed = slices.Compact(s.Changed)
 }
 
-// Present returns the inputs as they will be, or as they were for what goes.
+// Present returns the new inputs, or the former ones for a deletion.
 func (s Step) Present() map[string]any {
 	if s.New != nil {
 		return s.New
@@ -97,7 +97,7 @@ func (s Step) Present() map[string]any {
 	return s.Old
 }
 
-// At returns the value of a property; nil where there is none.
+// At returns the value of a property; nil if it is missing.
 func At(properties map[string]any, path string) any {
 	parsed, err := resource.ParsePropertyPath(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func At(properties map[string]any, path string) any {
 	return value
 }
 
-// Text returns the value of a property that is a text; empty where it is none.
+// Text returns the value of a property of type string; empty for another type.
 func Text(properties map[string]any, path string) string {
 	value, _ := At(properties, path).(string)
 	return value

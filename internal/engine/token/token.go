@@ -1,5 +1,5 @@
-// Package token has the type tokens of the resources that the program makes, by which plans and states are read. They are part of
-// what the engine knows a resource by: another token is another resource. Pure.
+// Package token contains the type tokens of the program's resources, by which plans and states are read. A token is part of the
+// identity of a resource: another token means another resource. Pure.
 package token
 
 import "strings"
@@ -29,7 +29,7 @@ const (
 	ProxmoxProvider = "pulumi:providers:proxmoxve"
 )
 
-// IsAbstract reports whether a type stands for nothing outside the engine: a component, a provider or the stack.
+// IsAbstract reports whether a type has no counterpart outside the engine: a component, a provider or the stack.
 func IsAbstract(kind string) bool {
 	return strings.HasPrefix(kind, "em-infra:") || strings.HasPrefix(kind, "pulumi:")
 }

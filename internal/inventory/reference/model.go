@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// inventorySource is where the types are declared, seen from this package's folder.
+// inventorySource is the package with the types, relative to this package's folder.
 const (
 	inventorySource  = ".."
 	referencePackage = "github.com/em-infra/em-infra/internal/inventory/reference"
@@ -23,13 +23,13 @@ const (
 // key is one key of a mapping.
 type key struct {
 	strictyaml.Field
-	// about is the comment without what the other fields say.
+	// about is the comment without the parts that have a field of their own.
 	about string
-	// fallback is the value without the key, in words; empty when there is none.
+	// fallback is the default in words; empty if there is none.
 	fallback string
-	// shape of the value, once lists and optional values are unpacked.
+	// shape of the value, without lists and optional values.
 	shape shape
-	// inner are the keys of a value that is a mapping with fixed keys, or a list of such.
+	// inner are the keys of a mapping with fixed keys, or of a list of such mappings.
 	inner []key
 }
 
@@ -51,7 +51,7 @@ func readComments() (comments, error) {
 	return reflector.CommentMap, nil
 }
 
-// of returns the comment of a field, or of a type when the field is empty.
+// of returns the comment of a field, or of a type if field is empty.
 func (c comments) of(t reflect.Type, field string) string {
 	name := t.PkgPath() + "." + t.Name()
 	if field != "" {
@@ -107,14 +107,13 @@ func (s shape) mapping() bool {
 	return s.item.Kind() == reflect.Struct
 }
 
-// The parts of a comment that have a place of their own.
+// The parts of a comment that have a column of their own.
 var (
 	requiredPart = regexp.MustCompile(` ?Required\.( |$)`)
 	defaultPart  = regexp.MustCompile(` ?Default: (.+?)\.( |$)`)
 )
 
-// parts takes a field's comment apart. It begins with the Go name, which the file writes otherwise when it has several words or
-// another name.
+// parts splits a field's comment. It begins with the Go name, which is dropped if the key differs from it.
 func parts(comment string, field strictyaml.Field) (about, fallback string) {
 	about = requiredPart.ReplaceAllString(comment, "$1")
 	if found := defaultPart.FindStringSubmatch(about); found != nil {

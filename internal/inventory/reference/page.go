@@ -17,10 +17,10 @@ import (
 //go:embed page.md.tmpl
 var pageText string
 
-// exampleFolder holds the inventory that the page shows, which is a fixture of the loader's tests.
+// exampleFolder contains the inventory that the page shows, which is a fixture of the loader's tests.
 const exampleFolder = inventorySource + "/testdata/valid-example"
 
-// page is what the template is filled with.
+// page is the data of the template.
 type page struct {
 	ClusterExample, NodesExample string
 	Cluster, Nodes               []section
@@ -35,7 +35,7 @@ type section struct {
 // row is one key.
 type row struct{ Key, Value, Default, About string }
 
-// Page is docs/inventory.md.
+// Page returns docs/inventory.md.
 func Page() ([]byte, error) {
 	comments, err := readComments()
 	if err != nil {
@@ -71,7 +71,8 @@ func Page() ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// sectionsOf returns a mapping and, after it, those within. A mapping that stands in several places is described in the first.
+// sectionsOf returns a mapping followed by the mappings in it. A mapping that occurs several times is described at the first
+// place.
 func sectionsOf(path, about string, keys []key, comments comments) []section {
 	s := section{Path: path, About: about}
 	var inner []section
@@ -91,10 +92,10 @@ func sectionsOf(path, about string, keys []key, comments comments) []section {
 	return append([]section{s}, inner...)
 }
 
-// cell is text inside a table.
+// cell returns text for a cell of a table.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// defaultWords say what holds without the key.
+// defaultWords describe the default of the key.
 func (k key) defaultWords() string {
 	if k.Required {
 		return "**required**"
@@ -102,7 +103,7 @@ func (k key) defaultWords() string {
 	return cell(k.fallback)
 }
 
-// valueWords say what the value is.
+// valueWords describe the type of the value.
 func (k key) valueWords() string {
 	words := k.itemWords()
 	bounds := boundWords(k.Min, k.Max)

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// schemaDraft is the newest draft that editors' YAML support knows in full.
+// schemaDraft is the newest draft that editors' YAML support implements completely.
 const schemaDraft = "http://json-schema.org/draft-07/schema#"
 
 // Schemas returns the JSON schemas of cluster.yaml and nodes.yaml.
@@ -87,7 +87,7 @@ func valueSchema(k key) (*jsonschema.Schema, error) {
 	return item, nil
 }
 
-// itemSchema returns the schema of a value that is no list and no mapping with free keys.
+// itemSchema returns the schema of a value other than a list or a mapping with free keys.
 func itemSchema(k key) (*jsonschema.Schema, error) {
 	if k.shape.mapping() {
 		return mappingSchema(k.inner)
@@ -146,7 +146,7 @@ func plainSchema(k key) (*jsonschema.Schema, error) {
 	}
 }
 
-// text returns the schema of text of a form.
+// text returns the schema of a string that matches a pattern.
 func text(pattern string) *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: pattern}
 }

@@ -31,7 +31,7 @@ func Files() ([]File, error) {
 	}, nil
 }
 
-// Write brings the generated files of a checkout up to date.
+// Write updates the generated files of a checkout.
 func Write(root string) error {
 	files, err := Files()
 	if err != nil {

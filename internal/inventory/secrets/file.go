@@ -23,7 +23,7 @@ import (
 // File is the name of the secrets beside an inventory.
 const File = inventory.SecretsFile
 
-// What can be wrong with the file or its key.
+// Errors of the file or its key.
 var (
 	ErrNotEncrypted = errors.New("is not encrypted")
 	ErrNotSOPS      = errors.New("is not a file that sops wrote")
@@ -44,7 +44,7 @@ func (s *Secrets) Lookup(path ...string) (Secret, bool) {
 	return value, found
 }
 
-// Reveal returns all of it in clear, by paths with dots between their keys. Who calls it answers for where it goes.
+// Reveal returns all secrets in clear text, by paths with dots between their keys. The caller must keep them secret.
 func (s *Secrets) Reveal() map[string]string {
 	revealed := make(map[string]string, len(s.values))
 	for path, value := range s.values {
@@ -53,11 +53,11 @@ func (s *Secrets) Reveal() map[string]string {
 	return revealed
 }
 
-// joined returns a path as the key of the values. A NUL is in no YAML text.
+// joined returns a path as the key of the values. YAML text cannot contain NUL.
 func joined(path []string) string { return strings.Join(path, "\x00") }
 
-// Load decrypts the secrets beside the inventory in a folder. Without the file there are none. Errors wrap one of the
-// sentinels above and never hold anything of what was decrypted.
+// Load decrypts the secrets beside the inventory in a folder. Without the file there are none. Errors wrap one of the sentinels
+// above and never quote decrypted text.
 func Load(dir string, keys Keys) (*Secrets, error) {
 	name := filepath.Join(dir, File)
 	data, err := os.ReadFile(name)
@@ -74,7 +74,7 @@ func Load(dir string, keys Keys) (*Secrets, error) {
 	return secrets, nil
 }
 
-// decrypt opens the file: its data key with an age key, its values with the data key, and its seal.
+// decrypt decrypts the file: its data key with an age key, its values with the data key, and checks its MAC.
 func decrypt(data []byte, keys Keys) (*Secrets, error) {
 	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
 	tree, err := store.LoadEncryptedFile(data)
@@ -100,7 +100,7 @@ func decrypt(data []byte, keys Keys) (*Secrets, error) {
 	return secrets, nil
 }
 
-// dataKey decrypts the file's own key with the first age key that fits.
+// dataKey decrypts the file's data key with the first matching age key.
 func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
 	sealed := sealedKeys(metadata)
 	if len(sealed) == 0 {
@@ -129,7 +129,7 @@ func dataKey(metadata sops.Metadata, keys Keys) ([]byte, error) {
 		ErrWrongKey, strings.Join(recipients, " and "), strings.Join(places, " and "), publicHalves(found))
 }
 
-// publicHalves names keys without giving them away.
+// publicHalves names keys by their public halves.
 func publicHalves(keys []identity) string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
@@ -138,7 +138,7 @@ func publicHalves(keys []identity) string {
 	return strings.Join(names, " and ")
 }
 
-// sealedKeys returns the copies of the data key that age keys can open.
+// sealedKeys returns the copies of the data key that are encrypted for age keys.
 func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
 	var sealed []*age.MasterKey
 	for _, group := range metadata.KeyGroups {
@@ -151,7 +151,7 @@ func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
 	return sealed
 }
 
-// unseal decrypts the values in place and checks that nobody changed, added or removed any. The library's errors may quote
+// unseal decrypts the values in place and checks that none was changed, added or removed. The library's errors may quote
 // values, so they are not passed on.
 func unseal(tree *sops.Tree, key []byte) error {
 	cipher := aes.NewCipher()
@@ -166,7 +166,7 @@ func unseal(tree *sops.Tree, key []byte) error {
 	return nil
 }
 
-// collect takes the values of a mapping and of those within. Names are no secret: sops leaves them in clear.
+// collect reads the values of a mapping, recursively. Names are not secret: sops does not encrypt them.
 func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
 	for _, item := range branch {
 		name, ok := item.Key.(string)

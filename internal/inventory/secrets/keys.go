@@ -19,11 +19,11 @@ const (
 	KeyVariable = "SOPS_AGE_KEY"
 	// KeyFileVariable names a file with the key.
 	KeyFileVariable = inventory.AgeKeyFileVariable
-	// keyFile is where the key lies in the user's configuration folder.
+	// keyFile is the path of the key in the user's configuration folder.
 	keyFile = "sops/age/keys.txt"
 )
 
-// Keys are the places to look for age keys in. All that are given are tried.
+// Keys are the places in which age keys are searched. All that are given are tried.
 type Keys struct {
 	// Text is one or more age identities, as in SOPS_AGE_KEY. Default: none.
 	Text Secret
@@ -33,8 +33,8 @@ type Keys struct {
 	UserFile string
 }
 
-// KeysOf returns the places that sops itself would look in, by an environment and the user's configuration folder, which may be
-// empty when there is none.
+// KeysOf returns the places that sops itself searches, from an environment and the user's configuration folder, which may be
+// empty.
 func KeysOf(environment func(string) string, configDir string) Keys {
 	keys := Keys{Text: newSecret(environment(KeyVariable)), File: environment(KeyFileVariable)}
 	if configDir != "" {
@@ -43,13 +43,13 @@ func KeysOf(environment func(string) string, configDir string) Keys {
 	return keys
 }
 
-// identity is an age key and its public half, by which a file says for whom it is encrypted.
+// identity is an age key and its public half, which a file names as its recipient.
 type identity struct {
 	age.Identity
 	recipient string
 }
 
-// identities reads the keys from all places, and says which places those were.
+// identities reads the keys from all places, and returns the names of those places.
 func (k Keys) identities() (found []identity, places []string, err error) {
 	add := func(place, text string) error {
 		parsed, err := age.ParseIdentities(strings.NewReader(text))
@@ -91,7 +91,7 @@ func (k Keys) identities() (found []identity, places []string, err error) {
 	return found, places, nil
 }
 
-// recipientOf returns the public half of a key, empty for a kind that has none.
+// recipientOf returns the public half of a key, empty for a kind of key without one.
 func recipientOf(key age.Identity) string {
 	if native, ok := key.(*age.X25519Identity); ok {
 		return native.Recipient().String()

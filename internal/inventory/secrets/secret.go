@@ -4,16 +4,16 @@ import "fmt"
 
 // Secret is text that no formatting, logging or encoding shows. The zero Secret is empty.
 type Secret struct {
-	text *string // a pointer, since fmt prints the fields of fields without asking them
+	text *string // a pointer, since fmt prints nested fields without calling their methods
 }
 
 // newSecret hides a text.
 func newSecret(text string) Secret { return Secret{&text} }
 
-// hidden is what stands for a secret wherever it is printed.
+// hidden is printed in place of a secret.
 const hidden = "[secret]"
 
-// Reveal returns the text itself. Who calls it answers for where it goes.
+// Reveal returns the text itself. The caller must keep it secret.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""

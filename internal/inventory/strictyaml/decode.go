@@ -15,14 +15,12 @@ import (
 const (
 	// maxFindings is how many findings are listed for one document.
 	maxFindings = 1000
-	// maxBorrowed is how many values of one document may be reached through aliases. Those that stand in the document
-	// itself are bounded by MaxBytes.
+	// maxBorrowed is how many values of one document may be reached through aliases. Other values are limited by MaxBytes.
 	maxBorrowed = 20_000
 )
 
-// Decode fills the struct that into points to from the document and from the default tags, and returns everything that
-// is wrong, in the order of the document. A value with a finding is left as it was. The error is a mistake in the
-// struct's own tags.
+// Decode fills the struct that into points to from the document and from the default tags, and returns all findings, in the
+// order of the document. A value with a finding is left unchanged. The error is a mistake in the struct's own tags.
 func (d *Document) Decode(into any) ([]Finding, error) {
 	target := reflect.ValueOf(into).Elem()
 	decoder := &decoder{document: d, shapes: map[reflect.Type]*shape{}}
@@ -67,13 +65,13 @@ func (d *decoder) read(t reflect.Type) error {
 	return nil
 }
 
-// readsItself reports whether a type reads its value from text or from YAML without a look at its fields.
+// readsItself reports whether a type reads its value from text or YAML itself, without its fields.
 func readsItself(t reflect.Type) bool {
 	pointer := reflect.PointerTo(t)
 	return pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) || pointer.Implements(reflect.TypeFor[yaml.Unmarshaler]())
 }
 
-// refuse notes a finding at the node that it is about, or, without one, at the innermost value around the path.
+// refuse records a finding at its node, or, without one, at the innermost value around the path.
 func (d *decoder) refuse(node *yaml.Node, at *Path, fault Fault) {
 	if len(d.findings) > maxFindings {
 		return
@@ -90,7 +88,7 @@ func (d *decoder) refuse(node *yaml.Node, at *Path, fault Fault) {
 	d.findings = append(d.findings, finding)
 }
 
-// value decodes one node, whatever it is.
+// value decodes one node of any kind.
 func (d *decoder) value(node *yaml.Node, at *Path, into reflect.Value, limit limits) {
 	node, leave := d.enter(node, at)
 	defer leave()
@@ -110,8 +108,8 @@ func (d *decoder) value(node *yaml.Node, at *Path, into reflect.Value, limit lim
 	}
 }
 
-// enter resolves an alias and counts what is reached through it; the node is nil when that is too much. The returned
-// function ends the visit.
+// enter resolves an alias and counts the values that are reached through it; the node is nil if there are too many. The
+// returned function ends the visit.
 func (d *decoder) enter(node *yaml.Node, at *Path) (target *yaml.Node, leave func()) {
 	if node.Kind == yaml.AliasNode {
 		d.aliases++
@@ -161,7 +159,7 @@ func (d *decoder) content(node *yaml.Node, at *Path, into reflect.Value, limit l
 	}
 }
 
-// structure decodes a mapping with fixed keys. Without a node it only applies what the tags say.
+// structure decodes a mapping with fixed keys. Without a node it only applies the tags.
 func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 	shape := d.shapes[into.Type()]
 	given := make(map[string]bool, len(shape.fields))
@@ -169,7 +167,7 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 		f := shape.byKey[pair.key]
 		if f == nil {
 			meant := Nearest(pair.key, shape.keys)
-			given[meant] = true // so that it is not missing as well
+			given[meant] = true // so that it is not reported as missing
 			d.refuse(pair.name, at.Key(pair.key), unknownKey(meant, shape.keys))
 			continue
 		}
@@ -187,7 +185,7 @@ func (d *decoder) structure(node *yaml.Node, at *Path, into reflect.Value) {
 	}
 }
 
-// absent deals with a key that is not there.
+// absent handles a missing key.
 func (d *decoder) absent(f *Field, at *Path, into reflect.Value) {
 	switch {
 	case f.Required:
@@ -206,7 +204,7 @@ func unknownKey(meant string, known []string) Fault {
 	return Fault{What: "no such key", Rule: "the keys here are " + strings.Join(known, ", "), Do: "remove it"}
 }
 
-// table decodes a mapping whose keys are free.
+// table decodes a mapping with free keys.
 func (d *decoder) table(node *yaml.Node, at *Path, into reflect.Value) {
 	table := reflect.MakeMap(into.Type())
 	for _, pair := range d.pairs(node, at) {
@@ -261,7 +259,7 @@ func (d *decoder) pairs(node *yaml.Node, at *Path) []pair {
 	return pairs
 }
 
-// is refuses a node that is of another kind.
+// is refuses a node of another kind.
 func (d *decoder) is(node *yaml.Node, at *Path, kind yaml.Kind) bool {
 	if node.Kind != kind {
 		d.refuse(node, at, mistyped(node, kind))

@@ -21,7 +21,7 @@ type Document struct {
 	root *yaml.Node
 }
 
-// Parse reads the one document of a file. With a finding there is no document.
+// Parse reads the one document of a file. If it returns a finding, there is no document.
 func Parse(data []byte) (*Document, *Finding) {
 	if len(data) > MaxBytes {
 		return nil, &Finding{Fault: Fault{
@@ -45,7 +45,7 @@ func Parse(data []byte) (*Document, *Finding) {
 	return &Document{root: root}, nil
 }
 
-// onlyDocument parses a file that holds one document.
+// onlyDocument parses a file with one document.
 func onlyDocument(data []byte) (*yaml.Node, *Finding) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -81,7 +81,7 @@ func invalidUTF8(data []byte) int {
 	return -1
 }
 
-// yamlError is how the YAML library words an error: it gives the line in the text alone.
+// yamlError is the form of the YAML library's errors: only the text contains the line.
 var yamlError = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
 
 func syntaxFinding(err error) *Finding {
@@ -95,14 +95,14 @@ func syntaxFinding(err error) *Finding {
 	return finding
 }
 
-// Has reports whether the document itself gives a value at the path.
+// Has reports whether the document itself contains a value at the path.
 func (d *Document) Has(path *Path) bool {
 	_, _, whole := d.walk(path)
 	return whole
 }
 
-// Position of the value at the path, or of its key when the value begins on a later line. A value that the document does not
-// give has the position of the innermost one around it.
+// Position returns the position of the value at the path, or of its key if the value begins on a later line. For a value that
+// is not in the document it is the position of the innermost existing value around it.
 func (d *Document) Position(path *Path) (line, column int) {
 	found, value, whole := d.walk(path)
 	switch {
@@ -115,7 +115,7 @@ func (d *Document) Position(path *Path) (line, column int) {
 	}
 }
 
-// Len returns the number of items in the list, or of keys in the mapping, that the document gives at the path.
+// Len returns the number of items in the list, or of keys in the mapping, in the document at the path.
 func (d *Document) Len(path *Path) int {
 	_, node, whole := d.walk(path)
 	switch {
@@ -128,7 +128,7 @@ func (d *Document) Len(path *Path) int {
 	}
 }
 
-// walk follows a path as far as the document goes. It returns where the last step stands and the value there.
+// walk follows a path as far as the document contains it. It returns the node of the last step and its value.
 func (d *Document) walk(path *Path) (found, value *yaml.Node, whole bool) {
 	if d == nil || d.root == nil {
 		return nil, nil, false
@@ -151,7 +151,7 @@ func (d *Document) walk(path *Path) (found, value *yaml.Node, whole bool) {
 	return found, value, true
 }
 
-// keyIndex returns where a key stands in a mapping's content, or -1.
+// keyIndex returns the index of a key in a mapping's content, or -1.
 func keyIndex(mapping *yaml.Node, key string) int {
 	for at := 0; at+1 < len(mapping.Content); at += 2 {
 		if mapping.Content[at].Value == key {
@@ -161,7 +161,7 @@ func keyIndex(mapping *yaml.Node, key string) int {
 	return -1
 }
 
-// resolved returns the node that an alias stands for.
+// resolved returns the node that an alias refers to.
 func resolved(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.AliasNode {
 		return node.Alias
@@ -169,7 +169,7 @@ func resolved(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// Text returns the single value that the document gives under a key.
+// Text returns the scalar in the document under a key.
 func (d *Document) Text(key string) (text string, given bool) {
 	at := keyIndex(d.root, key)
 	if at < 0 || resolved(d.root.Content[at+1]).Kind != yaml.ScalarNode {

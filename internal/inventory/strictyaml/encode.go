@@ -12,9 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Encode writes a struct as the YAML document that Decode reads back to the same value. Keys without a value are left out;
-// what remark
-// says about the path of a value or of a list of values is put behind it as a comment.
+// Encode writes a struct as the YAML document that Decode reads back to the same value. Keys without a value are omitted; the
+// result of remark for the path of a value or of a list of values is appended to it as a comment.
 func Encode(value any, remark func(*Path) string) ([]byte, error) {
 	source := reflect.ValueOf(value)
 	decoder := &decoder{shapes: map[reflect.Type]*shape{}}
@@ -52,7 +51,7 @@ func (e *encoder) structure(source reflect.Value, at *Path) (*yaml.Node, error) 
 		if err != nil {
 			return nil, err
 		}
-		// A list and an optional mapping say something when they are there, even when they are empty.
+		// A list and an optional mapping have a meaning even if they are empty.
 		if node.Kind == yaml.ScalarNode || len(node.Content) > 0 || value.Kind() == reflect.Slice || value.Kind() == reflect.Pointer {
 			e.put(mapping, at, f.Key, node)
 		}
@@ -60,7 +59,7 @@ func (e *encoder) structure(source reflect.Value, at *Path) (*yaml.Node, error) 
 	return mapping, nil
 }
 
-// put adds a key to a mapping, with what there is to say about its value.
+// put adds a key to a mapping, with the remark about its value.
 func (e *encoder) put(mapping *yaml.Node, at *Path, key string, node *yaml.Node) {
 	name := &yaml.Node{}
 	name.SetString(key)
@@ -102,7 +101,7 @@ func (e *encoder) node(source reflect.Value, at *Path) (*yaml.Node, error) {
 	}
 }
 
-// marshaled returns what a type makes of itself.
+// marshaled returns the result of a type's own MarshalYAML.
 func marshaled(value yaml.Marshaler) (*yaml.Node, error) {
 	made, err := value.MarshalYAML()
 	if err != nil {
@@ -131,7 +130,7 @@ func (e *encoder) table(source reflect.Value, at *Path) (*yaml.Node, error) {
 	return mapping, nil
 }
 
-// list encodes a list, on one line when its items are single values.
+// list encodes a list, on one line if its items are scalars.
 func (e *encoder) list(source reflect.Value, at *Path) (*yaml.Node, error) {
 	sequence := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	for i := range source.Len() {

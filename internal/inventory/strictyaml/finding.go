@@ -7,33 +7,33 @@ import (
 	"unicode/utf8"
 )
 
-// Finding is one thing that is wrong with a document.
+// Finding is one problem of a document.
 type Finding struct {
 	// Path of the value, empty for the document as a whole.
 	Path string `json:"path,omitempty"`
-	// Line where it stands, counted from 1; 0 when the document as a whole is meant.
+	// Line of the value, counted from 1; 0 for the document as a whole.
 	Line int `json:"line,omitempty"`
 	// Column in that line, counted from 1.
 	Column int `json:"column,omitempty"`
 	Fault
 }
 
-// Fault says what is wrong with a value. It is also the error that an UnmarshalText returns to choose its own words.
+// Fault is a problem of a value. It is also the error that an UnmarshalText returns to choose its own message.
 type Fault struct {
 	// What is wrong, to be read after the path: "lies outside the network".
 	What string `json:"problem"`
-	// Rule that was broken, when What does not say it already.
+	// Rule that was violated, unless What already contains it.
 	Rule string `json:"rule,omitempty"`
-	// Got is the value that was found, when there is one.
+	// Got is the value that was found, if any.
 	Got string `json:"got,omitempty"`
-	// Do says what to do about it.
+	// Do is what to do about it.
 	Do string `json:"do,omitempty"`
 }
 
 // Error returns the fault in one line.
 func (f *Fault) Error() string { return f.String() }
 
-// String is "what (rule; got value): do", without the parts that are empty.
+// String returns "what (rule; got value): do", without empty parts.
 func (f Fault) String() string {
 	var aside []string
 	if f.Rule != "" {
@@ -52,10 +52,10 @@ func (f Fault) String() string {
 	return text
 }
 
-// shownRunes is how much of a value a message repeats.
+// shownRunes is how much of a value a message quotes.
 const shownRunes = 60
 
-// Shown returns a value as a message repeats it: shortened, and quoted when it is empty or would not stand out as one word.
+// Shown returns a value for a message: shortened, and quoted if it is empty or not recognisable as one word.
 func Shown(value string) string {
 	short := value
 	if utf8.RuneCountInString(value) > shownRunes {

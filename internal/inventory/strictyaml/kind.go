@@ -14,7 +14,7 @@ func kindName(kind yaml.Kind) string {
 	}
 }
 
-// mistyped says that a node is of another kind than it has to be.
+// mistyped returns the fault of a node of the wrong kind.
 func mistyped(node *yaml.Node, want yaml.Kind) Fault {
 	fault := Fault{What: "has the wrong type", Rule: "it is " + kindName(want)}
 	if node.Kind == yaml.ScalarNode {

@@ -13,7 +13,7 @@ type Path struct {
 	index  int // of an item in a list, -1 for the value of a key
 }
 
-// plainKey is a key that can be told from a path's own dots and brackets.
+// plainKey matches keys without a path's own dots and brackets.
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // Key returns the path of the value that p's mapping has under the key.
@@ -22,7 +22,7 @@ func (p *Path) Key(key string) *Path { return &Path{parent: p, key: key, index: 
 // Index returns the path of an item of p's list, counted from 0.
 func (p *Path) Index(index int) *Path { return &Path{parent: p, index: index} }
 
-// String returns the path in the form that people read, with keys that hold more than letters, digits, - and _ in quotes.
+// String returns the path in readable form; keys with other characters than letters, digits, - and _ are quoted.
 func (p *Path) String() string {
 	var text strings.Builder
 	for _, step := range p.steps() {
@@ -41,7 +41,7 @@ func (p *Path) String() string {
 	return text.String()
 }
 
-// steps returns the path's elements from the document inwards.
+// steps returns the path's elements, from the document inwards.
 func (p *Path) steps() []*Path {
 	var depth int
 	for step := p; step != nil; step = step.parent {

@@ -7,10 +7,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDepth is how deeply mappings and lists may be nested in a value that is kept as YAML.
+// maxDepth limits the nesting of mappings and lists in a value that is kept as YAML.
 const maxDepth = 100
 
-// raw hands a value to a type that keeps it as YAML, checked and with its aliases written out.
+// raw passes a value to a type that keeps it as YAML, checked and with its aliases resolved.
 func (d *decoder) raw(node *yaml.Node, at *Path, into yaml.Unmarshaler) {
 	before := len(d.findings)
 	copying := &copying{decoder: d}
@@ -38,7 +38,7 @@ type copying struct {
 	tooDeep bool
 }
 
-// node copies a value; the copy is nil when there is too much of it.
+// node copies a value; the copy is nil if the value is too large.
 func (c *copying) node(node *yaml.Node, at *Path, depth int) *yaml.Node {
 	node, leave := c.decoder.enter(node, at)
 	defer leave()

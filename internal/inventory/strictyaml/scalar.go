@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// wholeNumber is the one form of a number that is accepted: no octal, hexadecimal, exponent or separator, all of which
-// YAML 1.1 and 1.2 read differently.
+// wholeNumber is the only accepted form of a number: no octal, hexadecimal, exponent or separator, which YAML 1.1 and 1.2 read
+// differently.
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // scalar decodes a single value.
@@ -104,7 +104,7 @@ func decodeInt(node *yaml.Node, into reflect.Value, limit limits) *Fault {
 	return nil
 }
 
-// admit reports whether a number is within the bounds, and words them.
+// admit reports whether a number is within the bounds, and returns the rule in words.
 func (l limits) admit(number int) (rule string, ok bool) {
 	ok = (l.min == nil || number >= *l.min) && (l.max == nil || number <= *l.max)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Field is one key of a mapping, as the tags of a struct say it.
+// Field is one key of a mapping, from the tags of a struct.
 type Field struct {
 	// Key in the document.
 	Key string
@@ -22,9 +22,9 @@ type Field struct {
 	Name  string
 	// Required reports whether the key must be there.
 	Required bool
-	// Remedy is what to do when a key that must be there is not; empty for nothing in particular.
+	// Remedy is what to do if a required key is missing; empty for the standard remedy.
 	Remedy string
-	// Default stands in for a key that is not there; nil without a default.
+	// Default is the value of a missing key; nil without a default.
 	Default *yaml.Node
 	// Min and Max bound a whole number, or the number of members; nil is no bound.
 	Min, Max *int
@@ -32,8 +32,8 @@ type Field struct {
 	index []int
 }
 
-// Number is what a tag would say of a whole number, or of a number of members, were it no constant of another package. 0 is none of
-// it.
+// Number are the bounds and default of a whole number, or of a number of members, if a tag cannot contain them because they are
+// constants of another package. 0 means none.
 type Number struct{ Min, Max, Default int }
 
 // numbered is a struct with such numbers, by their keys.
@@ -75,7 +75,7 @@ func fieldsOf(t reflect.Type, prefix []int) ([]Field, error) {
 	return fields, setNumbers(fields, t)
 }
 
-// setNumbers gives the fields that a struct declares itself the numbers that its tags do not say.
+// setNumbers sets the numbers that a struct returns from Numbers and not in its tags.
 func setNumbers(fields []Field, t reflect.Type) error {
 	owner, has := reflect.Zero(t).Interface().(numbered)
 	if !has {

@@ -6,8 +6,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Nearest returns the candidate that was probably meant by a misspelt word, or "" when none is near: the same but for
-// capitals, or one edit away for every three characters. Of equally near ones the first counts.
+// Nearest returns the candidate that was probably meant by a misspelt word, or "" if none is near: equal except for capitals,
+// or one edit away for every three characters. The first of equally near candidates wins.
 func Nearest(word string, candidates []string) string {
 	nearest, least := "", max(1, len(word)/3)+1
 	for _, candidate := range candidates {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run runs a command in a session of its own, on a terminal of so many columns that never answers; 0 is one that nobody has given a
-// size. It returns what was written there, and how the command ended.
+// Run runs a command in a session of its own, on a terminal of that many columns that never answers; 0 is a terminal without a
+// size. It returns the output, and the error of the command.
 func Run(t testing.TB, command *exec.Cmd, columns uint16) (written string, err error) {
 	t.Helper()
 	host, terminal := open(t, columns)
@@ -26,7 +26,7 @@ func Run(t testing.TB, command *exec.Cmd, columns uint16) (written string, err e
 	require.NoError(t, command.Start())
 	require.NoError(t, terminal.Close())
 	var screen bytes.Buffer
-	if _, err := screen.ReadFrom(host); !errors.Is(err, unix.EIO) { // what Linux answers when no process has the terminal open
+	if _, err := screen.ReadFrom(host); !errors.Is(err, unix.EIO) { // Linux returns EIO when no process has the terminal open
 		require.NoError(t, err)
 	}
 	return screen.String(), command.Wait()
@@ -49,7 +49,7 @@ func open(t testing.TB, columns uint16) (host, terminal *os.File) {
 	return host, terminal
 }
 
-// Environment is that of a process with variables in the place of those that say what a terminal can do.
+// Environment returns an environment with variables in place of those that describe the terminal.
 func Environment(environment []string, variables ...string) []string {
 	var kept []string
 	for _, entry := range environment {
@@ -63,8 +63,8 @@ func Environment(environment []string, variables ...string) []string {
 	return append(append(kept, "TERM=xterm-256color"), variables...)
 }
 
-// RequireFits holds that no line of a screen is longer than its columns, unless it is one word, which no line could hold. Of a line
-// that was written over itself only the last text counts.
+// RequireFits checks that no line of a screen is longer than its columns, unless it is a single word. Of a line that was
+// overwritten only the last text counts.
 func RequireFits(t testing.TB, screen string, columns int) {
 	t.Helper()
 	for line := range strings.Lines(screen) {

@@ -1,4 +1,4 @@
-// Package sopstest writes files as sops does, for tests: their keys are made when the test runs.
+// Package sopstest encrypts files as sops does, for tests: the keys are created when the test runs.
 package sopstest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// NewKey makes an age key for one test.
+// NewKey creates an age key for one test.
 func NewKey(t testing.TB) *ageidentity.X25519Identity {
 	t.Helper()
 	key, err := ageidentity.GenerateX25519Identity()
@@ -24,7 +24,7 @@ func NewKey(t testing.TB) *ageidentity.X25519Identity {
 	return key
 }
 
-// Encrypt returns a YAML file that is encrypted for the age keys and somebody's PGP key.
+// Encrypt returns a YAML file that is encrypted for the age keys and for a foreign PGP key.
 func Encrypt(t testing.TB, plain string, keys ...*ageidentity.X25519Identity) string {
 	t.Helper()
 	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
