@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // programVariable makes the test binary the program, so that it runs as a process of its own.
@@ -193,16 +194,16 @@ func TestAKilledLabLeavesNoProcess(t *testing.T) {
 	task, err := node.NewVirtualMachine(t.Context(), 101, client.VirtualMachineOption{Name: "scsi0", Value: "local-lvm:8"})
 	do(t, task, err)
 	saved := filepath.Join(dir, usualDir, "host.json")
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		text, err := os.ReadFile(saved)
 		return err == nil && strings.Contains(string(text), "vm-101-disk-0") && !strings.Contains(string(text), `"lock":"create"`)
-	}, eventually, 10*time.Millisecond)
+	})
 
 	pid, err := lab.Running(filepath.Join(dir, usualDir))
 	require.NoError(t, err)
 	require.Equal(t, []int{pid}, processesOf(t, pid), "a session of its own")
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	require.Eventually(t, func() bool { return len(processesOf(t, pid)) == 0 }, eventually, 10*time.Millisecond)
+	polltest.Until(t, func() bool { return len(processesOf(t, pid)) == 0 })
 	require.Contains(t, ok(t, dir, "status"), "lab                 stopped\n")
 	ok(t, dir, "start")
 	require.Contains(t, ok(t, dir, "machines"), "\n101 ")

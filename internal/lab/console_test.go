@@ -18,6 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/control"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // api is somebody else's client of the host of a lab.
@@ -127,7 +128,7 @@ func TestStoppedInMidClone(t *testing.T) {
 	template.New(host, "vmhost", 9000)
 	_, task, err = template.Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 101, Full: true})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return locked(ctx, host) == "clone" }, time.Minute, time.Millisecond)
+	polltest.Until(t, func() bool { return locked(ctx, host) == "clone" })
 	_, err = lab.Stop(ctx, dir)
 	require.NoError(t, err)
 

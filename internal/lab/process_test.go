@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 func TestALabStartsStopsAndComesBackAsItWas(t *testing.T) {
@@ -179,10 +180,10 @@ func TestALabEndsWithItsLifeline(t *testing.T) {
 // requireGone waits for the end of a process: it is a child of nobody who looks, or a zombie of this one.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		return err != nil || len(text) == 0
-	}, time.Minute, 20*time.Millisecond, "the lab ends by itself within seconds")
+	}, "the lab ends by itself within seconds")
 }
 
 // Two projects on one machine may have chosen the same network while neither lab ran.

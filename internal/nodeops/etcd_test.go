@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // TestIsBootstrapped goes the way of one machine: only etcd that answers under our PKI counts.
@@ -29,7 +29,7 @@ func TestIsBootstrapped(t *testing.T) {
 	m.waitFor(talos.StageRunning)
 	require.False(t, is(own), "installed")
 	m.bootstrap(bundle)
-	require.Eventually(t, func() bool { return is(own) }, time.Minute, 20*time.Millisecond, "bootstrapped")
+	polltest.Until(t, func() bool { return is(own) }, "bootstrapped")
 	require.False(t, is(credentialsOf(t, secretsOf(t, theirs), m.address)), "a cluster under another PKI is not ours to adopt")
 
 	require.NoError(t, m.fleet.PowerOff(vmid))

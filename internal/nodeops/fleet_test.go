@@ -24,6 +24,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const (
@@ -100,10 +101,10 @@ func freeAddress(t *testing.T) netip.Addr {
 
 func (m *machineUnderTest) waitFor(stage talos.Stage) {
 	m.t.Helper()
-	require.Eventually(m.t, func() bool {
+	polltest.Until(m.t, func() bool {
 		nodes := m.fleet.Nodes()
 		return len(nodes) == 1 && nodes[0].Stage == stage
-	}, time.Minute, 5*time.Millisecond, "stage %s", stage)
+	}, "stage ", stage)
 }
 
 // apply gives a machine in maintenance mode the configuration of a cluster's first control plane.
@@ -130,9 +131,9 @@ func (m *machineUnderTest) bootstrap(bundle *secrets.Bundle) {
 	m.t.Helper()
 	api, err := client.New(m.t.Context(), client.WithConfig(adminOf(m.t, bundle, m.address)))
 	require.NoError(m.t, err)
-	require.Eventually(m.t, func() bool {
+	polltest.Until(m.t, func() bool {
 		return api.Bootstrap(m.t.Context(), &machine.BootstrapRequest{}) == nil
-	}, time.Minute, 20*time.Millisecond)
+	})
 	require.NoError(m.t, api.Close())
 }
 

@@ -18,12 +18,12 @@ import (
 	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // member is the machine as the lane sees it: the cluster's only control plane.
@@ -68,7 +68,7 @@ func (m *machineUnderTest) bringUp() {
 
 func (m *machineUnderTest) eventually(holds func() error) {
 	m.t.Helper()
-	require.EventuallyWithT(m.t, func(c *assert.CollectT) { require.NoError(c, holds()) }, time.Minute, 20*time.Millisecond)
+	polltest.Succeeds(m.t, holds)
 }
 
 // nodeList is what an API server says of Nodes and of the static pods of its own, in text that may change.

@@ -3,13 +3,13 @@ package nodeops_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 func TestObserve(t *testing.T) {
@@ -29,10 +29,10 @@ func TestObserve(t *testing.T) {
 	require.Contains(t, string(seen.Configuration), "type: controlplane")
 
 	m.bootstrap(bundle)
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		seen, err := health.Observe(t.Context(), m.address.String())
 		return err == nil && seen.Stage == "running"
-	}, time.Minute, 20*time.Millisecond)
+	})
 }
 
 // TestACertificateThatIsNotValidNowIsSaid, whichever of the two it is.
@@ -45,10 +45,10 @@ func TestACertificateThatIsNotValidNowIsSaid(t *testing.T) {
 			m.apply(bundle)
 			m.waitFor(talos.StageRunning)
 			health := nodeops.Health{Talosconfig: talosconfigOf(t, bundle, m.address)}
-			require.Eventually(t, func() bool {
+			polltest.Until(t, func() bool {
 				_, err := health.Observe(t.Context(), m.address.String())
 				return errors.Is(err, nodeops.ErrUntimely)
-			}, time.Minute, 20*time.Millisecond, "a node that refuses our certificate may close before its alert is read")
+			}, "a node that refuses our certificate may close before its alert is read")
 		})
 	}
 }

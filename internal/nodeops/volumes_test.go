@@ -2,13 +2,13 @@ package nodeops_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // TestARebootBringsTheRoomOfADiskIntoUse: a node says where it is installed and what its volumes lack, and a reboot returns
@@ -34,10 +34,10 @@ func TestARebootBringsTheRoomOfADiskIntoUse(t *testing.T) {
 	require.Equal(t, uint64(16), seen.Volumes[0].UnusedBytes>>30)
 
 	require.NoError(t, health.Reboot(t.Context(), rolling.Node{Name: "k3s-dev-control-1", Address: m.address}))
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		seen, err = health.Observe(t.Context(), m.address.String())
 		return err == nil && len(seen.Volumes) == 1
-	}, time.Minute, 20*time.Millisecond)
+	})
 	require.Equal(t, before.Bytes+16<<30, seen.Volumes[0].Bytes)
 	require.Zero(t, seen.Volumes[0].UnusedBytes)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -170,10 +171,10 @@ func (e *emulated) mustNow(verb, path string, params url.Values) {
 	client, err := e.connection.Client()
 	require.NoError(e.t, err)
 	var task struct{ Status, ExitStatus string }
-	require.Eventually(e.t, func() bool {
+	polltest.Until(e.t, func() bool {
 		err = client.Get(context.Background(), "/nodes/"+node+"/tasks/"+url.PathEscape(upid)+"/status", &task)
 		return err != nil || task.Status == "stopped"
-	}, time.Minute, 5*time.Millisecond)
+	})
 	require.NoError(e.t, err)
 	require.Equal(e.t, "OK", task.ExitStatus)
 }
@@ -183,11 +184,11 @@ func (e *emulated) waitForLock() {
 	e.t.Helper()
 	client, err := e.connection.Client()
 	require.NoError(e.t, err)
-	require.Eventually(e.t, func() bool {
+	polltest.Until(e.t, func() bool {
 		var status struct{ Lock string }
 		err := client.Get(e.t.Context(), "/nodes/"+node+vmPath("/status/current"), &status)
 		return err == nil && status.Lock == "clone"
-	}, time.Minute, time.Millisecond)
+	})
 }
 
 var cloneParams = url.Values{"newid": {fmt.Sprint(vmid)}, "name": {name}, "full": {"1"}}

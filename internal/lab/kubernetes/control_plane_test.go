@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // patience is for a machine that others keep busy.
@@ -48,7 +49,7 @@ func admin(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Addr) cl
 
 func (c cluster) eventually(what string, is func(context.Context) bool) {
 	c.t.Helper()
-	require.Eventually(c.t, func() bool { return is(c.t.Context()) }, patience, 100*time.Millisecond, what)
+	polltest.Until(c.t, func() bool { return is(c.t.Context()) }, what)
 }
 
 func (c cluster) answers(context.Context) bool {

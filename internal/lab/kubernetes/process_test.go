@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // parentVariable makes this test's program one that runs a process and is then killed.
@@ -59,18 +60,18 @@ func TestProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	parent.Env = append(os.Environ(), parentVariable+"="+dir)
 	require.NoError(t, parent.Start())
 	child := 0
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		text, err := os.ReadFile(filepath.Join(dir, "pid"))
 		if err != nil {
 			return false
 		}
 		child, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		return err == nil
-	}, time.Minute, 10*time.Millisecond)
+	})
 	require.NoError(t, syscall.Kill(child, 0), "it runs")
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	require.Eventually(t, func() bool { return !runs(child) }, time.Minute, 10*time.Millisecond)
+	polltest.Until(t, func() bool { return !runs(child) })
 }
 
 // runs is false for a process that is gone, or waits for somebody to take note of its end.

@@ -13,14 +13,16 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // TestLaggingEffects holds that what lags is over in the end.
 func TestLaggingEffects(t *testing.T) {
 	t.Parallel()
 
+	clock := newClock()
 	l := newLab(t, func(c *proxmox.Config) {
-		c.Pace = scaled(t, 0.1)
+		c.Now = clock.now
 		withFaults(t, c, fault.Fault{Name: "lock-lingers"}, fault.Fault{Name: "status-lags"})
 	})
 	l.template()
@@ -29,11 +31,13 @@ func TestLaggingEffects(t *testing.T) {
 	require.Equal(t, "clone", l.config("101")["lock"])
 	require.Equal(t, "500 VM is locked (clone)",
 		l.do(http.MethodPut, "/nodes/vmhost/qemu/101/config", values("cores=2")).Status)
-	require.Eventually(t, func() bool { return l.config("101")["lock"] == nil }, eventually, 5*time.Millisecond)
+	clock.advance(3 * time.Second)
+	require.Nil(t, l.config("101")["lock"])
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
 	require.Equal(t, "stopped", l.status("101"))
-	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, 5*time.Millisecond)
+	clock.advance(3 * time.Second)
+	require.Equal(t, "running", l.status("101"))
 }
 
 // TestFaultsAreNarrowed holds what a call and a worker are said to be about.
@@ -115,18 +119,18 @@ func TestHostReboots(t *testing.T) {
 		set = withFaults(t, c, fault.Fault{Name: "host-reboots", Endpoint: "/pools"})
 	})
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 onboot=1 start=1"))
-	require.Eventually(t, func() bool { return slices.Equal([]string{"on 101"}, m.seen()) }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return slices.Equal([]string{"on 101"}, m.seen()) })
 
 	// Go's client repeats a GET whose connection breaks, but no POST.
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/pools", values("poolid=a1"))
 	require.ErrorContains(t, err, "EOF")
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		return slices.Equal([]string{"on 101", "off 101", "on 101"}, m.seen())
-	}, eventually, time.Millisecond)
-	require.Eventually(t, func() bool {
+	})
+	polltest.Until(t, func() bool {
 		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
 		return err == nil && r.Status == "200 OK"
-	}, eventually, time.Millisecond)
+	})
 	require.Equal(t, 1, set.List()[0].Occurred)
 }
 
@@ -138,7 +142,7 @@ func TestLostAnswer(t *testing.T) {
 
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101"))
 	require.ErrorContains(t, err, "EOF")
-	require.Eventually(t, func() bool { return slices.Equal([]int{101}, l.vmids()) }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return slices.Equal([]int{101}, l.vmids()) })
 	require.True(t, l.server.Calls()[0].Fault)
 }
 

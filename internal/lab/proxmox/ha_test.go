@@ -4,13 +4,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/pace"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const resources = "/cluster/ha/resources"
@@ -54,10 +54,10 @@ func (l *lab) ha(node string) string {
 
 func (l *lab) becomes(node, want string) {
 	l.t.Helper()
-	require.Eventually(l.t, func() bool {
+	polltest.Until(l.t, func() bool {
 		r := l.do(http.MethodGet, "/nodes/"+node+"/qemu/101/status/current", nil)
 		return r.Status == "200 OK" && l.ha(node) == want
-	}, time.Minute, 2*time.Millisecond, want)
+	}, want)
 }
 
 // tasksOf lists the workers that worked on VM 101, oldest first, as "type user: exit status".
@@ -97,10 +97,10 @@ func TestHAKeepsAVMRunning(t *testing.T) {
 	l.becomes(node, "running, started")
 
 	require.NoError(t, l.server.PowerCut())
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
 		return err == nil && r.Status == "200 OK"
-	}, time.Minute, 2*time.Millisecond)
+	})
 	l.becomes(node, "running, started")
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/stop", nil)

@@ -20,6 +20,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const (
@@ -231,10 +232,10 @@ func (l *lab) wait(upid string) taskState {
 
 	var state taskState
 
-	require.Eventually(l.t, func() bool {
+	polltest.Until(l.t, func() bool {
 		l.ok(http.MethodGet, "/nodes/"+strings.Split(upid, ":")[1]+"/tasks/"+url.PathEscape(upid)+"/status", nil, &state)
 		return state.Status == "stopped"
-	}, time.Minute, 2*time.Millisecond)
+	})
 
 	return state
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // TestHostComesBack stops a lab and starts it again: the same host, as after a power cut.
@@ -55,7 +55,7 @@ func TestHostComesBack(t *testing.T) {
 	after.ok(http.MethodGet, "/cluster/mapping/usb/stick", nil, nil)
 
 	// VMs that start with the host do so in their order; the others stay off.
-	require.Eventually(t, func() bool { return len(m.seen()) == 2 }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return len(m.seen()) == 2 })
 	require.Equal(t, []string{"on 102", "on 101"}, m.seen())
 	require.Equal(t, "stopped", after.status("103"))
 
@@ -82,10 +82,10 @@ func TestKilledLab(t *testing.T) {
 	l := newLab(t, func(c *proxmox.Config) { c.StateFile = file })
 	l.template()
 
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		raw, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(raw), "base-9000-disk-0")
-	}, eventually, 5*time.Millisecond)
+	})
 
 	raw, err := os.ReadFile(file)
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestWorkersCutShort(t *testing.T) {
 	<-slow.reached
 	require.NoError(t, l.server.PowerCut())
 
-	require.Eventually(t, func() bool { return len(m.seen()) == 3 }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return len(m.seen()) == 3 })
 	require.Equal(t, []string{"on 102", "off 102", "on 102"}, m.seen())
 	require.Equal(t, "unexpected status", l.wait(upid).ExitStatus)
 	require.Equal(t, "clone", l.config("101")["lock"])
@@ -130,10 +130,10 @@ func TestHostWithoutPower(t *testing.T) {
 
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/pools", values("poolid=a1"))
 	require.ErrorContains(t, err, "EOF")
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
 		return err == nil && r.Status == "200 OK"
-	}, time.Minute, 10*time.Millisecond)
+	})
 }
 
 func TestStateOfAnotherHost(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
@@ -256,10 +256,10 @@ func unlockAVM(t *testing.T) {
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1"), nil)
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/pools", values("poolid=a1"))
 	require.ErrorContains(t, err, "EOF")
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
 		return err == nil && r.Status == "200 OK"
-	}, eventually, time.Millisecond)
+	})
 	require.Equal(t, "VM is locked (clone)", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 	require.Empty(t, l.asRoot(node, "qm unlock 101"))
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
@@ -308,7 +308,7 @@ func rebootAVM(t *testing.T) {
 	}
 	require.True(t, waits())
 	require.Empty(t, l.asRoot(node, "qm reboot 101"))
-	require.Eventually(t, func() bool { return l.statusOf("101") == "running" && !waits() }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return l.statusOf("101") == "running" && !waits() })
 }
 
 // takeTheISOOut: the ISO is in ide0 (components/virtual_machine.go), and a machine whose ISO was deleted does not start.

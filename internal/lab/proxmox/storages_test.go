@@ -15,6 +15,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const imageText = "not really an ISO"
@@ -153,9 +154,9 @@ func TestUpload(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, "200 OK", response.Status)
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		return slices.Contains(l.server.Volumes(), "vmhost/local:iso/a.iso")
-	}, eventually, tick)
+	})
 }
 
 // TestRoom holds how storages of different kinds fill up.

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // machines records what a host does with the machines inside its VMs.
@@ -209,7 +209,7 @@ func TestPowerReachesTheMachine(t *testing.T) {
 	require.Equal(t, "running", l.status("101"))
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=60"))
-	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return l.status("101") == "running" })
 
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/shutdown", values("timeout=60"))
 	require.Equal(t, "stopped", l.status("101"))
@@ -240,8 +240,8 @@ func TestARebootOfAGuestThatIgnoresItsButton(t *testing.T) {
 	var reboot string
 
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu/101/status/reboot", values("timeout=1800"), &reboot)
-	require.Eventually(t, func() bool { return set.List()[0].Occurred == 2 }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return set.List()[0].Occurred == 2 })
 	l.server.GuestPoweredOff(101)
 	require.Equal(t, "OK", l.wait(reboot).ExitStatus)
-	require.Eventually(t, func() bool { return l.status("101") == "running" }, eventually, time.Millisecond)
+	polltest.Until(t, func() bool { return l.status("101") == "running" })
 }

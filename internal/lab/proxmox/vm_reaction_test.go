@@ -4,9 +4,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // TestRestartAfterReboot holds that the start after a reboot is a task of root's, once the reboot's own is over.
@@ -21,10 +22,10 @@ func TestRestartAfterReboot(t *testing.T) {
 
 	var tasks []listed
 
-	require.Eventually(t, func() bool {
+	polltest.Until(t, func() bool {
 		l.ok(http.MethodGet, "/nodes/vmhost/tasks", values("vmid=101 source=all"), &tasks)
 		return len(tasks) == 3 && tasks[0].Status == "OK"
-	}, time.Minute, time.Millisecond)
+	})
 	require.Equal(t, []listed{
 		{"qmstart", "root@pam", "OK"}, {"qmreboot", "terraform@pve", "OK"}, {"qmcreate", "terraform@pve", "OK"},
 	}, tasks)

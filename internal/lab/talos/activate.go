@@ -63,6 +63,7 @@ func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
 			r.TypedSpec().SkipNodeRegistration = cfg.Machine().Kubelet().SkipNodeRegistration()
 		}),
 		s.publishNetwork(n),
+		s.publishLinks(cfg),
 		s.publishStaticPodConfigs(cfg, n),
 		s.publishRoutes(cfg),
 		s.publishModules(cfg),

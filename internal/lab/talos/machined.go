@@ -10,6 +10,7 @@ import (
 	"github.com/cosi-project/runtime/pkg/state/protobuf/server"
 	"github.com/siderolabs/talos/pkg/grpc/factory"
 	"github.com/siderolabs/talos/pkg/grpc/middleware/authz"
+	clusterapi "github.com/siderolabs/talos/pkg/machinery/api/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/api/storage"
 	timeapi "github.com/siderolabs/talos/pkg/machinery/api/time"
@@ -68,6 +69,7 @@ func (m *machinedServer) Register(g *grpc.Server) {
 	machine.RegisterMachineServiceServer(g, m)
 	storage.RegisterStorageServiceServer(g, &storageServer{system: m.system})
 	timeapi.RegisterTimeServiceServer(g, &timeServer{system: m.system})
+	clusterapi.RegisterClusterServiceServer(g, &clusterServer{system: m.system})
 	cosiapi.RegisterStateServer(g, server.NewState(cosi.Restricted(m.system.resources)))
 }
 

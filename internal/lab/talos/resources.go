@@ -57,6 +57,7 @@ func (s *system) publishMachine() error {
 		s.publishDisks(),
 		s.progressVolumes(),
 		s.publishNetwork(n),
+		s.publishLinks(nil),
 		s.publishRoutes(nil),
 		put(s, timeres.NewStatus(), func(r *timeres.Status) { r.TypedSpec().Synced = true }),
 		s.setMachineStage(runtime.MachineStageBooting, false),
@@ -112,7 +113,10 @@ func (s *system) publishHardware() error {
 // publishNetwork publishes names and addresses. Kubernetes' own addresses are never on an emulated node, so that the
 // lists without them are the whole lists and the lists of only them stay empty.
 func (s *system) publishNetwork(n nodeNetwork) error {
-	errs := []error{s.publishAddresses(network.NodeAddressDefaultID, n.addresses[:min(1, len(n.addresses))])}
+	errs := []error{
+		s.publishAddressStatuses(n),
+		s.publishAddresses(network.NodeAddressDefaultID, n.addresses[:min(1, len(n.addresses))]),
+	}
 
 	for _, list := range []resource.ID{network.NodeAddressCurrentID, network.NodeAddressRoutedID, network.NodeAddressAccumulativeID} {
 		errs = append(errs,

@@ -162,7 +162,7 @@ func (s *system) publishRoutes(cfg config.Config) error {
 	for _, r := range there {
 		errs = append(errs, put(s, network.NewRouteStatus(network.NamespaceName, r.id()), func(status *network.RouteStatus) {
 			*status.TypedSpec() = network.RouteStatusSpec{
-				Family: nethelpers.FamilyInet4, Destination: r.destination, Gateway: r.gateway, OutLinkName: "eth0",
+				Family: nethelpers.FamilyInet4, Destination: r.destination, Gateway: r.gateway, OutLinkName: cardName(0),
 				Table: nethelpers.TableMain, Priority: r.metric, Scope: nethelpers.ScopeGlobal,
 				Type: nethelpers.TypeUnicast, Protocol: nethelpers.ProtocolStatic,
 			}
@@ -173,5 +173,5 @@ func (s *system) publishRoutes(cfg config.Config) error {
 }
 
 func (r route) id() string {
-	return network.RouteID(nethelpers.TableMain, nethelpers.FamilyInet4, r.destination, r.gateway, r.metric, "eth0")
+	return network.RouteID(nethelpers.TableMain, nethelpers.FamilyInet4, r.destination, r.gateway, r.metric, cardName(0))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 	"testing"
-	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // routed is a configuration with a default route of its own.
@@ -31,11 +31,11 @@ func routed(gateway string, metric uint32) func(*v1alpha1.Config) {
 func routes(ctx context.Context, t *testing.T, api *client.Client) map[string]uint32 {
 	t.Helper()
 	var list safe.List[*network.RouteStatus]
-	require.Eventually(t, func() (answers bool) { // a client that was refused while the machine was off tries again by and by
+	polltest.Until(t, func() (answers bool) { // a client that was refused while the machine was off tries again by and by
 		var err error
 		list, err = safe.StateListAll[*network.RouteStatus](ctx, api.COSI)
 		return err == nil
-	}, time.Minute, 20*time.Millisecond)
+	})
 	found := map[string]uint32{}
 	for status := range list.All() {
 		require.False(t, status.TypedSpec().Destination.IsValid(), "as Talos shows a default route")

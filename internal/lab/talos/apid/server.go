@@ -39,6 +39,7 @@ type Options struct {
 // Server is a running apid.
 type Server struct {
 	grpc    *grpc.Server
+	socket  socket
 	local   *local
 	remotes *remotes
 	serving sync.WaitGroup
@@ -57,7 +58,9 @@ func Serve(o Options) (*Server, error) {
 	}
 
 	router := &director{local: machined, remotes: s.remotes, isLocal: o.IsLocal}
-	s.grpc = newServer(o, router)
+	s.grpc, s.socket = newServer(o, router), newSocket(router)
+
+	s.serving.Go(func() { _ = s.socket.grpc.Serve(s.socket.listener) })
 
 	for _, listener := range o.Listeners {
 		// Serve ends when the server stops; there is nothing to do about it then
@@ -94,6 +97,7 @@ func (s *Server) Stop(grace time.Duration) error {
 	defer cancel()
 
 	factory.ServerGracefulStop(s.grpc, ctx)
+	s.socket.grpc.Stop()
 	s.serving.Wait()
 
 	errs := []error{s.local.conn.Close()}

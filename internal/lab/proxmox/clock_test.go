@@ -1,0 +1,20 @@
+package proxmox_test
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// clock is the clock of a host that stands still until the test moves it.
+type clock struct{ at atomic.Int64 }
+
+func newClock() *clock {
+	c := &clock{}
+	c.at.Store(time.Now().UnixNano())
+
+	return c
+}
+
+func (c *clock) now() time.Time { return time.Unix(0, c.at.Load()) }
+
+func (c *clock) advance(d time.Duration) { c.at.Add(int64(d)) }
