@@ -39,7 +39,7 @@ var remedies = []remedy{
 	{texts: []string{
 		"qm unlock {vmid}", "qm unlock VMID", "qm unlock %[1]d", "qm unlock",
 	}, works: unlockAVM},
-	{texts: []string{"qm stop {vmid}", "qm stop VMID"}, works: stopAVM},
+	{texts: []string{"qm stop {vmid}", "qm stop VMID", "qm stop"}, works: stopAVM},
 	{texts: []string{"qm reboot %d"}, works: rebootAVM},
 	{texts: []string{"qm reset VMID", "qm reset"}, works: resetAVM},
 	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom"}, works: takeTheISOOut},
@@ -159,7 +159,7 @@ const root = "../../.."
 func hostCommandsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, folder := range []string{"cmd", "components", "internal", "internal/lab/command", "stacks"} {
+	for _, folder := range []string{"cmd", "components", "internal", "internal/lab/command", "operator", "stacks"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
