@@ -36,7 +36,7 @@ func (s *session) checkConsent() error {
 // confirmDestroy shows what would be deleted and asks, unless the answer came with the operation.
 func (s *session) confirmDestroy(ctx context.Context) error {
 	if s.consent == "" {
-		s.recovered(s.deletions()...)
+		s.recovered(s.recovery.Deletions()...)
 		return nil
 	}
 	seen, err := s.previewed(ctx, func(run engineRun) error {
@@ -62,14 +62,14 @@ func (s *session) ask(ctx context.Context) error {
 	case err != nil:
 		return refused(err)
 	case !agreed:
-		return refused(errors.New("not confirmed; " + s.untouched()))
+		return refused(errors.New("not confirmed; " + untouched(s.recovery.Restarted())))
 	}
 	return nil
 }
 
 // untouched says how much is as it was.
-func (s *session) untouched() string {
-	if s.restarted {
+func untouched(machinesStarted bool) string {
+	if machinesStarted {
 		return "nothing was touched but the machines that were started"
 	}
 	return "nothing was touched"

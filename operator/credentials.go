@@ -7,10 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -54,7 +51,7 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, talosconfig, err := credentialsIn(exported.Deployment)
+	kubeconfig, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
 	if err != nil || kubeconfig == "" || talosconfig == "" {
 		return err
 	}
@@ -63,23 +60,6 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	}
 	s.emit(CredentialsKept{Kubeconfig: s.kubeconfigFile()})
 	return nil
-}
-
-// credentialsIn are those of the cluster in a state with its secrets in clear; empty where there is none yet.
-func credentialsIn(deployment apitype.DeploymentV3) (kubeconfig, talosconfig string, err error) {
-	for _, resource := range deployment.Resources {
-		if resource.Type != token.TalosCluster {
-			continue
-		}
-		plain, err := engine.Unseal(resource.Outputs)
-		if err != nil {
-			return "", "", err
-		}
-		outputs, _ := plain.(map[string]any)
-		kubeconfig, _ = outputs["kubeconfig"].(string)
-		talosconfig, _ = outputs["talosconfig"].(string)
-	}
-	return kubeconfig, talosconfig, nil
 }
 
 // forgetCredentials removes what opens a cluster that is gone.

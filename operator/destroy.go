@@ -24,7 +24,7 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	if err != nil {
 		return nil, err
 	}
-	return destroyRun{host: s, state: s, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
+	return destroyRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
 }
 
 // destroyAll implements [destroyEngine].

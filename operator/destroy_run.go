@@ -11,24 +11,19 @@ import (
 
 // destroyRun is the order in which a stack is destroyed. Each step is done by one of the parts.
 type destroyRun struct {
-	host   destroyHost
-	state  destroyState
-	copies stateCopies
-	engine destroyEngine
+	recovery runRecovery
+	host     destroyHost
+	state    destroyState
+	copies   stateCopies
+	engine   destroyEngine
 
 	stack string
 	place remedy.Place
 	tell  func(Event)
 }
 
-// destroyHost is what a destroy asks of Proxmox VE, and does there beside the engine.
+// destroyHost is what a destroy asks of Proxmox VE.
 type destroyHost interface {
-	// settleProcesses ends what a killed run has left working; it refuses where another run is alive.
-	settleProcesses(ctx context.Context) error
-	// recover settles in the state what failed and killed runs have left. Nothing is deleted.
-	recover(ctx context.Context, goingUp bool) error
-	// deleteNeverRan deletes what is left of machines that never ran.
-	deleteNeverRan(ctx context.Context) error
 	// leftOf is what is still there of what a stack had.
 	leftOf(ctx context.Context, had possessions) (status.Left, error)
 }
@@ -67,7 +62,7 @@ func (r destroyRun) run(ctx context.Context) (*DestroyResult, error) {
 	if err := r.engine.confirmDestroy(ctx); err != nil {
 		return nil, err
 	}
-	if err := r.host.deleteNeverRan(ctx); err != nil {
+	if err := r.recovery.DeleteNeverRan(ctx); err != nil {
 		return nil, err
 	}
 	had, err := r.state.possessions(ctx)
@@ -85,7 +80,7 @@ func (r destroyRun) run(ctx context.Context) (*DestroyResult, error) {
 
 // prepare gets the state ready to be destroyed by. Nothing is deleted yet.
 func (r destroyRun) prepare(ctx context.Context) error {
-	if err := r.host.settleProcesses(ctx); err != nil {
+	if err := r.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
 	if err := r.state.checkUnprotected(ctx); err != nil {
@@ -94,7 +89,7 @@ func (r destroyRun) prepare(ctx context.Context) error {
 	if _, err := r.copies.BackUp(ctx, "before-destroy"); err != nil {
 		return err
 	}
-	return r.host.recover(ctx, false)
+	return r.recovery.Recover(ctx, false)
 }
 
 // conclude names what is on the host of a stack that was destroyed. The error is that of a machine that stays.

@@ -37,7 +37,7 @@ func (p *destroyParts) order(lab bool) destroyRun {
 	if lab {
 		place = remedy.Place{Name: "k3s-dev", Stack: "--stack k3s-dev --lab", Lab: "--stack k3s-dev"}
 	}
-	return destroyRun{host: p, state: p, copies: p, engine: p, stack: "k3s-dev", place: place, tell: p.told.Handle}
+	return destroyRun{recovery: p, host: p, state: p, copies: p, engine: p, stack: "k3s-dev", place: place, tell: p.told.Handle}
 }
 
 // wholeDestroy is the order of a destroy.

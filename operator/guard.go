@@ -22,7 +22,7 @@ func (s *session) guarded(operate func() error) error {
 	if err == nil {
 		return release()
 	}
-	return errors.Join(err, s.endOrphans("plugins of an engine that was killed"), release())
+	return errors.Join(err, s.recovery.EndOrphans("plugins of an engine that was killed"), release())
 }
 
 // Guard is what the process of [Options.Tool] does that guards the plugins of a PULUMI_HOME. It waits until who holds the other end

@@ -56,7 +56,7 @@ func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
 
 func (s *session) assessSteps(steps []plan.Step, unconfigured ...recovery.Configured) risk.Assessment {
 	assessment := risk.Assess(steps, namesOf(unconfigured)...)
-	assessment.Notes = slices.Concat(assessment.Notes, s.deletions(), s.adoptions())
+	assessment.Notes = slices.Concat(assessment.Notes, s.recovery.Deletions(), s.recovery.Adoptions())
 	return assessment
 }
 
@@ -72,7 +72,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
 		return err
 	})
-	return result.ChangeSummary, s.asAdopted(s.asMadeAnew(seen)), err
+	return result.ChangeSummary, s.recovery.Told(seen), err
 }
 
 // weigh tells what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.

@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -43,7 +44,7 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	if err != nil {
 		return outOfBand{}, err
 	}
-	kubeconfig, talosconfig, err := credentialsIn(exported.Deployment)
+	kubeconfig, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
 	if err != nil || talosconfig == "" {
 		return outOfBand{}, err
 	}

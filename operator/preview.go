@@ -57,7 +57,7 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	return previewRun{host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
+	return previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
 }
 
 func (o PreviewOptions) ofEngine() []optpreview.Option {

@@ -15,9 +15,10 @@ import (
 
 // previewRun is the order in which it is found out what an up would do. Each step is done by one of the parts.
 type previewRun struct {
-	host   previewHost
-	engine previewEngine
-	nodes  previewNodes
+	recovery previewRecovery
+	host     previewHost
+	engine   previewEngine
+	nodes    previewNodes
 
 	place remedy.Place
 	tell  func(Event)
@@ -29,8 +30,12 @@ type previewHost interface {
 	findFormerNames(ctx context.Context) error
 	// examineHost finds out whether the host can bear what the inventory says.
 	examineHost(ctx context.Context) (preflight.Report, error)
-	// foreseeRecovery finds out what an up would delete or adopt of what killed runs have left.
-	foreseeRecovery(ctx context.Context) error
+}
+
+// previewRecovery knows what killed runs have left.
+type previewRecovery interface {
+	// Foresee finds out what an up would delete or adopt of that. It changes nothing.
+	Foresee(ctx context.Context) error
 }
 
 // previewEngine is what a preview has the engine do.
@@ -95,7 +100,7 @@ func (r previewRun) beside(ctx context.Context) func() (preflight.Report, error)
 
 // think finds out what up would do, in the state and on the nodes.
 func (r previewRun) think(ctx context.Context, options PreviewOptions) (judged judgement, others OtherImages, err error) {
-	if err := r.host.foreseeRecovery(ctx); err != nil {
+	if err := r.recovery.Foresee(ctx); err != nil {
 		return judged, others, err
 	}
 	seen, err := r.nodes.findOutOfBand(ctx)

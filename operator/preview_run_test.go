@@ -42,7 +42,7 @@ func (p *previewParts) step(name string) error {
 }
 
 func (p *previewParts) findFormerNames(context.Context) error { return p.step("former names") }
-func (p *previewParts) foreseeRecovery(context.Context) error { return p.step("foresee recovery") }
+func (p *previewParts) Foresee(context.Context) error         { return p.step("foresee recovery") }
 
 // examineHost answers once the engine thinks, where a test says so.
 func (p *previewParts) examineHost(context.Context) (preflight.Report, error) {
@@ -69,7 +69,7 @@ func (p *previewParts) otherImages(context.Context) (OtherImages, error) {
 }
 
 func (p *previewParts) order() previewRun {
-	return previewRun{host: p, engine: p, nodes: p, place: remedy.Place{Stack: "--stack k3s-dev"}, tell: p.told.Handle}
+	return previewRun{recovery: p, host: p, engine: p, nodes: p, place: remedy.Place{Stack: "--stack k3s-dev"}, tell: p.told.Handle}
 }
 
 var wholePreview = []string{"former names", "foresee recovery", "find changes by hand", "judge [] with 0 options", "other images"}

@@ -32,7 +32,7 @@ func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := s.settleProcesses(ctx); err != nil {
+	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
 	return s.reboot(ctx, options)

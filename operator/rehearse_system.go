@@ -58,13 +58,13 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := session.settleProcesses(ctx); err != nil {
+	if err := session.recovery.SettleProcesses(ctx); err != nil {
 		return nil, err
 	}
-	if err := session.recover(ctx, true); err != nil {
+	if err := session.recovery.Recover(ctx, true); err != nil {
 		return nil, err
 	}
-	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
+	if err := session.recovery.DeleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
 		return nil, err
 	}
 	var result auto.UpResult
@@ -102,13 +102,13 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := session.settleProcesses(ctx); err != nil {
+	if err := session.recovery.SettleProcesses(ctx); err != nil {
 		return nil, err
 	}
-	if err := session.recover(ctx, false); err != nil {
+	if err := session.recovery.Recover(ctx, false); err != nil {
 		return nil, err
 	}
-	if err := session.deleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
+	if err := session.recovery.DeleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
 		return nil, err
 	}
 	changes, err := watched(func(stream chan<- events.EngineEvent) error {

@@ -22,7 +22,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/progress"
-	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -35,18 +35,16 @@ type session struct {
 	stack      auto.Stack
 	state      *stackstate.State
 	host       pve.Connection
-	secrets    []string           // of the configuration, never to be seen
-	factory    string             // URL of the Image Factory
-	consent    string             // what is asked for before anything is changed; empty when that was answered
-	place      remedy.Place       // where the commands of messages are typed; a following one is led to where this one was
-	refresh    bool               // the engine reads what is there before it compares
-	program    stacks.Options     // of the program that the stack runs
-	configured artifacts.Planned  // the machine configurations of that program
-	owner      ownership.Owner    // whose machines are ours, as the state says
-	known      []int              // the VMIDs that the state knows
-	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
-	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
-	restarted  bool               // machines were started before anybody was asked
+	secrets    []string          // of the configuration, never to be seen
+	factory    string            // URL of the Image Factory
+	consent    string            // what is asked for before anything is changed; empty when that was answered
+	place      remedy.Place      // where the commands of messages are typed; a following one is led to where this one was
+	refresh    bool              // the engine reads what is there before it compares
+	program    stacks.Options    // of the program that the stack runs
+	configured artifacts.Planned // the machine configurations of that program
+	owner      ownership.Owner   // whose machines are ours, as the state says
+	known      []int             // the VMIDs that the state knows
+	recovery   *recovering.Recovery
 	refusal    programRefusal     // of the program in the engine's last run
 	failures   []progress.Failure // what the engine reported as wrong in its last run
 	started    time.Time
@@ -75,6 +73,7 @@ func (o *Operator) session(consent string) *session {
 	if !o.options.Yes {
 		s.consent = consent
 	}
+	s.recovery = s.newRecovery()
 	return s
 }
 
@@ -82,10 +81,11 @@ func (o *Operator) session(consent string) *session {
 func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	s := o.session(needed.consent)
 	s.refresh = needed.refresh
-	var err error
-	if s.inventory, err = o.Inventory(); err != nil {
+	inv, err := o.Inventory()
+	if err != nil {
 		return nil, refused(err)
 	}
+	s.work(inv)
 	if needed.newStack {
 		if err := o.checkBeside(s.inventory); err != nil {
 			return nil, refused(err)
@@ -154,7 +154,7 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	if err != nil {
 		return host, refused(fmt.Errorf("the lab was made for another network (%w): set network.cidr back, or delete %s to begin anew", err, workspace.Nearby(s.workspace.Dir)))
 	}
-	s.inventory = moved
+	s.work(moved)
 	return host, nil
 }
 

@@ -68,6 +68,12 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+func TestAMachineThatWasStartedIsNotUntouched(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "nothing was touched but the machines that were started", untouched(true))
+	require.Equal(t, "nothing was touched", untouched(false))
+}
+
 func TestNobodyIsAskedWhoHasAgreed(t *testing.T) {
 	t.Parallel()
 	person := &personWho{}

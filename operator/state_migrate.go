@@ -102,7 +102,7 @@ func (s *session) checkAllMove(ctx context.Context, moving []string) error {
 
 // copyState makes the state at its new place and reads it back. The old one stays in use.
 func (s *session) copyState(ctx context.Context, to string) error {
-	if _, err := s.clearLocks(); err != nil {
+	if _, err := s.recovery.ClearLocks(); err != nil {
 		return err
 	}
 	if _, err := s.state.BackUp(ctx, "before-migrate"); err != nil {

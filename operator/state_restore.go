@@ -37,7 +37,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if err != nil {
 		return nil, refused(err)
 	}
-	if _, err := s.clearLocks(); err != nil {
+	if _, err := s.recovery.ClearLocks(); err != nil {
 		return nil, err
 	}
 	present, err := s.presentState(ctx)
@@ -122,7 +122,7 @@ func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, res
 		return err
 	}
 	s.host = connectionOf(config)
-	evidence, err := s.evidence()
+	evidence, err := s.recovery.Evidence()
 	if err != nil {
 		return err
 	}

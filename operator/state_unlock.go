@@ -29,7 +29,7 @@ func (o *Operator) Unlock(ctx context.Context, options UnlockOptions) (int, erro
 	if s.workspace.StateFolder() == "" {
 		return 0, refused(errLocksUnseen)
 	}
-	cleared, err := s.clearLocks()
+	cleared, err := s.recovery.ClearLocks()
 	var busy *recovery.BusyError
 	if errors.As(err, &busy) {
 		return 0, refused(fmt.Errorf("%w; if that one is dead for certain, add --force", err))

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
@@ -79,13 +78,4 @@ func TestTheHostThatWorksOnAMachine(t *testing.T) {
 		require.Equal(t, test.host, host)
 		require.Equal(t, test.vmid, vmid)
 	}
-}
-
-// TestATaskThatHangsIsStoppedByACommand: where nobody can be asked, the command is named with the place of this run.
-func TestATaskThatHangsIsStoppedByACommand(t *testing.T) {
-	t.Parallel()
-	s := &session{Operator: &Operator{}, place: remedy.Place{Stack: "--stack k3s-dev --lab"}, consent: "bring it up"}
-	err := s.stopHung(t.Context(), &pve.HungError{Task: cloning, Machine: 102, Quiet: 2 * time.Minute})
-	require.EqualError(t, err, "VM 102 on vmhost waits for the task "+cloning.UPID+`, which has written nothing for 120 s (last: "6"): `+
-		"stop it with `em-infra task stop 102 --stack k3s-dev --lab`, or see in Proxmox VE why it hangs and wait for it; then run up again")
 }

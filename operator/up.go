@@ -2,8 +2,10 @@ package operator
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -46,7 +48,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err != nil {
 		return nil, err
 	}
-	result, err := upRun{host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent != ""}.run(ctx, span, options.Allow)
+	result, err := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent != ""}.run(ctx, span, options.Allow)
 	if err != nil {
 		return nil, err
 	}
@@ -71,4 +73,21 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 		return nil, err
 	}
 	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.kubeconfigFile(), Talosconfig: s.talosconfigFile()}, nil
+}
+
+// uncordon lets pods onto the nodes that a run had cordoned and that was interrupted before they were back.
+func (s *session) uncordon(ctx context.Context, talosconfig string) error {
+	api, err := nodeops.ReachKubernetes(ctx, []byte(talosconfig))
+	if err != nil {
+		return fmt.Errorf("whether nodes are still cordoned is not known (%w): run up again", err)
+	}
+	defer api.Close()
+	names, err := api.Uncordon(ctx)
+	for _, name := range names {
+		s.recovered(name + " takes pods again: a run that was interrupted had cordoned it")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: run up again", err)
+	}
+	return nil
 }

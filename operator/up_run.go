@@ -11,27 +11,32 @@ import (
 
 // upRun is the order in which a cluster is brought up. Each step is done by one of the parts.
 type upRun struct {
-	host    upHost
-	state   upState
-	copies  stateCopies
-	engine  upEngine
-	cluster upCluster
+	recovery runRecovery
+	host     upHost
+	state    upState
+	copies   stateCopies
+	engine   upEngine
+	cluster  upCluster
 
 	asksConsent bool // somebody is to be asked before anything is changed
 }
 
-// upHost is what an up asks of Proxmox VE, and does there before the engine works.
+// upHost is what an up asks of Proxmox VE.
 type upHost interface {
-	// settleProcesses ends what a killed run has left working; it refuses where another run is alive.
-	settleProcesses(ctx context.Context) error
 	// checkHost refuses what the host cannot bear.
 	checkHost(ctx context.Context) error
-	// recover settles in the state what failed and killed runs have left. Nothing is deleted.
-	recover(ctx context.Context, goingUp bool) error
-	// deleteNeverRan deletes what is left of machines that never ran.
-	deleteNeverRan(ctx context.Context) error
 	// lostISOs are the resources whose ISO somebody has deleted.
 	lostISOs(ctx context.Context) (urns []string, err error)
+}
+
+// runRecovery settles what killed and failed runs have left.
+type runRecovery interface {
+	// SettleProcesses ends what a killed run has left working; it refuses where another run is alive.
+	SettleProcesses(ctx context.Context) error
+	// Recover settles in the state what failed and killed runs have left. Nothing is deleted.
+	Recover(ctx context.Context, goingUp bool) error
+	// DeleteNeverRan deletes what is left of machines that never ran.
+	DeleteNeverRan(ctx context.Context) error
 }
 
 // stateCopies keeps copies of the state.
@@ -97,7 +102,7 @@ func (r upRun) run(ctx context.Context, span span, allowed []Permission) (*UpRes
 
 // bringUp lets the engine do its part of the span, between everything that makes that safe.
 func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) error {
-	if err := r.host.settleProcesses(ctx); err != nil {
+	if err := r.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}
 	if err := r.host.checkHost(ctx); err != nil {
@@ -107,7 +112,7 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err != nil {
 		return err
 	}
-	if err := r.host.recover(ctx, true); err != nil {
+	if err := r.recovery.Recover(ctx, true); err != nil {
 		return err
 	}
 	targets, err := r.engine.narrow(ctx, span)
@@ -154,7 +159,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
 			return err
 		}
 	}
-	if err := r.host.deleteNeverRan(ctx); err != nil {
+	if err := r.recovery.DeleteNeverRan(ctx); err != nil {
 		return err
 	}
 	if err := r.state.prepareState(ctx, seen, judged); err != nil {

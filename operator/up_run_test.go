@@ -34,13 +34,13 @@ func (p *parts) step(name string) error {
 	return nil
 }
 
-func (p *parts) settleProcesses(context.Context) error {
+func (p *parts) SettleProcesses(context.Context) error {
 	return p.step("end what a killed run left working")
 }
 func (p *parts) checkHost(context.Context) error      { return p.step("preflight") }
-func (p *parts) deleteNeverRan(context.Context) error { return p.step("delete remnants") }
+func (p *parts) DeleteNeverRan(context.Context) error { return p.step("delete remnants") }
 
-func (p *parts) recover(_ context.Context, goingUp bool) error {
+func (p *parts) Recover(_ context.Context, goingUp bool) error {
 	return p.step(fmt.Sprintf("recover (going up: %t)", goingUp))
 }
 
@@ -100,7 +100,9 @@ func (p *parts) conclude(context.Context) (*UpResult, error) {
 	return &UpResult{Last: phase.Verify}, p.step("verify")
 }
 
-func (p *parts) order() upRun { return upRun{host: p, state: p, copies: p, engine: p, cluster: p} }
+func (p *parts) order() upRun {
+	return upRun{recovery: p, host: p, state: p, copies: p, engine: p, cluster: p}
+}
 
 // whole is the order of an up of a stack that has a state.
 var whole = []string{

@@ -1,4 +1,4 @@
-package operator
+package recovering
 
 import (
 	"context"
@@ -16,9 +16,9 @@ import (
 // adoptUnknown takes machines of this stack into the state that run without it knowing them, and records those that were never
 // started, so that they are made anew. What they were made with is in a copy of an earlier state, or is what the program would
 // make.
-func (s *session) adoptUnknown(ctx context.Context, exported *engine.Exported, evidence recovery.Evidence) error {
+func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, evidence recovery.Evidence) error {
 	deployment := &exported.Deployment
-	owner, err := recovery.OwnerOf(s.workspace.Stack, deployment)
+	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
 	if err != nil {
 		return err
 	}
@@ -26,7 +26,7 @@ func (s *session) adoptUnknown(ctx context.Context, exported *engine.Exported, e
 	if err != nil {
 		return err
 	}
-	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, s.machineNames(), evidence.Host)
+	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, r.machineNames(), evidence.Host)
 	if err != nil || recorded+len(unknown) == 0 {
 		return err
 	}
@@ -35,45 +35,45 @@ func (s *session) adoptUnknown(ctx context.Context, exported *engine.Exported, e
 		if err != nil {
 			return err
 		}
-		planned, err := s.planned(ctx)
+		planned, err := r.planned(ctx)
 		if err != nil {
 			return err
 		}
-		if err := recovery.Adopt(deployment, unknown, past, planned, s.clock.Now()); err != nil {
+		if err := recovery.Adopt(deployment, unknown, past, planned, r.Now()); err != nil {
 			return err
 		}
 	}
 	for _, machine := range unknown {
-		s.recovered(machine.Adoption())
+		r.say(machine.Adoption())
 	}
-	return s.state.Import(ctx, exported)
+	return r.State.Import(ctx, exported)
 }
 
 // foreseeUnknown finds out which machines up would take into the state, for a preview.
-func (s *session) foreseeUnknown(ctx context.Context, deployment *apitype.DeploymentV3, host recovery.Host) error {
-	owner, err := recovery.OwnerOf(s.workspace.Stack, deployment)
+func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.DeploymentV3, host recovery.Host) error {
+	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
 	if err != nil {
 		return err
 	}
-	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, s.machineNames(), host)
+	unknown, err := recovery.LookForUnknown(ctx, deployment, owner, r.machineNames(), host)
 	for _, machine := range unknown {
-		s.unanswered = append(s.unanswered, recovery.Remnant{VMID: machine.VMID, Node: machine.Node, Name: machine.Name})
+		r.unanswered = append(r.unanswered, recovery.Remnant{VMID: machine.VMID, Node: machine.Node, Name: machine.Name})
 	}
 	return err
 }
 
 // machineNames are the names of the inventory's machines by VMID.
-func (s *session) machineNames() map[int]string {
+func (r *Recovery) machineNames() map[int]string {
 	names := map[int]string{}
-	for _, node := range s.inventory.Nodes {
+	for _, node := range r.Inventory.Nodes {
 		names[node.VMID] = node.Name
 	}
 	return names
 }
 
 // planned are the resources that the program would make, as a preview tells them.
-func (s *session) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
-	_, seen, err := s.preview(ctx)
+func (r *Recovery) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
+	seen, err := r.Engine.Plan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("what the machines were made with is not known without a preview: %w", err)
 	}
@@ -90,10 +90,10 @@ func (s *session) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
 	return planned, nil
 }
 
-// adoptions says which machines up takes into the state.
-func (s *session) adoptions() []string {
+// Adoptions says which machines up takes into the state.
+func (r *Recovery) Adoptions() []string {
 	var adoptions []string
-	for _, remnant := range s.unanswered {
+	for _, remnant := range r.unanswered {
 		adoptions = append(adoptions, remnant.Adoption())
 	}
 	return adoptions
@@ -101,12 +101,12 @@ func (s *session) adoptions() []string {
 
 // asAdopted tells of a machine that is taken into the state before the engine works that it stays, where the engine, which does
 // not know it yet, would make it.
-func (s *session) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
+func (r *Recovery) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
 		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil ||
-			!slices.ContainsFunc(s.unanswered, func(r recovery.Remnant) bool {
+			!slices.ContainsFunc(r.unanswered, func(left recovery.Remnant) bool {
 				vmid, _ := event.ResourcePreEvent.Metadata.New.Inputs["vmId"].(float64)
-				return int(vmid) == r.VMID
+				return int(vmid) == left.VMID
 			}) {
 			continue
 		}

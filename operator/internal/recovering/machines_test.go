@@ -1,4 +1,4 @@
-package operator
+package recovering_test
 
 import (
 	"strings"
@@ -7,6 +7,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -25,10 +28,12 @@ func stepOn(op apitype.OpType) apitype.EngineEvent {
 func TestWhatIsDeletedIsToldBefore(t *testing.T) {
 	t.Parallel()
 	for _, op := range []apitype.OpType{apitype.OpSame, apitype.OpUpdate, apitype.OpReplace} {
-		s, _ := sessionWith(t, nil, false)
-		s.neverRan = []recovery.Remnant{{URN: urnWorkerVM, VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"}}
+		r := &recovering.Recovery{}
+		r.Found(recovery.Remnant{URN: urnWorkerVM, VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"})
+		assessment := risk.Assess(plan.Steps(r.Told([]apitype.EngineEvent{stepOn(op)})))
+		assessment.Notes = append(assessment.Notes, r.Deletions()...)
 		var out strings.Builder
-		require.NoError(t, s.assess(s.asMadeAnew([]apitype.EngineEvent{stepOn(op)})).WriteText(&out))
+		require.NoError(t, assessment.WriteText(&out))
 		text := out.String()
 		require.True(t, strings.HasPrefix(text, " CREATE   k3s-dev-worker-1"), text)
 		require.Contains(t, text, "VM 102 (k3s-dev-worker-1) on vmhost is deleted: its creation ended half way, and it never ran\n")
@@ -37,16 +42,9 @@ func TestWhatIsDeletedIsToldBefore(t *testing.T) {
 
 func TestOtherMachinesAreToldOfAsTheEngineDoes(t *testing.T) {
 	t.Parallel()
-	s, _ := sessionWith(t, nil, false)
-	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpUpdate)}, s.asMadeAnew([]apitype.EngineEvent{stepOn(apitype.OpUpdate)}))
-	require.Empty(t, s.deletions())
-	s.neverRan = []recovery.Remnant{{URN: urnWorkerVM}}
-	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpDelete)}, s.asMadeAnew([]apitype.EngineEvent{stepOn(apitype.OpDelete)}), "it goes for good")
-}
-
-func TestAskAfterAMachineWasStarted(t *testing.T) {
-	t.Parallel()
-	s, _ := sessionWith(t, &personWho{answers: "no"}, false)
-	s.restarted = true
-	require.EqualError(t, s.ask(t.Context()), "not confirmed; nothing was touched but the machines that were started")
+	r := &recovering.Recovery{}
+	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpUpdate)}, r.Told([]apitype.EngineEvent{stepOn(apitype.OpUpdate)}))
+	require.Empty(t, r.Deletions())
+	r.Found(recovery.Remnant{URN: urnWorkerVM})
+	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpDelete)}, r.Told([]apitype.EngineEvent{stepOn(apitype.OpDelete)}), "it goes for good")
 }

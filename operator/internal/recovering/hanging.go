@@ -1,18 +1,16 @@
-package operator
+package recovering
 
 import (
 	"context"
 
 	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // wakeHanging restarts machines that hang since before they were members, at which every other run would wait as this one's
 // predecessor did.
-func (s *session) wakeHanging(ctx context.Context, exported *engine.Exported) error {
-	past, err := s.state.Past()
+func (r *Recovery) wakeHanging(ctx context.Context, exported *engine.Exported) error {
+	past, err := r.State.Past()
 	if err != nil {
 		return err
 	}
@@ -20,29 +18,29 @@ func (s *session) wakeHanging(ctx context.Context, exported *engine.Exported) er
 	if err != nil || len(machines) == 0 {
 		return err
 	}
-	host, err := pve.NewHost(s.host)
+	host, err := r.Host(nil)
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	for _, machine := range machines {
-		address := s.addressOf(machine.VMID)
+		address := r.addressOf(machine.VMID)
 		if address == "" {
 			continue // it is no longer in the inventory
 		}
-		done, err := machine.Wake(ctx, host, func(ctx context.Context) bool { return !nodeops.Listens(ctx, address) })
+		done, err := machine.Wake(ctx, host, func(ctx context.Context) bool { return !r.Nodes.Listens(ctx, address) })
 		if err != nil {
-			return s.place.CompleteError(err)
+			return r.Place.CompleteError(err)
 		}
 		if done != "" {
-			s.recovered(done)
+			r.say(done)
 		}
 	}
 	return nil
 }
 
 // addressOf is where the Talos API of a machine is reached; "" for one that is not in the inventory.
-func (s *session) addressOf(vmid int) string {
-	for _, node := range s.inventory.Nodes {
+func (r *Recovery) addressOf(vmid int) string {
+	for _, node := range r.Inventory.Nodes {
 		if node.VMID == vmid {
 			return node.Address.String()
 		}

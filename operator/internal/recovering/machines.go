@@ -1,43 +1,35 @@
-package operator
+package recovering
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// evidence is where to look for what became of machines: on the host, and in the copies of the state.
-func (s *session) evidence() (recovery.Evidence, error) {
-	host, err := s.hostThatReports()
-	return recovery.Evidence{Host: host, Past: s.state.Past}, err
+// Evidence is where to look for what became of machines: on the host, and in the copies of the state.
+func (r *Recovery) Evidence() (recovery.Evidence, error) {
+	host, err := r.hostThatReports()
+	return recovery.Evidence{Host: host, Past: r.State.Past}, err
 }
 
 // hostThatReports tells what it waits for.
-func (s *session) hostThatReports() (pve.Host, error) {
-	host, err := pve.NewHost(s.host)
-	if err != nil {
-		return host, refused(err)
-	}
-	host.Tell = func(text string) { s.recovered(text) }
-	return host, nil
+func (r *Recovery) hostThatReports() (Host, error) {
+	return r.Host(func(text string) { r.say(text) })
 }
 
 // recoverMachines finds out what became of the machines that earlier runs have left half made or half changed, and notes that
 // in the state; nothing on the host is touched. What is to be deleted is shown with the preview, and deleted after the consent.
-func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, err error) {
-	evidence, err := s.evidence()
+func (r *Recovery) recoverMachines(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, err error) {
+	evidence, err := r.Evidence()
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +37,10 @@ func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported
 	if err != nil {
 		return nil, err
 	}
-	if err := s.note(ctx, exported, unfinished); err != nil {
+	if err := r.note(ctx, exported, unfinished); err != nil {
 		return nil, err
 	}
-	if err := s.adoptUnknown(ctx, exported, evidence); err != nil {
+	if err := r.adoptUnknown(ctx, exported, evidence); err != nil {
 		return nil, err
 	}
 	recorded, err := recovery.Record(ctx, &exported.Deployment, evidence.Host)
@@ -56,7 +48,7 @@ func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported
 		return nil, err
 	}
 	if recorded > 0 { // what cannot be settled now, for its lock, is known by that in the next run, when the lock is gone
-		if err := s.state.Import(ctx, exported); err != nil {
+		if err := r.State.Import(ctx, exported); err != nil {
 			return nil, err
 		}
 	}
@@ -64,32 +56,32 @@ func (s *session) recoverMachines(ctx context.Context, exported *engine.Exported
 	if err != nil {
 		return nil, err
 	}
-	s.neverRan = failed.NeverRan
-	return failed.Used, s.note(ctx, exported, failed)
+	r.neverRan = failed.NeverRan
+	return failed.Used, r.note(ctx, exported, failed)
 }
 
 // note writes what a survey found into the state.
-func (s *session) note(ctx context.Context, exported *engine.Exported, survey recovery.Survey) error {
-	done, changed := survey.Note(&exported.Deployment, s.clock.Now())
-	s.recovered(done...)
+func (r *Recovery) note(ctx context.Context, exported *engine.Exported, survey recovery.Survey) error {
+	done, changed := survey.Note(&exported.Deployment, r.Now())
+	r.say(done...)
 	if !changed {
 		return nil
 	}
-	return s.state.Import(ctx, exported)
+	return r.State.Import(ctx, exported)
 }
 
-// foreseeRecovery finds out what up would delete on the host, for a preview, and changes nothing. While another run works on the
+// Foresee finds out what up would delete on the host, for a preview, and changes nothing. While another run works on the
 // stack nothing is half made that this run is not going to finish.
-func (s *session) foreseeRecovery(ctx context.Context) error {
-	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+func (r *Recovery) Foresee(ctx context.Context) error {
+	locks, err := recovery.Locks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
 	if err != nil || slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
 		return err
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := r.State.Seen(ctx)
 	if err != nil {
 		return err
 	}
-	evidence, err := s.evidence()
+	evidence, err := r.Evidence()
 	if err != nil {
 		return err
 	}
@@ -99,56 +91,56 @@ func (s *session) foreseeRecovery(ctx context.Context) error {
 	} {
 		survey, err := look(ctx, &exported.Deployment, evidence)
 		if err != nil {
-			return s.place.CompleteError(err)
+			return r.Place.CompleteError(err)
 		}
-		s.neverRan = append(s.neverRan, survey.NeverRan...)
-		s.unanswered = append(s.unanswered, survey.Unanswered...)
+		r.neverRan = append(r.neverRan, survey.NeverRan...)
+		r.unanswered = append(r.unanswered, survey.Unanswered...)
 	}
-	return s.foreseeUnknown(ctx, &exported.Deployment, evidence.Host)
+	return r.foreseeUnknown(ctx, &exported.Deployment, evidence.Host)
 }
 
-// deletions says what is going to be deleted.
-func (s *session) deletions() []string {
+// Deletions says what is going to be deleted.
+func (r *Recovery) Deletions() []string {
 	var sentences []string
-	for _, remnant := range s.neverRan {
+	for _, remnant := range r.neverRan {
 		sentences = append(sentences, remnant.Promise())
 	}
 	return sentences
 }
 
-// deleteNeverRan deletes what is left of machines that never ran, to which somebody has agreed by now.
-func (s *session) deleteNeverRan(ctx context.Context) error {
-	if len(s.neverRan) == 0 {
+// DeleteNeverRan deletes what is left of machines that never ran, to which somebody has agreed by now.
+func (r *Recovery) DeleteNeverRan(ctx context.Context) error {
+	if len(r.neverRan) == 0 {
 		return nil
 	}
-	host, err := pve.NewHost(s.host)
-	if err != nil {
-		return refused(err)
-	}
-	exported, err := s.state.Fresh(ctx)
+	host, err := r.Host(nil)
 	if err != nil {
 		return err
 	}
-	for _, remnant := range s.neverRan {
+	exported, err := r.State.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	for _, remnant := range r.neverRan {
 		done, err := recovery.Delete(ctx, &exported.Deployment, remnant, host)
 		if err != nil {
-			return s.place.CompleteError(err)
+			return r.Place.CompleteError(err)
 		}
-		s.recovered(done)
-		if err := s.state.Import(ctx, exported); err != nil {
+		r.say(done)
+		if err := r.State.Import(ctx, exported); err != nil {
 			return err
 		}
 	}
-	s.neverRan = nil
+	r.neverRan = nil
 	return nil
 }
 
 // asMadeAnew tells of a machine that is deleted before the engine works that it is made, whatever the engine makes of the rest
 // that it finds.
-func (s *session) asMadeAnew(seen []apitype.EngineEvent) []apitype.EngineEvent {
+func (r *Recovery) asMadeAnew(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
-		if event.ResourcePreEvent == nil || !slices.ContainsFunc(s.neverRan, func(r recovery.Remnant) bool {
-			return string(r.URN) == event.ResourcePreEvent.Metadata.URN
+		if event.ResourcePreEvent == nil || !slices.ContainsFunc(r.neverRan, func(left recovery.Remnant) bool {
+			return string(left.URN) == event.ResourcePreEvent.Metadata.URN
 		}) {
 			continue
 		}
@@ -164,13 +156,13 @@ func (s *session) asMadeAnew(seen []apitype.EngineEvent) []apitype.EngineEvent {
 
 // restartUsed brings the machines back that a failed change has left off, and has the engine read what became of them: its state says
 // what was planned, not what was done. The same run then tries the change again.
-func (s *session) restartUsed(ctx context.Context, exported *engine.Exported, used []recovery.Remnant) error {
+func (r *Recovery) restartUsed(ctx context.Context, exported *engine.Exported, used []recovery.Remnant) error {
 	if len(used) == 0 {
 		return nil
 	}
-	host, err := pve.NewHost(s.host)
+	host, err := r.Host(nil)
 	if err != nil {
-		return refused(err)
+		return err
 	}
 	var urns []string
 	for _, remnant := range used {
@@ -182,18 +174,17 @@ func (s *session) restartUsed(ctx context.Context, exported *engine.Exported, us
 		case err != nil && !remnant.Idle:
 			return err
 		case err != nil: // it may be the very change that lets it start again
-			s.recovered(fmt.Sprintf("VM %d (%s) is off since a change of it failed, and does not start: %v", remnant.VMID, remnant.Name, err))
+			r.say(fmt.Sprintf("VM %d (%s) is off since a change of it failed, and does not start: %v", remnant.VMID, remnant.Name, err))
 		default:
-			s.recovered(done)
+			r.say(done)
 		}
 		if err == nil && remnant.Idle {
-			s.restarted = true
-			s.awaitStarted(ctx, exported, remnant)
+			r.restarted = true
+			r.awaitStarted(ctx, exported, remnant)
 		}
 	}
-	_, err = s.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs())
-	if err != nil {
-		return fmt.Errorf("read %s from the host: %w", strings.Join(names(used), ", "), sentenceOf(err))
+	if err := r.Engine.Refresh(ctx, urns); err != nil {
+		return fmt.Errorf("read %s from the host: %w", strings.Join(names(used), ", "), err)
 	}
 	return nil
 }
@@ -203,21 +194,21 @@ func (s *session) restartUsed(ctx context.Context, exported *engine.Exported, us
 const bootPatience = 5 * time.Minute
 
 // awaitStarted waits until the Talos of a machine answers. If it does not, that is reported, and the gate before changes decides.
-func (s *session) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
-	_, talosconfig, err := credentialsIn(exported.Deployment)
+func (r *Recovery) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
+	_, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
 	if err != nil || talosconfig == "" || !remnant.Joined {
 		return
 	}
-	for _, node := range s.inventory.Nodes {
+	for _, node := range r.Inventory.Nodes {
 		if node.VMID != remnant.VMID {
 			continue
 		}
 		wait := nodeops.Wait{
 			Talosconfig: []byte(talosconfig), Address: node.Address.String(), Machine: fmt.Sprintf("VM %d", node.VMID), Limit: bootPatience,
-			Say: func(text string) { s.recovered(text) },
+			Say: func(text string) { r.say(text) },
 		}
-		if err := wait.UntilSecure(ctx); err != nil {
-			s.recovered(err.Error())
+		if err := r.Nodes.AwaitSecure(ctx, wait); err != nil {
+			r.say(err.Error())
 		}
 	}
 }

@@ -1,0 +1,67 @@
+package recovering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/refusal"
+)
+
+// SettleProcesses ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start
+// a machine that nobody remembers. An engine whose em-infra was killed is waited for. It refuses where another run is alive.
+func (r *Recovery) SettleProcesses(ctx context.Context) error {
+	if err := r.awaitAbandoned(ctx); err != nil {
+		return err
+	}
+	_, err := r.ClearLocks()
+	return err
+}
+
+// abandonedLimit is how long an engine may need for what is in flight when its em-infra is killed: no wait of a plugin is longer.
+const abandonedLimit = 30 * time.Minute
+
+// awaitAbandoned waits for an engine whose em-infra was killed: it finishes what it has begun, and nothing else would know of it.
+func (r *Recovery) awaitAbandoned(ctx context.Context) error {
+	owner, err := recovery.Owner(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
+	if err != nil || owner == nil || !owner.Abandoned(ctx) {
+		return err
+	}
+	r.say(fmt.Sprintf("the run before was killed; its engine (process %d) finishes what it has begun, at most %d min", owner.PID, int(abandonedLimit.Minutes())))
+	limited, cancel := context.WithTimeout(ctx, abandonedLimit)
+	defer cancel()
+	if err := owner.AwaitEnd(limited); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the engine (process %d) of a run that was killed does not end: look at what it waits for with `em-infra status %s`, end it with `kill -9 %d`, and run again", owner.PID, r.Place.Stack, owner.PID)
+	}
+	return context.Cause(ctx)
+}
+
+// ClearLocks removes the lock of a dead run and ends what works on for it, and says how many locks there were.
+func (r *Recovery) ClearLocks() (int, error) {
+	cleared, err := recovery.ClearStaleLocks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
+	var busy *recovery.BusyError
+	if errors.As(err, &busy) {
+		return 0, refusal.Of(err)
+	}
+	if err != nil {
+		return cleared, err
+	}
+	which := "plugins of an engine that was killed"
+	if cleared > 0 {
+		r.say("the run before was killed: its lock is removed")
+		which = "of its plugins"
+	}
+	return cleared, r.EndOrphans(which)
+}
+
+// EndOrphans ends the plugins whose engine is dead: a preview that was killed leaves no lock that would tell of it.
+func (r *Recovery) EndOrphans(which string) error {
+	ended, err := recovery.EndOrphans(r.Workspace.Home)
+	if ended > 0 {
+		r.say(fmt.Sprintf("%d %s still worked: they are ended", ended, which))
+	}
+	return err
+}

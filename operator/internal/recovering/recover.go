@@ -1,0 +1,64 @@
+package recovering
+
+import (
+	"context"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
+)
+
+// Recover settles what failed and killed runs have left, and tells what it did. Nothing is deleted: what is to be deleted is shown with the
+// preview. Only what is going up needs a bootstrap, and machines that are on.
+func (r *Recovery) Recover(ctx context.Context, goingUp bool) error {
+	exported, err := r.State.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	used, exported, err := r.machinesAtRest(ctx, exported)
+	if err != nil {
+		return err
+	}
+	if recovery.CompleteBootstrap(&exported.Deployment) {
+		if err := r.State.Import(ctx, exported); err != nil {
+			return err
+		}
+	}
+	if !goingUp {
+		return nil
+	}
+	adopted, err := r.adoptBootstrap(ctx, &exported.Deployment)
+	if err != nil {
+		return err
+	}
+	if adopted {
+		if err := r.State.Import(ctx, exported); err != nil {
+			return err
+		}
+	}
+	if err := r.restartUsed(ctx, exported, used); err != nil {
+		return err
+	}
+	return r.wakeHanging(ctx, exported)
+}
+
+// adoptBootstrap looks for a cluster that is bootstrapped without the state knowing (F6).
+func (r *Recovery) adoptBootstrap(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
+	secrets := recovery.Unbootstrapped(deployment)
+	if secrets == nil {
+		return false, nil
+	}
+	credentials, err := recovery.CredentialsOf(secrets)
+	if err != nil {
+		return false, err
+	}
+	first := r.Inventory.Nodes.ControlPlanes()[0]
+	bootstrapped, err := r.Nodes.IsBootstrapped(ctx, nodeops.Credentials(credentials), first.Address.String())
+	if err != nil || !bootstrapped {
+		return false, err
+	}
+	recovery.AdoptBootstrap(deployment, r.Bootstrap, first.Address.String())
+	r.say("etcd on " + first.Name + " is bootstrapped already: it is adopted")
+	return true, nil
+}

@@ -1,0 +1,76 @@
+package operator
+
+import (
+	"context"
+	"io"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optrefresh"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
+)
+
+// newRecovery is what settles for a session what earlier runs have left.
+func (s *session) newRecovery() *recovering.Recovery {
+	r := &recovering.Recovery{
+		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s}, Host: s.hostThatTells, Nodes: nodes{},
+		Place: s.place, Now: s.clock.Now, Say: func(sentence string) { s.recovered(sentence) },
+	}
+	if s.consent != "" && s.options.Person != nil {
+		r.Ask = func(ctx context.Context, about, question, yes string) (bool, error) {
+			return s.options.Person.Confirm(ctx, Question{About: about, Text: question, Yes: yes})
+		}
+	}
+	return r
+}
+
+// work says which inventory the session works on.
+func (s *session) work(inv *inventory.Inventory) {
+	s.inventory = inv
+	s.recovery.Inventory, s.recovery.Bootstrap = inv, components.BootstrapName(inv.Cluster.Name)
+}
+
+// recovered tells what was settled of an earlier run, a sentence each.
+func (s *session) recovered(sentences ...string) {
+	for _, sentence := range sentences {
+		s.emit(Recovered{sentence})
+	}
+}
+
+// hostThatTells is Proxmox VE, which tells what it waits for.
+func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
+	host, err := pve.NewHost(s.host)
+	if err != nil {
+		return nil, refused(err)
+	}
+	host.Tell = tell
+	return host, nil
+}
+
+// recoveryEngine is the engine of a session.
+type recoveryEngine struct{ session *session }
+
+func (e recoveryEngine) Plan(ctx context.Context) ([]apitype.EngineEvent, error) {
+	_, seen, err := e.session.preview(ctx)
+	return seen, err
+}
+
+func (e recoveryEngine) Refresh(ctx context.Context, urns []string) error {
+	_, err := e.session.stack.Refresh(ctx, optrefresh.Target(urns), optrefresh.ProgressStreams(io.Discard), optrefresh.SuppressOutputs())
+	return sentenceOf(err)
+}
+
+// nodes are asked by their own API.
+type nodes struct{}
+
+func (nodes) IsBootstrapped(ctx context.Context, credentials nodeops.Credentials, address string) (bool, error) {
+	return nodeops.IsBootstrapped(ctx, credentials, address)
+}
+
+func (nodes) Listens(ctx context.Context, address string) bool { return nodeops.Listens(ctx, address) }
+
+func (nodes) AwaitSecure(ctx context.Context, wait nodeops.Wait) error { return wait.UntilSecure(ctx) }
