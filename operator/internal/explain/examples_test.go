@@ -16,7 +16,9 @@ var fromSources = map[string][]string{
 	"unlock-timeout":      {`timeout while waiting for VM 102 configuration to become unlocked`},
 	"stop-timeout":        {`task "UPID:vmhost:1:2:3:qmshutdown:102:root@pam:" failed to complete with exit code: VM quit/powerdown failed - got timeout`},
 	"no-worker":           {`received an HTTP 500 response - Reason: got no worker upid - start worker failed`},
-	"task-timeout":        {`timeout while waiting for task "UPID:vmhost:0001A2B3:00C4D5E6:67890ABC:qmclone:9000:em-infra@pve!x:" to complete`},
+	"task-stopped": {`error waiting for VM clone: All attempts fail:
+#1: task "UPID:vmhost:000004B3:00000A28:6B0316D2:qmclone:9000:em-infra@pve!x:" failed to complete with exit code: received interrupt`},
+	"task-timeout": {`timeout while waiting for task "UPID:vmhost:0001A2B3:00C4D5E6:67890ABC:qmclone:9000:em-infra@pve!x:" to complete`},
 
 	"vmid-taken":          {`received an HTTP 500 response - Reason: unable to create VM 101: config file already exists`},
 	"vmid-exists":         {`received an HTTP 500 response - Reason: unable to create VM 101 - VM 101 already exists on node 'pve2'`},

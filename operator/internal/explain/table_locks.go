@@ -51,6 +51,13 @@ var locks = []row{
 		safe:    goesOn,
 	},
 	{
+		name: "task-stopped", speaker: proxmox, source: "pve-common RESTEnvironment.pm, fork_worker",
+		pattern: saying(`task "UPID:(?P<host>[^:]+):[^"]*:(?P<type>qm\w+):[^"]*" failed to complete with exit code: received interrupt`),
+		meaning: "the task {type} on {host} was stopped, with `em-infra task stop` or by Stop in Proxmox VE",
+		do:      "mend what held it, which its log shows (a storage that hangs, a backup), then " + upAgain,
+		safe:    "yes: what it had made is found, and made again",
+	},
+	{
 		name: "task-timeout", speaker: provider, source: "bpg proxmox/nodes/tasks/tasks.go",
 		pattern: saying(`timeout while waiting for task "(?P<upid>UPID:(?P<host>[^:]+):[^"]*)" to complete`),
 		meaning: "a task on {host} takes longer than the provider waits",
