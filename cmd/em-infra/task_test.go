@@ -30,5 +30,5 @@ func TestTasksAreListedWithTheEndOfTheirLogs(t *testing.T) {
 `, out.String())
 	out.Reset()
 	printTasks(&out, nil)
-	require.Equal(t, "no task goes on for the machines of this stack\n", out.String())
+	require.Equal(t, "no task is running for the machines of this stack\n", out.String())
 }

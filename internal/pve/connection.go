@@ -1,5 +1,5 @@
-// Package pve is the tool's own connection to Proxmox VE, for what the provider does not do: saying at once whether the
-// host can be worked with, looking at what stands on it, and finishing what a killed run left behind.
+// Package pve is the tool's own connection to Proxmox VE, for operations that the provider lacks: checks of the host before a
+// run, queries of its content, and the completion of interrupted runs.
 package pve
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// Connection is how to reach a Proxmox VE API.
+// Connection contains the address and credentials of a Proxmox VE API.
 type Connection struct {
 	// Endpoint is the URL of the API, e.g. https://vmhost:8006. Only its [Origin] counts.
 	Endpoint string
@@ -32,15 +32,15 @@ const requestTimeout = 15 * time.Second
 // tokenForm is what the provider accepts (bpg/terraform-provider-proxmox, proxmox/api/token_auth.go).
 var tokenForm = regexp.MustCompile(`^\S+@\S+!\S+=[a-zA-Z0-9-]+$`)
 
-// ErrToken says that the token has not the form of one. It never carries the token.
+// ErrToken means that the token has the wrong form. It never contains the token.
 var ErrToken = errors.New("the token has not the form USER@REALM!NAME=SECRET: set it again with `pulumi config set --stack STACK --secret em-infra:proxmoxToken`")
 
-// ErrEndpoint says that the endpoint is no URL of a Proxmox VE API.
+// ErrEndpoint means that the endpoint is not a URL of a Proxmox VE API.
 var ErrEndpoint = errors.New("the endpoint of Proxmox VE is no URL such as https://vmhost:8006: set it with `pulumi config set --stack STACK em-infra:proxmoxEndpoint URL`")
 
-// Origin returns what counts of an endpoint, https://vmhost:8006. What is copied from a manual or a browser goes on with
+// Origin returns scheme, host and port of an endpoint, https://vmhost:8006. URLs copied from a manual or a browser end with
 // /api2/json, a slash or a fragment; the provider drops a path, too (bpg/terraform-provider-proxmox v0.73.0,
-// proxmox/api/client.go, NewConnection). What is no URL stays as it is, for Client to refuse.
+// proxmox/api/client.go, NewConnection). Text that is not a URL is unchanged, so that Client refuses it.
 func Origin(endpoint string) string {
 	location, err := url.Parse(strings.TrimSpace(endpoint))
 	if err != nil || location.Scheme == "" || location.Host == "" {
@@ -71,7 +71,7 @@ func (c Connection) Client() (*proxmox.Client, error) {
 		proxmox.WithAPIToken(id, secret)), nil
 }
 
-// Reach asks the host for its version. The error is one sentence that says what keeps it from answering, and what to do.
+// Reach queries the version of the host. The error is one sentence: why the host does not answer, and what to do.
 func (c Connection) Reach(ctx context.Context) (release string, err error) {
 	client, err := c.Client()
 	if err != nil {
@@ -106,7 +106,7 @@ func (c Connection) explain(err error) error {
 	}
 }
 
-// withoutURL is an error without the URL that was asked, for a sentence that says what was.
+// withoutURL returns an error without the requested URL, for a sentence that names it already.
 func withoutURL(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -16,7 +16,7 @@ import (
 type ISO struct {
 	// Host of the storage.
 	Host string `json:"host"`
-	// Volume is what Proxmox VE calls it, e.g. local:iso/talos-v1.12.4-nocloud-376567988ad37013-amd64.iso.
+	// Volume is its ID in Proxmox VE, e.g. local:iso/talos-v1.12.4-nocloud-376567988ad37013-amd64.iso.
 	Volume string `json:"volume"`
 }
 
@@ -29,7 +29,7 @@ func (i ISO) split() (storage, file string, err error) {
 	return storage, file, nil
 }
 
-// HasISO reports whether a storage has an ISO of that name, as far as the token may see it.
+// HasISO reports whether a storage has an ISO of that name and the token may see it.
 func (r Reader) HasISO(ctx context.Context, iso ISO) (bool, error) {
 	storage, _, err := iso.split()
 	if err != nil {
@@ -44,12 +44,13 @@ func (r Reader) HasISO(ctx context.Context, iso ISO) (bool, error) {
 
 const (
 	downloadInterval = 500 * time.Millisecond
-	// downloadTimeout is time for an ISO of 300 MB on a line of 1.5 Mbit/s.
+	// downloadTimeout is enough for an ISO of 300 MB on a line of 1.5 Mbit/s.
 	downloadTimeout = 30 * time.Minute
 )
 
-// EnsureISO has the host download an ISO unless it is there. A file of that name is the image: its name says schematic,
-// version and architecture. None is ever overwritten or deleted, since a machine whose drive names it may run (F16).
+// EnsureISO makes the host download an ISO unless it exists. A file of that name is the right image: its name contains
+// schematic, version and architecture. None is ever overwritten or deleted, since the drive of a running machine may contain it
+// (F16).
 func (c Connection) EnsureISO(ctx context.Context, iso ISO, location string) (downloaded bool, err error) {
 	client, err := c.Client()
 	if err != nil {
@@ -61,7 +62,7 @@ func (c Connection) EnsureISO(ctx context.Context, iso ISO, location string) (do
 		return false, err
 	}
 	if err := reader.download(ctx, iso, location); err != nil {
-		// Somebody else may have been faster, a template on another host that has the same storage for one.
+		// Another template may have downloaded it in the meantime, on another host with the same storage.
 		if there, lost := reader.HasISO(ctx, iso); lost == nil && there {
 			return false, nil
 		}
@@ -70,8 +71,8 @@ func (c Connection) EnsureISO(ctx context.Context, iso ISO, location string) (do
 	return true, nil
 }
 
-// download asks for the URL first, as Proxmox VE's own interface does: what is wrong with it is said there, while the
-// download itself says no more than wget's exit code.
+// download checks the URL first, as Proxmox VE's own interface does: that check reports the cause of an error, while the
+// download itself reports only wget's exit code.
 func (r Reader) download(ctx context.Context, iso ISO, location string) error {
 	storage, file, err := iso.split()
 	if err != nil {

@@ -13,58 +13,58 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// Machine is what the host says of a virtual machine.
+// Machine is a virtual machine on the host.
 type Machine struct {
-	// Node that it stands on.
+	// Node of the machine.
 	Node string
-	// Owner is whose it is by its description; the zero Owner where that says nothing.
+	// Owner is the owner in its description; zero if there is none.
 	Owner ownership.Owner
-	// Birth is the UUID that its firmware shows, by which the program marks each machine that it makes.
+	// Birth is the UUID of its firmware, the birth identifier of each machine that the program creates.
 	Birth string
-	// Name in Proxmox VE; that of an empty machine is "".
+	// Name in Proxmox VE; "" for an empty machine.
 	Name string
-	// Empty says that a task has only begun to make it: it has no name yet, no disk and no other hardware.
+	// Empty is true if a task has only begun to create it: it has no name yet, no disk and no other hardware.
 	Empty bool
-	// Lock is what the task does that holds it, such as clone; "" for none.
+	// Lock is the operation that holds it, such as clone; "" for none.
 	Lock string
-	// Running says that it is on.
+	// Running is true if it is on.
 	Running bool
-	// Ran says by what the host knows that it ran since it was made, or cannot rule it out, as in "it was started"; "" for
-	// nothing. A host forgets starts: "" does not say that it never ran.
+	// Ran is the evidence that it ran since it was created, or why that cannot be ruled out, as in "it was started"; "" for none.
+	// A host forgets starts: "" does not mean that it never ran.
 	Ran string
 }
 
-// Host is a Proxmox VE host on which what a killed run left is settled.
+// Host is a Proxmox VE host on which the leftovers of a killed run are settled.
 type Host struct {
 	client   *proxmox.Client
 	interval time.Duration
-	// patience is how long a lock may outlast the last task before it counts as left behind.
-	patience time.Duration
-	// silence is how long a task may write nothing until it counts as one that hangs.
+	// lockTimeout is how long a lock may exist after the last task before it counts as orphaned.
+	lockTimeout time.Duration
+	// silence is how long a task may write nothing before it counts as hung.
 	silence time.Duration
-	// Tell is told what is waited for, and whenever that becomes another thing. Default: nil, nobody.
+	// Tell is called with the description of each wait. Default: nil, no call.
 	Tell func(string)
 }
 
-// NewHost returns the host at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
+// NewHost returns the host of a connection. It sends no request. The error is [ErrToken] or [ErrEndpoint].
 func NewHost(c Connection) (Host, error) {
 	client, err := c.Client()
-	return Host{client: client, interval: settleInterval, patience: lockPatience, silence: taskSilence}, err
+	return Host{client: client, interval: settleInterval, lockTimeout: defaultLockTimeout, silence: taskSilence}, err
 }
 
 const (
 	settleInterval = time.Second
-	// settleTimeout is what the provider gives a clone (timeoutClone).
+	// settleTimeout is the provider's timeout of a clone (timeoutClone).
 	settleTimeout = 30 * time.Minute
-	lockPatience  = 15 * time.Second
-	// taskSilence: a copy says how far it is every second or with each percent.
+	defaultLockTimeout  = 15 * time.Second
+	// taskSilence is long enough since a copy reports its progress every second or with each percent.
 	taskSilence = 2 * time.Minute
-	// taskHistory is more than a host remembers of one machine, which is two files of about 600 tasks.
+	// taskHistory is more tasks than a host keeps for one machine: two files of about 600 tasks.
 	taskHistory = 2000
 )
 
-// LockedError is a lock that no task holds any more. A token cannot take it away: that takes skiplock, which is for
-// root@pam alone (qemu-server API2/Qemu.pm, update_vm_api and destroy_vm).
+// LockedError is a lock without a task. A token cannot remove it: that requires skiplock, which only root@pam has (qemu-server
+// API2/Qemu.pm, update_vm_api and destroy_vm).
 type LockedError struct {
 	Node string
 	VMID int
@@ -75,7 +75,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("VM %[1]d on %[2]s is locked (%[3]s) and no task works on it: run `qm unlock %[1]d` on %[2]s, then run up again", e.VMID, e.Node, e.Lock)
 }
 
-// Look returns a machine as it is now, on whichever node; nil when there is none that may be seen. A clone for another node is made on the template's and moved at its end.
+// Look returns the current state of a machine, on whichever node; nil if there is none that the token may see. A clone for
+// another node is created on the template's node and moved at its end.
 func (h Host) Look(ctx context.Context, vmid int) (*Machine, error) {
 	guests, err := Reader{h.client}.Guests(ctx)
 	if err != nil {
@@ -108,13 +109,13 @@ func (h Host) described(ctx context.Context, node string, machine *proxmox.Virtu
 	described.Owner, _ = ownership.In(config["description"])
 	described.Birth = smbiosUUID(config["smbios1"])
 	if described.Empty {
-		described.Name = "" // Proxmox VE says "VM 101" for it
+		described.Name = "" // Proxmox VE returns "VM 101" for a machine without a name
 	}
 	return described, nil
 }
 
-// smbiosUUID returns the UUID among the firmware's settings of a machine, which are written as in uuid=…,base64=1 (qemu-server,
-// QemuServer.pm, $smbios1_fmt; the UUID itself is never encoded).
+// smbiosUUID returns the UUID in the firmware's settings of a machine, such as uuid=…,base64=1 (qemu-server, QemuServer.pm,
+// $smbios1_fmt; the UUID itself is never encoded).
 func smbiosUUID(smbios1 string) string {
 	for setting := range strings.SplitSeq(smbios1, ",") {
 		if uuid, is := strings.CutPrefix(setting, "uuid="); is {
@@ -124,7 +125,7 @@ func smbiosUUID(smbios1 string) string {
 	return ""
 }
 
-// Start starts a machine that is off, and returns when it is on. A machine that runs already is as it is to be, whoever has started it.
+// Start starts a machine that is off, and returns when it is on. A machine that already runs is no error.
 func (h Host) Start(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {
@@ -176,7 +177,7 @@ func (h Host) Delete(ctx context.Context, node string, vmid int) error {
 	if err != nil || machine == nil {
 		return err
 	}
-	// The library's own Delete leaves jobs and disks that name the machine behind.
+	// The library's own Delete keeps jobs and disks of the machine.
 	var upid proxmox.UPID
 	path := fmt.Sprintf("/nodes/%s/qemu/%d?purge=1&destroy-unreferenced-disks=1", node, vmid)
 	if err := h.client.Delete(ctx, path, &upid); err != nil {
@@ -207,8 +208,8 @@ func (h Host) machine(ctx context.Context, node string, vmid int) (*proxmox.Virt
 	}
 }
 
-// isNoSuchVM reads Proxmox VE's words, its only sign: "Configuration file 'nodes/vmhost/qemu-server/102.conf' does not
-// exist" with the status 500.
+// isNoSuchVM reports whether an error means that the VM does not exist. Its only sign is the text "Configuration file
+// 'nodes/vmhost/qemu-server/102.conf' does not exist" with the status 500.
 func isNoSuchVM(err error) bool {
 	return strings.Contains(err.Error(), "Configuration file ") && strings.Contains(err.Error(), " does not exist")
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// liveTasks are those that only a machine which runs, or begins to, is the subject of (qemu-server API2/Qemu.pm, and
-// pve-ha-manager).
+// liveTasks are the tasks that exist only for a running or starting machine (qemu-server API2/Qemu.pm, and pve-ha-manager).
 var liveTasks = []string{"qmstart", "qmshutdown", "qmreboot", "qmreset", "qmpause", "qmsuspend", "qmresume", "hastart"}
 
-// history says by what the host knows that a machine ran since it was made, or why it cannot rule that out; "" for neither.
-// Proxmox VE keeps no such mark. What it has are lists of tasks, one on each node and bounded in size for all guests together,
-// and measurements, whose oldest are averages of hours or days. So "" does not say that the machine never ran.
+// history returns the evidence that a machine ran since it was created, or why that cannot be ruled out; "" for neither.
+// Proxmox VE has no such flag. It has lists of tasks, one on each node and limited in size for all guests together, and
+// measurements, whose oldest are averages of hours or days. So "" does not mean that the machine never ran.
 func (h Host) history(ctx context.Context, node string, machine *proxmox.VirtualMachine) (string, error) {
 	if machine.Status != proxmox.StatusVirtualMachineStopped {
 		return "it runs", nil
@@ -52,10 +51,10 @@ func (h Host) history(ctx context.Context, node string, machine *proxmox.Virtual
 	return "", nil
 }
 
-// lifeOn is when a machine last lived on a node and when one of that VMID was last removed there, as far as the node
-// remembers; the zero time for never. The tasks of a machine that had the VMID before end with its removal. Times are whole
-// seconds: a start in the second of a removal counts, since a machine that is taken for a used one is left alone, and the
-// other mistake would delete one.
+// lifeOn returns when a machine last ran on a node and when one of that VMID was last removed there, as far as the node has
+// records; the zero time for never. The tasks of a former machine with the VMID end with its removal. Times are whole seconds:
+// a start in the second of a removal counts as later, since a machine that is wrongly taken for a used one is kept, and the
+// opposite error would delete one.
 func (h Host) lifeOn(ctx context.Context, node string, vmid int) (lived, removed time.Time, err error) {
 	tasks, err := h.node(node).Tasks(ctx, &proxmox.NodeTasksOptions{VMID: vmid, Source: "all", Limit: taskHistory})
 	if err != nil {
@@ -72,16 +71,17 @@ func (h Host) lifeOn(ctx context.Context, node string, vmid int) (lived, removed
 	return lived, removed, nil
 }
 
-// neverCameUp are the ends of a start before the guest ran: QEMU did not come up, a device of the host was not free, or a lock was
-// on the machine (qemu-server, QemuServer.pm, vm_start_nolock and vm_start; QemuServer/PCI.pm, reserve_pci_usage).
+// neverCameUp are the errors of a start that failed before the guest ran: QEMU did not start, a device of the host was not
+// free, or the machine was locked (qemu-server, QemuServer.pm, vm_start_nolock and vm_start; QemuServer/PCI.pm,
+// reserve_pci_usage).
 var neverCameUp = []*regexp.Regexp{
 	regexp.MustCompile(`^start failed: `),
 	regexp.MustCompile(`^PCI device '[^']*' already in use by VMID `),
 	regexp.MustCompile(`^VM is locked \(`),
 }
 
-// isFailedStart reports whether a task is a start that certainly ended before the guest ran. Of one that ran out of time, or was
-// cut off, nobody knows.
+// isFailedStart reports whether a task is a start that certainly failed before the guest ran. For a start that timed out or was
+// interrupted, that is unknown.
 func isFailedStart(task *proxmox.Task) bool {
 	return task.Type == "qmstart" && !strings.Contains(task.Status, "timeout") &&
 		slices.ContainsFunc(neverCameUp, func(end *regexp.Regexp) bool { return end.MatchString(task.Status) })

@@ -8,7 +8,7 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// UpFor is on which node a machine runs, and for how long; no node when it is off or there is none.
+// UpFor returns the node on which a machine runs, and for how long; no node if it is off or does not exist.
 func (h Host) UpFor(ctx context.Context, vmid int) (node string, on time.Duration, err error) {
 	found, err := h.Look(ctx, vmid)
 	if err != nil || found == nil || !found.Running {
@@ -21,7 +21,7 @@ func (h Host) UpFor(ctx context.Context, vmid int) (node string, on time.Duratio
 	return found.Node, time.Duration(machine.Uptime) * time.Second, nil
 }
 
-// Restart stops a machine and starts it. It is a stop and a start and no reset, so that the time since the start is a new one.
+// Restart stops a machine and starts it. It does not reset it, so that the uptime begins again.
 func (h Host) Restart(ctx context.Context, node string, vmid int) error {
 	if err := h.Stop(ctx, node, vmid); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (h Host) Restart(ctx context.Context, node string, vmid int) error {
 	return h.Start(ctx, node, vmid)
 }
 
-// Stop switches a machine off, as `qm stop` does, and waits until it is.
+// Stop switches a machine off, like `qm stop`, and waits until it is off.
 func (h Host) Stop(ctx context.Context, node string, vmid int) error {
 	machine, err := h.machine(ctx, node, vmid)
 	if err != nil {

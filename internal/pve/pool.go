@@ -9,10 +9,10 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// poolMark is the comment of the pools that em-infra has made. What has another comment belongs to someone else.
+// poolMark is the comment of the pools that em-infra has created. Pools with another comment are not em-infra's.
 const poolMark = "Made by em-infra, deleted with the last machine in it."
 
-// EnsurePool makes a resource pool unless there is one of that name, and reports whether it has.
+// EnsurePool creates a resource pool unless one of that name exists, and reports whether it has.
 func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err error) {
 	client, err := c.Client()
 	if err != nil {
@@ -27,7 +27,7 @@ func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err
 	case err == nil:
 		return true, nil
 	case isPoolThere(err):
-		return false, nil // someone else was faster, or the token may not look at it
+		return false, nil // it was created in the meantime, or the token may not see it
 	case proxmox.IsNotAuthorized(err):
 		return false, fmt.Errorf("the token may not make the pool %[1]s: give it the privilege Pool.Allocate on /pool/%[1]s, or make the pool with `pveum pool add %[1]s`", name)
 	default:
@@ -35,7 +35,7 @@ func (c Connection) EnsurePool(ctx context.Context, name string) (made bool, err
 	}
 }
 
-// HasPool reports whether there is a resource pool of that name that the token sees.
+// HasPool reports whether a resource pool of that name exists that the token may see.
 func (c Connection) HasPool(ctx context.Context, name string) (bool, error) {
 	client, err := c.Client()
 	if err != nil {
@@ -45,21 +45,21 @@ func (c Connection) HasPool(ctx context.Context, name string) (bool, error) {
 	return pool != nil, err
 }
 
-// PoolRelease says what became of a pool that is no longer needed.
+// PoolRelease is the result of the release of a pool.
 type PoolRelease string
 
 const (
-	// PoolDeleted is gone.
+	// PoolDeleted means that it was deleted.
 	PoolDeleted PoolRelease = "deleted"
-	// PoolGone was gone before.
+	// PoolGone means that it did not exist.
 	PoolGone PoolRelease = "gone before"
-	// PoolForeign was not made by em-infra, so it stays.
+	// PoolForeign means that it was not created by em-infra, so it stays.
 	PoolForeign PoolRelease = "kept: em-infra did not make it"
-	// PoolInUse has members still, so it stays.
+	// PoolInUse means that it has members, so it stays.
 	PoolInUse PoolRelease = "kept: it has members"
 )
 
-// ReleasePool deletes a resource pool that em-infra has made, unless something is left in it.
+// ReleasePool deletes a resource pool that em-infra has created, unless it has members.
 func (c Connection) ReleasePool(ctx context.Context, name string) (PoolRelease, error) {
 	client, err := c.Client()
 	if err != nil {
@@ -79,13 +79,13 @@ func (c Connection) ReleasePool(ctx context.Context, name string) (PoolRelease, 
 	case err == nil:
 		return PoolDeleted, nil
 	case isPoolInUse(err):
-		return PoolInUse, nil // Proxmox VE looks at all members, the token may not
+		return PoolInUse, nil // Proxmox VE counts all members, also those that the token may not see
 	default:
 		return "", fmt.Errorf("the pool %[1]s cannot be deleted (%[2]w): delete it with `pveum pool delete %[1]s`, then run destroy again", name, err)
 	}
 }
 
-// pool returns a pool without its members, nil when there is none that the token may look at.
+// pool returns a pool without its members; nil if there is none that the token may see.
 func (c Connection) pool(ctx context.Context, client *proxmox.Client, name string) (*proxmox.Pool, error) {
 	pools, err := client.Pools(ctx)
 	if err != nil {
@@ -97,6 +97,6 @@ func (c Connection) pool(ctx context.Context, client *proxmox.Client, name strin
 	return nil, nil
 }
 
-// Proxmox VE says both with the status 500 and in words only (PVE/API2/Pool.pm).
+// Proxmox VE reports both with the status 500; only the text differs (PVE/API2/Pool.pm).
 func isPoolThere(err error) bool { return strings.Contains(err.Error(), "already exists") }
 func isPoolInUse(err error) bool { return strings.Contains(err.Error(), "is not empty") }

@@ -15,7 +15,8 @@ func (r Reader) Version(ctx context.Context) (string, error) {
 	return answer.Version, err
 }
 
-// Privileges are those that the token has on a path of the access control, with all that its owner and its pools do to them.
+// Privileges returns the effective privileges of the token on a path of the access control, including those from its owner and
+// its pools.
 func (r Reader) Privileges(ctx context.Context, path string) ([]string, error) {
 	answer := map[string]map[string]int{}
 	if err := r.get(ctx, &answer, "/access/permissions", "path", path); err != nil {
@@ -28,7 +29,7 @@ func (r Reader) Privileges(ctx context.Context, path string) ([]string, error) {
 	return names, nil
 }
 
-// RolePrivileges are those that a role consists of. Found is false when there is no such role.
+// RolePrivileges returns the privileges of a role. Found is false if the role does not exist.
 func (r Reader) RolePrivileges(ctx context.Context, role string) (names []string, found bool, err error) {
 	answer := map[string]int{}
 	err = r.get(ctx, &answer, "/access/roles/"+url.PathEscape(role))

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// Agent is what the guest agent of a virtual machine says. The one of Talos does not know what its system is called: there is no
-// os-release in its container (siderolabs/extensions, guest-agents/qemu-guest-agent).
+// Agent contains the guest agent's data on a virtual machine. Talos' agent does not report an operating system: its container
+// has no os-release (siderolabs/extensions, guest-agents/qemu-guest-agent).
 type Agent struct {
-	// HostName is that of the time when the agent was started.
+	// HostName is the name at the start of the agent.
 	HostName string `json:"hostName,omitempty"`
 	// Kernel is its release, as 6.18.9-talos.
 	Kernel string `json:"kernel,omitempty"`
-	// Interfaces are those of the guest, its pods' among them.
+	// Interfaces of the guest, including those of pods.
 	Interfaces []AgentInterface `json:"interfaces,omitempty"`
 }
 
@@ -24,14 +24,14 @@ type Agent struct {
 type AgentInterface struct {
 	// Name is the guest's.
 	Name string `json:"name"`
-	// MAC is as the guest writes it, in lower case.
+	// MAC in the guest's form, in lower case.
 	MAC string `json:"mac,omitempty"`
-	// Addresses are those that the guest has on it.
+	// Addresses on the interface.
 	Addresses []netip.Addr `json:"addresses,omitempty"`
 }
 
-// AskAgent asks the guest agent of a virtual machine. Where nobody answers, that takes the host three seconds, and the error is
-// its own sentence, such as "QEMU guest agent is not running" (qemu-server, QemuServer/Agent.pm).
+// AskAgent queries the guest agent of a virtual machine. If the agent does not answer, the host waits three seconds, and the
+// error is its own sentence, such as "QEMU guest agent is not running" (qemu-server, QemuServer/Agent.pm).
 func (r Reader) AskAgent(ctx context.Context, guest Guest) (agent Agent, err error) {
 	var system struct {
 		Kernel string `json:"kernel-release"`
@@ -75,7 +75,8 @@ func (r Reader) agentInterfaces(ctx context.Context, guest Guest) (interfaces []
 	return interfaces, nil
 }
 
-// agentCommand reads one answer. The agent's own errors come with status 200 (PVE/API2/Qemu/Agent.pm, register_command).
+// agentCommand runs one command. The agent's own errors are returned with status 200 (PVE/API2/Qemu/Agent.pm,
+// register_command).
 func (r Reader) agentCommand(ctx context.Context, guest Guest, command string, into any) error {
 	var answer struct {
 		Result json.RawMessage `json:"result"`

@@ -15,11 +15,11 @@ type PCIDevice struct {
 	SubsystemDevice string `json:"subsystem_device"`
 	VendorName      string `json:"vendor_name"`
 	DeviceName      string `json:"device_name"`
-	// IOMMUGroup is negative when the host's IOMMU is off.
+	// IOMMUGroup is negative if the host's IOMMU is off.
 	IOMMUGroup int `json:"iommugroup"`
 }
 
-// PCIDevices of a host, without bridges, memory controllers and processors.
+// PCIDevices returns the devices of a host, without bridges, memory controllers and processors.
 func (r Reader) PCIDevices(ctx context.Context, node string) (devices []PCIDevice, err error) {
 	return devices, r.get(ctx, &devices, nodePath(node, "hardware/pci"))
 }
@@ -27,20 +27,20 @@ func (r Reader) PCIDevices(ctx context.Context, node string) (devices []PCIDevic
 // Mapping is a resource mapping of PCI devices.
 type Mapping struct {
 	ID string `json:"id"`
-	// Map has an entry per device, as in id=10de:2204,node=vmhost,path=0000:01:00.0.
+	// Map has one entry for each device, e.g. id=10de:2204,node=vmhost,path=0000:01:00.0.
 	Map []string `json:"map"`
-	// Checks say what is wrong with it on the host that was asked about.
+	// Checks are its problems on the queried host.
 	Checks []MappingCheck `json:"checks"`
 }
 
-// MappingCheck is Proxmox VE's own finding about a mapping.
+// MappingCheck is a problem that Proxmox VE reports for a mapping.
 type MappingCheck struct {
 	// Severity is warning or error.
 	Severity string `json:"severity"`
 	Message  string `json:"message"`
 }
 
-// Mappings of PCI devices that the token may see, checked on a host.
+// Mappings returns the mappings of PCI devices that the token may see, checked on a host.
 func (r Reader) Mappings(ctx context.Context, node string) (mappings []Mapping, err error) {
 	return mappings, r.get(ctx, &mappings, "/cluster/mapping/pci", "check-node", node)
 }

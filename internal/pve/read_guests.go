@@ -14,16 +14,16 @@ type Guest struct {
 	// Type is qemu or lxc.
 	Type   string `json:"type"`
 	Status string `json:"status"`
-	// Pool that it belongs to; empty for none, and where the token may not see it (pve-manager, PVE/API2/Cluster.pm,
-	// resources: Pool.Audit).
+	// Pool that it belongs to; empty for none, or if the token may not see it (pve-manager, PVE/API2/Cluster.pm, resources:
+	// Pool.Audit).
 	Pool string `json:"pool"`
-	// Lock is what a task does with it: clone, create, backup and so on; empty when none does.
+	// Lock is the operation that holds it: clone, create, backup and so on; empty if there is none.
 	Lock        string `json:"lock"`
 	Template    Flag   `json:"template"`
 	MemoryBytes uint64 `json:"maxmem"`
 }
 
-// Guests that the token may see.
+// Guests returns the guests that the token may see.
 func (r Reader) Guests(ctx context.Context) (guests []Guest, err error) {
 	return guests, r.get(ctx, &guests, "/cluster/resources", "type", "vm")
 }
@@ -46,8 +46,8 @@ func (r Reader) GuestConfig(ctx context.Context, guest Guest) (GuestConfig, erro
 	return config, err
 }
 
-// IsEmpty says that a task has only begun to make the guest, whether or not its lock was taken away since: there is no
-// name, no disk and no other hardware (qemu-server API2/Qemu.pm, clone_vm, "qmclone temporary file"; QemuConfig.pm,
+// IsEmpty reports whether a task has only begun to create the guest, even if its lock was removed since: it has no name, no
+// disk and no other hardware (qemu-server API2/Qemu.pm, clone_vm, "qmclone temporary file"; QemuConfig.pm,
 // create_and_lock_config).
 func (c GuestConfig) IsEmpty() bool {
 	for key := range c {

@@ -16,18 +16,18 @@ type Node struct {
 	Status string `json:"status"`
 }
 
-// Nodes of the cluster.
+// Nodes returns the hosts of the cluster.
 func (r Reader) Nodes(ctx context.Context) (nodes []Node, err error) {
 	return nodes, r.get(ctx, &nodes, "/nodes")
 }
 
-// Capacity is what a host has.
+// Capacity is the capacity of a host.
 type Capacity struct {
 	Threads     int
 	MemoryBytes uint64
 }
 
-// Capacity of a host.
+// Capacity returns the capacity of a host.
 func (r Reader) Capacity(ctx context.Context, node string) (Capacity, error) {
 	var answer struct {
 		CPUInfo struct {
@@ -41,7 +41,7 @@ func (r Reader) Capacity(ctx context.Context, node string) (Capacity, error) {
 	return Capacity{Threads: answer.CPUInfo.CPUs, MemoryBytes: answer.Memory.Total}, err
 }
 
-// Time returns the clock of a host, in whole seconds.
+// Time returns the time on a host, in whole seconds.
 func (r Reader) Time(ctx context.Context, node string) (time.Time, error) {
 	var answer struct {
 		Time int64 `json:"time"`
@@ -50,45 +50,46 @@ func (r Reader) Time(ctx context.Context, node string) (time.Time, error) {
 	return time.Unix(answer.Time, 0), err
 }
 
-// Storage is a storage as one host has it.
+// Storage is a storage on one host.
 type Storage struct {
 	Name string `json:"storage"`
-	// Content are the content types that it is configured for, as in images,iso.
+	// Content are its configured content types, e.g. images,iso.
 	Content string `json:"content"`
 	// Active is false when the host cannot reach it.
 	Active Flag `json:"active"`
 	Shared Flag `json:"shared"`
-	// AvailableBytes are free.
+	// AvailableBytes is the free space.
 	AvailableBytes uint64 `json:"avail"`
 }
 
-// Storages of a host that the token may see.
+// Storages returns the storages of a host that the token may see.
 func (r Reader) Storages(ctx context.Context, node string) (storages []Storage, err error) {
 	return storages, r.get(ctx, &storages, nodePath(node, "storage"), "enabled", "1")
 }
 
-// Bridge is what a network card of a VM can be attached to: a Linux or Open vSwitch bridge, or a virtual network.
+// Bridge is an attachment point of a VM's network card: a Linux or Open vSwitch bridge, or a virtual network.
 type Bridge struct {
 	Name string `json:"iface"`
 	// Type is bridge, OVSBridge or vnet.
 	Type string `json:"type"`
-	// VLANAware is true for a Linux bridge that takes tagged cards by itself.
+	// VLANAware is true for a Linux bridge that supports tagged cards itself.
 	VLANAware Flag `json:"bridge_vlan_aware"`
 	// Ports of a Linux bridge.
 	Ports string `json:"bridge_ports"`
-	// MTU in bytes, where it is configured: a bridge without it has that of its ports.
+	// MTU in bytes, if it is configured; without it a bridge has the MTU of its ports.
 	MTU json.Number `json:"mtu"`
 }
 
-// Bridges of a host that the token may use.
+// Bridges returns the bridges of a host that the token may use.
 func (r Reader) Bridges(ctx context.Context, node string) (bridges []Bridge, err error) {
 	return bridges, r.get(ctx, &bridges, nodePath(node, "network"), "type", "any_bridge")
 }
 
-// unreachedText is how the host's client reports a server that it cannot reach, as a status of its own (LWP::Protocol::http).
+// unreachedText is the status with which the host's client reports an unreachable server (LWP::Protocol::http).
 var unreachedText = regexp.MustCompile(`500 Can't connect to [^(']*\(?([^')]*)`)
 
-// Reaches asks a host to ask a server. The error says why the server is not reached; an answer, even of failure, is one.
+// Reaches checks whether a host reaches a server. The error is the reason why it does not; any response, even a failure, counts
+// as reached.
 func (r Reader) Reaches(ctx context.Context, node, location string) error {
 	var answer struct{}
 	err := r.get(ctx, &answer, nodePath(node, "query-url-metadata"), "url", location)

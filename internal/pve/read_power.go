@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// IsRunning reports whether a virtual machine is switched on, by its host's own word: the list of all machines is some seconds
-// behind (pve-manager, Service/pvestatd.pm). A machine that the token does not see is an error, and so is a host that does
-// not answer: neither says that it is off.
+// IsRunning reports whether a virtual machine is switched on, according to its host: the list of all machines is some seconds
+// old (pve-manager, Service/pvestatd.pm). It is an error if the token may not see the machine, or if the host does not answer:
+// neither means that it is off.
 func (r Reader) IsRunning(ctx context.Context, vmid int) (bool, error) {
 	guest, err := r.machine(ctx, vmid)
 	if err != nil {

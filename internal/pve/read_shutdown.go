@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// AwaitsShutdown reports whether Proxmox VE waits for a virtual machine to shut down, for good or to start it again then: a
-// task that has not ended. A token sees its own tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
+// AwaitsShutdown reports whether Proxmox VE waits for a virtual machine to shut down, for a stop or a reboot: a running task. A
+// token sees its own tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
 func (r Reader) AwaitsShutdown(ctx context.Context, vmid int) (bool, error) {
 	guest, err := r.machine(ctx, vmid)
 	if err != nil {
@@ -21,7 +21,7 @@ func (r Reader) AwaitsShutdown(ctx context.Context, vmid int) (bool, error) {
 	return slices.ContainsFunc(tasks, task.pressesTheButton), nil
 }
 
-// task is a task of a host. The list of the active ones has those that have just ended, too.
+// task is a task of a host. The list of active tasks also contains those that have just ended.
 type task struct {
 	Type    string `json:"type"`
 	EndTime int64  `json:"endtime"`

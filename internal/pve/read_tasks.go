@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Task is work of a host that goes on.
+// Task is a running task of a host.
 type Task struct {
 	// UPID is its name.
 	UPID string
 	// Node that it runs on.
 	Node string
-	// Type as in qmclone, and the VMID that it is listed under: for a clone, that of its source.
+	// Type, e.g. qmclone, and the VMID that it is listed under: for a clone, the VMID of its source.
 	Type string
 	VMID int
-	// Since is when it began, by the clock of its host.
+	// Since is its start, by the clock of its host.
 	Since time.Time
-	// Log is what it has written.
+	// Log is its log so far.
 	Log []string
 }
 
-// Last line of its log; empty where there is none.
+// Last returns the last line of its log; empty if there is none.
 func (t Task) Last() string {
 	if len(t.Log) == 0 {
 		return ""
@@ -33,9 +33,9 @@ func (t Task) Last() string {
 	return t.Log[len(t.Log)-1]
 }
 
-// TasksOf returns the tasks on a host that may be about a machine: those that are listed under its VMID, and the clones, which
-// are listed under their source. One whose log names another machine's volumes is about that one. A token sees its own
-// tasks without a privilege (pve-manager, PVE/API2/Tasks.pm).
+// TasksOf returns the tasks on a host that may concern a machine: those listed under its VMID, and clones, which are listed
+// under their source. A clone whose log names another machine's volumes does not. A token sees its own tasks without a
+// privilege (pve-manager, PVE/API2/Tasks.pm).
 func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, error) {
 	var active []struct {
 		UPID      string `json:"upid"`
@@ -49,7 +49,7 @@ func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, err
 	}
 	var found []Task
 	for _, one := range active {
-		id, _ := strconv.Atoi(one.ID) // tasks of no machine have none
+		id, _ := strconv.Atoi(one.ID) // 0 for a task without a machine
 		if one.EndTime != 0 || !strings.HasPrefix(one.Type, "qm") || id != vmid && one.Type != "qmclone" {
 			continue
 		}
@@ -65,8 +65,8 @@ func (r Reader) TasksOf(ctx context.Context, node string, vmid int) ([]Task, err
 	return found, nil
 }
 
-// isAnothers reports whether a clone's log names the volumes of a machine, and not of this one. Only some storages and releases
-// say so (qemu-server, QemuServer.pm, clone_disk).
+// isAnothers reports whether a clone's log names volumes, and none of this machine. Only some storages and releases log them
+// (qemu-server, QemuServer.pm, clone_disk).
 func (t Task) isAnothers(vmid int) bool {
 	named := func(line string) bool { return strings.Contains(line, "allocated target volume ") }
 	return t.Type == "qmclone" && slices.ContainsFunc(t.Log, named) &&
@@ -92,8 +92,8 @@ func (r Reader) taskLog(ctx context.Context, task Task) ([]string, error) {
 	return log, nil
 }
 
-// StopTask ends a task. Its worker undoes what it has begun: a clone takes its half-made machine away (qemu-server,
-// API2/Qemu.pm, clone_vm). A token may end its own tasks without a privilege.
+// StopTask stops a task. Its worker undoes what it has begun: a clone deletes its incomplete machine (qemu-server,
+// API2/Qemu.pm, clone_vm). A token may stop its own tasks without a privilege.
 func (h Host) StopTask(ctx context.Context, task Task) error {
 	if err := h.client.Delete(ctx, taskPath(task.Node, task.UPID), nil); err != nil {
 		return fmt.Errorf("task %s does not let itself be stopped (%w): stop it in Proxmox VE", task.UPID, withoutURL(err))

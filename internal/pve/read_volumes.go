@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Volume is what a storage holds: a disk, an ISO, a backup.
+// Volume is an item of a storage: a disk, an ISO, a backup.
 type Volume struct {
-	// ID names it for the host, as in tank:vm-101-disk-0.
+	// ID is its ID on the host, e.g. tank:vm-101-disk-0.
 	ID string `json:"volid"`
 	// Content is its type: images, iso, backup and others.
 	Content string `json:"content"`
@@ -19,7 +19,7 @@ type Volume struct {
 	Bytes uint64 `json:"size"`
 }
 
-// ID is a VMID, which this part of the API writes as a number or as a text (PVE::Storage, volume_list).
+// ID is a VMID, which this part of the API returns as a number or as text (PVE::Storage, volume_list).
 type ID int
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -29,7 +29,7 @@ func (i *ID) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Volumes of a storage as one host has it, as far as the token may see them.
+// Volumes returns the volumes of a storage on one host that the token may see.
 func (r Reader) Volumes(ctx context.Context, node, storage string) (volumes []Volume, err error) {
 	return volumes, r.get(ctx, &volumes, nodePath(node, "storage/"+url.PathEscape(storage)+"/content"))
 }

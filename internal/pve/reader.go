@@ -11,16 +11,16 @@ import (
 	"github.com/luthermonson/go-proxmox"
 )
 
-// Reader looks at a Proxmox VE host, or cluster of hosts, and changes nothing. Its methods may be called at the same time.
+// Reader queries a Proxmox VE host, or cluster of hosts, and changes nothing. It is safe for concurrent use.
 type Reader struct{ client *proxmox.Client }
 
-// NewReader reads at the end of a connection. Nothing is sent yet. The error is [ErrToken] or [ErrEndpoint].
+// NewReader returns a reader for a connection. It sends no request. The error is [ErrToken] or [ErrEndpoint].
 func NewReader(c Connection) (Reader, error) {
 	client, err := c.Client()
 	return Reader{client: client}, err
 }
 
-// ErrForbidden says that the token may not read something.
+// ErrForbidden means that the token may not read something.
 var ErrForbidden = errors.New("the token may not read it")
 
 // get reads one object of the API. The error is one sentence without the URL.
@@ -43,7 +43,7 @@ func (r Reader) get(ctx context.Context, into any, path string, query ...string)
 	}
 }
 
-// Flag is a yes or no, which the API writes as 1 or 0, as a text of one of these, or as true or false.
+// Flag is a boolean, which the API writes as 1 or 0, as a string of these, or as true or false.
 type Flag bool
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -61,8 +61,7 @@ func (f *Flag) UnmarshalJSON(text []byte) error {
 
 func nodePath(node, rest string) string { return "/nodes/" + url.PathEscape(node) + "/" + rest }
 
-// loud makes errors of the statuses that the library takes for answers without data, such as 596 for a host that cannot be
-// reached.
+// loud turns statuses into errors that the library takes for empty answers, such as 596 for a host that cannot be reached.
 type loud struct{ http.RoundTripper }
 
 // RoundTrip implements [http.RoundTripper].

@@ -11,29 +11,29 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// HungError is a task that holds a machine and writes nothing any more. Nobody but a person knows whether it still will.
+// HungError is a task that holds a machine and no longer writes to its log. Only a person can decide whether it still works.
 type HungError struct {
 	Task
-	// Machine is the VMID of the machine that is held, and Quiet how long nothing was written.
+	// Machine is the VMID of the held machine; Silence is how long nothing was written.
 	Machine int
-	Quiet   time.Duration
+	Silence time.Duration
 }
 
 func (e *HungError) Error() string {
 	return e.What() + ": see in Proxmox VE why it hangs, and stop it there or wait for it; then run up again"
 }
 
-// What says which task it is and how it stands.
+// What describes the task and its progress.
 func (e *HungError) What() string {
 	last := "nothing at all"
 	if e.Last() != "" {
 		last = fmt.Sprintf("%q", e.Last())
 	}
-	return fmt.Sprintf("VM %d on %s waits for the task %s, which has written nothing for %.0f s (last: %s)", e.Machine, e.Node, e.UPID, e.Quiet.Seconds(), last)
+	return fmt.Sprintf("VM %d on %s waits for the task %s, which has written nothing for %.0f s (last: %s)", e.Machine, e.Node, e.UPID, e.Silence.Seconds(), last)
 }
 
-// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none. A lock that no task holds any more is a [LockedError], and a task that writes nothing any
-// more a [HungError].
+// Settle waits until no task works on a machine and it has no lock, and returns it; nil if there is none. A lock without a task
+// is a [LockedError], and a task that no longer writes a [HungError].
 func (h Host) Settle(ctx context.Context, node string, vmid int) (*Machine, error) {
 	machine, err := h.settle(ctx, node, vmid)
 	if err != nil && ctx.Err() != nil {
@@ -42,8 +42,8 @@ func (h Host) Settle(ctx context.Context, node string, vmid int) (*Machine, erro
 	return machine, err
 }
 
-// AwaitMade waits until none of these machines is being made any more, whoever has begun that: a run whose provider gave up
-// leaves a clone that the state knows nothing of. Errors are those of [Host.Settle].
+// AwaitMade waits until none of these machines is being created any more, whoever began that: a run whose provider gave up
+// leaves a clone that is not in the state. Errors are those of [Host.Settle].
 func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 	guests, err := Reader{h.client}.Guests(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (h Host) AwaitMade(ctx context.Context, vmids []int) error {
 }
 
 func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, error) {
-	watch := taskWatch{host: h, machine: vmid, seen: map[string]heard{}}
+	watch := taskWatch{host: h, machine: vmid, seen: map[string]progress{}}
 	began := time.Now()
 	idleSince := began
 	var settled *Machine
@@ -86,7 +86,7 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, erro
 			idleSince = time.Now()
 		}
 		switch {
-		case time.Since(idleSince) > h.patience:
+		case time.Since(idleSince) > h.lockTimeout:
 			return false, &LockedError{Node: node, VMID: vmid, Lock: machine.Lock}
 		case time.Since(began) > settleTimeout:
 			return false, fmt.Errorf("VM %d on %s is still locked (%s) after %s: look at its task in Proxmox VE, then run up again", vmid, node, machine.Lock, settleTimeout)
@@ -97,9 +97,9 @@ func (h Host) settle(ctx context.Context, node string, vmid int) (*Machine, erro
 	return settled, err
 }
 
-// worked returns a machine, nil for a free VMID, and the tasks that may work on it. They are asked for before the machine is
-// looked at: a clone that has just begun has no machine yet, and one that ends in between has made it. A clone that writes of
-// its disks has made its machine (qemu-server, API2/Qemu.pm, clone_vm), so where there is none it makes another.
+// worked returns a machine, nil for a free VMID, and the tasks that may work on it. The tasks are queried before the machine: a
+// clone that has just begun has no machine yet, and one that ends in between has created it. A clone that writes of its disks
+// has created its machine (qemu-server, API2/Qemu.pm, clone_vm), so if there is none, it creates another.
 func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.VirtualMachine, []Task, error) {
 	tasks, err := Reader{h.client}.TasksOf(ctx, node, vmid)
 	if err != nil {
@@ -112,30 +112,30 @@ func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.Virtu
 	return machine, tasks, err
 }
 
-// taskWatch follows the tasks that a machine is waited for.
+// taskWatch follows the tasks that a wait for a machine depends on.
 type taskWatch struct {
 	host    Host
 	machine int
-	seen    map[string]heard
+	seen    map[string]progress
 	said    string
 }
 
-// heard is how much a task had written, and since when that is all.
-type heard struct {
+// progress is how much a task had written, and since when that is all.
+type progress struct {
 	lines int
 	since time.Time
 }
 
-// look tells what is waited for, and ends the wait for a task that hangs.
+// look reports what is waited for, and ends the wait for a hung task.
 func (w *taskWatch) look(tasks []Task, lock string, now time.Time) error {
 	for _, task := range tasks {
 		known, found := w.seen[task.UPID]
 		if !found || known.lines != len(task.Log) {
-			w.seen[task.UPID] = heard{lines: len(task.Log), since: now}
+			w.seen[task.UPID] = progress{lines: len(task.Log), since: now}
 			continue
 		}
-		if quiet := now.Sub(known.since); quiet >= w.host.silence {
-			return &HungError{Task: task, Machine: w.machine, Quiet: quiet}
+		if silence := now.Sub(known.since); silence >= w.host.silence {
+			return &HungError{Task: task, Machine: w.machine, Silence: silence}
 		}
 	}
 	w.tell(tasks, lock)
@@ -143,7 +143,7 @@ func (w *taskWatch) look(tasks []Task, lock string, now time.Time) error {
 }
 
 func (w *taskWatch) tell(tasks []Task, lock string) {
-	text := fmt.Sprintf("VM %d is locked (%s), and no task works on it; %.0f s at most", w.machine, lock, w.host.patience.Seconds())
+	text := fmt.Sprintf("VM %d is locked (%s), and no task works on it; %.0f s at most", w.machine, lock, w.host.lockTimeout.Seconds())
 	if len(tasks) > 0 {
 		text = fmt.Sprintf("VM %d waits for the %s of %s, %.0f min at most", w.machine, tasks[0].Type, tasks[0].Since.Format(time.TimeOnly), settleTimeout.Minutes())
 	}

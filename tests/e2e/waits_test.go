@@ -35,7 +35,7 @@ func TestE2EWaitsEndWithAReason(t *testing.T) {
 
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "k3s-dev-control-1 is in maintenance mode: it is configured and joined again")
 	r.mustRun(0, "preview", "--lab")
-	require.Equal(t, "no task goes on for the machines of this stack\n", r.mustRun(0, "task", "list", "--lab"))
+	require.Equal(t, "no task is running for the machines of this stack\n", r.mustRun(0, "task", "list", "--lab"))
 	require.Contains(t, r.mustRun(3, "task", "stop", "102", "--lab", "--yes"), "no task works on VM 102: see `em-infra task list")
 }
 

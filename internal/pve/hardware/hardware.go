@@ -1,5 +1,5 @@
-// Package hardware has what the machines and templates of a cluster are made of where nobody chooses: the slots of their drives, the
-// sizes of a template, and defaults. What makes machines, what looks at them and the lab take it from here. Pure.
+// Package hardware contains the fixed hardware of a cluster's machines and templates: the slots of their drives, the sizes of a
+// template, and defaults. The components, the checks and the lab use it. Pure.
 package hardware
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// Numbers of the disks on their SCSI controller. Talos finds them by these (decision 12).
+// Numbers of the disks on their SCSI controller. Talos identifies them by these (decision 12).
 const (
 	// SystemDisk is what Talos is installed on.
 	SystemDisk    = 0
@@ -17,7 +17,7 @@ const (
 
 // Slots of drives that every machine has. A q35 machine, which PCIe passthrough needs, has ide0 and ide2 only.
 const (
-	// SystemDrive is that of the system disk.
+	// SystemDrive is the drive of the system disk.
 	SystemDrive = "scsi0"
 	// ISODrive holds the ISO of Talos.
 	ISODrive = "ide0"
@@ -25,16 +25,16 @@ const (
 	SeedDrive = "ide2"
 )
 
-// DataDisk returns the number of a data disk of a machine, which are counted from 0.
+// DataDisk returns the number of a data disk; data disks are counted from 0.
 func DataDisk(index int) int { return firstDataDisk + index }
 
-// SCSIDrive returns what Proxmox VE calls the drive of a disk: scsi1 for number 1.
+// SCSIDrive returns the drive of a disk in Proxmox VE: scsi1 for number 1.
 func SCSIDrive(number int) string { return fmt.Sprintf("scsi%d", number) }
 
-// PCISlot returns what Proxmox VE calls a device that is passed through, counted from 0: hostpci0.
+// PCISlot returns the slot of a device that is passed through, counted from 0: hostpci0.
 func PCISlot(index int) string { return fmt.Sprintf("hostpci%d", index) }
 
-// How many of each a machine can have beside what every machine has.
+// How many further devices of each kind a machine can have.
 const (
 	// MaxDataDisks are the disks beside the system disk.
 	MaxDataDisks = limits.Disks - firstDataDisk
@@ -50,7 +50,7 @@ const (
 	TemplateDiskGiB = 1
 	// TemplateMemoryMiB is its memory in MiB, which is never used: a template does not start.
 	TemplateMemoryMiB = 2048
-	// ISOGiB is the room that an ISO of Talos takes with its extensions, in GiB, rounded up.
+	// ISOGiB is the size of an ISO of Talos with its extensions, in GiB, rounded up.
 	ISOGiB = 1
 )
 
@@ -58,9 +58,9 @@ const (
 const (
 	// MTU of a network card in bytes.
 	MTU = 1500
-	// CPUType that a machine sees: what any host of a cluster can offer.
+	// CPUType that a machine sees: the type that every host of a cluster can offer.
 	CPUType = "x86-64-v2-AES"
-	// GPUCPUType is that of a machine with GPUs, the CPU of its host: it cannot move to another one, so that it need not see what
-	// all hosts have, and x86-64-v2-AES is without AVX (pve-docs, qm.adoc), without which Ollama refuses the GPU (ollama#8606).
+	// GPUCPUType is the type for a machine with GPUs, the CPU of its host: such a machine cannot migrate, so it needs no common
+	// type, and x86-64-v2-AES is without AVX (pve-docs, qm.adoc), without which Ollama refuses the GPU (ollama#8606).
 	GPUCPUType = "host"
 )

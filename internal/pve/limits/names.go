@@ -2,9 +2,9 @@ package limits
 
 import "regexp"
 
-// Name is the form of a kind of name.
+// Name is the valid form of a kind of name.
 type Name struct {
-	// Words say the form in a message.
+	// Words describe the form in a message.
 	Words string
 
 	form *regexp.Regexp

@@ -1,5 +1,5 @@
-// Package limits has what Proxmox VE, and the provider in front of it, accept: ranges of numbers, counts of devices and the forms
-// of names. The inventory holds YAML against it, components what they get from Go, and the lab what it is asked for. Pure.
+// Package limits contains the limits of Proxmox VE and of the provider: ranges of numbers, counts of devices and the forms of
+// names. The inventory checks YAML with it, components their arguments, and the lab its requests. Pure.
 package limits
 
 import (
@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// Range is the numbers from Min to Max, both among them.
+// Range is the range from Min to Max, inclusive.
 type Range struct{ Min, Max int }
 
 // Contains reports whether a number is within the range.
 func (r Range) Contains(n int) bool { return n >= r.Min && n <= r.Max }
 
-// String returns the range as a message says it, e.g. 100 to 999999999.
+// String returns the range for a message, e.g. 100 to 999999999.
 func (r Range) String() string {
 	if r.Max == math.MaxInt {
 		return fmt.Sprintf("%d or more", r.Min)
@@ -27,8 +27,8 @@ var (
 	VMID = Range{100, 999_999_999}
 	// VLAN is the tag of a network card that has one (qemu-server, QemuServer/Network.pm, $net_fmt).
 	VLAN = Range{1, 4094}
-	// MTU in bytes. The largest is Proxmox VE's own (qemu-server, QemuServer/Network.pm, $net_fmt); the smallest is what every
-	// IPv4 host takes (RFC 791, section 3.1), while Proxmox VE has 1 for the MTU of the bridge.
+	// MTU in bytes. The largest is Proxmox VE's own (qemu-server, QemuServer/Network.pm, $net_fmt); the smallest is the minimum of
+	// every IPv4 host (RFC 791, section 3.1), while in Proxmox VE 1 means the MTU of the bridge.
 	MTU = Range{576, 65520}
 )
 
@@ -41,7 +41,7 @@ var (
 	Sockets = Range{1, 16}
 	// Cores of each socket.
 	Cores = Range{1, 2304}
-	// MemoryMiB is the memory in MiB. The provider takes 64 or more; what Talos needs is far above that.
+	// MemoryMiB is the memory in MiB. The provider accepts 64 or more; Talos needs far more.
 	MemoryMiB = Range{1, 268435456}
 	// DiskGiB is the size of a disk in GiB.
 	DiskGiB = Range{1, math.MaxInt}
@@ -61,7 +61,7 @@ const (
 	NICs = 32
 	// PCIDevices that are passed through are hostpci0 to hostpci15 (qemu-server, QemuServer/PCI.pm, $MAX_HOSTPCI_DEVICES).
 	PCIDevices = 16
-	// Disks are what the provider takes, less than Proxmox VE (bpg/terraform-provider-proxmox v0.69.1,
+	// Disks are the provider's limit, which is lower than Proxmox VE's (bpg/terraform-provider-proxmox v0.69.1,
 	// proxmoxtf/resource/vm/disk/schema.go).
 	Disks = 14
 )

@@ -8,10 +8,10 @@ import (
 // Token names an API token: the user that it belongs to, and its own name.
 type Token struct{ User, Name string }
 
-// DefaultToken is the one that the documentation makes.
+// DefaultToken is the token of the documentation.
 var DefaultToken = Token{User: "em-infra@pve", Name: "operator"}
 
-// ParseToken reads USER@REALM!NAME; what follows a = is left out, so that the secret of a whole token goes no further.
+// ParseToken reads USER@REALM!NAME; it drops the text after a =, so that the secret of a whole token is not kept.
 func ParseToken(text string) (Token, error) {
 	id, _, _ := strings.Cut(text, "=")
 	user, name, found := strings.Cut(id, "!")
@@ -21,12 +21,12 @@ func ParseToken(text string) (Token, error) {
 	return Token{User: user, Name: name}, nil
 }
 
-// String is USER@REALM!NAME.
+// String returns USER@REALM!NAME.
 func (t Token) String() string { return t.User + "!" + t.Name }
 
-// Commands make the role, the user, the token and their permissions on a host, in this order, as root. The
-// token is not separated from its user, which has nothing but the role: one entry then says all that it may do. The entry
-// is on /, since Sys.Modify is asked for on that very path.
+// Commands returns the commands that create the role, the user, the token and their permissions on a host, in this order, as
+// root. The token has the privileges of its user, which has only the role: one entry then contains all its permissions. The
+// entry is on /, since Sys.Modify is required on that path.
 func Commands(need Need, token Token) []string {
 	return []string{
 		roleCommand("add", need),

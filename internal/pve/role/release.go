@@ -11,7 +11,7 @@ type Release struct{ Major, Minor int }
 
 var releaseText = regexp.MustCompile(`^(\d{1,3})\.(\d{1,3})(?:[.~-].*)?$`)
 
-// ParseRelease reads 8.4, and 8.4.1 as the host says it. The error says what a release looks like.
+// ParseRelease reads 8.4, or 8.4.1 as the host reports it. The error describes the form of a release.
 func ParseRelease(text string) (Release, error) {
 	parts := releaseText.FindStringSubmatch(text)
 	if parts == nil {
@@ -22,17 +22,17 @@ func ParseRelease(text string) (Release, error) {
 	return Release{Major: major, Minor: minor}, nil
 }
 
-// The releases of Proxmox VE that this project is made for, from First until before End: bridges ask for SDN.Use since 8, and what
-// comes after 9 is not known yet.
+// The releases of Proxmox VE that this project supports, from First until before End: bridges require SDN.Use since 8, and
+// releases after 9 are unknown.
 var (
 	First = Release{Major: 8}
 	End   = Release{Major: 10}
 )
 
-// UpgradeHost is what to do about a release before [First].
+// UpgradeHost is the remedy for a release before [First].
 const UpgradeHost = "upgrade the host to Proxmox VE 8.4 or 9"
 
-// Check refuses a release that is too old for this project. What comes after those that are known is let pass.
+// Check refuses a release that is too old for this project. It accepts releases that are newer than the known ones.
 func (r Release) Check() error {
 	if r.Before(First) {
 		return fmt.Errorf("Proxmox VE %s is too old: %s", r, UpgradeHost) //nolint:staticcheck // a name
@@ -43,7 +43,7 @@ func (r Release) Check() error {
 // String returns the release as Proxmox VE writes it: 8.4.
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// Before reports whether r is the older release.
+// Before reports whether r is older.
 func (r Release) Before(other Release) bool {
 	return r.Major < other.Major || r.Major == other.Major && r.Minor < other.Minor
 }

@@ -1,5 +1,5 @@
-// Package role holds the privileges that an API token of Proxmox VE needs for a stack. The list has four users: `em-infra
-// role` prints the commands that make the role, a preflight compares a token with it, the lab gives it to its own token, and
+// Package role contains the privileges that an API token of Proxmox VE needs for a stack. The list has four users: `em-infra
+// role` prints the commands that create the role, a preflight compares a token with it, the lab grants it to its own token, and
 // docs/security.md is generated from it.
 package role
 
@@ -10,7 +10,7 @@ import (
 // Name of the role.
 const Name = "EmInfraOperator"
 
-// Scope is the kind of object that privileges are asked for on. Each has its own path in Proxmox VE's access control.
+// Scope is the kind of object on which privileges are required. Each has its own path in Proxmox VE's access control.
 type Scope int
 
 // The scopes.
@@ -30,9 +30,9 @@ const (
 type grant struct {
 	privilege string
 	scopes    []Scope
-	// purpose is what the program and this tool do with it, as docs/security.md prints it.
+	// purpose is the use of the privilege, for docs/security.md.
 	purpose string
-	// since and until bound the releases that know the privilege: from since on, and before until.
+	// since and until limit the releases that have the privilege: from since on, and before until.
 	since, until Release
 }
 
@@ -40,8 +40,8 @@ type grant struct {
 // $valid_privs; F12).
 var nine = Release{Major: 9}
 
-// grants are the privileges that the API methods which the provider and this tool call ask for ("permissions" in the API
-// schema of Proxmox VE), and no more. Only privileges that every path of a scope needs are listed.
+// grants are exactly the privileges that the API methods require which the provider and this tool call ("permissions" in the
+// API schema of Proxmox VE). Only privileges that every path of a scope needs are listed.
 var grants = []grant{
 	{
 		privilege: "Sys.Audit", scopes: []Scope{Root, Host},
@@ -157,16 +157,16 @@ var grants = []grant{
 	},
 }
 
-// Need is what a role is made for.
+// Need determines the privileges of a role.
 type Need struct {
 	// Release of the host.
 	Release Release
-	// GuestAgent is whether images have QEMU's guest agent. Without one there is nobody to ask, and VM.Monitor, which Proxmox
-	// VE 8 needs for that, opens QEMU's monitor as well.
+	// GuestAgent is whether images contain QEMU's guest agent. Without one there is no agent to query, and VM.Monitor, which
+	// Proxmox VE 8 requires for that, also gives access to QEMU's monitor.
 	GuestAgent bool
 }
 
-// Privileges of the role.
+// Privileges returns the privileges of the role.
 func (n Need) Privileges() []string {
 	return privileges(n.Release, func(g grant) bool { return n.GuestAgent || !slices.Contains(g.scopes, GuestAgent) })
 }

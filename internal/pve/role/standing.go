@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// Standing is what a host has of the role.
+// Standing is the existing role and token on a host.
 type Standing struct {
-	// RoleFound reports whether there is a role of that name, and Role what it consists of.
+	// RoleFound is whether a role of that name exists; Role are its privileges.
 	RoleFound bool
 	Role      []string
 	// Effective are the token's privileges on /.
 	Effective []string
 }
 
-// MissingFromRole returns the privileges that the standing role lacks.
+// MissingFromRole returns the privileges that the existing role lacks.
 func (s Standing) MissingFromRole(need Need) []string { return missing(need, s.Role) }
 
 // MissingFromToken returns the privileges that the token lacks on /.
 func (s Standing) MissingFromToken(need Need) []string { return missing(need, s.Effective) }
 
-// SuperfluousInRole are privileges of the standing role that this program needs for no inventory.
+// SuperfluousInRole returns privileges of the existing role that this program needs for no inventory.
 func (s Standing) SuperfluousInRole(need Need) []string {
 	needed := Need{Release: need.Release, GuestAgent: true}.Privileges()
 	extra := slices.DeleteFunc(slices.Clone(s.Role), func(name string) bool { return slices.Contains(needed, name) })
@@ -29,7 +29,7 @@ func (s Standing) SuperfluousInRole(need Need) []string {
 	return extra
 }
 
-// Repairs returns the commands, run as root, after which the token of a connection has all that the role allows.
+// Repairs returns the commands, to be run as root, that give the token of a connection all privileges of the role.
 func Repairs(need Need, token Token, standing Standing) []string {
 	var commands []string
 	lacking := standing.MissingFromRole(need)
@@ -39,7 +39,7 @@ func Repairs(need Need, token Token, standing Standing) []string {
 	case len(lacking) > 0:
 		commands = append(commands, fmt.Sprintf(`pveum role modify %s --append 1 --privs "%s"`, Name, strings.Join(lacking, " ")))
 	}
-	// What only the role lacks, the token has once the role is mended.
+	// Privileges that only the role lacks are in the token once the role is repaired.
 	given := slices.Concat(standing.Effective, lacking)
 	if len(missing(need, given)) > 0 || !standing.RoleFound && len(standing.MissingFromToken(need)) > 0 {
 		commands = append(commands,
