@@ -55,8 +55,8 @@ func NewHost(c Connection) (Host, error) {
 const (
 	settleInterval = time.Second
 	// settleTimeout is the provider's timeout of a clone (timeoutClone).
-	settleTimeout = 30 * time.Minute
-	defaultLockTimeout  = 15 * time.Second
+	settleTimeout      = 30 * time.Minute
+	defaultLockTimeout = 15 * time.Second
 	// taskSilence is long enough since a copy reports its progress every second or with each percent.
 	taskSilence = 2 * time.Minute
 	// taskHistory is more tasks than a host keeps for one machine: two files of about 600 tasks.

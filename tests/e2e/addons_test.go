@@ -80,7 +80,7 @@ func (a *addonsUnderTest) rotate() {
 	a.writeInventory("age.txt", a.key.String()+"\n")
 }
 
-// areRefusedWithoutWhatTheyNeed: a key that is missing is said before anything is made, a chart when it is looked for.
+// areRefusedWithoutWhatTheyNeed: a missing key is reported before anything is created, a missing chart when it is read.
 func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	require.NoError(a.t, os.CopyFS(filepath.Join(a.inventory, "flux2"), os.DirFS(filepath.Join(a.root, "tests", "charts", "flux-like"))))
 	a.ask(fluxOfTheTest)
@@ -106,7 +106,7 @@ func (a *addonsUnderTest) areRefusedWithoutWhatTheyNeed() {
 	require.FileExists(a.t, filepath.Join(a.dir(), "kubeconfig"))
 }
 
-// comeUp installs all of them, and a second run has nothing to do.
+// comeUp installs all addons; a second run changes nothing.
 func (a *addonsUnderTest) comeUp() {
 	a.rotate()
 	opener := sopstest.NewKey(a.t)
@@ -143,7 +143,7 @@ func (a *addonsUnderTest) changeInPlace() {
 	a.mustRun(0, "preview", "--lab")
 }
 
-// areRefusedByAWebhook: its own words are what the operator reads, the rest of the cluster is usable, and the next run goes on.
+// areRefusedByAWebhook: its message is shown, the rest of the cluster is usable, and the next run continues.
 func (a *addonsUnderTest) areRefusedByAWebhook() {
 	remove := a.webhook("no keys on a Saturday")
 	a.rotate()
@@ -154,7 +154,8 @@ func (a *addonsUnderTest) areRefusedByAWebhook() {
 	require.Equal(a.t, a.key.String()+"\n", string(a.secret("flux-system", "sops-age").Data["age.agekey"]))
 }
 
-// outlastAnAPIThatDoesNotAnswer: nothing is lost; the run does what it can, and goes on when the API answers again.
+// outlastAnAPIThatDoesNotAnswer: nothing is lost; the run does what it can, and the next one continues when the API answers
+// again.
 func (a *addonsUnderTest) outlastAnAPIThatDoesNotAnswer() {
 	servers := a.apiServers()
 	require.NotEmpty(a.t, servers)
@@ -195,7 +196,7 @@ func (h *heard) text() string {
 	return h.printed.String()
 }
 
-// areTakenOverAfterADestroyThatFailed: what is in the cluster has left the state without a call, and is still there.
+// areTakenOverAfterADestroyThatFailed: objects in the cluster were removed from the state without a call, and still exist.
 func (a *addonsUnderTest) areTakenOverAfterADestroyThatFailed() {
 	controller, key := a.controller(), a.secret("flux-system", "sops-age")
 	a.mustRun(0, "lab", "fault", "set", "forbidden", "--endpoint", "/nodes/{node}/qemu/{vmid}/status/stop")
@@ -209,7 +210,7 @@ func (a *addonsUnderTest) areTakenOverAfterADestroyThatFailed() {
 	a.mustRun(0, "preview", "--lab")
 }
 
-// areRemoved: an addon that leaves the inventory leaves the cluster, and the others stay.
+// areRemoved: an addon that is removed from the inventory is removed from the cluster, and the others stay.
 func (a *addonsUnderTest) areRemoved() {
 	a.ask(truenasOfTheTest)
 	a.mustRun(0, "up", "--lab", "--yes")
@@ -224,7 +225,7 @@ func (a *addonsUnderTest) areRemoved() {
 	a.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 }
 
-// goWithADeadCluster: no API is asked for leave.
+// goWithADeadCluster: the addons are deleted without a call to the API.
 func (a *addonsUnderTest) goWithADeadCluster() {
 	a.power(false, 101)
 	a.mustRun(0, "destroy", "--lab", "--yes")
@@ -256,7 +257,7 @@ func (r *rehearsal) custom(group, plural string) map[string]any {
 	return object.Spec
 }
 
-// keepsNoKey looks for the keys in everything that the rehearsal keeps, in clear and as Kubernetes encodes them.
+// keepsNoKey searches all files of the rehearsal for the keys, in clear text and in Kubernetes' encoding.
 func (a *addonsUnderTest) keepsNoKey() {
 	a.t.Helper()
 	var needles []string
@@ -283,7 +284,7 @@ func (a *addonsUnderTest) upgradeChart(old, now string) {
 	a.edit("flux2/Chart.yaml", "version: "+old+"\n", "version: "+now+"\n")
 }
 
-// webhook has every change of a Secret in flux-system refused.
+// webhook makes a server refuse every change of a Secret in flux-system.
 func (a *addonsUnderTest) webhook(why string) (remove func()) {
 	a.t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {

@@ -16,8 +16,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestE2EAddressesGatewaysEndpoints changes where a cluster is reached, what its nodes are routed by, and what tells a worker
-// from every other machine; what a cluster is born with is refused by a plain engine, too.
+// TestE2EAddressesGatewaysEndpoints changes the endpoint of a cluster, the routes of its nodes, and the identity of a worker;
+// changed facts of birth are refused by a plain engine, too.
 func TestE2EAddressesGatewaysEndpoints(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
@@ -28,7 +28,7 @@ func TestE2EAddressesGatewaysEndpoints(t *testing.T) {
 	r.mustRun(0, "destroy", "--lab", "--yes")
 }
 
-// keepsItsBirth has a plain engine refuse another contract and other subnets, in a preview and in an update.
+// keepsItsBirth checks that a plain engine refuses another contract and other subnets, in a preview and in an update.
 func (r *rehearsal) keepsItsBirth() {
 	r.t.Helper()
 	seen := len(r.calls())
@@ -49,7 +49,7 @@ func (r *rehearsal) keepsItsBirth() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// endpointAndGatewayMove changes the virtual address and the default route in one run: what leads to the cluster follows.
+// endpointAndGatewayMove changes the virtual address and the default route in one run: kubeconfig and talosconfig follow.
 func (r *rehearsal) endpointAndGatewayMove() {
 	r.t.Helper()
 	before := r.server()
@@ -63,7 +63,7 @@ func (r *rehearsal) endpointAndGatewayMove() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// server returns where the kubeconfig of the rehearsal leads.
+// server returns the server in the kubeconfig of the rehearsal.
 func (r *rehearsal) server() string {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(filepath.Join(r.dir(), "kubeconfig"))
@@ -71,7 +71,7 @@ func (r *rehearsal) server() string {
 	return config.Clusters[config.Contexts[config.CurrentContext].Cluster].Server
 }
 
-// workerMoves gives the worker another address and another VMID: one replacement, drained and removed first.
+// workerMoves changes the worker's address and VMID: one replacement, drained and removed first.
 func (r *rehearsal) workerMoves() {
 	r.t.Helper()
 	r.edit("nodes.yaml", "address: 192.168.20.21", "address: 192.168.20.22")
@@ -84,7 +84,7 @@ func (r *rehearsal) workerMoves() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// workerIsRenamed: a plain engine would make it beside itself and refuses; em-infra replaces it.
+// workerIsRenamed: a plain engine would create it beside the former one, and refuses; em-infra replaces it.
 func (r *rehearsal) workerIsRenamed() {
 	r.t.Helper()
 	r.edit("nodes.yaml", "name: k3s-dev-worker-1", "name: k3s-dev-blue-1")

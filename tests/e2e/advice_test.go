@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// runsAdvice runs what people are told to run with kubectl, as a person does whose KUBECONFIG is that of the cluster.
+// runsAdvice runs the kubectl commands of messages and pages, with KUBECONFIG set to the cluster's.
 func (c *rehearsedCluster) runsAdvice() {
 	c.t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "advice.yaml"))

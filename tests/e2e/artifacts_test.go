@@ -15,8 +15,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// TestE2EChangesAreJudged: what would cost the cluster stops, says what it means and goes no further; what every run leaves
-// holds no secret.
+// TestE2EChangesAreJudged: a change that would destroy the cluster is refused with its consequences; the artifacts of every run
+// contain no secret.
 func TestE2EChangesAreJudged(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
@@ -53,7 +53,7 @@ func TestE2EChangesAreJudged(t *testing.T) {
 	r.artifactsHoldNone(secrets) // of the birth, too
 }
 
-// secrets returns all that are in the state, and what opens the host and the state itself.
+// secrets returns all secrets of the state, and the credentials of the host and of the state itself.
 func (r *rehearsal) secrets() []string {
 	r.t.Helper()
 	plain := r.plainEngine()
@@ -71,7 +71,7 @@ func (r *rehearsal) secrets() []string {
 	return append(secrets, description.Token, r.read(filepath.Join(r.dir(), "passphrase")))
 }
 
-// secretsIn returns the texts below what is marked as secret.
+// secretsIn returns the texts below values that are marked as secret.
 func secretsIn(t testing.TB, value any, secret bool) []string {
 	t.Helper()
 	var found []string
@@ -97,7 +97,7 @@ func secretsIn(t testing.TB, value any, secret bool) []string {
 	return found
 }
 
-// artifactsHoldNone looks for secrets in all that the runs have left.
+// artifactsHoldNone searches the artifacts of all runs for secrets.
 func (r *rehearsal) artifactsHoldNone(secrets []string) {
 	r.t.Helper()
 	kinds := map[string]int{}

@@ -23,9 +23,9 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestE2EF36WhatWasChangedByHandIsPutBack is the life of a cluster that somebody works on by hand: on the host, on a node,
-// and by cutting the power of its only control plane. A plain preview names what was changed on the host, em-infra the rest;
-// the next up mends it, and then nothing is left to do. At the end a machine is lost, and a plain destroy gets by without.
+// TestE2EF36WhatWasChangedByHandIsPutBack is the life of a cluster with manual changes: on the host, on a node, and a power cut
+// of its only control plane. A plain preview shows the changes on the host, em-infra the others; the next up reverts them, and
+// a further one changes nothing. At the end a machine is lost, and a plain destroy works without it.
 func TestE2EF36WhatWasChangedByHandIsPutBack(t *testing.T) {
 	t.Parallel()
 	h := &byHand{rehearsal: newRehearsal(t, "e2e-by-hand")}
@@ -45,7 +45,7 @@ func TestE2EF36WhatWasChangedByHandIsPutBack(t *testing.T) {
 	h.lostMachine()
 }
 
-// byHand is a rehearsal that somebody works on by hand.
+// byHand is a rehearsal with manual changes.
 type byHand struct{ *rehearsal }
 
 // onHostAndNode changes everything at once, on the host and in the machine configuration of a node.
@@ -89,8 +89,8 @@ func (h *byHand) onHostAndNode() {
 	require.Contains(h.t, h.mustRun(0, "drift", "--lab"), "no drift: the host and the nodes are as the inventory says\n")
 }
 
-// offAndOther has a plain engine meet machines that are all off and have other hardware, the control plane and the worker that
-// needs it.
+// offAndOther runs a plain engine on machines that are all off and have other hardware, including the control plane that the
+// worker needs.
 func (h *byHand) offAndOther() {
 	h.set(101, "memory", 4096)
 	h.set(102, "memory", 4096)
@@ -101,7 +101,7 @@ func (h *byHand) offAndOther() {
 	h.mustRun(0, "preview", "--lab")
 }
 
-// deadAPI cuts the power of the only control plane: the run that switches it on is not stopped by an API that is dead.
+// deadAPI cuts the power of the only control plane: a dead API does not stop the run that switches it on.
 func (h *byHand) deadAPI() {
 	key := h.uid()
 	h.power(false, 101)
@@ -120,7 +120,7 @@ func (h *byHand) deadAPI() {
 	require.Contains(h.t, h.mustRun(0, "up", "--lab", "--yes", "--only", "provision"), "switched on false → true")
 }
 
-// onlyGrows grows a disk by hand, which nothing can take back, so the inventory has to follow.
+// onlyGrows grows a disk by hand, which cannot be reverted, so the inventory has to follow.
 func (h *byHand) onlyGrows() {
 	machine, err := h.host().VirtualMachine(h.t.Context(), 102)
 	require.NoError(h.t, err)
@@ -156,7 +156,7 @@ func (h *byHand) plain() auto.Stack {
 	}})
 }
 
-// uid tells an object in the cluster from one that was made in its place.
+// uid returns the UID of an object, which differs if it was created again.
 func (h *byHand) uid() types.UID {
 	h.t.Helper()
 	secret, err := h.kubernetes().CoreV1().Secrets("storage").Get(h.t.Context(), "truenas-api", metav1.GetOptions{})
@@ -164,7 +164,7 @@ func (h *byHand) uid() types.UID {
 	return secret.UID
 }
 
-// set changes a machine as somebody in the web interface would; pairs are names and values.
+// set changes a machine as in the web interface; pairs are names and values.
 func (h *byHand) set(vmid int, pairs ...any) {
 	h.t.Helper()
 	machine, err := h.host().VirtualMachine(h.t.Context(), vmid)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checked is a command of the README's checklist, and what it prints of a sound cluster.
+// checked is a command of the README's checklist, and its output on a healthy cluster.
 type checked struct {
 	command string
 	prints  []string // lines in their order; between them there may be others
@@ -42,7 +42,7 @@ func checklist(t testing.TB, readme string) []checked {
 	return all
 }
 
-// steady returns a line without what differs from run to run: how old something is, and how wide a column of such is.
+// steady returns a line without its variable parts: ages, and the width of their column.
 func steady(line string) string {
 	return strings.Join(strings.Fields(ages.ReplaceAllString(line, "AGE")), " ")
 }

@@ -33,8 +33,8 @@ nodes:
   - {name: k3s-dev-gpu-1, vmid: 114, address: 192.168.20.24, role: gpu-worker, gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]}
 `
 
-// TestE2EMachinesComeBack deletes machines on the host and resets one: each comes back as a member of the cluster that it
-// was in, with em-infra as with a plain engine, and what the cluster knew is still there.
+// TestE2EMachinesComeBack deletes machines on the host and resets one: each joins its cluster again, with em-infra and with a
+// plain engine, and the cluster's data is still there.
 func TestE2EMachinesComeBack(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-comeback")
@@ -67,7 +67,7 @@ func TestE2EMachinesComeBack(t *testing.T) {
 	require.Contains(t, refusal, "refused: restore the VM of k3s-dev-control-2 from a backup, or restore the VM of k3s-dev-control-3 from a backup")
 }
 
-// bornWithoutMarks brings the cluster up as a program did that gave machines no marks: the one of today has nothing to do.
+// bornWithoutMarks creates the cluster with a program that gave machines no birth identifiers: the current one changes nothing.
 func (r *rehearsal) bornWithoutMarks() {
 	r.t.Helper()
 	r.mustRun(0, "up", "--lab", "--yes", "--until", "generate")
@@ -85,7 +85,7 @@ func (r *rehearsal) runs(stack *auto.Stack) {
 	require.NoError(r.t, err, output.String())
 }
 
-// deleteOnHost deletes machines as somebody in the web interface would.
+// deleteOnHost deletes machines as in the web interface.
 func (r *rehearsal) deleteOnHost(vmids ...int) {
 	r.t.Helper()
 	r.power(false, vmids...)
@@ -122,14 +122,15 @@ func (r *rehearsal) addressOf(name string) string {
 	return ""
 }
 
-// remember puts something into the cluster that only its etcd knows.
+// remember creates an object that only the cluster's etcd contains.
 func (r *rehearsal) remember() {
 	r.t.Helper()
 	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
 	require.NoError(r.t, err)
 }
 
-// cameBack holds that the nodes are Ready, the etcd members those of the inventory, nothing is lost, and nothing is left to do.
+// cameBack checks that the nodes are Ready, the etcd members are those of the inventory, nothing is lost, and a further run
+// changes nothing.
 func (r *rehearsal) cameBack(names []string) {
 	r.t.Helper()
 	r.nodesAreReady(names...)
@@ -139,8 +140,8 @@ func (r *rehearsal) cameBack(names []string) {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// TestE2ETheOnlyControlPlaneIsLost deletes the only control plane on the host: a plain engine and em-infra refuse to make
-// an empty cluster of what is left, until somebody names it. Then the workers and the addons are in the new one.
+// TestE2ETheOnlyControlPlaneIsLost deletes the only control plane on the host: a plain engine and em-infra refuse to create an
+// empty cluster in its place, unless the control plane is named. Then the workers and the addons are in the new cluster.
 func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-lost")

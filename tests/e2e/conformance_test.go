@@ -30,7 +30,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// rehearsedCluster is a cluster of the lab as other people's clients see it, by the stack's talosconfig and kubeconfig.
+// rehearsedCluster is a cluster of the lab for third-party clients, through the stack's talosconfig and kubeconfig.
 type rehearsedCluster struct {
 	taloscluster.ClientProvider
 	taloscluster.K8sProvider
@@ -92,7 +92,7 @@ func (c *rehearsedCluster) NodesByType(kind machine.Type) []taloscluster.NodeInf
 	return nodes
 }
 
-// firstFailure makes the checks of `talosctl health`, each once, and says what the first says that fails.
+// firstFailure runs the checks of `talosctl health`, each once, and returns the message of the first that fails.
 func (c *rehearsedCluster) firstFailure() string {
 	c.t.Helper()
 	for _, make := range check.DefaultClusterChecks() {
@@ -104,8 +104,8 @@ func (c *rehearsedCluster) firstFailure() string {
 	return ""
 }
 
-// tryOnce waits for a condition's first answer, however long a busy machine takes to give it, and not for the tries that
-// would follow. Until then a condition describes itself with dots (pkg/conditions/poll.go).
+// tryOnce waits for a condition's first result, however long a busy machine takes, without its further attempts. Until then a
+// condition describes itself with dots (pkg/conditions/poll.go).
 func tryOnce(ctx context.Context, condition conditions.Condition) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,7 +122,7 @@ func tryOnce(ctx context.Context, condition conditions.Condition) error {
 	return <-outcome
 }
 
-// waitFailure waits until the first check that fails says what it should, or until none fails for "".
+// waitFailure waits until the first failing check returns the expected message, or until none fails for "".
 func (c *rehearsedCluster) waitFailure(wanted string) {
 	c.t.Helper()
 	failure := ""
@@ -155,8 +155,8 @@ func (c *rehearsedCluster) isReady(name string) func(context.Context) bool {
 	}
 }
 
-// TestE2EOtherPeoplesClients: Talos' health checks, kubectl and client-go find in the lab what they would find in
-// a real cluster.
+// TestE2EOtherPeoplesClients: Talos' health checks, kubectl and client-go get the same results from the lab as from a real
+// cluster.
 func TestE2EOtherPeoplesClients(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-clients")
@@ -207,7 +207,7 @@ func (c *rehearsedCluster) drainsWithinABudget() {
 	require.Contains(c.t, output, "global timeout reached")
 	require.Len(c.t, c.podsOn("k3s-dev-worker-2"), 2, "the budget allows no eviction")
 
-	// Pods that may stand elsewhere leave; those that are on every node stay.
+	// Pods that can run elsewhere leave; those of a DaemonSet stay.
 	patch := []byte(`{"spec":{"template":{"spec":{"nodeSelector":null}},"strategy":{"rollingUpdate":{"maxSurge":2,"maxUnavailable":0}}}}`)
 	_, err = c.api.AppsV1().Deployments("default").Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	require.NoError(c.t, err)
@@ -279,7 +279,7 @@ func (c *rehearsedCluster) label(node, value string) error {
 	return err
 }
 
-// followsThePower pulls the plug of a worker's VM on the host, and puts it back.
+// followsThePower cuts the power of a worker's VM on the host, and restores it.
 func (c *rehearsedCluster) followsThePower() {
 	c.t.Helper()
 	client, err := c.host.Client()

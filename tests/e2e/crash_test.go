@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EKilledAfterTheMachineIsInTheState: the next up finishes the work. Then a change of a machine fails half way, and the
-// host forgets that it ever ran: it is mended, not taken for one that was never whole.
+// TestE2EKilledAfterTheMachineIsInTheState: the next up finishes the work. Then a change of a machine fails halfway, and the
+// host forgets that it ever ran: it is repaired, and not treated as an incomplete machine.
 func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-late")
@@ -33,8 +33,8 @@ func TestE2EKilledAfterTheMachineIsInTheState(t *testing.T) {
 	r.aMoveThatFails("k3s-dev-worker-1", 102)
 }
 
-// TestE2EKilledDuringTheClone: the state knows no more than that a creation was begun; up deletes what never ran and goes
-// on.
+// TestE2EKilledDuringTheClone: the state contains only that a creation was begun; up deletes a machine that never ran and
+// continues.
 func TestE2EKilledDuringTheClone(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-early")
@@ -51,7 +51,8 @@ func TestE2EKilledDuringTheClone(t *testing.T) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// TestE2EInterrupted: one Ctrl-C ends up when what was in flight has ended, with nothing for the next one to settle.
+// TestE2EInterrupted: after one Ctrl-C, up ends when the operations in progress have ended, and the next one has nothing to
+// settle.
 func TestE2EInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-interrupted")
@@ -72,7 +73,7 @@ func TestE2EInterrupted(t *testing.T) {
 	r.secureAPIAnswers(r.nodes())
 }
 
-// TestE2EPlainEngineAfterAKill: a plain engine says what is in its way, and em-infra goes on from there.
+// TestE2EPlainEngineAfterAKill: a plain engine reports what blocks it, and em-infra continues.
 func TestE2EPlainEngineAfterAKill(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-killed-plain")
@@ -106,13 +107,13 @@ func (r *rehearsal) killDuringClone(children ...string) {
 	kill()
 }
 
-// cloneEnds lets the host go on with the clones that nobody waits for any more.
+// cloneEnds lets the host finish orphaned clones.
 func (r *rehearsal) cloneEnds() {
 	r.t.Helper()
 	r.mustRun(0, "lab", "fault", "clear")
 }
 
-// clones counts the clones that the host was asked for.
+// clones returns how many clones were requested from the host.
 func (r *rehearsal) clones() int {
 	r.t.Helper()
 	count := 0
@@ -140,8 +141,8 @@ func (r *rehearsal) stateHas(name string) bool {
 
 func (r *rehearsal) pending() []apitype.OperationV2 { return r.state().PendingOperations }
 
-// TestE2EPowerCutDuringAClone: the host does not clean up after a clone that it was making when its power went, and no
-// token may take the lock away. The next up says what to do, and the one after that goes on.
+// TestE2EPowerCutDuringAClone: after a power cut the host does not clean up an incomplete clone, and no token may remove the
+// lock. The next up reports what to do, and the one after that continues.
 func TestE2EPowerCutDuringAClone(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-power-cut")

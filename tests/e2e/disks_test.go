@@ -16,8 +16,8 @@ import (
 // dataDiskFirst is a seed by which the kernel of VM 104 finds its data disk before its system disk, at its first boots.
 const dataDiskFirst = "disks 7"
 
-// disksAreFound: the system disk of worker 2 is not /dev/sda, Talos lies on it all the same, and the volume of the data disk
-// is ready and where it belongs.
+// disksAreFound: the system disk of worker 2 is not /dev/sda, Talos is installed on it nevertheless, and the volume of the data
+// disk is ready and on the right disk.
 func (r *rehearsal) disksAreFound(address string) {
 	r.t.Helper()
 	api, err := client.New(r.t.Context(), client.WithConfigFromFile(r.dir()+"/talosconfig"))
@@ -35,7 +35,8 @@ func (r *rehearsal) disksAreFound(address string) {
 	require.Equal(r.t, "scsi1", models.Drive)
 }
 
-// roomComesWithTheNextBoot: a data disk that grows is announced so, grows without a reboot, and is used after one.
+// roomComesWithTheNextBoot: the preview announces that a data disk grows; it grows without a reboot, and its space is used
+// after one.
 func (r *rehearsal) roomComesWithTheNextBoot() {
 	r.t.Helper()
 	const mib = 1 << 20
@@ -58,7 +59,7 @@ func (r *rehearsal) roomComesWithTheNextBoot() {
 	require.NotContains(r.t, r.mustRun(0, "status", "--lab"), "grown disk")
 }
 
-// statusOf returns what `status` says of one machine.
+// statusOf returns the entry of one machine in `status`.
 func (r *rehearsal) statusOf(name string) operator.MachineStatus {
 	r.t.Helper()
 	var report operator.StatusReport

@@ -12,7 +12,7 @@ import (
 // documented are the commands in the blocks of a page that only look, or change nothing when all is done.
 var documented = regexp.MustCompile(`(?m)^em-infra ((?:preflight|status|drift|preview|state list|state backup|up --stack k3s-dev (?:--only verify|--until provision))(?: [^#\n|]*)?)$`)
 
-// runsWhatTheDocsSay runs the commands of the documentation on a cluster that is up and as the inventory says.
+// runsWhatTheDocsSay runs the commands of the documentation on a cluster that matches its inventory.
 func (r *rehearsal) runsWhatTheDocsSay() {
 	r.t.Helper()
 	pages, err := filepath.Glob(filepath.Join(r.root, "docs", "*.md"))

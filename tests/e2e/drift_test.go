@@ -17,8 +17,8 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// TestE2EDriftAndStatus changes a machine and a configuration behind the tool's back: both are named with both values, what
-// can be mended is, and the status tells what stands all along.
+// TestE2EDriftAndStatus changes a machine and a configuration by hand: drift shows both with both values, up reverts what can
+// be reverted, and status works throughout.
 func TestE2EDriftAndStatus(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EWhatIsInTheWayAndWhatItMeans: what goes wrong is explained, and what can be known before is refused before anything
-// is touched.
+// TestE2EWhatIsInTheWayAndWhatItMeans: errors are explained, and errors that can be found before a run are refused before
+// anything is changed.
 func TestE2EWhatIsInTheWayAndWhatItMeans(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-explained")

@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aMoveThatFails has the worker's machine moved to another storage, and the move fail. The host's other guests then fill its
-// lists of tasks, so that nothing on it says any more that the machine was ever started. It is the same machine that the
-// next up starts and moves.
+// aMoveThatFails moves the worker's machine to another storage, and the move fails. Other guests then fill the host's lists of
+// tasks, so that no evidence is left that the machine ever ran. The next up starts and moves the same machine.
 func (r *rehearsal) aMoveThatFails(name string, vmid int) {
 	r.t.Helper()
 	birth, seen := r.machine(vmid).VirtualMachineConfig.SMBios1, len(r.calls())
@@ -57,7 +56,7 @@ func (r *rehearsal) tasks(vmid int) []*proxmox.Task {
 	return tasks
 }
 
-// fillTheTaskLists does with a guest of somebody else's what fills both of the host's lists of tasks.
+// fillTheTaskLists fills both of the host's lists of tasks with tasks of a foreign guest.
 func (r *rehearsal) fillTheTaskLists(vmid int) {
 	r.t.Helper()
 	host := r.host()

@@ -19,7 +19,7 @@ var (
 	joinAnew       = regexp.MustCompile("`talosctl --nodes ([0-9.]+) reset --system-labels-to-wipe EPHEMERAL --reboot`")
 )
 
-// deletesTheMachine is what a person does whose machine has the disk of another cluster that nobody needs.
+// deletesTheMachine is the user's action if a machine has the disk of another cluster that is no longer needed.
 func deletesTheMachine(r *rehearsal, first result) {
 	r.t.Helper()
 	named := foreignMachine.FindAllStringSubmatch(first.output, -1)
@@ -32,7 +32,7 @@ func deletesTheMachine(r *rehearsal, first result) {
 	}
 }
 
-// resetsTheMachines is what a person does whose machines do not leave maintenance mode.
+// resetsTheMachines is the user's action if machines do not leave maintenance mode.
 func resetsTheMachines(r *rehearsal, first result) {
 	r.t.Helper()
 	named := hangingNode.FindAllStringSubmatch(first.output, -1)
@@ -42,8 +42,8 @@ func resetsTheMachines(r *rehearsal, first result) {
 	}
 }
 
-// stopsTheTasks stops each clone that the run names, with the command for it, until the run ends. The provider tries a clone that was
-// stopped again, and the next one may hang, too.
+// stopsTheTasks stops each clone that the run names, with the command for it, until the run ends. The provider repeats a
+// stopped clone, and the next one may hang, too.
 func stopsTheTasks(r *rehearsal, up *started) {
 	r.t.Helper()
 	done, stopped := 0, 0
@@ -66,7 +66,7 @@ func stopsTheTasks(r *rehearsal, up *started) {
 	require.NotZero(r.t, stopped, "no task that hangs is named in:\n%s", up.output())
 }
 
-// joinsAnew does what talosctl does when it is called as the message says.
+// joinsAnew does the same as the talosctl command in the message.
 func joinsAnew(r *rehearsal, first result) {
 	r.t.Helper()
 	named := joinAnew.FindAllStringSubmatch(first.output, -1)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// begins gives a test what a trial begins with: a lab that is empty for a birth, else a cluster that stands, and an inventory that
-// asks for something else.
+// begins prepares a trial: a lab that is empty for a birth, else a running cluster, and a changed inventory.
 func begins(t *testing.T, o trial, name string) *rehearsal {
 	t.Helper()
 	switch o {
@@ -22,14 +21,13 @@ func begins(t *testing.T, o trial, name string) *rehearsal {
 	}
 }
 
-// harmless are runs of operations under all faults that cannot occur in them.
+// harmless runs operations under all faults that cannot occur in them.
 type harmless struct {
 	once [3]sync.Once
 	met  [3]map[string]int
 }
 
-// runs has an operation run under all faults that cannot occur in it, once for all of them, and returns how often each has
-// occurred.
+// runs runs an operation once under all faults that cannot occur in it, and returns how often each has occurred.
 func (h *harmless) runs(t *testing.T, o trial) map[string]int {
 	t.Helper()
 	i := slices.Index(trials, o)

@@ -61,17 +61,17 @@ var faultTable = []faultRow{
 	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(bears()), both(bears())},
 }
 
-// movesADisk has the worker's disk on the other one of two storages.
+// movesADisk moves the worker's disk to the other one of two storages.
 func movesADisk(r *rehearsal) {
 	r.edit("nodes.yaml", "    vmid: 102\n", "    vmid: 102\n    diskStorage: other\n")
 }
 
-// withAGPU has a worker more, which has a GPU.
+// withAGPU adds a worker with a GPU.
 func withAGPU(r *rehearsal) {
 	r.addNode(`{name: k3s-dev-gpu-1, vmid: 114, address: 192.168.20.24, role: gpu-worker, gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]}`)
 }
 
-// threeControlPlanes has two more.
+// threeControlPlanes adds two control planes.
 func threeControlPlanes(r *rehearsal) {
 	r.addNode("{name: k3s-dev-control-2, role: control-plane, vmid: 103, address: 192.168.20.12}")
 	r.addNode("{name: k3s-dev-control-3, role: control-plane, vmid: 104, address: 192.168.20.13}")

@@ -18,7 +18,7 @@ import (
 
 var faultsOf = flag.String("faults", "selection", "selection, or all: the rows that TestE2EFaults runs")
 
-// trial is what a fault occurs in.
+// trial is an operation in which a fault occurs.
 type trial string
 
 const (
@@ -29,39 +29,39 @@ const (
 
 var trials = []trial{birth, removal, change}
 
-// end is how an operation ends in which a fault occurs, and how it goes on when the fault is gone.
+// end is the expected end of an operation with a fault, and how to continue when the fault is gone.
 type end struct {
-	// code is the exit code, and says are what is printed, in parts.
+	// code is the exit code; says are parts of the output.
 	code int
 	says []string
 	// where narrows the fault, as flags of `em-infra lab fault set`.
 	where []string
-	// before prepares the inventory; nil is the operation's own.
+	// before prepares the inventory; nil uses the operation's own.
 	before func(*rehearsal)
-	// next are the commands that the message names for the way on, as patterns whose group is a command of em-infra's. Without
-	// them it is `em-infra up` alone.
+	// next are the commands in the message that continue, as patterns whose group is a command of em-infra. Default: `em-infra up`
+	// alone.
 	next []string
-	// byHand does what the message says in words, before that.
+	// byHand does the manual steps of the message, before next.
 	byHand func(r *rehearsal, first result)
-	// during has a person do what the run says while it waits; nil is a person who waits, too.
+	// during does the user's action while the run waits; nil means that the user waits, too.
 	during func(r *rehearsal, up *started)
 	// selected has it run in each build.
 	selected bool
-	// untried is a row that has not run yet: it is held to the rule alone, that it ends within a bound and can be gone on with, and
-	// logs how it ended.
+	// untried is a row that has not run yet: it is checked only that the run ends within a bound and can be continued, and its end
+	// is logged.
 	untried bool
 }
 
-// untried returns an operation of which nobody has seen the end yet.
+// untried returns the end of an operation that has not run yet.
 func untried() end { return end{untried: true} }
 
-// bears returns an operation that goes through.
+// bears returns the end of an operation that succeeds.
 func bears() end { return end{} }
 
-// stops returns an operation that fails with a message.
+// stops returns the end of an operation that fails with a message.
 func stops(says ...string) end { return end{code: 1, says: says} }
 
-// refused returns an operation that is refused before it begins.
+// refused returns the end of an operation that is refused before it begins.
 func refused(says ...string) end { return end{code: 3, says: says} }
 
 func (e end) at(flags ...string) end                         { e.where = flags; return e }
@@ -77,17 +77,17 @@ func (f faultRow) course(o trial) course {
 	return map[trial]course{birth: f.birth, removal: f.removal, change: f.change}[o]
 }
 
-// course is what becomes of an operation under a fault: it occurs once, or whenever it can until it is taken back.
+// course are the expected ends under a fault that occurs once, and under one that lasts until it is removed.
 type course struct {
-	// never is why it cannot occur. Then nothing else is set.
+	// never is the reason why it cannot occur. Then no other field is set.
 	never         string
 	once, lasting end
 }
 
-// never says why a fault cannot occur in an operation.
+// never returns the course of a fault that cannot occur in an operation.
 func never(why string) course { return course{never: why} }
 
-// both returns the course where a fault that occurs once and one that lasts end alike.
+// both returns the course if both faults lead to the same end.
 func both(e end) course { return course{once: e, lasting: e} }
 
 // faultRow is one fault in all operations.
@@ -96,7 +96,7 @@ type faultRow struct {
 	birth, removal, change course
 }
 
-// faultBound is the longest that a run under a fault may take: the provider's wait for a task, and what is around it.
+// faultBound is the maximal duration of a run under a fault: the provider's wait for a task, and the rest of the run.
 const faultBound = 25 * time.Minute
 
 // TestE2EFaults makes each fault of the lab occur in the birth of a cluster, in the removal of a worker and in a change of
@@ -129,7 +129,7 @@ func TestE2EFaults(t *testing.T) {
 	}
 }
 
-// TestEveryFaultHasARow holds the table against the lab: each fault once, in the lab's order, with all that a row says.
+// TestEveryFaultHasARow compares the table with the lab: each fault once, in the lab's order, with complete rows.
 func TestEveryFaultHasARow(t *testing.T) {
 	t.Parallel()
 	var want, have []string
@@ -186,7 +186,7 @@ func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	r.endsWell()
 }
 
-// goesOn does what a run that failed has said, with its fault gone.
+// goesOn runs the commands of a failed run's message, without its fault.
 func (r *rehearsal) goesOn(first result, e end) {
 	r.t.Helper()
 	if e.byHand != nil {
@@ -208,7 +208,7 @@ func (r *rehearsal) goesOn(first result, e end) {
 	require.Equal(r.t, 0, again.code, "up, run again when the fault is gone:\n%s\n\nafter:\n%s", again.output, first.output)
 }
 
-// endsWell holds that the cluster is as the inventory says, that nothing is left to do, and that nothing is left over.
+// endsWell checks that the cluster matches the inventory, that a further run changes nothing, and that nothing is left over.
 func (r *rehearsal) endsWell() {
 	r.t.Helper()
 	preview := r.run("preview", "--lab")
@@ -235,7 +235,7 @@ func (r *rehearsal) nodeNames() []string {
 	return names
 }
 
-// leftOver returns what is on the host and belongs to none of the nodes: machines, locks, and volumes that no machine has.
+// leftOver returns what the host has beside the nodes: machines, locks, and volumes without a machine.
 func (r *rehearsal) leftOver(names []string) []string {
 	r.t.Helper()
 	var left []string
@@ -255,7 +255,7 @@ func (r *rehearsal) leftOver(names []string) []string {
 	for _, name := range []string{"tank", "other"} {
 		storage, err := r.host().Storage(r.t.Context(), name)
 		if err != nil {
-			continue // the inventory has not named it yet
+			continue // it is not in the inventory yet
 		}
 		content, err := storage.GetContent(r.t.Context())
 		require.NoError(r.t, err)

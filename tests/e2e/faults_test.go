@@ -21,8 +21,8 @@ func (r *rehearsal) occurred() map[string]int {
 	return occurred
 }
 
-// TestE2EOnABadDay: a host on which locks time out, what is done shows late and workers do not start, and nodes that are
-// slow to answer, are what the provider and the program bear by themselves. It is a Proxmox VE 9.1.
+// TestE2EOnABadDay: the provider and the program tolerate a host on which locks time out, changes show late and workers do not
+// start, and nodes that answer slowly. It is a Proxmox VE 9.1.
 func TestE2EOnABadDay(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-bad-day")

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestE2EGPUsAreOffered: the device plugin runs on gpu-workers only, and up ends when each of them offers its GPUs. One of them is
-// a Pascal, which the open driver would leave alone: the node would offer one GPU for ever.
+// TestE2EGPUsAreOffered: the device plugin runs on gpu-workers only, and up ends when each of them offers its GPUs. One GPU is
+// a Pascal, which the open driver does not support: the node would offer one GPU forever.
 func TestE2EGPUsAreOffered(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-gpu")

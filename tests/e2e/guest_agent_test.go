@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EF10GuestAgentsHoldNobodyUp is the life of a cluster that gets QEMU's guest agent later: first it has none, then one is
-// asked for that the running images do not have, so that it never answers, and at last a machine is born with it.
+// TestE2EF10GuestAgentsHoldNobodyUp is the life of a cluster that gets QEMU's guest agent later: first it has none, then the
+// inventory has one that the running images lack, so that it never answers, and at last a machine is created with it.
 func TestE2EF10GuestAgentsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
@@ -34,7 +34,7 @@ func TestE2EF10GuestAgentsHoldNobodyUp(t *testing.T) {
 	require.Empty(t, slices.DeleteFunc(asked, ours), "the provider never asks an agent")
 }
 
-// fromBeforeTheLimit: nothing is rebooted for the limit alone where the state has what the provider filled in before.
+// fromBeforeTheLimit: with the provider's former default in the state, nothing is rebooted for the limit alone.
 func (r *rehearsal) fromBeforeTheLimit() {
 	r.t.Helper()
 	r.exchange(`"timeout":(\s*)"0s"`, `"timeout":$1"15m"`)
@@ -42,7 +42,7 @@ func (r *rehearsal) fromBeforeTheLimit() {
 	r.exchange(`"timeout":(\s*)"15m"`, `"timeout":$1"0s"`)
 }
 
-// exchange puts other words into the state.
+// exchange replaces text in the state.
 func (r *rehearsal) exchange(pattern, words string) {
 	r.t.Helper()
 	stack := r.plainEngine()
@@ -54,7 +54,7 @@ func (r *rehearsal) exchange(pattern, words string) {
 	require.NoError(r.t, stack.Import(r.t.Context(), exported))
 }
 
-// switchedOnByHand: no refresh waits for it, and the preview says what up would do about it.
+// switchedOnByHand: no refresh waits for it, and the preview shows what up would change.
 func (r *rehearsal) switchedOnByHand() {
 	r.t.Helper()
 	(&byHand{r}).set(102, "agent", 1)
@@ -85,8 +85,8 @@ func (r *rehearsal) neverAnswers() {
 	r.inTime(0, "up", "--lab", "--yes")
 }
 
-// bornWithAnAgent: a new machine runs the new image. Its agent answers, is stopped before a change that reboots it, so that
-// Proxmox VE presses the power button, and answers again afterwards.
+// bornWithAnAgent: a new machine runs the new image. Its agent answers, is stopped before a change that reboots the machine, so
+// that Proxmox VE presses the power button, and answers again afterwards.
 func (r *rehearsal) bornWithAnAgent() {
 	r.t.Helper()
 	r.addNode("{name: k3s-dev-worker-2, role: worker, vmid: 103, address: 192.168.20.22}")
@@ -104,7 +104,7 @@ func (r *rehearsal) bornWithAnAgent() {
 	r.inTime(0, "preview", "--lab")
 }
 
-// saysItself holds what an agent tells of a node.
+// saysItself checks the agent's data on a node.
 func (r *rehearsal) saysItself(name, address string) {
 	r.t.Helper()
 	machine := r.statusOf(name)

@@ -1,4 +1,4 @@
-// Package e2e_test brings clusters up in the lab with the real engine and plugins, by the command line that a person uses.
+// Package e2e_test runs the em-infra command on clusters in the lab, with the real engine and plugins.
 package e2e_test
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// workshop is where the tool under test is built. It goes with the tests.
+// workshop is the folder where the tool under test is built. It is removed after the tests.
 var workshop *labstack.Workshop
 
 // atOnce is how many tests run at once for each processor, unless -parallel says how many.
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// runTests runs them in a workshop, which their labs end with.
+// runTests runs the tests in a workshop, with which their labs end.
 func runTests(m *testing.M) (code int, err error) {
 	if workshop, err = labstack.Open(); err != nil {
 		return 1, err
@@ -60,9 +60,8 @@ type rehearsal struct {
 	env       []string // of its commands, beside that of the test
 }
 
-// newRehearsal returns a rehearsal of which nothing stands yet, with an inventory of one control plane and one worker, for a
-// stack that the test has to itself; all of it is removed at the end. A test that does not look at the birth takes a [standing]
-// one.
+// newRehearsal returns an empty rehearsal, with an inventory of one control plane and one worker, for a stack of the test's
+// own; all of it is removed at the end. A test that does not check the birth takes a [standing] one.
 func newRehearsal(t testing.TB, stack string) *rehearsal {
 	t.Helper()
 	skipIfShort(t)
@@ -133,7 +132,7 @@ func (r *rehearsal) onLab(tool string) labstack.Stack {
 	return labstack.Stack{Name: r.stack, Root: r.root, Inventory: r.inventory, Tool: tool, Env: r.env}
 }
 
-// result is how a command ended.
+// result is the result of a command.
 type result struct {
 	code   int
 	output string
@@ -178,7 +177,7 @@ func (r *rehearsal) begin(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return command, output
 }
 
-// startToKill begins a command that the test will kill. kill is a kill -9 of it, of the engine that it runs, and of the guard over the
+// startToKill begins a command that the test will kill. kill sends SIGKILL to it, to its engine, and to the guard of the
 // engine's plugins.
 func (r *rehearsal) startToKill(args ...string) (kill func()) {
 	r.t.Helper()
@@ -214,7 +213,7 @@ func childrenNamed(t testing.TB, parent int, name string) []int {
 	return children
 }
 
-// calls returns what was asked of the lab's Proxmox VE so far.
+// calls returns the calls to the lab's Proxmox VE so far.
 func (r *rehearsal) calls() []proxmox.Call {
 	r.t.Helper()
 	calls, err := labstack.Calls(r.dir())
@@ -225,7 +224,7 @@ func (r *rehearsal) calls() []proxmox.Call {
 // writes returns the calls that may have changed the host.
 func writes(calls []proxmox.Call) []string { return labstack.Writes(calls) }
 
-// patience bounds a wait for what a running command or the lab does, on a machine that is busy with other things.
+// patience bounds a wait for a running command or the lab, on a busy machine.
 const patience = 10 * time.Minute
 
 // eventually waits for something that a running command does.

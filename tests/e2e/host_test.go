@@ -31,7 +31,7 @@ func (r *rehearsal) host() *proxmox.Node {
 	return node
 }
 
-// power switches machines on or cuts their power, as somebody at the host would.
+// power switches machines on or cuts their power, as on the host.
 func (r *rehearsal) power(on bool, vmids ...int) {
 	r.t.Helper()
 	host := r.host()

@@ -15,24 +15,25 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// killPoint is reached by what the host, its nodes, the cluster or the state say, so that it does not depend on the machine's speed.
+// killPoint is reached by an event of the host, its nodes, the cluster or the state, so that it does not depend on the
+// machine's speed.
 type killPoint struct {
 	name    string
 	reached func(seen *progressOf) bool
 }
 
-// progressOf is what an operation has done so far.
+// progressOf is the progress of an operation so far.
 type progressOf struct {
 	*rehearsal
 	calls []proxmox.Call
 	nodes []labstack.NodeLine
 	// before are the names of the resources that the state had at first.
 	before []string
-	// unlocked is how many calls there were while no engine worked on the state yet.
+	// unlocked is the number of calls before an engine worked on the state.
 	unlocked int
 }
 
-// look takes in what has happened since the operation began.
+// look reads the events since the operation began.
 func (p *progressOf) look(calls int, since time.Time) {
 	p.calls, p.nodes = p.rehearsal.calls()[calls:], p.talosLog(since)
 	if p.unlocked < 0 && p.isLocked() {
@@ -68,7 +69,7 @@ func (p *progressOf) count(calls []proxmox.Call, verb, suffix string) int {
 	return count
 }
 
-// spared is reached when a node takes no pods, or is none any more.
+// spared is reached when a node is cordoned, or no longer a node.
 func spared(node string) killPoint {
 	return killPoint{name: node + " takes no pods", reached: func(seen *progressOf) bool {
 		object, err := seen.kubernetes().CoreV1().Nodes().Get(seen.t.Context(), node, metav1.GetOptions{})
@@ -84,7 +85,7 @@ func off(vmid int) killPoint {
 	}}
 }
 
-// worksOn is reached when the host was asked how far a task is.
+// worksOn is reached when the progress of a task was queried.
 func worksOn(task string) killPoint {
 	return killPoint{name: "task " + task, reached: func(seen *progressOf) bool {
 		return slices.ContainsFunc(seen.calls, func(c proxmox.Call) bool { return strings.Contains(c.Path, ":"+task+":") })
@@ -115,8 +116,8 @@ func onNodes(what string, n int) killPoint {
 	}
 }
 
-// inState is reached when the state has a resource, forgotten when it has it no more, and begun when it says that something is
-// under way with it, or was so quickly that nobody saw it.
+// inState is reached when the state contains a resource, forgotten when it no longer does, and begun when it contains a pending
+// operation of the resource, or the operation was too short to be seen.
 func inState(name string) killPoint {
 	return killPoint{name: name + " is in the state", reached: func(seen *progressOf) bool { return seen.stateHas(name) }}
 }

@@ -18,7 +18,7 @@ import (
 // everyKill asks for the whole table.
 var everyKill = flag.Bool("kills", false, "kill each victim at each point of each operation, not a spread of them")
 
-// operation is what is killed at its points, and run again.
+// operation is killed at its points, and run again.
 type operation struct {
 	name string
 	// begin is the cluster at which it begins.
@@ -26,11 +26,11 @@ type operation struct {
 	// args of em-infra.
 	args   []string
 	points []killPoint
-	// holds what is true when it has ended well.
+	// holds checks the cluster after a successful run.
 	holds func(r *rehearsal)
 }
 
-// operations have the host and the nodes do each thing that em-infra has them do.
+// operations cover all operations of em-infra on the host and the nodes.
 var operations = []operation{
 	{name: "up", begin: begunBirth, args: []string{"up", "--lab", "--yes"}, points: birthPoints, holds: (*rehearsal).pairIsWhole},
 	{name: "destroy", begin: begunEnd, args: []string{"destroy", "--lab", "--yes"}, points: endPoints, holds: (*rehearsal).nothingIsLeft},
@@ -64,7 +64,7 @@ func begunRoll(t *testing.T) *rehearsal {
 	return r
 }
 
-// victim is what is killed.
+// victim is the process that is killed.
 type victim struct {
 	name string
 	of   func(r *rehearsal, tool int) []int
@@ -102,7 +102,7 @@ func TestE2EAfterAnyKill(t *testing.T) {
 	}
 }
 
-// spread returns the point of the short table: the victims of an operation lie a quarter of it apart.
+// spread returns the point of the short table: the victims of an operation are a quarter of it apart.
 func spread(operation, victim, points int) int {
 	return (victim*points/len(victims) + operation) % points
 }

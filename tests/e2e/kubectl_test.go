@@ -20,7 +20,7 @@ var kubectlTool = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// kubectl runs a stock kubectl by the stack's kubeconfig, with nothing of the person who runs the tests.
+// kubectl runs a stock kubectl with the stack's kubeconfig, and without the user's environment.
 func (c *rehearsedCluster) kubectl(args ...string) (output string, err error) {
 	c.t.Helper()
 	path, err := kubectlTool()
@@ -65,7 +65,7 @@ spec:
     spec: {containers: [{name: shop, image: "example.org/shop:1"}]}
 `
 
-// answersKubectl: a person sees the nodes, applies a file, sees its Pods, changes it, and deletes it.
+// answersKubectl: kubectl lists the nodes, applies a file, lists its Pods, changes it, and deletes it.
 func (c *rehearsedCluster) answersKubectl() {
 	c.t.Helper()
 	nodes := strings.Split(strings.TrimSpace(c.mustKubectl("get", "nodes", "--no-headers")), "\n")

@@ -74,7 +74,7 @@ func (r *rehearsal) nodes() []string {
 	return config.Contexts[config.Context].Nodes
 }
 
-// secureAPIAnswers asks each node for its version, through the endpoints of the talosconfig as talosctl does.
+// secureAPIAnswers queries the version of each node, through the endpoints of the talosconfig as talosctl does.
 func (r *rehearsal) secureAPIAnswers(nodes []string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
@@ -137,7 +137,7 @@ func (r *rehearsal) kubernetes() kubernetes.Interface {
 	return api
 }
 
-// nodesAreReady asks the Kubernetes API at the address in the kubeconfig, until these nodes and no others are Ready.
+// nodesAreReady queries the Kubernetes API at the address in the kubeconfig, until exactly these nodes are Ready.
 func (r *rehearsal) nodesAreReady(want ...string) {
 	r.t.Helper()
 	api := r.kubernetes()

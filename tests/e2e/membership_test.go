@@ -34,8 +34,8 @@ func workers(numbers ...int) string {
 	return text
 }
 
-// TestE2EF24F25F26WorkersComeAndGo scales workers from 2 to 4, of which one has a GPU, to 1, replaces one on purpose,
-// removes a dead one, is refused a control plane, and destroys the cluster when all of it is off.
+// TestE2EF24F25F26WorkersComeAndGo scales workers from 2 to 4, one of them with a GPU, and to 1, replaces one on purpose,
+// removes a dead one, is refused the removal of a control plane, and destroys the cluster when all of it is off.
 func TestE2EF24F25F26WorkersComeAndGo(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-membership")
@@ -73,7 +73,7 @@ func TestE2EF24F25F26WorkersComeAndGo(t *testing.T) {
 	require.Empty(t, r.talosLog(began), "no node is asked for anything, dead or alive")
 }
 
-// guardedPods runs that many pods, of which a PodDisruptionBudget lets one at a time go.
+// guardedPods runs that many pods, of which a PodDisruptionBudget lets one be evicted at a time.
 func (r *rehearsal) guardedPods(replicas int32) {
 	r.t.Helper()
 	api := r.kubernetes()
@@ -131,8 +131,8 @@ func (r *rehearsal) urn(name string) string {
 	return ""
 }
 
-// controlPlaneStays adds two control planes, and takes them out of the inventory again: that is refused, and their
-// machines stay, also when somebody insists.
+// controlPlaneStays adds two control planes and removes them from the inventory: that is refused, and their machines stay, even
+// with the permission.
 func (r *rehearsal) controlPlaneStays() {
 	r.t.Helper()
 	nodes := workers(1)

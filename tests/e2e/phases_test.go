@@ -24,9 +24,9 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// TestE2EPhases: a cluster that is brought up phase by phase, with one that fails and is run again alone, is the same as
-// one that is brought up in one go; a phase of a cluster that stands touches nothing of the later ones; and no cluster but
-// its own is asked for anything, whatever the operator's kubeconfig says.
+// TestE2EPhases: a cluster that is created phase by phase, with one phase that fails and is run again alone, equals one that is
+// created in one run; a phase of a complete cluster changes nothing of later ones; and only its own cluster is queried,
+// whatever the user's kubeconfig contains.
 func TestE2EPhases(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-phases")
@@ -81,7 +81,7 @@ func (r *rehearsal) phaseByPhase() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// leavesConfigurations holds that the last run has left the configurations of nodes to be looked at, without their secrets.
+// leavesConfigurations checks that the last run has written the configurations of the nodes, without their secrets.
 func (r *rehearsal) leavesConfigurations(nodes ...string) {
 	r.t.Helper()
 	runs, err := filepath.Glob(filepath.Join(r.dir(), "artifacts", "*-up-until-generate"))
@@ -95,7 +95,7 @@ func (r *rehearsal) leavesConfigurations(nodes ...string) {
 	}
 }
 
-// phasesOfAClusterThatStands runs phases again, and finds nothing to do.
+// phasesOfAClusterThatStands runs phases again, which change nothing.
 func (r *rehearsal) phasesOfAClusterThatStands() {
 	r.t.Helper()
 	seen, before := len(r.calls()), r.digests()
@@ -116,7 +116,7 @@ func (r *rehearsal) reached() phase.Phase {
 	return furthest
 }
 
-// dropEmptyDefaults takes the note that no property has a default out of inputs (pulumi-terraform-bridge, __defaults).
+// dropEmptyDefaults removes the empty list of defaults from inputs (pulumi-terraform-bridge, __defaults).
 func dropEmptyDefaults(value any) {
 	switch value := value.(type) {
 	case []any:
@@ -162,7 +162,7 @@ func (r *rehearsal) digests() map[resource.URN]string {
 	return digests
 }
 
-// clusterID is a cluster as a machine names it that belongs to it: another one with each birth.
+// clusterID matches the cluster in a machine's description, which differs with each birth.
 var clusterID = regexp.MustCompile(`cluster [0-9a-f]{12}`)
 
 // made returns the URNs of the state with their inputs, without those that are secret: keys are new each time. The mark of a
@@ -213,7 +213,7 @@ func asked(value any) any {
 	}
 }
 
-// foreignCluster is a listener in the place of a Kubernetes API that is none of ours.
+// foreignCluster is a listener in the place of a foreign Kubernetes API.
 type foreignCluster struct {
 	url   string
 	asked atomic.Int64
@@ -238,8 +238,8 @@ func newForeignCluster(t testing.TB) *foreignCluster {
 	return foreign
 }
 
-// operatorsCluster makes a cluster the one that kubectl would work on: by KUBECONFIG, and without that by the operator's
-// home. The caches of Go stay where they are.
+// operatorsCluster makes a cluster the default of kubectl: by KUBECONFIG, and without that by the user's home. The caches of Go
+// do not change.
 func (r *rehearsal) operatorsCluster(foreign *foreignCluster) {
 	r.t.Helper()
 	home, kubeconfig := r.t.TempDir(), fmt.Sprintf(`apiVersion: v1

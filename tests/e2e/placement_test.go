@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// onHosts is nodes.yaml with a control plane and a worker on hosts of their choice.
+// onHosts returns a nodes.yaml with a control plane and a worker on given hosts.
 func onHosts(controlPlane, worker string) string {
 	return `apiVersion: em-infra/v1alpha1
 kind: Nodes
@@ -23,7 +23,7 @@ nodes:
 `
 }
 
-// shareTemplate has the hosts share the template on vmhost.
+// shareTemplate makes the hosts share the template on vmhost.
 func (r *rehearsal) shareTemplate() {
 	r.t.Helper()
 	r.edit("cluster.yaml", "isoStorage: local", "isoStorage: nas")
@@ -68,8 +68,8 @@ func TestE2EF19KilledDuringACloneForAnotherHost(t *testing.T) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// TestE2EF23MachineMovesToAnotherHost changes the host of a worker whose storages are each host's own: Proxmox VE refuses
-// that while an ISO is in the drive, so it is said before anything is touched, and done when the drive is empty.
+// TestE2EF23MachineMovesToAnotherHost changes the host of a worker whose storages are each host's own: Proxmox VE refuses that
+// while an ISO is in the drive, so it is refused before anything is changed, and done when the drive is empty.
 func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-move")
@@ -92,7 +92,7 @@ func TestE2EF23MachineMovesToAnotherHost(t *testing.T) {
 	require.Empty(t, r.placement())
 }
 
-// movesAsItRuns runs up for a worker whose host was changed: it is migrated, and neither rebooted nor made anew.
+// movesAsItRuns runs up for a worker whose host was changed: it is migrated, and neither rebooted nor replaced.
 func (r *rehearsal) movesAsItRuns(from, to string) {
 	r.t.Helper()
 	seen, began := len(r.calls()), time.Now()
@@ -108,8 +108,8 @@ func (r *rehearsal) movesAsItRuns(from, to string) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// movedByHand moves the worker behind the back of the state: a run that looks at the host first moves it back, or, where
-// the inventory agrees with the hand, leaves it alone.
+// movedByHand migrates the worker outside of em-infra: a run that refreshes moves it back, or, if the inventory names the new
+// host, changes nothing.
 func (r *rehearsal) movedByHand(from, to string) {
 	r.t.Helper()
 	r.migrate(102, from, to)
@@ -124,7 +124,7 @@ func (r *rehearsal) movedByHand(from, to string) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 }
 
-// migrate moves a running machine, as somebody in the web interface would.
+// migrate moves a running machine, as in the web interface.
 func (r *rehearsal) migrate(vmid int, from, to string) {
 	r.t.Helper()
 	node, err := r.api().Node(r.t.Context(), from)

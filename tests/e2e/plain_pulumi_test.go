@@ -78,7 +78,7 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// personsEnvironment returns what a shell of that person has; nothing of the test's own Pulumi.
+// personsEnvironment returns the environment of that user's shell; nothing of the test's own Pulumi.
 func personsEnvironment(t *testing.T, checkout, home string) []string {
 	t.Helper()
 	host, err := toolchain.Install(t.Context(), toolchain.Options{Source: checkout, Names: []string{"language-go"}})
@@ -163,7 +163,7 @@ cp Pulumi.k3s-dev.yaml .lab/k3s-dev/
 printf 'backend:\n  url: file://../../.state\n' >> .lab/k3s-dev/Pulumi.yaml`)
 }
 
-// requireNoChanges holds that a plain preview finds all as the program says.
+// requireNoChanges checks that a plain preview shows no change.
 func (c *clone) requireNoChanges() {
 	c.t.Helper()
 	c.shell("pulumi preview --stack k3s-dev --expect-no-changes")

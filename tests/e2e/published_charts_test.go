@@ -30,8 +30,8 @@ import (
 // nobody outside, and no chart is kept here.
 var chartsFrom = flag.String("charts", "", "published, or a folder of archives NAME-VERSION.tgz: the charts for TestE2EPublishedCharts")
 
-// TestE2EPublishedCharts installs every addon from its maker's own chart, in the default version and with the values that
-// the program gives, and holds what an API server, its controllers and a scheduler can say of it. Run it with
+// TestE2EPublishedCharts installs every addon from its authors' own chart, in the default version and with the program's
+// values, and checks what an API server, its controllers and a scheduler can show. Run it with
 //
 //	go test ./tests/e2e -run TestE2EPublishedCharts -charts published -timeout 60m
 func TestE2EPublishedCharts(t *testing.T) {
@@ -108,8 +108,8 @@ func (p *published) chart(further string) string {
 	return "{" + strings.Join(keys, ", ") + "}"
 }
 
-// askForAll writes an inventory with every addon: a control plane with the taint that Talos gives it, a worker, and a
-// gpu-worker that its owner has tainted once more.
+// askForAll writes an inventory with every addon: a control plane with Talos' own taint, a worker, and a gpu-worker with an
+// additional taint.
 func (p *published) askForAll() {
 	p.t.Helper()
 	p.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}], taints: {example.com/dear: yes:NoSchedule}}")
@@ -123,7 +123,7 @@ func (p *published) askForAll() {
 		"  gpu: {devicePlugin: "+p.chart("timeSlicing: {replicas: 4}")+"}\n")
 }
 
-// helmRelease is what Helm keeps of a release in its Secret (helm v3.20.2, pkg/storage/driver/util.go, encodeRelease).
+// helmRelease is a release in Helm's Secret (helm v3.20.2, pkg/storage/driver/util.go, encodeRelease).
 type helmRelease struct {
 	Name   string
 	Config map[string]any // the values that it was given
@@ -177,8 +177,8 @@ func (p *published) releasesAreThoseOfTheDefaults() {
 	require.Equal(p.t, want, got)
 }
 
-// valuesAreKnownToTheirCharts: Helm passes on what no template reads, so a key that was renamed goes unnoticed. A chart's own
-// values name every key that it reads; beneath an empty mapping there the keys are free.
+// valuesAreKnownToTheirCharts: Helm also accepts values that no template reads, so a renamed key would not be noticed. A
+// chart's own values contain every key that it reads; below an empty mapping the keys are free.
 func (p *published) valuesAreKnownToTheirCharts() {
 	var unknown []string
 	for name, release := range p.releases() {
@@ -219,7 +219,7 @@ func (p *published) everythingIsReady() {
 	}
 }
 
-// podsRunWhereTheyShould: the real scheduler has put them there, by taints, tolerations and affinities.
+// podsRunWhereTheyShould: the real scheduler placed them, by taints, tolerations and affinities.
 func (p *published) podsRunWhereTheyShould() {
 	const control, worker, gpu = "k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-gpu-1"
 	for selector, want := range map[string][]string{
@@ -323,7 +323,7 @@ func (p *published) hooksRan() {
 	require.Empty(p.t, jobs.Items)
 }
 
-// podSecurityRefusesNone of the charts' pods. What it refuses has only an event, since controllers make the pods.
+// podSecurityRefusesNone of the charts' pods. A refusal is visible only as an event, since controllers create the pods.
 func (p *published) podSecurityRefusesNone() {
 	events, err := p.kubernetes().CoreV1().Events("").List(p.t.Context(), metav1.ListOptions{})
 	require.NoError(p.t, err)
@@ -343,8 +343,8 @@ func (p *published) podSecurityRefusesNone() {
 	}
 }
 
-// nothingStandsInTheWayOfRequests: a webhook whose server is not there yet can stop a whole cluster. No chart brings one. The
-// API of metrics-server is the only one that has a server of its own, which nobody plays in the lab.
+// nothingStandsInTheWayOfRequests: a webhook without a running server can block a whole cluster. No chart contains one. The API
+// of metrics-server is the only one with a server of its own, which the lab does not run.
 func (p *published) nothingStandsInTheWayOfRequests() {
 	hooks := p.kubernetes().AdmissionregistrationV1()
 	validating, err := hooks.ValidatingWebhookConfigurations().List(p.t.Context(), metav1.ListOptions{})

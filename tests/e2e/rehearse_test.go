@@ -14,7 +14,7 @@ import (
 // rehearsalLimit is promised for k3s-dev at the default time scale, with tools built.
 const rehearsalLimit = 90 * time.Second
 
-// TestE2ERehearsal lives the whole life by one command, and finds nothing that is not as expected.
+// TestE2ERehearsal runs the whole life by one command, and everything is as expected.
 func TestE2ERehearsal(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-rehearse")

@@ -37,8 +37,8 @@ func highlyAvailable(keys string) string {
 // rebootingPatch changes a rule of udev, for which Talos reboots, and a sysctl, for which it does not.
 const rebootingPatch = `, patches: [{machine: {udev: {rules: ['SUBSYSTEM=="drm", MODE="0660"']}, sysctls: {vm.max_map_count: "262144"}}}]`
 
-// TestE2EF4F5ControlPlanesAreChangedOneAtATime changes one worker of two and all three control planes, and then has one control
-// plane not come back.
+// TestE2EF4F5ControlPlanesAreChangedOneAtATime changes one worker of two and all three control planes, and then lets one
+// control plane fail to boot.
 func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	t.Parallel()
 	r := standing(t, five)
@@ -68,8 +68,8 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 // badArgument is one that kube-apiserver does not know. Talos applies it without a reboot.
 const badArgument = `, patches: [{cluster: {apiServer: {extraArgs: {no-such-argument: "true"}}}}]`
 
-// stopsAtABadArgument gives all control planes an argument with which their API servers do not start: one of them gets it,
-// and the other two keep what they have and serve. The inventory without it mends the first.
+// stopsAtABadArgument gives all control planes an argument with which their API servers do not start: one of them gets it, and
+// the other two stay unchanged and serve. The inventory without it repairs the first.
 func (r *rehearsal) stopsAtABadArgument() {
 	r.t.Helper()
 	r.writeInventory("nodes.yaml", highlyAvailable(badArgument))
@@ -111,7 +111,7 @@ func (r *rehearsal) interruptedUp(after time.Duration) (auto.UpResult, error) {
 	return stack.Up(r.t.Context(), optup.ProgressStreams(io.Discard))
 }
 
-// takesBackACordon finds the cordon that a run has left which was killed, and leaves alone what a person has cordoned.
+// takesBackACordon removes the cordon of a killed run, and keeps one that the user has set.
 func (r *rehearsal) takesBackACordon() {
 	r.t.Helper()
 	nodes := r.kubernetes().CoreV1().Nodes()
@@ -144,8 +144,8 @@ func (r *rehearsal) withBadArgument() []string {
 }
 
 // leavesANodeWhosePodsStay changes the memory of a worker with a pod that a PodDisruptionBudget holds back: the worker stays
-// as it is and takes pods, until the budget is gone. Then it is drained, reboots, and takes pods again. It returns the worker's
-// place in the inventory.
+// unchanged and schedulable until the budget is gone. Then it is drained, reboots, and is schedulable again. It returns the
+// worker's place in the inventory.
 func (r *rehearsal) leavesANodeWhosePodsStay() (vmid string) {
 	r.t.Helper()
 	api := r.kubernetes()
@@ -204,8 +204,8 @@ func (r *rehearsal) isCordoned(node string) bool {
 	return object.Spec.Unschedulable || object.Annotations[nodeops.CordonAnnotation] != ""
 }
 
-// isClosedWhereNobodyAnswers asks for other memory of all control planes while none of them answers, although their
-// machines run, as for a computer without a route to them: not one is touched.
+// isClosedWhereNobodyAnswers changes the memory of all control planes while none of them answers, although their machines run,
+// as for a computer without a route to them: none is changed.
 func (r *rehearsal) isClosedWhereNobodyAnswers() {
 	r.t.Helper()
 	r.mustRun(0, "lab", "fault", "set", "node-does-not-boot")
@@ -219,8 +219,8 @@ func (r *rehearsal) isClosedWhereNobodyAnswers() {
 	r.mustRun(0, "lab", "fault", "clear")
 }
 
-// oneAfterTheOther: each control plane was down once, for its memory and its configuration, no two of them at a time,
-// and each was asked for its vote in etcd before the next one went down, so that the quorum was never lost.
+// oneAfterTheOther: each control plane was down once, for its memory and its configuration, no two at the same time, and each
+// returned its etcd status before the next one went down, so that the quorum was never lost.
 func (r *rehearsal) oneAfterTheOther(lines []labstack.NodeLine) {
 	r.t.Helper()
 	found := labstack.Outages(lines)
@@ -236,8 +236,8 @@ func (r *rehearsal) oneAfterTheOther(lines []labstack.NodeLine) {
 	}
 }
 
-// stopsWhereANodeIsLost gives all control planes other memory and has one of them not boot: what comes after it stays
-// untouched, until it is switched on again and the next run finishes the work.
+// stopsWhereANodeIsLost gives all control planes other memory, and one of them does not boot: the later ones stay unchanged,
+// until it is switched on again and the next run finishes the work.
 func (r *rehearsal) stopsWhereANodeIsLost() {
 	r.t.Helper()
 	const lost = 102

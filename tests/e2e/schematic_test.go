@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// changedSchematicReaches gives the image another extension. The engine keeps the ID of the resource in the Image Factory
-// for ever, so that nothing but what the program computes says which image is meant (step.go of the engine, UpdateStep): the
-// preview knows the new one, template and installer follow, no node is touched, and each is named with what it runs.
+// changedSchematicReaches gives the image another extension. The engine never changes the ID of the resource in the Image
+// Factory, so only the program's computed ID identifies the image (step.go of the engine, UpdateStep): the preview shows the
+// new one, template and installer follow, no node is changed, and each is listed with its running image.
 func (r *rehearsal) changedSchematicReaches(nodes ...string) {
 	r.t.Helper()
 	born, seen, since := r.hostFiles(), len(r.calls()), time.Now()

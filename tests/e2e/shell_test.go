@@ -38,7 +38,7 @@ func (r *rehearsal) shellOfLabEnv(lines string) string {
 	return string(output)
 }
 
-// requireDocumented holds a result in JSON against the schema of its command, schemas/output.
+// requireDocumented checks a JSON result against the schema of its command, schemas/output.
 func (r *rehearsal) requireDocumented(args []string, output string) {
 	r.t.Helper()
 	at := slices.Index(args, "--output")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EAStandingClusterIsAsItWasBorn: what one test does to a standing cluster is nothing to the next one.
+// TestE2EAStandingClusterIsAsItWasBorn: the changes of one test to a standing cluster do not affect the next test.
 func TestE2EAStandingClusterIsAsItWasBorn(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()

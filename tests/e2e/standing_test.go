@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// topology is a cluster that several tests begin with. To add one is to add a variable.
+// topology is a cluster with which several tests begin. To add one, add a variable.
 type topology struct {
 	name string
 	// nodes is its nodes.yaml; "" is that of testdata. Its cluster.yaml is that of testdata.
@@ -47,7 +47,7 @@ func standing(t testing.TB, of topology) *rehearsal {
 	return l.lend(t, func() { lanes.giveBack(l) })
 }
 
-// lane is a cluster that was born, and what it was then.
+// lane is a cluster with its initial state.
 type lane struct {
 	topology topology
 	number   int
@@ -55,7 +55,7 @@ type lane struct {
 	claim    *os.File // locked, so that no other run of these tests in this checkout takes the number
 }
 
-// lend gives a test the lane, and calls back when that has ended well.
+// lend gives a test the lane, and returns it when the test has succeeded.
 func (l *lane) lend(t testing.TB, back func()) *rehearsal {
 	t.Helper()
 	r := l.rehearsal(t)
@@ -90,7 +90,7 @@ func (l *lane) rehearsal(t testing.TB) *rehearsal {
 	return r
 }
 
-// comeBack brings the lane to where it was after its birth, which is first if it is new.
+// comeBack restores the lane's initial state; a new lane is created first.
 func (l *lane) comeBack(r *rehearsal) {
 	r.t.Helper()
 	if !l.born {
@@ -112,8 +112,8 @@ func copyLab(t testing.TB, from, to string) {
 	require.NoError(t, labstack.Copy(from, to))
 }
 
-// isWhole waits until the cluster of a lab that was started again is as it was: each node has told Kubernetes since that it is
-// there, and nothing is lacking.
+// isWhole waits until the cluster of a restarted lab is complete: each node has reported to Kubernetes since, and status shows
+// no error.
 func (r *rehearsal) isWhole(started time.Time) {
 	r.t.Helper()
 	nodes := len(r.nodes())

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EMachinesWhoseCreationFailed come into a cluster that stands: one does not start, and its host loses its power before the
-// disk of another has grown, and starts that machine with the disk of the template.
+// TestE2EMachinesWhoseCreationFailed join a running cluster: one does not start, and its host loses its power before the disk
+// of another has grown, and starts that machine with the disk of the template.
 func TestE2EMachinesWhoseCreationFailed(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-half-made")

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// TestE2EStateIsReadAsTheCLIReadsIt: what is read in the state's folder is what the CLI says of it.
+// TestE2EStateIsReadAsTheCLIReadsIt: the state read from its folder equals the CLI's export.
 func TestE2EStateIsReadAsTheCLIReadsIt(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)

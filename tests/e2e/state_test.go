@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2EStateIsRestored: whatever happens to a state, a backup takes its place and the next preview finds nothing to do.
+// TestE2EStateIsRestored: a backup replaces a state with any damage, and the next preview shows no change.
 func TestE2EStateIsRestored(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
@@ -54,8 +54,8 @@ func TestE2EStateIsRestored(t *testing.T) {
 	}
 }
 
-// TestE2EStateIsRestoredWithPendingOperations: what a backup says was begun is noted before the engine forgets it, and settled
-// on the host by the next up.
+// TestE2EStateIsRestoredWithPendingOperations: pending operations of a backup are recorded before the engine drops them, and
+// settled on the host by the next up.
 func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-state-pending")
@@ -105,7 +105,7 @@ func (r *rehearsal) stateFile() string {
 	return r.onLab("").StateFile()
 }
 
-// damage does to the state's file what happens to files.
+// damage damages the state's file.
 func (r *rehearsal) damage(how string) {
 	r.t.Helper()
 	whole := r.read(r.stateFile())
@@ -157,7 +157,7 @@ func s3Server(t *testing.T) string {
 	return firstLine(t, stdout)
 }
 
-// firstLine waits for what a program prints first.
+// firstLine waits for the first line that a program prints.
 func firstLine(t *testing.T, stdout io.Reader) string {
 	t.Helper()
 	lines := make(chan string, 1)

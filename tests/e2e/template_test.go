@@ -79,7 +79,7 @@ nodes:
 	r.isosAreAdopted()
 }
 
-// lostISOComesBack deletes the ISO that the template boots, as somebody in the web interface would.
+// lostISOComesBack deletes the ISO that the template boots, as in the web interface.
 func (r *rehearsal) lostISOComesBack() {
 	r.t.Helper()
 	template, err := r.host().VirtualMachine(r.t.Context(), 9000)
@@ -96,7 +96,7 @@ func (r *rehearsal) lostISOComesBack() {
 	r.mustRun(0, "preview", "--lab")
 }
 
-// isosAreAdopted makes the machines anew on a host that has the ISO: it is neither deleted nor downloaded again.
+// isosAreAdopted creates the machines again on a host that has the ISO: it is neither deleted nor downloaded again.
 func (r *rehearsal) isosAreAdopted() {
 	r.t.Helper()
 	kept, seen := r.hostFiles().ISOs, len(r.calls())
