@@ -39,7 +39,7 @@ type busyHost struct {
 	stopped []string
 }
 
-var hung = &pve.HungError{Machine: 102, Quiet: 2 * time.Minute, Task: pve.Task{
+var hung = &pve.HungError{Machine: 102, Silence: 2 * time.Minute, Task: pve.Task{
 	UPID: "UPID:vmhost:0001:0002:0003:qmclone:9000:em-infra@pve!x:", Node: "vmhost", Type: "qmclone", VMID: 9000, Log: []string{"5", "6"},
 }}
 
