@@ -145,7 +145,7 @@ func TestAnotherNameRoleOrAddressIsAnotherMachine(t *testing.T) {
 func TestARefusedBirthIsToldWithItsType(t *testing.T) {
 	t.Parallel()
 
-	var told []error
+	var reported []error
 	e := runHooked(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
 		if err != nil {
@@ -153,16 +153,16 @@ func TestARefusedBirthIsToldWithItsType(t *testing.T) {
 		}
 		args := clusterFixture("k3s-dev",
 			machineFixture("k3s-dev-control-1", components.RoleControlPlane, 11), machineFixture("k3s-dev-worker-1", components.RoleWorker, 21))
-		args.Templates, args.Refused = []*components.TalosTemplate{template}, func(err error) { told = append(told, err) }
+		args.Templates, args.Refused = []*components.TalosTemplate{template}, func(err error) { reported = append(reported, err) }
 		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
 		return err
 	})
 	require.Empty(t, e.born(t, stood(nil)))
-	require.Empty(t, told)
+	require.Empty(t, reported)
 	text := e.born(t, stood(map[string]any{"contract": "v1.11"}))
-	require.Len(t, told, 1)
-	require.EqualError(t, told[0], text)
+	require.Len(t, reported, 1)
+	require.EqualError(t, reported[0], text)
 	var refused *birth.RefusedError
-	require.ErrorAs(t, told[0], &refused)
+	require.ErrorAs(t, reported[0], &refused)
 	require.Len(t, refused.Problems, 1)
 }

@@ -171,7 +171,7 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 			var refused error
 			options.Refused = func(err error) { refused = err }
 			r, err := runWith(t, options, reachable(nil))
-			require.ErrorAs(t, refused, new(*inventory.Problems), "an embedding is told what it is, not only its text")
+			require.ErrorAs(t, refused, new(*inventory.Problems), "an embedding gets its type, not only its text")
 			places := []string{"DIR", options.Inventory, "HOME", home}
 			for below := range 10 {
 				places = append(places, fmt.Sprintf("{%d}", below), strconv.Itoa(lineOf(t, options.Inventory, "addons:")+below))

@@ -104,8 +104,8 @@ func stopAtTheEnd(t *testing.T, dir string) {
 	})
 }
 
-// TestSomebodyElsesTool starts a lab that nobody has described, works on it with a client that knows nothing of it, asks it for a
-// failure, and stops it. What was made is there again afterwards.
+// TestSomebodyElsesTool starts a lab without a description, uses it with a third-party client, sets a fault, and stops it.
+// After a restart its content is unchanged.
 func TestSomebodyElsesTool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -241,8 +241,8 @@ func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "hosts.yaml"), []byte("hosts: [{name: one, core: 4}]\n"), 0o600))
 	for _, test := range []struct {
-		args []string
-		told string
+		args     []string
+		problems string
 	}{
 		{[]string{"status"}, "there is no lab in .em-infra-lab yet: start one with `em-infra-lab start`\n"},
 		{[]string{"env", "--dir", "other"}, "there is no lab in other yet: start one with `em-infra-lab start --dir other`\n"},
@@ -258,7 +258,7 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			out, problems, code := em(t, dir, test.args...)
 			require.Empty(t, out)
-			require.Equal(t, test.told, problems)
+			require.Equal(t, test.problems, problems)
 			require.Equal(t, 3, code)
 			require.NoDirExists(t, filepath.Join(dir, usualDir), "nothing was made")
 		})

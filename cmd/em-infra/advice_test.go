@@ -11,20 +11,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// advice is a command of somebody else's client that people are told to run, with a test or the reason for none.
+// advice is a command of a third-party client in our messages and pages, with its test or the reason for none.
 type advice struct{ Text, Run, Fails, Elsewhere string }
 
 const adviceFile = "../../tests/e2e/testdata/advice.yaml"
 
 var (
-	// otherTool begins a command of somebody else's client, wherever it stands.
+	// otherTool matches the beginning of a command of a third-party client.
 	otherTool = regexp.MustCompile(`(?:^|[^\w/.-])((?:kubectl|helm|flux|sops) )`)
 	// aboutTools are sentences about these clients, and places in their sources.
 	aboutTools = regexp.MustCompile(`^(?:kubectl (?:has read|gets, |itself|apply notes|pkg/)|helm v3 pkg/|sops (?:looks|wrote|and age)|flux -\.-)`)
 )
 
-// TestAdviceIsKnown: what messages and pages tell people to run with kubectl, helm, flux and sops is in the list of what a test
-// runs, and the list holds nothing that nobody is told.
+// TestAdviceIsKnown: the list contains exactly the commands of kubectl, helm, flux and sops in messages and pages, and a test
+// runs each.
 func TestAdviceIsKnown(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(adviceFile)
@@ -32,7 +32,7 @@ func TestAdviceIsKnown(t *testing.T) {
 	var known []advice
 	require.NoError(t, yaml.Unmarshal(text, &known))
 	slices.SortFunc(known, func(a, b advice) int { return len(b.Text) - len(a.Text) })
-	said := map[string]bool{}
+	named := map[string]bool{}
 	for place, texts := range textsForPeople(t) {
 		for _, text := range texts {
 			for _, sentence := range sentencesFrom(otherTool, filled(text)) {
@@ -41,17 +41,17 @@ func TestAdviceIsKnown(t *testing.T) {
 				}
 				at := slices.IndexFunc(known, func(a advice) bool { return a.fits(sentence) })
 				require.NotEqual(t, -1, at, "%s tells people to run %q: add it to %s", place, sentence, adviceFile)
-				said[known[at].Text] = true
+				named[known[at].Text] = true
 			}
 		}
 	}
 	for _, a := range known {
-		require.True(t, said[a.Text], "nobody is told %q any more: take it out of %s", a.Text, adviceFile)
+		require.True(t, named[a.Text], "nothing names %q any more: remove it from %s", a.Text, adviceFile)
 		require.True(t, (a.Run == "") != (a.Elsewhere == ""), "%q has a test or the reason for none", a.Text)
 	}
 }
 
-// sentencesFrom returns what begins with the first group of a pattern in a text, each as far as it can be a command.
+// sentencesFrom returns the possible commands in a text, which begin with the first group of a pattern.
 func sentencesFrom(pattern *regexp.Regexp, text string) []string {
 	var sentences []string
 	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {

@@ -14,7 +14,7 @@ import (
 // cliPages is the folder of the pages that are generated from the commands, one page each.
 const cliPages = "../../docs/cli"
 
-// TestCLIPagesAreCurrent: docs/cli is what cobra's generator makes of the commands. With -update it is made anew.
+// TestCLIPagesAreCurrent: docs/cli equals the output of cobra's generator. With -update it is rewritten.
 func TestCLIPagesAreCurrent(t *testing.T) {
 	t.Parallel()
 	generated := t.TempDir()
@@ -32,7 +32,7 @@ func TestCLIPagesAreCurrent(t *testing.T) {
 	require.Equal(t, expected, pagesIn(t, cliPages), "make them anew: go test ./cmd/em-infra -run CLIPages -update")
 }
 
-// withoutDate leaves out the line that says when a page was generated, which would change it every day.
+// withoutDate removes the line with the date of a page, which would change it every day.
 func withoutDate(command *cobra.Command) {
 	command.DisableAutoGenTag = true
 	for _, child := range command.Commands() {

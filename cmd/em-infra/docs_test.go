@@ -123,7 +123,7 @@ func TestLinksOfTheDocumentationLead(t *testing.T) {
 	}
 }
 
-// suffixOf makes of a folder, which FileExists refuses, a file in it.
+// suffixOf returns a file in a folder, since FileExists refuses folders.
 func suffixOf(t *testing.T, target string) string {
 	t.Helper()
 	info, err := os.Stat(target)

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// TestEveryCommandHasAnExample, and says in a line what it is for.
+// TestEveryCommandHasAnExample: and a description in one line.
 func TestEveryCommandHasAnExample(t *testing.T) {
 	t.Parallel()
 	var check func(command *cobra.Command)

@@ -61,7 +61,7 @@ func TestExitCodes(t *testing.T) {
 	require.Equal(t, exitRefused, exitCode(command.Refused(errors.New("x"))))
 }
 
-// engineInMidWork prints what it is told, and ends when it is told twice.
+// engineInMidWork prints the signals that it receives, and ends after the second.
 const engineInMidWork = `#!/bin/sh
 trap 'trap "echo twice; exit 2" INT; echo once' INT
 echo working
@@ -72,8 +72,8 @@ while :; do sleep 0.02; done
 func TestInterrupts(t *testing.T) {
 	cli := filepath.Join(t.TempDir(), "pulumi")
 	require.NoError(t, os.WriteFile(cli, []byte(engineInMidWork), 0o700)) //nolint:gosec // it is to be run
-	var said bytes.Buffer
-	ctx, stop := withInterrupts(t.Context(), &said)
+	var output bytes.Buffer
+	ctx, stop := withInterrupts(t.Context(), &output)
 	defer stop()
 
 	stdout, _, code, err := engine.NewCommand(cli, semver.MustParse("3.254.0")).Run(ctx, t.TempDir(), nil, []io.Writer{onLine(func(line string) {
@@ -84,7 +84,7 @@ func TestInterrupts(t *testing.T) {
 	require.Equal(t, "working\nonce\ntwice\n", stdout)
 	require.Equal(t, 2, code)
 	require.ErrorIs(t, err, errInterrupted)
-	require.Equal(t, "\ninterrupted: what is under way is finished first; Ctrl-C again ends it at once\n", said.String())
+	require.Equal(t, "\ninterrupted: what is under way is finished first; Ctrl-C again ends it at once\n", output.String())
 }
 
 // onLine calls for every write.

@@ -54,8 +54,8 @@ func schemaFile(command string) string {
 	return filepath.Join("schemas/output", strings.ReplaceAll(command, " ", "-")+".schema.json")
 }
 
-// TestSchemasOfOutputsAreFresh: schemas/output holds what the types and their comments make today, for each command that takes
-// --output, with a description of each field.
+// TestSchemasOfOutputsAreFresh: schemas/output equals the schemas of the types and their comments, for each command with
+// --output, and describes each field.
 func TestSchemasOfOutputsAreFresh(t *testing.T) {
 	t.Parallel()
 	comments := commentsOfSources(t)

@@ -17,7 +17,7 @@ type outcome struct {
 	code     int
 }
 
-// em runs a command of the tool as from a script: nobody answers.
+// em runs a command of the tool without a terminal.
 func em(ctx context.Context, args ...string) outcome {
 	var out, errs bytes.Buffer
 	code := run(ctx, streams{in: strings.NewReader(""), out: &out, err: &errs}, args)
@@ -30,8 +30,8 @@ func em(ctx context.Context, args ...string) outcome {
 // refusal returns a command that printed one sentence and touched nothing.
 func refusal(sentence string) outcome { return outcome{err: sentence + "\n", code: exitRefused} }
 
-// project changes into a project with a sound inventory and no secrets, in a folder whose name a shell does not like. Of pulumi
-// there is one on PATH that nobody can use.
+// project changes into a project with a valid inventory and no secrets, in a folder whose name needs quotes in a shell. The
+// pulumi on its PATH does not work.
 func project(t *testing.T) (root string) {
 	t.Helper()
 	bin := t.TempDir()

@@ -22,8 +22,8 @@ const answerAwaited = 5 * time.Second
 // insideTerminal makes the test's own program the tool: its arguments are those of a command line.
 const insideTerminal = "EM_INFRA_TEST_TERMINAL"
 
-// TestATerminalThatDoesNotAnswer holds that no command asks the terminal anything: what is written to one that is mute holds
-// no escape sequence, and nothing waits for an answer. Only a process that starts can show that, so the test starts itself.
+// TestATerminalThatDoesNotAnswer checks that no command queries the terminal: the output to one that never answers contains no
+// escape sequence, and no command waits. Only a starting process can show that, so the test starts itself.
 func TestATerminalThatDoesNotAnswer(t *testing.T) {
 	if arguments := os.Getenv(insideTerminal); arguments != "" {
 		ci, found := os.LookupEnv("CI")

@@ -28,7 +28,7 @@ export PULUMI_STACK=k3s-dev
 	require.EqualError(t, printToolsEnv(&out, &toolchain.Installed{}, w, ""), "the tool chain holds no Pulumi CLI: run `em-infra tools install`")
 }
 
-// TestAPulumiThatIsNotThere: a message that names pulumi says how the shell gets it.
+// TestAPulumiThatIsNotThere: after a message that names pulumi, the tool prints how to get it.
 func TestAPulumiThatIsNotThere(t *testing.T) {
 	project(t)
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "made up")

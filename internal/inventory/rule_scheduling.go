@@ -27,7 +27,7 @@ func (c *checker) takesOrdinaryPods(node Node) bool {
 	if node.Role == RoleControlPlane && !c.inv.Cluster.Kubernetes.AllowSchedulingOnControlPlanes {
 		return false
 	}
-	if _, said := node.Taints[gpuTaint]; node.Role == RoleGPUWorker && !said {
+	if _, isSet := node.Taints[gpuTaint]; node.Role == RoleGPUWorker && !isSet {
 		return false
 	}
 	for _, taint := range node.Taints {

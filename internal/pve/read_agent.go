@@ -51,17 +51,17 @@ func (r Reader) AskAgent(ctx context.Context, guest Guest) (agent Agent, err err
 }
 
 func (r Reader) agentInterfaces(ctx context.Context, guest Guest) (interfaces []AgentInterface, err error) {
-	var told []struct {
+	var answer []struct {
 		Name      string `json:"name"`
 		MAC       string `json:"hardware-address"`
 		Addresses []struct {
 			Address string `json:"ip-address"`
 		} `json:"ip-addresses"`
 	}
-	if err := r.agentCommand(ctx, guest, "network-get-interfaces", &told); err != nil {
+	if err := r.agentCommand(ctx, guest, "network-get-interfaces", &answer); err != nil {
 		return nil, err
 	}
-	for _, one := range told {
+	for _, one := range answer {
 		seen := AgentInterface{Name: one.Name, MAC: one.MAC}
 		for _, text := range one.Addresses {
 			address, err := netip.ParseAddr(text.Address)

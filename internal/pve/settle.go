@@ -114,10 +114,10 @@ func (h Host) worked(ctx context.Context, node string, vmid int) (*proxmox.Virtu
 
 // taskWatch follows the tasks that a wait for a machine depends on.
 type taskWatch struct {
-	host    Host
-	machine int
-	seen    map[string]progress
-	said    string
+	host     Host
+	machine  int
+	seen     map[string]progress
+	reported string
 }
 
 // progress is how much a task had written, and since when that is all.
@@ -147,8 +147,8 @@ func (w *taskWatch) tell(tasks []Task, lock string) {
 	if len(tasks) > 0 {
 		text = fmt.Sprintf("VM %d waits for the %s of %s, %.0f min at most", w.machine, tasks[0].Type, tasks[0].Since.Format(time.TimeOnly), settleTimeout.Minutes())
 	}
-	if w.host.Tell != nil && text != w.said {
+	if w.host.Tell != nil && text != w.reported {
 		w.host.Tell(text)
 	}
-	w.said = text
+	w.reported = text
 }

@@ -34,14 +34,14 @@ func TestACloneThatHangs(t *testing.T) {
 	t.Parallel()
 	e, upid := hanging(t)
 	host := pve.Strict(e.host(patience), 500*time.Millisecond)
-	var told []string
-	host.Tell = func(text string) { told = append(told, text) }
+	var reported []string
+	host.Tell = func(text string) { reported = append(reported, text) }
 	_, err := host.Settle(t.Context(), node, vmid)
 	var hung *pve.HungError
 	require.ErrorAs(t, err, &hung)
 	require.Regexp(t, `^VM 102 on vmhost waits for the task `+upid+`, which has written nothing for \d+ s `+
 		`\(last: "create full clone of drive scsi0 \(tank:base-9000-disk-0\)"\): see in Proxmox VE why it hangs, and stop it there or wait for it; then run up again$`, err.Error())
-	require.Equal(t, []string{"VM 102 waits for the qmclone of " + hung.Since.Format(time.TimeOnly) + ", 30 min at most"}, told)
+	require.Equal(t, []string{"VM 102 waits for the qmclone of " + hung.Since.Format(time.TimeOnly) + ", 30 min at most"}, reported)
 
 	require.NoError(t, host.StopTask(t.Context(), hung.Task))
 	machine, err := host.Settle(t.Context(), node, vmid)

@@ -75,8 +75,8 @@ func TestAFoldedCommandIsTakenByAShell(t *testing.T) {
 		for _, line := range folded {
 			require.True(t, ansi.StringWidth(line) <= width || strings.Count(strings.TrimSpace(strings.TrimSuffix(line, `\`)), " ") == 0 || strings.ContainsAny(line, `'"`), line)
 		}
-		said, err := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { printf '%s\\n' \"$@\"; }\n"+strings.Join(folded, "\n")).Output()
+		output, err := exec.CommandContext(t.Context(), "sh", "-c", "kubectl() { printf '%s\\n' \"$@\"; }\n"+strings.Join(folded, "\n")).Output()
 		require.NoError(t, err)
-		require.Equal(t, "--kubeconfig\n.lab/my stack/kube config\nget\nnodes\n--selector\na b=c d\n--output\ncustom-columns=NAME:.metadata.name\n--watch\n", string(said), width)
+		require.Equal(t, "--kubeconfig\n.lab/my stack/kube config\nget\nnodes\n--selector\na b=c d\n--output\ncustom-columns=NAME:.metadata.name\n--watch\n", string(output), width)
 	}
 }

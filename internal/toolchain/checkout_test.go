@@ -156,11 +156,11 @@ func TestRealTools(t *testing.T) {
 	t.Parallel()
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Progress: os.Stderr})
 	require.NoError(t, err)
-	said := &log{}
-	again, err := toolchain.Install(t.Context(), toolchain.Options{Progress: said})
+	progress := &log{}
+	again, err := toolchain.Install(t.Context(), toolchain.Options{Progress: progress})
 	require.NoError(t, err)
 	require.Equal(t, installed, again)
-	require.Empty(t, said.String(), "nothing is got for tools that are in the cache")
+	require.Empty(t, progress.String(), "nothing is got for tools that are in the cache")
 
 	home := t.TempDir()
 	require.NoError(t, installed.Populate(home))

@@ -28,16 +28,16 @@ func acquire(ctx context.Context, path string, waiting func(holder string)) (l *
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	told := false
+	reported := false
 	err = poll.Until(ctx, lockInterval, func(context.Context) (bool, error) {
 		var err error
 		l, err = tryAcquire(path)
 		if !errors.Is(err, errHeld) {
 			return err == nil, err
 		}
-		if !told {
+		if !reported {
 			waiting(holder(path))
-			told = true
+			reported = true
 		}
 		return false, nil
 	})

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -166,34 +164,16 @@ func (a *addonsUnderTest) outlastAnAPIThatDoesNotAnswer() {
 	}
 	a.rotate()
 	signal(syscall.SIGSTOP)
-	said := &heard{}
+	output := &transcript{}
 	up := a.command(a.t.Context(), "up", "--lab", "--yes", "--stack", a.stack, "--inventory", a.inventory)
-	up.Stdout, up.Stderr = said, said
+	up.Stdout, up.Stderr = output, output
 	require.NoError(a.t, up.Start())
-	require.Eventually(a.t, func() bool { return strings.Contains(said.text(), "waits for the Kubernetes API") },
+	require.Eventually(a.t, func() bool { return strings.Contains(output.String(), "waits for the Kubernetes API") },
 		5*time.Minute, 100*time.Millisecond, "a client gives up after half a minute, and there are some")
-	require.Contains(a.t, said.text(), "not asked: what is in the cluster: the Kubernetes API at https://")
+	require.Contains(a.t, output.String(), "not asked: what is in the cluster: the Kubernetes API at https://")
 	signal(syscall.SIGCONT)
-	require.NoError(a.t, up.Wait(), "%s", said.text())
+	require.NoError(a.t, up.Wait(), "%s", output.String())
 	require.Equal(a.t, a.key.String()+"\n", string(a.secret("flux-system", "sops-age").Data["age.agekey"]))
-}
-
-// heard is what a running command has printed so far.
-type heard struct {
-	mu      sync.Mutex
-	printed bytes.Buffer
-}
-
-func (h *heard) Write(text []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.printed.Write(text)
-}
-
-func (h *heard) text() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.printed.String()
 }
 
 // areTakenOverAfterADestroyThatFailed: objects in the cluster were removed from the state without a call, and still exist.

@@ -158,16 +158,16 @@ func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	require.Contains(t, output, "this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew\n")
 	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on, or restore the VM of k3s-dev-control-1 from a backup")
 	stack, refusal := r.plainEngine(), "no other control plane has the data of etcd: the cluster is lost with it; restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
-	var told bytes.Buffer
-	_, err := stack.Preview(t.Context(), optpreview.Refresh(), optpreview.ProgressStreams(&told), optpreview.ErrorProgressStreams(&told))
+	var printed bytes.Buffer
+	_, err := stack.Preview(t.Context(), optpreview.Refresh(), optpreview.ProgressStreams(&printed), optpreview.ErrorProgressStreams(&printed))
 	require.Error(t, err)
-	require.Contains(t, told.String(), refusal, "so `pulumi up` ends with its preview")
+	require.Contains(t, printed.String(), refusal, "so `pulumi up` ends with its preview")
 	require.Empty(t, writes(r.calls()[seen:]), "nothing was touched")
 
-	told.Reset()
-	_, err = stack.Up(t.Context(), optup.Refresh(), optup.ProgressStreams(&told), optup.ErrorProgressStreams(&told)) // without a preview
+	printed.Reset()
+	_, err = stack.Up(t.Context(), optup.Refresh(), optup.ProgressStreams(&printed), optup.ErrorProgressStreams(&printed)) // without a preview
 	require.Error(t, err)
-	require.Contains(t, told.String(), refusal)
+	require.Contains(t, printed.String(), refusal)
 	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "it is in maintenance mode, because it was reset or made anew by hand: configured and joined again\n")
 
 	r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-1")

@@ -153,10 +153,10 @@ func TestE2EPowerCutDuringAClone(t *testing.T) {
 	require.Empty(t, r.pending(), "the engine forgets a creation that failed")
 
 	output := r.mustRun(1, "up", "--lab", "--yes")
-	told := regexp.MustCompile("VM ([0-9]+) on vmhost is locked \\(clone\\) and no task works on it: run `em-infra (lab unlock [0-9]+) --stack").FindStringSubmatch(output)
-	require.Len(t, told, 3, "%s", output)
+	named := regexp.MustCompile("VM ([0-9]+) on vmhost is locked \\(clone\\) and no task works on it: run `em-infra (lab unlock [0-9]+) --stack").FindStringSubmatch(output)
+	require.Len(t, named, 3, "%s", output)
 	require.NotContains(t, output, "qm unlock", "nobody can log in to the host of a lab")
-	r.mustRun(0, strings.Fields(told[2])...)
+	r.mustRun(0, strings.Fields(named[2])...)
 
 	output = r.mustRun(0, "up", "--lab", "--yes")
 	require.Contains(t, output, "ended half way: what was left of it is deleted, it never ran")

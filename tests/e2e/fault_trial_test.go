@@ -176,8 +176,8 @@ func tryFault(t *testing.T, fault string, o trial, e end, times ...string) {
 	if !e.untried {
 		assert.Equal(t, e.code, first.code)
 	}
-	for _, said := range e.says {
-		assert.Contains(t, first.output, said)
+	for _, part := range e.says {
+		assert.Contains(t, first.output, part)
 	}
 	r.mustRun(0, "lab", "fault", "clear")
 
@@ -193,9 +193,9 @@ func (r *rehearsal) goesOn(first result, e end) {
 		e.byHand(r, first)
 	}
 	for _, pattern := range e.next {
-		told := regexp.MustCompile(pattern).FindStringSubmatch(first.output)
-		require.Len(r.t, told, 2, "no command like %s is named in:\n%s", pattern, first.output)
-		r.mustRun(0, strings.Fields(told[1])...)
+		command := regexp.MustCompile(pattern).FindStringSubmatch(first.output)
+		require.Len(r.t, command, 2, "no command like %s is named in:\n%s", pattern, first.output)
+		r.mustRun(0, strings.Fields(command[1])...)
 	}
 	if first.code == 0 {
 		return

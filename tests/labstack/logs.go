@@ -15,7 +15,7 @@ import (
 // Call is a request that the lab's Proxmox VE answered.
 type Call = proxmox.Call
 
-// Calls returns what was asked so far of the Proxmox VE of the lab in a folder.
+// Calls returns the calls so far to the Proxmox VE of the lab in a folder.
 func Calls(dir string) ([]proxmox.Call, error) { return linesOf[proxmox.Call](lab.HostCalls(dir)) }
 
 // Writes returns the calls that may have changed the host.
@@ -44,8 +44,8 @@ func (l NodeLine) End() time.Time {
 	return l.Time.Add(time.Duration(l.Milliseconds * float64(time.Millisecond)))
 }
 
-// NodeLog returns what happened on the nodes of the lab in a folder since, in the order in which it began. It is empty before
-// the first boot.
+// NodeLog returns the events on the nodes of the lab in a folder since a time, in the order in which they began. It is empty
+// before the first boot.
 func NodeLog(dir string, since time.Time) ([]NodeLine, error) {
 	lines, err := linesOf[NodeLine](lab.NodeCalls(dir))
 	lines = slices.DeleteFunc(lines, func(l NodeLine) bool { return l.Time.Before(since) })
@@ -53,13 +53,13 @@ func NodeLog(dir string, since time.Time) ([]NodeLine, error) {
 	return lines, err
 }
 
-// Outage is the time in which a node was not there for its cluster.
+// Outage is the time in which a node was not available to its cluster.
 type Outage struct {
 	VMID     int
 	From, To time.Time
 }
 
-// Outages of nodes, from the moment when services are stopped until they run again. One that has not ended has no To.
+// Outages returns the outages of nodes, from the stop of their services until they run again. One that has not ended has no To.
 func Outages(lines []NodeLine) []Outage {
 	var found []Outage
 	open := map[int]int{}
@@ -76,7 +76,7 @@ func Outages(lines []NodeLine) []Outage {
 	return found
 }
 
-// linesOf reads a log of one JSON object a line; one that is not there yet is empty.
+// linesOf reads a log of one JSON object per line; a missing log is empty.
 func linesOf[T any](path string) ([]T, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,7 @@ func linesOf[T any](path string) ([]T, error) {
 		var line T
 		err := decoder.Decode(&line)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return lines, nil // the last line may be in the making
+			return lines, nil // the last line may be incomplete
 		}
 		if err != nil {
 			return nil, err

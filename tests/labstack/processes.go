@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Process is one of this machine.
+// Process is a process of this machine.
 type Process struct {
 	PID, Parent int
-	// Name is that of its program, cut off as the kernel does.
+	// Name of its program, truncated by the kernel.
 	Name string
 }
 
-// Processes returns all that run now.
+// Processes returns all running processes.
 func Processes() ([]Process, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -67,17 +67,17 @@ func Descendants(of int) ([]int, error) {
 	return found, nil
 }
 
-// Worker is a process that has something to do with a stack.
+// Worker is a process that works for a stack.
 type Worker struct {
 	PID int
-	// Arguments are those that it was started with, its program first.
+	// Arguments are its arguments, its program first.
 	Arguments []string
 }
 
-// Program returns the name of what it runs.
+// Program returns the name of its program.
 func (w Worker) Program() string { return filepath.Base(w.Arguments[0]) }
 
-// Workers returns the processes that have something to do with a stack, by their command lines.
+// Workers returns the processes that work for a stack, found by their command lines.
 func Workers(stack string) ([]Worker, error) {
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// StateFile returns where the state of the stack lies.
+// StateFile returns the path of the stack's state.
 func (s Stack) StateFile() string {
 	return filepath.Join(s.Dir(), "state", ".pulumi", "stacks", "em-infra", s.Name+".json")
 }
 
-// State returns what lies in the stack's state file, secrets encrypted. It is empty before the first checkpoint, and while it
+// State returns the content of the stack's state file, secrets encrypted. It is empty before the first checkpoint, and while it
 // is being written.
 func (s Stack) State() (apitype.DeploymentV3, error) {
 	text, err := os.ReadFile(s.StateFile())

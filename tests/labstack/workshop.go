@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// Workshop is a folder for the time of a test run, in which the tool is built, and which labs live no longer than.
+// Workshop is a folder for the duration of a test run, in which the tool is built. Its labs end with it.
 type Workshop struct {
 	// Dir is the folder.
 	Dir string
@@ -28,7 +28,7 @@ type Workshop struct {
 	err      error
 }
 
-// Open makes a workshop. The labs that this process starts from now on end with it.
+// Open creates a workshop. The labs that this process starts from now on end with it.
 func Open() (*Workshop, error) {
 	dir, err := os.MkdirTemp("", "em-infra-tests-")
 	if err != nil {
@@ -47,7 +47,7 @@ func Open() (*Workshop, error) {
 // Close removes the folder and ends the labs.
 func (w *Workshop) Close() error { return errors.Join(w.lifeline.Close(), os.RemoveAll(w.Dir)) }
 
-// ToolVariable names an em-infra that is built already.
+// ToolVariable is the environment variable with the path of a built em-infra.
 const ToolVariable = "EM_INFRA_TEST_TOOL"
 
 // Tool returns the em-infra under test, built once.
@@ -65,7 +65,7 @@ func (w *Workshop) Tool() (string, error) {
 	return w.tool, w.err
 }
 
-// Hold locks a file for as long as it is open; held is false when somebody else has it.
+// Hold locks a file until it is closed; held is false if another process has the lock.
 func Hold(path string) (file *os.File, held bool, err error) {
 	if file, err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
 		return nil, false, err
@@ -78,8 +78,8 @@ func Hold(path string) (file *os.File, held bool, err error) {
 	return file, err == nil, err
 }
 
-// ClaimNumber finds the first number that no other test run in this checkout has for stacks of a name. It is theirs as long as the
-// file is open.
+// ClaimNumber finds the first number that no other test run in this checkout uses for stacks of a name. It is claimed until the
+// file is closed.
 func ClaimNumber(root, name string) (number int, claim *os.File, err error) {
 	labs := filepath.Join(root, ".lab")
 	if err := os.MkdirAll(labs, 0o700); err != nil {

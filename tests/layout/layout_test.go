@@ -1,4 +1,4 @@
-// Package layout_test holds the packages of the module against what docs/architecture.md promises of them.
+// Package layout_test checks the imports of the module's packages against docs/architecture.md.
 package layout_test
 
 import (
@@ -21,13 +21,13 @@ const module = "github.com/em-infra/em-infra"
 // imports are what each package imports, tests left out: by import path, that of the module's own packages without the module.
 type imports map[string][]string
 
-// rule is something that is promised. It returns the imports that break it.
+// rule is one rule of the layout. It returns the imports that violate it.
 type rule struct {
 	name   string
 	breaks func(imports) []string
 }
 
-// only: whoever imports a package of a folder is one of a few, or lies in the folder itself.
+// only: a package of a folder is imported only by the listed packages, or within the folder itself.
 func only(folder string, importers ...string) func(imports) []string {
 	return func(all imports) []string {
 		return all.where(func(from, to string) bool {
@@ -36,7 +36,7 @@ func only(folder string, importers ...string) func(imports) []string {
 	}
 }
 
-// never: a package imports none of a folder, on no way.
+// never: a package imports none of a folder, directly or indirectly.
 func never(from string, folders ...string) func(imports) []string {
 	return func(all imports) []string {
 		var broken []string
@@ -49,7 +49,7 @@ func never(from string, folders ...string) func(imports) []string {
 	}
 }
 
-// both: whoever imports two packages is one of a few.
+// both: only the listed packages import both of two packages.
 func both(one, other string, importers ...string) func(imports) []string {
 	return func(all imports) []string {
 		return all.where(func(from, to string) bool {
@@ -144,7 +144,7 @@ func TestRulesFindWhatBreaksThem(t *testing.T) {
 // within reports whether a package is that of a folder, or below it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// where returns the imports for which something holds, sorted.
+// where returns the imports that satisfy a condition, sorted.
 func (all imports) where(holds func(from, to string) bool) []string {
 	var found []string
 	for _, from := range slices.Sorted(maps.Keys(all)) {

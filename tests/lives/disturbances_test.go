@@ -53,18 +53,18 @@ func (f *life) disarm() int {
 	return occurred
 }
 
-// killer hits what is to be killed, at its call of the host.
+// killer ends its victim at its call of the host.
 type killer struct {
 	*running
 	kills []history.Move
 	hit   bool
-	// again is when a second interrupt is due.
+	// again is the time of a second interrupt.
 	again time.Time
-	// hostDied says that the lab has to be started again.
+	// hostDied is true if the lab has to be started again.
 	hostDied bool
 }
 
-// look hits what is due.
+// look ends the victims that are due.
 func (k *killer) look() {
 	if !k.again.IsZero() && time.Now().After(k.again) {
 		k.again = time.Time{}
@@ -86,7 +86,7 @@ func (k *killer) callsLogged() int {
 	return bytes.Count(text, []byte("\n"))
 }
 
-// hits is false while there is nothing of that kind to hit.
+// hits returns false while there is no such victim.
 func (k *killer) hits(m history.Move) bool {
 	tool := k.command.Process.Pid
 	victims, signal := []int{tool}, syscall.SIGKILL
@@ -162,7 +162,7 @@ func (k *killer) lab() []int {
 	return found
 }
 
-// afterwards waits for the end of what worked for a run that was killed, and brings back a host that was.
+// afterwards waits for the end of the processes of a killed run, and restarts a host that was killed.
 func (k *killer) afterwards() {
 	k.t.Helper()
 	if k.hostDied {
@@ -195,8 +195,8 @@ func (f *life) workers() []string {
 	return programs
 }
 
-// told returns the commands of a failure that get a person on.
-func told(output string) [][]string {
+// remedies returns the commands in a failure that a user would run.
+func remedies(output string) [][]string {
 	var commands [][]string
 	for _, part := range strings.Split(output, "`") {
 		words := strings.Fields(part)
@@ -207,20 +207,20 @@ func told(output string) [][]string {
 	return commands
 }
 
-// ways are the commands that a failure may name and that a person runs then.
+// ways are the commands that a failure may name and that a user then runs.
 var ways = []string{"lab unlock", "lab destroy", "lab reset", "state unlock", "state restore", "task stop"}
 
-// follow does what a failure says.
+// follow runs the remedies of a failure.
 func (f *life) follow(output string) {
 	f.t.Helper()
-	for _, words := range told(output) {
+	for _, words := range remedies(output) {
 		command := f.stack.Command(f.t.Context(), words...)
 		if words[0] == "state" && !slices.Contains(words, "--yes") {
 			command = exec.Command(command.Path, append(words, "--yes")...)
 			command.Dir, command.Env = f.stack.Root, os.Environ()
 		}
 		output, err := command.CombinedOutput()
-		f.say("  told to: em-infra %s: %v", strings.Join(words, " "), err)
-		f.texts["told-"+strings.Join(words, "-")] = string(output)
+		f.say("  remedy: em-infra %s: %v", strings.Join(words, " "), err)
+		f.texts["remedy-"+strings.Join(words, "-")] = string(output)
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// byHand does something behind em-infra's back. What cannot be done just now is left out: a person would not get on either.
+// byHand does a manual change. A change that is impossible now is skipped.
 func (f *life) byHand(m history.Move) {
 	f.t.Helper()
 	node, found := f.site.Find(m.Node)

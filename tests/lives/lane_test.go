@@ -16,19 +16,19 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// lane is a cluster of a topology that was born, with a copy of its lab from then. A life has it to itself.
+// lane is a cluster of a topology, with a copy of its lab from its birth. A life has it to itself.
 type lane struct {
 	topology site.Topology
 	stack    labstack.Stack
 	born     bool
 }
 
-// timeScale multiplies the delays of a real host. 0 leaves tools behind that wait for a node to vanish.
+// timeScale multiplies the delays of a real host. With 0, tools that wait for a node to become unreachable do not notice it.
 const timeScale = "0.01"
 
 func (l *lane) copied() string { return filepath.Join(workshop.Dir, l.stack.Name, "lab") }
 
-// comeBack brings the lane to where it was after its birth, which is first if it is new, and returns the life that begins there.
+// comeBack restores the lane's initial state, which is created first for a new lane, and returns the life that begins there.
 func (l *lane) comeBack(t testing.TB) *life {
 	t.Helper()
 	f := newLife(t, l)
@@ -91,7 +91,7 @@ func (s *laneSet) take(t testing.TB, of site.Topology) *lane {
 	return &lane{topology: of, stack: labstack.Stack{Name: name, Root: root, Inventory: inventory, Tool: tool}}
 }
 
-// giveBack lets the next life have a lane.
+// giveBack makes a lane available to the next life.
 func (s *laneSet) giveBack(l *lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// life is a cluster that a history happens to.
+// life is a cluster with the history that runs on it.
 type life struct {
 	t     testing.TB
 	lane  *lane
@@ -27,12 +27,12 @@ type life struct {
 	cordoned map[string]bool
 	keeper   *model.Keeper
 	gone     bool
-	// disturbed says that something was left behind which an up may be stopped by: by a fault, or by a kill.
+	// disturbed is true if a fault or a kill left something behind that may stop an up.
 	disturbed bool
-	// pending are edits and hands since the last up that ended well; deleted says that a control plane is among them.
+	// pending are edits and manual changes since the last successful up; deleted is true if a control plane is among them.
 	pending int
 	deleted bool
-	// armed are what disturbs the next run.
+	// armed are the disturbances of the next run.
 	armed []history.Move
 
 	texts   map[string]string // that must hold no secret, by what they are
@@ -48,7 +48,7 @@ func newLife(t testing.TB, l *lane) *life {
 	}
 }
 
-// failure is how a life failed.
+// failure describes how a life failed.
 type failure struct {
 	violations []model.Violation
 	log        []string
@@ -64,7 +64,7 @@ func (f *failure) String() string {
 	return text.String()
 }
 
-// play plays a history, and returns how it failed, nil if it did not.
+// play runs a history, and returns its failure; nil if it succeeded.
 func play(t testing.TB, h history.History) *failure {
 	t.Helper()
 	lane := lanes.take(t, h.Topology)
@@ -99,7 +99,7 @@ func play(t testing.TB, h history.History) *failure {
 	return &failure{violations: f.found, log: f.log, dir: kept}
 }
 
-// keep keeps what tells how the life failed, since the next one has the lane's folder.
+// keep stores the evidence of a failed life, since the next one uses the lane's folder.
 func (f *life) keep() string {
 	dir, err := os.MkdirTemp(filepath.Join(f.stack.Root, ".lab"), "failed-life-")
 	require.NoError(f.t, err)
@@ -110,14 +110,14 @@ func (f *life) keep() string {
 	return dir
 }
 
-// say logs what happens, with the time since the life began.
+// say logs an event, with the time since the life began.
 func (f *life) say(format string, args ...any) {
 	f.log = append(f.log, fmt.Sprintf("%6.1fs %s", time.Since(f.began).Seconds(), fmt.Sprintf(format, args...)))
 }
 
 func (f *life) violated(violations []model.Violation) { f.found = append(f.found, violations...) }
 
-// writeInventory writes the inventory as it is by now.
+// writeInventory writes the current inventory.
 func (f *life) writeInventory() {
 	f.t.Helper()
 	cluster, err := f.site.ClusterFile()
@@ -134,7 +134,7 @@ func (f *life) writeFiles(cluster, nodes string) {
 	}
 }
 
-// do plays a move.
+// do runs a move.
 func (f *life) do(m history.Move) {
 	f.t.Helper()
 	switch m.Verb {

@@ -1,5 +1,5 @@
-// Package lives_test plays lives of clusters: histories that are drawn from a seed, or kept as text, with the real tool on a lab, and
-// holds each against a model.
+// Package lives_test runs lives of clusters: histories that are drawn from a seed, or stored as text, with the real tool on a
+// lab, and checks each with a model.
 package lives_test
 
 import (
@@ -27,7 +27,7 @@ var (
 	one       = flag.String("history", "", "a file with a history: it alone is played")
 )
 
-// atOnce is how many lives are played at once for each processor, unless -parallel says how many.
+// atOnce is how many lives run at the same time for each processor, unless -parallel sets another number.
 const atOnce = 2
 
 var (
@@ -59,7 +59,7 @@ func runTests(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// TestLives draws lives and plays them: go test ./tests/lives -seed 1 -lives 300 -moves 8.
+// TestLives draws lives and runs them: go test ./tests/lives -seed 1 -lives 300 -moves 8.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	for n := range *lives {
@@ -74,7 +74,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestHistories plays the histories that are kept: each once found something.
+// TestHistories runs the stored histories: each has found a defect.
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -103,7 +103,7 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// shortest returns the shortest history that still fails, as it can be kept in testdata/histories, with how it fails.
+// shortest returns the shortest history that still fails, in the form of testdata/histories, with its failure.
 func shortest(t *testing.T, whole history.History, failed *failure) string {
 	t.Helper()
 	latest := failed

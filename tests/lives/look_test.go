@@ -23,7 +23,8 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// see looks at the world: the files in which the lab keeps its host and its nodes, Kubernetes, the state, and the processes.
+// see reads the actual state: the files in which the lab keeps its host and its nodes, Kubernetes, the state, and the
+// processes.
 func (f *life) see() model.Seen {
 	f.t.Helper()
 	text, err := f.labFile("host.json")
@@ -48,7 +49,7 @@ func (f *life) see() model.Seen {
 	return seen
 }
 
-// running are the machines that run, as the host says.
+// running returns the machines that run, according to the host.
 func (f *life) running() map[int]bool {
 	f.t.Helper()
 	var machines []struct {
@@ -70,7 +71,7 @@ func (f *life) labFile(path ...string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(append([]string{f.stack.Dir()}, path...)...))
 }
 
-// members are those of etcd that the lab's nodes have.
+// members returns the etcd members of the lab's nodes.
 func (f *life) members() []string {
 	f.t.Helper()
 	text, err := f.labFile("nodes", "etcd.json")
@@ -122,7 +123,7 @@ func (f *life) settings(m model.Machine) model.Settings {
 			} `yaml:"udev"`
 		} `yaml:"machine"`
 	}
-	// The first document is the one that has them.
+	// The first document contains them.
 	require.NoError(f.t, yaml.Unmarshal(f.configuration(m), &document))
 	return model.Settings{Sysctls: document.Machine.Sysctls, Udev: document.Machine.Udev.Rules}
 }
@@ -175,7 +176,7 @@ const (
 	canaryLabel     = "lives/canary"
 )
 
-// leaveCanary leaves an object in etcd before a move, while Kubernetes answers.
+// leaveCanary creates an object in etcd before a move, while Kubernetes answers.
 func (f *life) leaveCanary(n int) {
 	f.t.Helper()
 	if f.gone {

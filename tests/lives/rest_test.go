@@ -18,7 +18,7 @@ const patience = 90 * time.Second
 // tries are how many runs without a fault a cluster may need until it is whole.
 const tries = 4
 
-// comesToRest brings the inventory about without a fault in the way, and holds everything against the model.
+// comesToRest applies the inventory without a fault, and checks everything with the model.
 func (f *life) comesToRest() {
 	f.t.Helper()
 	f.say("at the end")
@@ -43,7 +43,7 @@ func (f *life) comesToRest() {
 	f.holdsSecrets()
 }
 
-// holdsWhole waits until the world is as the inventory says.
+// holdsWhole waits until the actual state matches the inventory.
 func (f *life) holdsWhole() {
 	f.t.Helper()
 	want := model.Want{Site: f.site, Cordoned: f.cordoned, Gone: f.gone}
@@ -71,7 +71,7 @@ func (f *life) isWhole(want model.Want) {
 	})
 }
 
-// nothingIsLost looks a few times: the host writes its state a moment after it changed.
+// nothingIsLost checks a few times: the host writes its state a moment after a change.
 func (f *life) nothingIsLost() {
 	f.t.Helper()
 	tallied.checked(model.Kept)
@@ -94,7 +94,7 @@ func (f *life) eventually(what string, holds func() bool) {
 	}
 }
 
-// holdsSecrets looks for secrets in all that the runs have left.
+// holdsSecrets searches the files of all runs for secrets.
 func (f *life) holdsSecrets() {
 	f.t.Helper()
 	tallied.checked(model.Secrets)

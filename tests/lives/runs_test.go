@@ -77,7 +77,7 @@ func (f *life) started(what string, command *exec.Cmd) *running {
 	return r
 }
 
-// wait waits for its end, and looks after it meanwhile.
+// wait waits for its end, and reads its events meanwhile.
 func (r *running) wait(look func()) model.Run {
 	r.t.Helper()
 	ended := make(chan error, 1)
@@ -120,7 +120,7 @@ func (f *life) calls() []labstack.Call {
 	return calls
 }
 
-// run runs what is asked for, disturbed by what is armed, and holds what it did against the model.
+// run runs a command with the armed disturbances, and checks its effects with the model.
 func (f *life) run(what string) model.Run {
 	f.t.Helper()
 	f.giveUp(what)
@@ -164,13 +164,13 @@ func (f *life) giveUp(what string) {
 	}
 }
 
-// judge holds a run against the model.
+// judge checks a run with the model.
 func (f *life) judge(r model.Run) {
 	tallied.checked(model.Refusals, model.Bounds)
 	f.violated(model.Judge(r))
 }
 
-// holds is what must be true after a run.
+// holds checks the state after a run.
 func (f *life) holds(what string, r model.Run, began time.Time) {
 	f.t.Helper()
 	f.oneAtATime(began)

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// Topologies are what lives begin with. Each is born once, and copied.
+// Topologies are the initial clusters of lives. Each is created once, and copied.
 var Topologies = []site.Topology{
 	{ControlPlanes: 1, Workers: 1, Hosts: 1},
 	{ControlPlanes: 1, Workers: 2, Hosts: 1, DataDisks: true, SecondCards: true},
@@ -32,16 +32,15 @@ func Draw(seed uint64, moves int) History {
 	return h
 }
 
-// drawer draws moves that mean something to the inventory as it is by then.
+// drawer draws moves that are valid for the current inventory.
 type drawer struct {
 	*rand.Rand
 	site site.Site
-	// waiting are moves that the next run carries out, or that disturb it.
+	// waiting are moves that the next run executes, or that disturb it.
 	waiting, disturbed int
 }
 
-// move returns the next one. What disturbs a run comes after something that it has to do, and a run is the likelier the more
-// waits.
+// move returns the next move. A disturbance comes after a change for the run; the more changes wait, the likelier is a run.
 func (d *drawer) move() Move {
 	if d.disturbed > 0 && d.IntN(4) > 0 {
 		return d.run(true)
@@ -63,7 +62,7 @@ func (d *drawer) move() Move {
 	}
 }
 
-// run is mostly an up; one that is disturbed is always one that changes something.
+// run is mostly an up; a disturbed run always changes something.
 func (d *drawer) run(changes bool) Move {
 	what := "up"
 	if n := d.IntN(100); n < 6 {
@@ -134,7 +133,7 @@ func (d *drawer) anyEdit() Move {
 	return m
 }
 
-// hand does something that the next up puts right. The only control plane is never deleted: nothing can put that right.
+// hand does a manual change that the next up reverts. The only control plane is never deleted, since that cannot be reverted.
 func (d *drawer) hand() Move {
 	m := Move{Verb: Hand, What: pick(d.Rand, slices.Sorted(maps.Keys(Hands))), Node: pick(d.Rand, d.site.Names(""))}
 	if Hands[m.What] {

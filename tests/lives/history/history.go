@@ -1,4 +1,4 @@
-// Package history is what happens to a cluster, move by move: as text that can be kept, and drawn from a seed.
+// Package history describes the events of a cluster, move by move: as text that can be stored, and drawn from a seed.
 package history
 
 import (
@@ -16,15 +16,15 @@ type Verb string
 
 // The verbs of moves.
 const (
-	// Edit changes the inventory; a later run carries it out.
+	// Edit changes the inventory; a later run applies it.
 	Edit Verb = "edit"
 	// Mistake is an edit that must be refused: up is run with it, and the inventory is put back.
 	Mistake Verb = "mistake"
 	// Run runs em-infra or pulumi.
 	Run Verb = "run"
-	// Fault has a failure of the lab occur in the next run, once.
+	// Fault makes a failure of the lab occur in the next run, once.
 	Fault Verb = "fault"
-	// Kill kills something at a call of the next run.
+	// Kill kills a process at a call of the next run.
 	Kill Verb = "kill"
 	// Hand does something behind em-infra's back.
 	Hand Verb = "hand"
@@ -35,22 +35,22 @@ type Move struct {
 	Verb Verb
 	// What is done, by the verb.
 	What string
-	// Node is whom it is done to, by name; "" where it is nobody.
+	// Node is the name of its node; "" if it has none.
 	Node string
-	// Number is its number, where it has one: the value of an edit, the occasion of a fault, the call of a kill.
+	// Number is its number, if it has one: the value of an edit, the occasion of a fault, the call of a kill.
 	Number int
 }
 
-// form is what the moves of a verb and a what are written with.
+// form is the text form of moves of a verb.
 type form struct{ ofNode, numbered bool }
 
-// Runs, by what em-infra is asked for.
+// Runs, by their arguments of em-infra.
 var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy"}
 
-// Victims are what a kill hits: SIGKILL, or SIGINT for the last two.
+// Victims are the targets of a kill: SIGKILL, or SIGINT for the last two.
 var Victims = []string{"tool", "engine", "plugin", "all", "host", "interrupt", "interrupt-twice"}
 
-// Faults are those of the lab that a life meets: the ones that end quickly, whatever they do.
+// Faults are the faults of the lab in lives: those that end quickly in every case.
 var Faults = []string{
 	"config-lock-timeout", "template-missing", "no-worker", "task-lost", "unauthorized", "forbidden", "unreachable", "answer-lost",
 	"host-reboots", "storage-lock-timeout", "storage-full", "clone-fails", "lock-lingers", "status-lags", "start-fails",
@@ -63,7 +63,7 @@ var Hands = map[string]bool{ // whether a number is needed
 	"delete-node": false, "cordon": false, "onboot": false,
 }
 
-// formOf returns how a move is written; false when there is none of that name.
+// formOf returns the form of a move; false if there is none of that name.
 func formOf(verb Verb, what string) (form, bool) {
 	switch verb {
 	case Edit:
@@ -126,7 +126,7 @@ func ParseMove(line string) (Move, error) {
 	return m, nil
 }
 
-// History is a cluster's: its birth, and the moves since.
+// History is the birth of a cluster, and the moves since.
 type History struct {
 	Topology site.Topology
 	Moves    []Move

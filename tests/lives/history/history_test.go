@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// TestDrawnHistoriesAreReadAsTheyArePrinted holds that a history can be kept, and that a seed has one history only.
+// TestDrawnHistoriesAreReadAsTheyArePrinted checks that a history can be stored, and that a seed has only one history.
 func TestDrawnHistoriesAreReadAsTheyArePrinted(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -25,7 +25,7 @@ func TestDrawnHistoriesAreReadAsTheyArePrinted(t *testing.T) {
 	require.Greater(t, len(seen), 490, "another seed is another history")
 }
 
-// TestDrawingReachesEverything holds that no move and no topology is left out.
+// TestDrawingReachesEverything checks that every move and every topology occurs.
 func TestDrawingReachesEverything(t *testing.T) {
 	t.Parallel()
 	moves, topologies := map[history.Verb]map[string]bool{}, map[site.Topology]bool{}

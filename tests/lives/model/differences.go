@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// differences returns what of a machine is not as its node in the inventory.
+// differences returns the differences of a machine from its node in the inventory.
 func differences(n site.Node, m Machine, tags []string) []string {
 	sizes, wanted := []int{}, []int{n.DiskGiB}
 	for _, disk := range m.Disks {
@@ -45,7 +45,7 @@ func differences(n site.Node, m Machine, tags []string) []string {
 
 func sorted(words []string) string { return strings.Join(slices.Sorted(slices.Values(words)), " ") }
 
-// differentSettings returns what of a node's machine configuration is not as its patches say.
+// differentSettings returns the settings of a node's machine configuration that differ from its patches.
 func differentSettings(n site.Node, have Settings) []string {
 	sysctls, udev := n.Settings()
 	var found []string
@@ -60,7 +60,7 @@ func differentSettings(n site.Node, have Settings) []string {
 	return found
 }
 
-// cluster holds Kubernetes and etcd against the inventory.
+// cluster compares Kubernetes and etcd with the inventory.
 func (w Want) cluster(b *broken, seen Seen) {
 	if seen.Unreachable != "" {
 		b.say("Kubernetes does not answer: %s", seen.Unreachable)

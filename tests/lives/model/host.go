@@ -26,15 +26,15 @@ type Machine struct {
 
 // Disk is a volume of a machine.
 type Disk struct {
-	// Identity is its own for ever: what comes in its place has another.
+	// Identity is unique: a successor has another one.
 	Identity string
 	Bytes    uint64
 }
 
-// Host is what the emulated Proxmox VE holds.
+// Host is the content of the emulated Proxmox VE.
 type Host struct {
 	Machines []Machine
-	// Unused are images that no machine names.
+	// Unused are images of no machine.
 	Unused []string
 }
 
@@ -60,7 +60,7 @@ type hostFile struct {
 	} `json:"state"`
 }
 
-// ReadHost reads the state file of the lab's host, which says what each volume is, and has the host say which machines run.
+// ReadHost reads the state file of the lab's host, which contains the volumes, and queries the host for the running machines.
 func ReadHost(text []byte, runs map[int]bool) (Host, error) {
 	var file hostFile
 	if err := json.Unmarshal(text, &file); err != nil {
@@ -110,7 +110,7 @@ func isSlot(key, kind string) bool {
 	return found && err == nil
 }
 
-// number returns what is written, or -1.
+// number returns the number in a text, or -1.
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
@@ -125,7 +125,7 @@ func volumeOf(drive string) string {
 	return volume
 }
 
-// disk returns a volume where its machine stands: on the pool of that host, or on one that all hosts share.
+// disk returns the volume of a machine: on the pool of its host, or on one that all hosts share.
 func (f hostFile) disk(host, id string) Disk {
 	storage, _, _ := strings.Cut(id, ":")
 	pools := f.State.Storages[storage].Pools

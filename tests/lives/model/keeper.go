@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Keeper remembers what must not be lost: machines that ran, with their disks, members of etcd, and what the life left in etcd.
+// Keeper records what must not be lost: machines that ran, with their disks, members of etcd, and the life's objects in etcd.
 type Keeper struct {
 	disks    map[int][]string
 	members  map[string]bool
@@ -13,12 +13,12 @@ type Keeper struct {
 	given    map[int]bool
 }
 
-// NewKeeper remembers nothing yet.
+// NewKeeper returns an empty Keeper.
 func NewKeeper() *Keeper {
 	return &Keeper{disks: map[int][]string{}, members: map[string]bool{}, canaries: map[string]bool{}, given: map[int]bool{}}
 }
 
-// Remember takes in what is there now.
+// Remember records the current state.
 func (k *Keeper) Remember(seen Seen) {
 	for _, m := range seen.Machines {
 		if !m.Running || m.Template {
@@ -38,16 +38,16 @@ func (k *Keeper) Remember(seen Seen) {
 	}
 }
 
-// GiveUp has a machine be lost from now on: a plan that names it was consented to, or somebody deletes it.
+// GiveUp allows the loss of a machine from now on: the user confirmed a plan that names it, or it is deleted by hand.
 func (k *Keeper) GiveUp(vmid int) { k.given[vmid] = true }
 
-// GiveUpMember has a member of etcd be lost from now on.
+// GiveUpMember allows the loss of a member of etcd from now on.
 func (k *Keeper) GiveUpMember(name string) { delete(k.members, name) }
 
-// GiveUpAll has everything be lost from now on, as by a destroy.
+// GiveUpAll allows the loss of everything from now on, as by a destroy.
 func (k *Keeper) GiveUpAll() { *k = *NewKeeper() }
 
-// Lost returns what is not there any more. What etcd holds is asked only while Kubernetes answers.
+// Lost returns what was lost. The content of etcd is checked only while Kubernetes answers.
 func (k *Keeper) Lost(seen Seen) []Violation {
 	b := &broken{invariant: Kept}
 	there := map[int]Machine{}

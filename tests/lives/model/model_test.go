@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/tests/lives/site"
 )
 
-// born returns a cluster of a control plane and a worker with a data disk, and a world that is as it should be.
+// born returns a cluster of a control plane and a worker with a data disk, and a correct state of it.
 func born(t *testing.T) (model.Want, model.Seen) {
 	t.Helper()
 	want := model.Want{Site: site.New(site.Topology{ControlPlanes: 1, Workers: 1, Hosts: 1, DataDisks: true}), Cordoned: map[string]bool{}}
@@ -115,7 +115,7 @@ func TestEachLossIsFound(t *testing.T) {
 	}
 }
 
-// TestWhatIsGivenUpMayBeLost holds for a machine until it runs again, and for everything after a destroy.
+// TestWhatIsGivenUpMayBeLost: for a machine until it runs again, and for everything after a destroy.
 func TestWhatIsGivenUpMayBeLost(t *testing.T) {
 	t.Parallel()
 	_, seen := born(t)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Run is a command that was run, and what it did.
+// Run is a command and its effects.
 type Run struct {
 	// What was run, as in a history.
 	What   string
@@ -16,9 +16,9 @@ type Run struct {
 	// Writes are the calls by which it may have changed the host.
 	Writes []string
 	Took   time.Duration
-	// Killed says that it did not end by itself, or was interrupted.
+	// Killed is true if it was killed or interrupted.
 	Killed bool
-	// Excused says that something was in its way: a fault that occurred, a kill in it, or what an earlier one left behind.
+	// Excused is true if a fault, a kill, or leftovers of an earlier run disturbed it.
 	Excused bool
 }
 
@@ -29,16 +29,16 @@ const (
 	refused = 3
 )
 
-// Bound is the longest that a run may take: the longest gate of the graph, and what is around it.
+// Bound is the maximal duration of a run: the longest gate of the graph, and the rest of the run.
 const Bound = 20 * time.Minute
 
 // reads are runs that change nothing.
 var reads = []string{"preview", "status", "drift", "only-verify"}
 
-// saysWhatToDo is how a failure ends that says what to do: a command, or what to change.
+// saysWhatToDo matches the end of a failure that names a remedy: a command, or what to change.
 var saysWhatToDo = regexp.MustCompile("`[a-z][^`]+`|\\b(run|say|set|put|restore|give|write|mend|wait|check|look|choose|delete|remove|try|make|repair)\\b [a-z-]+")
 
-// Judge returns what a run has done wrong.
+// Judge returns the violations of a run.
 func Judge(r Run) []Violation {
 	refusals, bounds := &broken{invariant: Refusals}, &broken{invariant: Bounds}
 	if r.Took > Bound {
@@ -72,7 +72,7 @@ type Outage struct {
 	From, To time.Time
 }
 
-// Overlap returns where control planes were taken down two at a time.
+// Overlap returns the times in which two control planes were down.
 func Overlap(controlPlanes []int, outages []Outage) []Violation {
 	b := &broken{invariant: OneAtATime}
 	for i, one := range outages {

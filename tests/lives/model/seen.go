@@ -17,7 +17,7 @@ type Seen struct {
 	Members []string
 	// Canaries are the objects that the life has left in etcd.
 	Canaries []string
-	// Pending are operations that the state says are under way.
+	// Pending are the pending operations of the state.
 	Pending []string
 	// Running are processes that work for the stack, beside its lab.
 	Running []string
@@ -40,7 +40,7 @@ type Settings struct {
 // Want is what a cluster should be.
 type Want struct {
 	site.Site
-	// Cordoned are nodes that somebody has cordoned by hand, which stay so.
+	// Cordoned are nodes that were cordoned by hand, which stay so.
 	Cordoned map[string]bool
 	// Canaries are what must be in etcd.
 	Canaries []string

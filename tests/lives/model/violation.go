@@ -9,13 +9,13 @@ type Invariant int
 
 // The invariants.
 const (
-	// Whole: host, nodes and Kubernetes are what the inventory says, nothing would change, and nothing is left over.
+	// Whole: host, nodes and Kubernetes match the inventory, a preview is empty, and nothing is left over.
 	Whole Invariant = 1 + iota
 	// Kept: no machine that ran, no disk, no member and nothing in etcd was lost that no consented plan named.
 	Kept
 	// OneAtATime: no two control planes were taken down at the same time.
 	OneAtATime
-	// Refusals: what was refused touched nothing, and who does what a failure says gets on.
+	// Refusals: a refused run changed nothing, and the remedy of a failure works.
 	Refusals
 	// Secrets are nowhere in clear.
 	Secrets

@@ -29,7 +29,7 @@ type shrinker[T comparable] struct {
 	tried [][]T
 }
 
-// without leaves out one of so many parts, the first whose absence does not mend the list.
+// without omits one of so many parts, the first whose absence keeps the list failing.
 func (s *shrinker[T]) without(list []T, parts int) ([]T, bool) {
 	size := (len(list) + parts - 1) / parts
 	for from := 0; from < len(list); from += size {

@@ -33,7 +33,7 @@ func TestShrinksToWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// TestShrinksAnyList holds for any failure of needed items: nothing that is left can be left out, and the order stays.
+// TestShrinksAnyList: for any set of required items, no further item can be omitted, and the order stays.
 func TestShrinksAnyList(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))

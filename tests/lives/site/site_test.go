@@ -35,7 +35,7 @@ func TestTopologiesAreReadAsTheyArePrinted(t *testing.T) {
 	}
 }
 
-// requireWritten holds that the file says what the site is.
+// requireWritten checks that the file matches the site.
 func requireWritten(t *testing.T, s site.Site, name string) {
 	t.Helper()
 	text, err := s.NodesFile()
@@ -83,7 +83,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestEachMistakeIsAnother holds that a mistake changes the files, in one place each.
+// TestEachMistakeIsAnother checks that a mistake changes the files, in one place each.
 func TestEachMistakeIsAnother(t *testing.T) {
 	t.Parallel()
 	s := site.New(site.Topology{ControlPlanes: 1, Workers: 1, Hosts: 1})
