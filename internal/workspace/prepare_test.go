@@ -51,11 +51,12 @@ func TestPrepareRehearsal(t *testing.T) {
 	passphrase := first[".lab/k3s-dev/passphrase"]
 	require.Regexp(t, `^-rw------- [A-Z2-7]{26}$`, passphrase)
 	require.Equal(t, map[string]string{
-		".lab":                     "drwx------",
-		".lab/k3s-dev":             "drwx------",
-		".lab/k3s-dev/pulumi-home": "drwx------",
-		".lab/k3s-dev/state":       "drwx------",
-		".lab/k3s-dev/passphrase":  passphrase,
+		".lab":                          "drwx------",
+		".lab/k3s-dev":                  "drwx------",
+		".lab/k3s-dev/pulumi-home":      "drwx------",
+		".lab/k3s-dev/pulumi-home/logs": noLog,
+		".lab/k3s-dev/state":            "drwx------",
+		".lab/k3s-dev/passphrase":       passphrase,
 		".lab/k3s-dev/Pulumi.yaml": "-rw------- " + `# Made by em-infra for a rehearsal. The project's own Pulumi.yaml is two folders up.
 name: em-infra
 description: A rehearsal on the emulated host
@@ -76,6 +77,23 @@ config:
 	require.Equal(t, first, tree(t, root), "nothing changes any more")
 }
 
+// noLog is where the engine would keep its own log.
+const noLog = `-rw------- The engine keeps no log of its own here: it would cost more time than its work.
+What em-infra's runs did is among the artifacts. For a log, run pulumi with --logtostderr -v=9 in the shell of em-infra tools env.
+`
+
+func TestPrepareRemovesTheEnginesLogs(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	w, err := workspace.Real(root, "k3s-dev", "")
+	require.NoError(t, err)
+	logs := filepath.Join(w.Home, "logs")
+	require.NoError(t, os.MkdirAll(logs, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(logs, "pulumi-20261122T151726-22408-stack_select.log"), nil, 0o600))
+	require.NoError(t, w.Prepare())
+	require.Equal(t, noLog, tree(t, w.Home)["logs"])
+}
+
 func TestPrepareRealMakesNoState(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -83,7 +101,7 @@ func TestPrepareRealMakesNoState(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Prepare())
 	require.Equal(t, map[string]string{
-		".pulumi-home": "drwx------", ".credentials": "drwx------", ".credentials/k3s-dev": "drwx------",
+		".pulumi-home": "drwx------", ".pulumi-home/logs": noLog, ".credentials": "drwx------", ".credentials/k3s-dev": "drwx------",
 	}, tree(t, root), "a state that is not there is never made on the fly")
 }
 

@@ -35,8 +35,8 @@ config:
     value: ["*"]
 `
 
-// Prepare creates the files that the engine needs: for a rehearsal its folder, project file and passphrase. It changes no
-// existing file.
+// Prepare creates the files that the engine needs: its home, and for a rehearsal its folder, project file and passphrase. It changes
+// no existing file but the engine's own logs, which it removes.
 func (w *Workspace) Prepare() error {
 	folders := []string{w.Home, w.Credentials}
 	if folder := w.StateFolder(); w.Rehearsed && folder != "" {
@@ -46,6 +46,9 @@ func (w *Workspace) Prepare() error {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
+	}
+	if err := w.refuseEngineLog(); err != nil {
+		return err
 	}
 	if !w.Rehearsed {
 		return nil
