@@ -58,12 +58,30 @@ type Options struct {
 // Program returns the program for an embedding, which has no project folder of its own.
 func Program(options Options) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		err := program(ctx, options)
+		err := apart(func() error { return program(ctx, options) })
 		if problems := new(inventory.Problems); options.Refused != nil && errors.As(err, &problems) {
 			options.Refused(err)
 		}
 		return err
 	}
+}
+
+// apart runs a body in a goroutine of its own. With each resource the SDK keeps the calls that led to its registration, from the
+// beginning of the goroutine on (pulumi sdk/v3 v3.254.0, go/pulumi/context.go, getStackTrace). In the one that it calls a program in,
+// two thirds of them are its own and gRPC's: 6 KB of the state for each node. A panic of the body is one of the caller.
+func apart(body func() error) (err error) {
+	var panicked any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		err = body()
+	}()
+	<-ended
+	if panicked != nil {
+		panic(panicked)
+	}
+	return err
 }
 
 // program deploys the stack: settings, inventory, providers, template, cluster, addons, outputs.

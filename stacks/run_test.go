@@ -4,6 +4,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -173,4 +174,35 @@ func TestTheProgramRefusesAnInventoryInTheWordsOfTheLoader(t *testing.T) {
 	e, err := runWith(t, stacks.Options{Root: "..", Inventory: dir}, reachable(nil))
 	require.EqualError(t, err, "1 error occurred:\n\t* "+loading.Error()+"\n\n") // the SDK's own frame
 	require.Empty(t, e.Resources)
+}
+
+// What the SDK keeps of the calls that led to a registration goes no further down than the program.
+func TestTheProgramStandsApartFromItsCallers(t *testing.T) {
+	t.Parallel()
+	var callers []string
+	birth := func() string {
+		var counters [64]uintptr
+		frames := runtime.CallersFrames(counters[:runtime.Callers(1, counters[:])])
+		for more := true; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			callers = append(callers, frame.Function)
+		}
+		return "00000000-0000-0000-0000-000000000000"
+	}
+	_, err := runWith(t, stacks.Options{Root: "..", NewBirth: birth}, reachable(nil))
+	require.NoError(t, err)
+	require.Contains(t, callers, "github.com/em-infra/em-infra/stacks.program")
+	require.NotContains(t, callers, "github.com/pulumi/pulumi/sdk/v3/go/pulumi.RunWithContext")
+}
+
+func TestAPanicOfTheProgramIsOneOfItsCaller(t *testing.T) {
+	t.Parallel()
+	settings := recorder.Config(reachable(nil))
+	_, err := recorder.Run(t, func(ctx *pulumi.Context) error {
+		program := stacks.Program(stacks.Options{Root: "..", NewBirth: func() string { panic("no birth today") }})
+		require.PanicsWithValue(t, "no birth today", func() { _ = program(ctx) })
+		return nil
+	}, settings)
+	require.NoError(t, err)
 }
