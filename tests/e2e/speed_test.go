@@ -12,31 +12,9 @@ import (
 
 // What is promised on two cores, with tools built and the Go build cache warm.
 const (
-	upLimit        = 60 * time.Second
-	previewLimit   = 5 * time.Second
 	coldBuildLimit = 150 * time.Second
 	coldBuildBytes = 3 << 30
 )
-
-// BenchmarkUp is the time from the command to "cluster is up" at the default time scale, from an empty host.
-func BenchmarkUp(b *testing.B) {
-	r := newRehearsal(b, "bench-up")
-	r.mustRun(0, "lab", "start")
-	for b.Loop() {
-		timed(b, upLimit, func() { r.mustRun(0, "up", "--lab", "--yes") })
-		b.StopTimer()
-		r.mustRun(0, "destroy", "--lab", "--yes")
-		b.StartTimer()
-	}
-}
-
-// BenchmarkPreview is a preview in which nothing would change.
-func BenchmarkPreview(b *testing.B) {
-	r := standing(b, pair)
-	for b.Loop() {
-		timed(b, previewLimit, func() { r.mustRun(0, "preview", "--lab") })
-	}
-}
 
 // BenchmarkColdBuild is the build of the program, as `pulumi up` makes it, with an empty Go build cache.
 func BenchmarkColdBuild(b *testing.B) {
