@@ -78,6 +78,10 @@ func (f *life) hand(ctx context.Context, m history.Move, node site.Node) error {
 		return set(ctx, machine, "tags", "by-hand")
 	case "onboot":
 		return set(ctx, machine, "onboot", 0)
+	case "unplug":
+		return set(ctx, machine, "delete", "scsi1")
+	case "migrate":
+		return ended(ctx)(machine.Migrate(ctx, &proxmox.VirtualMachineMigrateOptions{Target: site.Host(m.Number), Online: true}))
 	}
 	return fmt.Errorf("nobody knows how to %s", m.What)
 }

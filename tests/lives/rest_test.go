@@ -13,7 +13,7 @@ import (
 )
 
 // patience bounds a wait for the world to come to rest, on a machine that is busy with other things.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // tries are how many runs without a fault a cluster may need until it is whole.
 const tries = 4

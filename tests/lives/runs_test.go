@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -127,11 +128,7 @@ func (f *life) run(what string) model.Run {
 	armed := f.armed
 	f.armed = nil
 	f.arm(armed)
-	command := f.pulumi
-	if args := arguments[what]; args != nil {
-		command = func() *exec.Cmd { return f.em(args...) }
-	}
-	r := f.started(what, command())
+	r := f.started(what, f.commandOf(what))
 	killer := &killer{running: r, kills: killsOf(armed)}
 	result := r.wait(killer.look)
 	occurred := f.disarm()
@@ -145,6 +142,21 @@ func (f *life) run(what string) model.Run {
 	f.judge(result)
 	f.holds(what, result, r.began)
 	return result
+}
+
+// commandOf is the command line of what is run.
+func (f *life) commandOf(what string) *exec.Cmd {
+	f.t.Helper()
+	switch what {
+	case "pulumi":
+		return f.pulumi()
+	case "restore-oldest":
+		backups, err := filepath.Glob(filepath.Join(f.stack.Dir(), "backups", "*.json")) // their names begin with their time
+		require.NoError(f.t, err)
+		require.NotEmpty(f.t, backups)
+		return f.em("state", "restore", "--lab", "--yes", "--from", backups[0])
+	}
+	return f.em(arguments[what]...)
 }
 
 // giveUp has the model take the loss of what a run may take away, since all plans are consented to.
@@ -186,6 +198,9 @@ func (f *life) holds(what string, r model.Run, began time.Time) {
 		f.gone, f.disturbed, f.pending, f.deleted = true, false, 0, false
 		f.cordoned = map[string]bool{}
 		f.holdsWhole()
+	case "restore-oldest":
+		f.disturbed = true // the state knows less than there is
+		f.pending++
 	case "pulumi", "until-provision", "until-bootstrap":
 		f.gone = false
 		f.pending++ // something may be left to em-infra, or to the phases that follow

@@ -73,10 +73,12 @@ func (d *drawer) run(changes bool) Move {
 		what = "until-bootstrap"
 	} else if n < 15 {
 		what = "destroy"
+	} else if n < 17 && !changes {
+		what = "restore-oldest"
 	} else if n < 30 && !changes {
 		what = pick(d.Rand, []string{"preview", "status", "drift", "only-verify", "only-bootstrap"})
 	}
-	if !slices.Contains([]string{"preview", "status", "drift", "only-verify"}, what) {
+	if !slices.Contains([]string{"preview", "status", "drift", "only-verify", "restore-oldest"}, what) {
 		d.waiting, d.disturbed = 0, 0
 	}
 	return Move{Verb: Run, What: what}
@@ -91,7 +93,7 @@ func (d *drawer) disturbance() Move {
 }
 
 // callsOfARun is how many calls of the host a short run makes, about.
-const callsOfARun = 120
+const callsOfARun = 90
 
 func (d *drawer) edit() Move {
 	m := d.anyEdit()
@@ -139,8 +141,14 @@ func (d *drawer) hand() Move {
 	if Hands[m.What] {
 		m.Number = 2048 + 256*d.IntN(4)
 	}
-	if n, _ := d.site.Find(m.Node); m.What == "delete" && n.Role == site.ControlPlane {
+	n, _ := d.site.Find(m.Node)
+	switch {
+	case m.What == "delete" && n.Role == site.ControlPlane:
 		m.What = "stop"
+	case m.What == "migrate" && (!d.site.Topology.Shared || n.Role == site.GPUWorker), m.What == "unplug" && len(n.DataDisks) == 0:
+		return d.hand()
+	case m.What == "migrate":
+		m.Number = 1 + d.IntN(d.site.Topology.Hosts)
 	}
 	return m
 }

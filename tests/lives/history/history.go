@@ -45,7 +45,7 @@ type Move struct {
 type form struct{ ofNode, numbered bool }
 
 // Runs, by their arguments of em-infra.
-var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy"}
+var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy", "restore-oldest"}
 
 // Victims are the targets of a kill: SIGKILL, or SIGINT for the last two.
 var Victims = []string{"tool", "engine", "plugin", "all", "host", "interrupt", "interrupt-twice"}
@@ -60,7 +60,7 @@ var Faults = []string{
 // Hands are what people do to nodes.
 var Hands = map[string]bool{ // whether a number is needed
 	"stop": false, "start": false, "delete": false, "rename": false, "memory": true, "tags": false, "patch": true,
-	"delete-node": false, "cordon": false, "onboot": false,
+	"delete-node": false, "cordon": false, "onboot": false, "migrate": true, "unplug": false,
 }
 
 // formOf returns the form of a move; false if there is none of that name.

@@ -22,6 +22,8 @@ type Machine struct {
 	Cards, PassedOn int
 	// Disks are those of scsi0, scsi1 and so on.
 	Disks []Disk
+	// Unplugged are volumes that the machine keeps and does not use.
+	Unplugged []Disk
 }
 
 // Disk is a volume of a machine.
@@ -76,6 +78,11 @@ func ReadHost(text []byte, runs map[int]bool) (Host, error) {
 		}
 		for i := 0; vm.Config.Values[fmt.Sprintf("scsi%d", i)] != ""; i++ {
 			m.Disks = append(m.Disks, file.disk(vm.Node, volumeOf(vm.Config.Values[fmt.Sprintf("scsi%d", i)])))
+		}
+		for slot, drive := range vm.Config.Values {
+			if isSlot(slot, "unused") {
+				m.Unplugged = append(m.Unplugged, file.disk(vm.Node, volumeOf(drive)))
+			}
 		}
 		if m.Name == "" || m.Host == "" || m.MemoryMiB < 0 {
 			return Host{}, fmt.Errorf("the host's state has VM %d in a form that is not known here: %+v", m.VMID, m)

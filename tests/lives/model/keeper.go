@@ -79,8 +79,8 @@ func (k *Keeper) Lost(seen Seen) []Violation {
 
 func (k *Keeper) disksOf(b *broken, vmid int, m Machine) {
 	for i, identity := range k.disks[vmid] {
-		if !slices.ContainsFunc(m.Disks, func(d Disk) bool { return d.Identity == identity }) {
-			b.say("the disk scsi%d of VM %d is lost: another one is in its place", i, vmid)
+		if !slices.ContainsFunc(slices.Concat(m.Disks, m.Unplugged), func(d Disk) bool { return d.Identity == identity }) {
+			b.say("the disk scsi%d of VM %d is lost: the machine neither uses nor keeps it", i, vmid)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package model
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +14,11 @@ const shortest = 12
 // Leaks returns the names of texts in which one of the secrets stands: as it is, as in JSON, or decoded from base64.
 func Leaks(secrets []string, texts map[string]string) []Violation {
 	b := &broken{invariant: Secrets}
-	for name, text := range texts {
+	secrets = slices.Compact(slices.Sorted(slices.Values(secrets)))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		for _, secret := range secrets {
-			for _, form := range forms(secret) {
-				if len(form) >= shortest && strings.Contains(text, form) {
-					b.say("%s holds a secret of %d bytes", name, len(secret))
-				}
+			if slices.ContainsFunc(forms(secret), func(form string) bool { return len(form) >= shortest && strings.Contains(texts[name], form) }) {
+				b.say("%s holds a secret of %d bytes", name, len(secret))
 			}
 		}
 	}
