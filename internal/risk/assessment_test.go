@@ -136,6 +136,17 @@ func rows() []row {
 			"refused: put its dataDisks back as they were for w-1",
 		},
 		{
+			"a node's machine is changed", "data disk unplugged by hand",
+			func() []event {
+				disks := []any{map[string]any{"interface": "scsi0", "size": 64.0}, map[string]any{"interface": "scsi1", "size": 20.0, "datastoreId": "tank"}}
+				events := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"disks": disks}, "disks[1].datastoreId", "disks[1].interface", "disks[1].iothread", "disks[1].size")
+				events[1].old["disks"] = []any{disks[0], map[string]any{"interface": nil, "size": nil, "datastoreId": nil}}
+				return events
+			}(),
+			" CANNOT   w-1  disk scsi1 was unplugged by hand: the provider would put an empty one in its place\n",
+			"refused: plug disk scsi1 of VM 111 in again, which Proxmox VE shows as an unused disk, for w-1",
+		},
+		{
 			"a node's machine is replaced", "worker with a data disk",
 			func() []event {
 				events := node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "__meta", "vmId", "networkInterfaceNames")

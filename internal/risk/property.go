@@ -21,6 +21,8 @@ type property struct {
 	moves bool
 	// stays is true if the property can be added, but not removed.
 	stays bool
+	// unplugged is true for a property of a disk that somebody has unplugged from the machine.
+	unplugged bool
 }
 
 // properties are the effects of a change of each property in the provider (bpg/terraform-provider-proxmox v0.73.0,
@@ -73,6 +75,24 @@ func propertyAt(path string) property {
 	return property{label: path, effect: Reboot}
 }
 
+// propertyOf returns the property that a step changes.
+func propertyOf(path string, s plan.Step) property {
+	if disk := diskPath.FindString(path); disk != "" && isUnplugged(disk, s) {
+		return property{label: "disk " + plan.Text(s.New, disk+".interface"), effect: Change, unplugged: true}
+	}
+	return propertyAt(path)
+}
+
+// diskPath matches the path of a disk.
+var diskPath = regexp.MustCompile(`^disks\[\d+\]`)
+
+// isUnplugged reports whether a disk of the state is in no slot of the machine. The provider reads such a disk as one without values,
+// and would create an empty disk in its place (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/vm/disk/disk.go, Read).
+func isUnplugged(disk string, s plan.Step) bool {
+	before, was := plan.At(s.Old, disk).(map[string]any)
+	return was && plan.Text(before, "interface") == "" && before["size"] == nil && plan.Text(s.New, disk+".interface") != ""
+}
+
 // difference returns a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s plan.Step) string {
 	before, after := plan.At(s.Old, path), plan.At(s.New, path)
@@ -93,6 +113,8 @@ func (p property) impossible(path string, s plan.Step) string {
 		return "cannot shrink: Proxmox VE only grows disks"
 	case p.moves && len(list(s.Old, "hostpcis")) > 0:
 		return "cannot change: Proxmox VE moves no machine with a GPU"
+	case p.unplugged:
+		return "was unplugged by hand: the provider would put an empty one in its place"
 	case p.goes(path, s):
 		return "cannot be taken away: the provider deletes no disk of a machine that is there"
 	default:
@@ -122,6 +144,9 @@ func isSmaller(path string, s plan.Step) bool {
 
 // undo returns the edit of the inventory that reverts a change; empty if there is none.
 func (p property) undo(path string, s plan.Step) string {
+	if p.unplugged {
+		return fmt.Sprintf("plug %s of VM %v in again, which Proxmox VE shows as an unused disk,", p.label, plan.At(s.New, "vmId"))
+	}
 	if p.goes(path, s) {
 		return "put its dataDisks back as they were"
 	}

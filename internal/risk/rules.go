@@ -101,7 +101,7 @@ func nodeChanged(s plan.Step, t topology) *Finding {
 		if computed.MatchString(path) {
 			continue
 		}
-		p := propertyAt(path)
+		p := propertyOf(path, s)
 		words := p.difference(path, s)
 		if p.moves {
 			f.Means = append(f.Means, "it moves there as it runs")
@@ -110,7 +110,9 @@ func nodeChanged(s plan.Step, t topology) *Finding {
 		if why := p.impossible(path, s); why != "" {
 			f.Kind, f.Means = Impossible, nil
 			words += " " + why
-			f.Undo = append(f.Undo, p.undo(path, s))
+			if undo := p.undo(path, s); !slices.Contains(f.Undo, undo) {
+				f.Undo = append(f.Undo, undo)
+			}
 		}
 		f.Kind = max(f.Kind, min(p.effect, Reboot))
 		if !slices.Contains(f.What, words) {

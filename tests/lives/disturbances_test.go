@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -210,9 +212,17 @@ func remedies(output string) [][]string {
 // ways are the commands that a failure may name and that a user then runs.
 var ways = []string{"lab unlock", "lab destroy", "lab reset", "state unlock", "state restore", "task stop"}
 
+// plugInAgain is the remedy of a machine that lacks a disk.
+var plugInAgain = regexp.MustCompile(`plug disk (scsi\d+) of VM (\d+) in again`)
+
 // follow runs the remedies of a failure.
 func (f *life) follow(output string) {
 	f.t.Helper()
+	for _, disk := range plugInAgain.FindAllStringSubmatch(output, -1) {
+		vmid, err := strconv.Atoi(disk[2])
+		require.NoError(f.t, err)
+		f.say("  remedy: plug %s of VM %d in: %v", disk[1], vmid, f.plugIn(f.t.Context(), disk[1], vmid))
+	}
 	for _, words := range remedies(output) {
 		command := f.stack.Command(f.t.Context(), words...)
 		if words[0] == "state" && !slices.Contains(words, "--yes") {

@@ -79,6 +79,7 @@ func (f *life) hand(ctx context.Context, m history.Move, node site.Node) error {
 	case "onboot":
 		return set(ctx, machine, "onboot", 0)
 	case "unplug":
+		f.disturbed = true // only a person can put that right
 		return set(ctx, machine, "delete", "scsi1")
 	case "migrate":
 		return ended(ctx)(machine.Migrate(ctx, &proxmox.VirtualMachineMigrateOptions{Target: site.Host(m.Number), Online: true}))
@@ -200,6 +201,20 @@ func (f *life) machine(ctx context.Context, vmid int) (*proxmox.VirtualMachine, 
 		}
 	}
 	return nil, fmt.Errorf("there is no VM %d", vmid)
+}
+
+// plugIn has a machine use again what it keeps as an unused disk.
+func (f *life) plugIn(ctx context.Context, slot string, vmid int) error {
+	f.t.Helper()
+	machine, err := f.machine(ctx, vmid)
+	if err != nil {
+		return err
+	}
+	var config map[string]any
+	if err := f.api().Get(ctx, fmt.Sprintf("/nodes/%s/qemu/%d/config", machine.Node, vmid), &config); err != nil {
+		return err
+	}
+	return set(ctx, machine, slot, config["unused0"])
 }
 
 // ended waits for a task.

@@ -154,7 +154,7 @@ func (f *life) commandOf(what string) *exec.Cmd {
 		backups, err := filepath.Glob(filepath.Join(f.stack.Dir(), "backups", "*.json")) // their names begin with their time
 		require.NoError(f.t, err)
 		require.NotEmpty(f.t, backups)
-		return f.em("state", "restore", "--lab", "--yes", "--from", backups[0])
+		return f.em("state", "restore", "--lab", "--yes", "--from", strings.TrimSuffix(filepath.Base(backups[0]), ".json"))
 	}
 	return f.em(arguments[what]...)
 }
