@@ -125,10 +125,10 @@ func addNode(s *Site, name string, _ int) bool {
 	return true
 }
 
-// removeNode takes a worker out.
+// removeNode takes a worker out. The last one stays where addons need it for their pods.
 func removeNode(s *Site, name string, _ int) bool {
 	i := s.index(name)
-	if i < 0 || s.Nodes[i].Role == ControlPlane {
+	if i < 0 || s.Nodes[i].Role == ControlPlane || s.Topology.Addons && s.Nodes[i].Role == Worker && len(s.Names(Worker)) == 1 {
 		return false
 	}
 	s.Nodes = slices.Delete(s.Nodes, i, i+1)
