@@ -25,8 +25,8 @@ func TestSilenceIsNotTakenForAMachineThatIsOff(t *testing.T) {
 		runs    func(context.Context, rolling.Node) (bool, error)
 		problem string
 	}{
-		{"it runs", func(context.Context, rolling.Node) (bool, error) { return true, nil }, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
-		{"nobody knows", nil, "its machine runs, but nothing answers at " + m.address.String() + ": is there a route to it from here?"},
+		{"it runs", func(context.Context, rolling.Node) (bool, error) { return true, nil }, "its machine runs, but nothing answers at " + m.address.String() + ": make a route to it from here, or reset its VM in Proxmox VE if its console shows that it hangs"},
+		{"nobody knows", nil, "its machine runs, but nothing answers at " + m.address.String() + ": make a route to it from here, or reset its VM in Proxmox VE if its console shows that it hangs"},
 		{"its host is silent", func(context.Context, rolling.Node) (bool, error) { return false, errors.New("vmhost does not answer") }, "it is silent, and whether its machine runs is not known: vmhost does not answer"},
 		{"it is off", func(context.Context, rolling.Node) (bool, error) { return false, nil }, ""},
 	} {

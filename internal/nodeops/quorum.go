@@ -61,7 +61,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 	default:
 		off, err := h.isOff(ctx, node)
 		if err == nil && !off {
-			err = fmt.Errorf("its machine runs, but nothing answers at %s: is there a route to it from here?", address)
+			err = fmt.Errorf("its machine runs, but nothing answers at %s: make a route to it from here, or reset its VM in Proxmox VE if its console shows that it hangs", address)
 		}
 		return nil, err
 	}

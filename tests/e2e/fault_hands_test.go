@@ -14,6 +14,7 @@ import (
 
 var (
 	foreignMachine = regexp.MustCompile(`where that is VM ([0-9]+) itself`)
+	silentNode     = regexp.MustCompile(`nothing answers at [0-9.]+\.([0-9]+):`)
 	hangingNode    = regexp.MustCompile(`node [0-9.]+\.([0-9]+): it has its configuration and has been in maintenance mode for [0-9]+ s: [^:]+: reset its VM`)
 	hangingTask    = regexp.MustCompile(`qmclone on vmhost since [\d:]+, silent for 1 min; to stop it:\n +em-infra (task stop \S+) `)
 	joinAnew       = regexp.MustCompile("`talosctl --nodes ([0-9.]+) reset --system-labels-to-wipe EPHEMERAL --reboot`")
@@ -32,12 +33,23 @@ func deletesTheMachine(r *rehearsal, first result) {
 	}
 }
 
+// resetsTheSilentMachines is the user's action if the consoles of machines show that they hang.
+func resetsTheSilentMachines(r *rehearsal, first result) {
+	r.t.Helper()
+	r.resetVMs(silentNode.FindAllStringSubmatch(first.output, -1))
+}
+
 // resetsTheMachines is the user's action if machines do not leave maintenance mode.
 func resetsTheMachines(r *rehearsal, first result) {
 	r.t.Helper()
-	named := hangingNode.FindAllStringSubmatch(first.output, -1)
-	require.NotEmpty(r.t, named)
-	for _, node := range named {
+	r.resetVMs(hangingNode.FindAllStringSubmatch(first.output, -1))
+}
+
+// resetVMs resets the machines of nodes that were found by the ends of their addresses.
+func (r *rehearsal) resetVMs(nodes [][]string) {
+	r.t.Helper()
+	require.NotEmpty(r.t, nodes)
+	for _, node := range nodes {
 		r.mustRun(0, "lab", "reset", map[string]string{"11": "101", "21": "102"}[node[1]])
 	}
 }

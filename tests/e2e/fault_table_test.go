@@ -44,7 +44,7 @@ var faultTable = []faultRow{
 	{"download-fails", both(stops("the download of the ISO broke off")), never(nothingDownloaded), never(nothingDownloaded)},
 	{"slow-reload", never(noNetworkReload), never(noNetworkReload), never(noNetworkReload)},
 
-	{"node-does-not-boot", both(stops("nothing answers at")), never(nothingBoots), both(untried())},
+	{"node-does-not-boot", both(stops("nothing answers at")), never(nothingBoots), both(stops("nothing answers at").mendedBy(resetsTheSilentMachines))},
 	{"node-of-another-cluster", both(stops("a node of another cluster, or another server, answers at its address").mendedBy(deletesTheMachine)), never(nothingInstalled), never(nothingInstalled)},
 	{"never-leaves-maintenance", both(stops("has been in maintenance mode for").mendedBy(resetsTheMachines)), never(nothingInstalled), never(nothingInstalled)},
 	{"apply-hangs", both(stops("it hangs")), never(nothingConfigured), course{once: bears(), lasting: stops("it hangs")}},
