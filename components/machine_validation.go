@@ -32,10 +32,29 @@ func (m Machine) validate() error {
 		require(m.DiskStorage != "", "DiskStorage", "name the storage of its disk"),
 		requireName(limits.Storage, m.DiskStorage, "DiskStorage"),
 		validateTags(m.Tags),
+		m.validateSize(),
 		m.validateDataDisks(),
 		m.validateNICs(),
 		m.validateGPUs(),
 	)
+}
+
+// validateSize checks what the machine has against what Talos needs. What is no size at all is reported elsewhere.
+func (m Machine) validateSize() error {
+	least := hardware.LeastSize(m.Role == RoleControlPlane)
+	var problems []error
+	for _, part := range []struct {
+		argument, unit string
+		got, least     int
+	}{
+		{"Cores", "cores in all sockets", m.Cores * m.Sockets, least.Cores},
+		{"MemoryMiB", "MiB", m.MemoryMiB, least.MemoryMiB},
+		{"DiskGiB", "GiB", m.DiskGiB, least.DiskGiB},
+	} {
+		problems = append(problems, require(part.got <= 0 || part.got >= part.least, part.argument,
+			fmt.Sprintf("%d is too little for Talos on a %s: give at least %d %s", part.got, m.Role, part.least, part.unit)))
+	}
+	return errors.Join(problems...)
 }
 
 func validateTags(tags []string) error {

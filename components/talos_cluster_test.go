@@ -249,6 +249,47 @@ Bridge: name the bridge of Proxmox VE
 Templates: there is none on host vmhost: add one, or share one`)
 }
 
+// TestMachinesAreCheckedAsStrictlyAsAnInventory: what only one can have is given once, and each has what Talos needs.
+func TestMachinesAreCheckedAsStrictlyAsAnInventory(t *testing.T) {
+	t.Parallel()
+
+	control, twin, small := machineFixture("control-1", components.RoleControlPlane, 11), machineFixture("worker-1", components.RoleWorker, 21), machineFixture("worker-2", components.RoleWorker, 22)
+	control.Cores, control.MemoryMiB = 1, 2047
+	twin.Name, twin.VMID, twin.Addresses = control.Name, control.VMID, control.Addresses
+	small.VMID, small.MemoryMiB, small.DiskGiB = 9000, 1023, 9
+	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		args := clusterFixture("k3s-dev", control, twin, small)
+		args.Templates = []*components.TalosTemplate{template}
+		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	}), `talos cluster "k3s-dev": Machines[0]: Cores: 1 is too little for Talos on a control-plane: give at least 2 cores in all sockets
+MemoryMiB: 2047 is too little for Talos on a control-plane: give at least 2048 MiB
+Machines[1].Name: control-1 is that of Machines[0]: choose another
+Machines[1].VMID: 111 is that of Machines[0]: choose another
+Machines[1].Addresses[0]: 192.168.20.11 is that of Machines[0]: choose another
+Machines[2]: MemoryMiB: 1023 is too little for Talos on a worker: give at least 1024 MiB
+DiskGiB: 9 is too little for Talos on a worker: give at least 10 GiB
+Machines[2].VMID: 9000 is that of Templates[0]: choose another`)
+
+	least := machineFixture("control-1", components.RoleControlPlane, 11)
+	least.Cores, least.Sockets, least.MemoryMiB, least.DiskGiB = 1, 2, 2048, 10
+	_, err := run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
+		template, err := components.NewTalosTemplate(ctx, "template", templateFixture("vmhost"), providers)
+		if err != nil {
+			return err
+		}
+		args := clusterFixture("k3s-dev", least)
+		args.Templates = []*components.TalosTemplate{template}
+		_, err = components.NewTalosCluster(ctx, "k3s-dev", args, providers)
+		return err
+	})
+	require.NoError(t, err)
+}
+
 // discard makes a program of a constructor.
 func discard[T any](construct func(*pulumi.Context, pulumi.ResourceOption) (T, error)) func(*pulumi.Context, pulumi.ResourceOption) error {
 	return func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {

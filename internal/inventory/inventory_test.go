@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 func load(t testing.TB, fixture string) *inventory.Inventory {
@@ -156,7 +157,7 @@ func TestFloorsAreAboveTalosOwn(t *testing.T) {
 	for role, least := range map[inventory.Role]uint64{
 		inventory.RoleControlPlane: controlPlane, inventory.RoleWorker: worker, inventory.RoleGPUWorker: worker,
 	} {
-		floor := inventory.Floor(role)
+		floor := hardware.LeastSize(role == inventory.RoleControlPlane)
 		require.GreaterOrEqual(t, uint64(floor.MemoryMiB)*mebibyte, least, role)
 		require.GreaterOrEqual(t, uint64(floor.DiskGiB)*gibibyte, minimal.DiskSize(), role)
 	}

@@ -9,17 +9,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
-
-// floor returns the minimum size for Talos, by its system requirements (docs.siderolabs.com, getting started). A GPU worker is
-// a worker.
-func floor(role Role) Size {
-	if role == RoleControlPlane {
-		return Size{Cores: 2, MemoryMiB: 2048, DiskGiB: 10}
-	}
-	return Size{Cores: 1, MemoryMiB: 1024, DiskGiB: 10}
-}
 
 // defaultSizes checks the sizes by role, so that their errors are not reported for each node.
 func (c *checker) defaultSizes() {
@@ -31,7 +23,7 @@ func (c *checker) defaultSizes() {
 
 // size checks the size of a machine against the needs of its role.
 func (c *checker) size(size Size, sockets int, role Role, at *strictyaml.Path, given func(*strictyaml.Path) bool, report report) {
-	least := floor(role)
+	least := hardware.LeastSize(role == RoleControlPlane) // a GPU worker is a worker
 	for _, part := range []struct {
 		key, unit   string
 		got, atMost int

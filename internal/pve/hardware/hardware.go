@@ -1,5 +1,5 @@
 // Package hardware contains the fixed hardware of a cluster's machines and templates: the slots of their drives, the sizes of a
-// template, and defaults. The components, the checks and the lab use it. Pure.
+// template, the least that Talos needs, and defaults. The components, the checks and the lab use it. Pure.
 package hardware
 
 import (

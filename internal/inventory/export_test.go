@@ -1,4 +1,0 @@
-package inventory
-
-// Floor is the least that a node of a role needs.
-var Floor = floor
