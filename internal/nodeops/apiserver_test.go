@@ -11,17 +11,17 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// apiServer is as much of an API server as a drain asks for: Nodes, their pods, evictions.
+// apiServer is the part of an API server that a drain uses: Nodes, their pods, evictions.
 type apiServer struct {
 	mu    sync.Mutex
 	nodes []*node
 	pods  []*pod
-	// allows answers an eviction, by the pod's name and how often it was asked for.
+	// allows returns the status of an eviction, by the pod's name and the number of attempts.
 	allows func(pod string, tries int) (code int)
 	tries  map[string]int
 }
 
-// node is what the fake knows of a Node.
+// node holds the fake's fields of a Node.
 type node struct {
 	Metadata struct {
 		Name        string         `json:"name"`
@@ -32,7 +32,7 @@ type node struct {
 	} `json:"spec"`
 }
 
-// pod is what the fake knows of a Pod.
+// pod holds the fake's fields of a Pod.
 type pod struct {
 	Metadata podMetadata `json:"metadata"`
 	Status   podStatus   `json:"status"`
@@ -61,7 +61,7 @@ func newNode(name string) *node {
 	return n
 }
 
-// newPod is one of a ReplicaSet, in the namespace shop.
+// newPod returns a pod of a ReplicaSet in the namespace shop.
 func newPod(name string, change ...func(*pod)) *pod {
 	p := &pod{Metadata: podMetadata{Namespace: "shop", Name: name, OwnerReferences: []owner{{Kind: "ReplicaSet", Controller: true}}}}
 	for _, c := range change {
@@ -70,7 +70,7 @@ func newPod(name string, change ...func(*pod)) *pod {
 	return p
 }
 
-// client of the fake, without a network.
+// client returns a client of the fake without a network.
 func (s *apiServer) client() *nodeops.Kubernetes {
 	s.tries = map[string]int{}
 	return nodeops.KubernetesOf(&http.Client{Transport: s})
@@ -117,7 +117,7 @@ func (s *apiServer) node(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	if r.Method == http.MethodPatch {
-		// A merge patch: null takes a field away.
+		// A merge patch: null removes a field.
 		if r.Header.Get("Content-Type") != "application/merge-patch+json" || json.NewDecoder(r.Body).Decode(s.nodes[i]) != nil {
 			say(w, http.StatusUnsupportedMediaType, nil)
 			return
@@ -135,7 +135,7 @@ func (s *apiServer) remove(name string) {
 	s.pods = slices.DeleteFunc(s.pods, func(p *pod) bool { return p.Metadata.Name == name })
 }
 
-// left are the names of the pods that are there.
+// left returns the names of the remaining pods.
 func (s *apiServer) left() []string {
 	names := []string{}
 	for _, p := range s.pods {

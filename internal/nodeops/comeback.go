@@ -16,21 +16,22 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// startTimeout is how long a machine that was made anew may take to its first boot, on slow hardware.
+// startTimeout is the longest time for the first boot of a recreated machine, on slow hardware.
 const startTimeout = 10 * time.Minute
 
-// ErrEtcdLost says that a control plane was made anew while no other one has the data of the cluster's etcd.
+// ErrEtcdLost is returned when a control plane was recreated and no other control plane has the data of the cluster's etcd.
 var ErrEtcdLost = errors.New("no other control plane has the data of the cluster's etcd: restore the VM of one from a backup")
 
-// ForgetFormer makes room for a machine that was made anew under the name and address of a member that is gone: the dead
-// member of etcd is removed, if those that are left have a quorum, and its Node is deleted, so that its pods start
-// elsewhere. It waits until the new machine waits for its configuration, which shows that nothing else has that address. A
-// machine that is a member already is left as it is.
+// ForgetFormer prepares the cluster for a recreated machine that has the name and address of a lost member. It removes the
+// dead member of etcd if the remaining members have a quorum, and deletes its Node so that its pods start elsewhere. First it
+// waits until the new machine is in maintenance mode, which proves that no other machine has that address. If the machine is
+// already a member, it changes nothing.
 //
-// Talos itself removes a member of its own name when it joins (services/etcd.go, addMember), but etcd then takes nobody in
-// while another member is dead too. Done before, two that were lost together can come back.
+// Talos removes a member of the same name when it joins (services/etcd.go, addMember), but etcd accepts no new member while
+// another member is dead. With the dead members removed first, two control planes that were lost together can both join
+// again.
 //
-// The error is [ErrEtcdLost], or says what is missing and what to do.
+// The error is [ErrEtcdLost], or states what is missing and what to do.
 func (h Health) ForgetFormer(ctx context.Context, node rolling.Node) error {
 	isMember, err := h.untilItAnswers(ctx, node)
 	if err != nil || isMember {
@@ -44,7 +45,7 @@ func (h Health) ForgetFormer(ctx context.Context, node rolling.Node) error {
 		return ErrEtcdLost
 	}
 	if len(members) == 0 {
-		return nil // there is no cluster that could know it
+		return nil // no cluster exists yet
 	}
 	if err := h.removeFormerMember(ctx, members, node); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (h Health) ForgetFormer(ctx context.Context, node rolling.Node) error {
 	return h.deleteFormerNode(ctx, node)
 }
 
-// membersInTime gives control planes that were made anew too, and boot, the time to say that they have nothing.
+// membersInTime returns the members of etcd. It retries, so that other recreated control planes have time to boot.
 func (h Health) membersInTime(ctx context.Context, node rolling.Node) ([]*machineapi.EtcdMember, error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(h.Patience, 3*time.Minute))
 	defer cancel()
@@ -67,7 +68,7 @@ func (h Health) membersInTime(ctx context.Context, node rolling.Node) ([]*machin
 	return members, nil
 }
 
-// untilItAnswers waits for a machine that was made anew. It reports whether that is a member already.
+// untilItAnswers waits for a recreated machine. It reports whether the machine is already a member.
 func (h Health) untilItAnswers(ctx context.Context, node rolling.Node) (isMember bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -89,8 +90,8 @@ func (h Health) untilItAnswers(ctx context.Context, node rolling.Node) (isMember
 	}
 }
 
-// removeFormerMember takes the node's dead member out of etcd, if there is one. Those that are left must be a majority of
-// what there is now, and of what there is then.
+// removeFormerMember removes the node's dead member from etcd, if there is one. The remaining members must be a majority of
+// the members before and after the removal.
 func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.EtcdMember, node rolling.Node) error {
 	var former *machineapi.EtcdMember
 	var alive []string
@@ -119,14 +120,14 @@ func (h Health) removeFormerMember(ctx context.Context, members []*machineapi.Et
 	err := h.ask(ctx, alive[0], func(ctx context.Context, api *client.Client) error {
 		return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: former.GetId()})
 	})
-	if err != nil && !strings.Contains(err.Error(), "member not found") { // that is another's doing, and all right
+	if err != nil && !strings.Contains(err.Error(), "member not found") { // another client removed it
 		return fmt.Errorf("%s is not joined again, because its dead etcd member %x cannot be removed (%w): run up again", node.Name, former.GetId(), err)
 	}
 	return nil
 }
 
-// deleteFormerNode deletes the Node of the machine that is gone, if there is one. The API may be away for a moment, with
-// the control plane that went.
+// deleteFormerNode deletes the Node of the lost machine, if there is one. It retries, because the API can be unavailable for
+// a moment after a control plane was lost.
 func (h Health) deleteFormerNode(ctx context.Context, node rolling.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -161,10 +162,10 @@ func (h Health) deleteNodeAt(ctx context.Context, address, name string) error {
 	return api.DeleteNode(ctx, name)
 }
 
-// RestartKubelets has the kubelets of all but the new nodes register again in a cluster that was made anew: one that has
-// registered once does not do it again before its next start (kubernetes, pkg/kubelet/kubelet_node_status.go,
-// registerWithAPIServer). Nodes that do not answer, or are no members yet, register when they start. The error names those
-// that refused.
+// RestartKubelets restarts the kubelet of every node except the fresh ones, so that it registers again in a recreated
+// cluster: a kubelet registers only once per start (kubernetes, pkg/kubelet/kubelet_node_status.go, registerWithAPIServer).
+// It skips nodes that do not answer or are not members yet; they register when they start. The error names each node that
+// refused.
 func (h Health) RestartKubelets(ctx context.Context, fresh []string) error {
 	var problems []error
 	for _, node := range h.Nodes {
@@ -183,7 +184,7 @@ func (h Health) RestartKubelets(ctx context.Context, fresh []string) error {
 	return errors.Join(problems...)
 }
 
-// InMaintenance reports whether the machine at an address waits for a configuration.
+// InMaintenance reports whether the machine at an address is in maintenance mode, where it waits for a configuration.
 func InMaintenance(ctx context.Context, address string) bool {
 	return Listens(ctx, address) && isInMaintenance(ctx, address)
 }

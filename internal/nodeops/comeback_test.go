@@ -82,7 +82,8 @@ func (m *machineUnderTest) further(number int, address netip.Addr) rolling.Node 
 	return rolling.Node{Name: name, Address: address, ControlPlane: true}
 }
 
-// join makes a machine in maintenance mode a control plane of the first one's cluster, and returns when that has so many members.
+// join makes a machine in maintenance mode a control plane of the first machine's cluster, and returns when the cluster has
+// the given number of members.
 func (m *machineUnderTest) join(node rolling.Node, members int) {
 	m.t.Helper()
 	input, err := generate.NewInput("k3s-dev", "https://"+m.address.String()+":6443", constants.DefaultKubernetesVersion,
@@ -102,7 +103,7 @@ func (m *machineUnderTest) join(node rolling.Node, members int) {
 	m.eventually(func() error { return m.hasMembers(members) })
 }
 
-// hasMembers says what keeps the cluster from having so many members of etcd that vote.
+// hasMembers returns why the cluster does not have the given number of voting etcd members.
 func (m *machineUnderTest) hasMembers(count int) error {
 	members, err := m.health().Members(m.t.Context())
 	if err != nil {
@@ -130,7 +131,7 @@ func TestAControlPlaneThatIsGoneIsForgottenBeforeAnotherTakesItsPlace(t *testing
 			mu.Lock()
 			defer mu.Unlock()
 			deleted = append(deleted, r.URL.Path)
-			w.WriteHeader(http.StatusNotFound) // somebody was faster
+			w.WriteHeader(http.StatusNotFound) // another client was faster
 		}
 	}))
 	second, third := m.further(2, freeAddress(t)), m.further(3, freeAddress(t))
@@ -156,7 +157,7 @@ func TestAControlPlaneThatIsGoneIsForgottenBeforeAnotherTakesItsPlace(t *testing
 	require.Len(t, deleted, 2, "nothing was touched")
 }
 
-// kubeletStarts is how often the kubelet of the machine began to run.
+// kubeletStarts returns how often the kubelet of the machine has started.
 func (m *machineUnderTest) kubeletStarts() int {
 	m.t.Helper()
 	api, err := client.New(m.t.Context(), client.WithConfig(adminOf(m.t, secretsOf(m.t, ours), m.address)))

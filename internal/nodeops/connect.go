@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// connect makes a client of one node's own API, whatever endpoints the talosconfig names; nothing is dialled yet. The
+// connect returns a client for one node's own API and ignores the endpoints of the talosconfig. It does not dial yet. The
 // error is [ErrTalosconfig].
 func connect(ctx context.Context, talosconfig []byte, address string) (*client.Client, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
@@ -25,13 +25,13 @@ func connect(ctx context.Context, talosconfig []byte, address string) (*client.C
 	return api, nil
 }
 
-// ErrForeign says that a node answers under another PKI (F7).
+// ErrForeign is returned when a node answers under another PKI (F7).
 var ErrForeign = errors.New("its Talos API is not this cluster's: the node belongs to another, or has no configuration")
 
-// ErrUntimely says that a certificate, the node's or that of who asks, is not valid by the clock of the other.
+// ErrUntimely is returned when a certificate, the node's or the client's, is not valid by the clock of the other side.
 var ErrUntimely = errors.New("a certificate of its Talos API is not valid at this time: compare the clocks of this computer and of its host")
 
-// ask makes calls to one node's own API. The error is one clause about that node, without its name.
+// ask runs calls against one node's own API. The error is one clause about that node, without its name.
 func ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	api, err := connect(ctx, talosconfig, address)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// CordonAnnotation marks a Node that a run keeps new pods from while it changes it, as talos.dev/cordoned does for Talos
-// (machinery constants, AnnotationCordonedKey). What carries it is uncordoned by this run or by the next; what a person has
-// cordoned does not carry it, and stays.
+// CordonAnnotation marks a Node that a run has cordoned, as talos.dev/cordoned does for Talos (machinery constants,
+// AnnotationCordonedKey). This run or the next uncordons every Node with the mark. A Node that a person has cordoned has no
+// mark and stays cordoned.
 const CordonAnnotation = "em-infra/cordoned"
 
-// cordon keeps new pods from a Node, if there is one. With a mark it can be told later whose cordon that is.
+// cordon cordons a Node, if there is one. With mark it also sets [CordonAnnotation].
 func (k *Kubernetes) cordon(ctx context.Context, name string, mark bool) error {
 	var node nodeObject
 	err := k.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node)
@@ -30,7 +30,7 @@ func (k *Kubernetes) cordon(ctx context.Context, name string, mark bool) error {
 	return k.call(ctx, http.MethodPatch, "/api/v1/nodes/"+name, change, nil)
 }
 
-// Uncordon lets new pods onto all Nodes that a run has cordoned, except for these. It returns their names.
+// Uncordon uncordons all Nodes that a run has cordoned, except for the given ones. It returns their names.
 func (k *Kubernetes) Uncordon(ctx context.Context, except ...string) (uncordoned []string, err error) {
 	var list nodeList
 	if err := k.call(ctx, http.MethodGet, "/api/v1/nodes", nil, &list); err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Drain is how the pods of a node are moved.
+// Drain describes how the pods of a node are evicted.
 type Drain struct {
 	// Node is the name of the Kubernetes Node. Required.
 	Node string
-	// Timeout is how long PodDisruptionBudgets may hold pods back. Default: 0, one try.
+	// Timeout is the longest time to wait for PodDisruptionBudgets. Default: 0, one try.
 	Timeout time.Duration
-	// DeleteHeldBack deletes the pods that are still held back then; without it the drain fails.
+	// DeleteHeldBack deletes the pods that remain after Timeout. Without it the drain fails.
 	DeleteHeldBack bool
-	// Returns says that the node comes back: its cordon is marked as one that a run takes back, and pods that nobody would
-	// make anew stay on it, since they outlast a reboot.
+	// Returns reports whether the node stays in the cluster. If so, its cordon is marked, so that a run takes it back, and
+	// pods without a controller stay on the node, because they survive a reboot.
 	Returns bool
-	// Say is told what is done. Required.
+	// Say receives a message for each step. Required.
 	Say func(format string, args ...any)
 }
 
-// drainInterval is the time between two tries to evict what is left.
+// drainInterval is the time between two attempts to evict the remaining pods.
 const drainInterval = time.Second
 
-// Drain keeps new pods from a node and evicts those that are there, as PodDisruptionBudgets allow. Unlike `kubectl drain` it
-// asks for no leave to lose emptyDir volumes. A node without a Node has no pods. The error says what stays and what to do.
+// Drain cordons a node and evicts its pods, as far as PodDisruptionBudgets allow. Unlike `kubectl drain` it needs no
+// permission to lose emptyDir volumes. A node without a Node has no pods. The error states which pods remain and what to do.
 func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
 	if err := k.cordon(ctx, d.Node, d.Returns); err != nil {
 		return fmt.Errorf("cordon %s: %w: run up again", d.Node, err)
@@ -63,8 +63,8 @@ func (k *Kubernetes) Drain(ctx context.Context, d Drain) error {
 	return refused
 }
 
-// evict asks once for the eviction of every pod that has to go. It returns those that are still there, and those among
-// them that a PodDisruptionBudget holds back.
+// evict requests the eviction of every pod that has to leave, once. It returns the pods that are still there, and those that
+// a PodDisruptionBudget holds back.
 func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject, err error) {
 	var list podList
 	query := url.Values{"fieldSelector": {"spec.nodeName=" + d.Node}}
@@ -77,7 +77,7 @@ func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject
 		}
 		left = append(left, pod)
 		if pod.Metadata.DeletionTimestamp != "" {
-			continue // on its way
+			continue // it is being deleted
 		}
 		err := k.call(ctx, http.MethodPost, podPath(pod)+"/eviction", object{
 			"apiVersion": "policy/v1", "kind": "Eviction",
@@ -93,11 +93,11 @@ func (k *Kubernetes) evict(ctx context.Context, d Drain) (left, held []podObject
 	return left, held, nil
 }
 
-// mirrorAnnotation marks the API's picture of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey).
+// mirrorAnnotation marks the mirror pod of a static pod (k8s.io/api/core/v1, MirrorPodAnnotationKey).
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// moves reports whether a pod has to go: those of a DaemonSet would come back, static ones end with the node, and others
-// have ended.
+// moves reports whether a pod has to leave the node. A DaemonSet would recreate its pods on the same node, static pods end
+// with the node, and completed pods do not run.
 func (d Drain) moves(pod podObject) bool {
 	_, static := pod.Metadata.Annotations[mirrorAnnotation]
 	ended := pod.Status.Phase == "Succeeded" || pod.Status.Phase == "Failed"
@@ -105,7 +105,7 @@ func (d Drain) moves(pod podObject) bool {
 	return !static && !ended && controller != "DaemonSet" && (controller != "" || !d.Returns)
 }
 
-// giveUp deletes what is left when that is wanted, and otherwise says what it is.
+// giveUp deletes the remaining pods if DeleteHeldBack is set. Otherwise it returns an error that lists them.
 func (k *Kubernetes) giveUp(ctx context.Context, d Drain, left, held []podObject) error {
 	if !d.DeleteHeldBack {
 		return &heldBackError{node: d.Node, after: d.Timeout, held: names(held), left: names(left)}
@@ -133,11 +133,11 @@ func names(pods []podObject) []string {
 	return list
 }
 
-// OverrideVariable is the environment variable by which a person lets go of pods that are held back: it is a matter of one
-// run, so that nothing in the inventory could say it.
+// OverrideVariable is the environment variable that allows a run to delete pods that are held back. It applies to one run, so
+// it is not part of the inventory.
 const OverrideVariable = "EM_INFRA_DELETE_HELD_BACK_PODS"
 
-// heldBackError is a drain that has not ended in time (F32).
+// heldBackError is returned for a drain that did not finish in time (F32).
 type heldBackError struct {
 	node       string
 	after      time.Duration
@@ -153,7 +153,7 @@ func (e *heldBackError) Error() string {
 		e.node, e.after, why, strings.Join(first(pods), ", "), OverrideVariable)
 }
 
-// first are the first few of many names.
+// first returns the first five names and the number of the others.
 func first(all []string) []string {
 	const enough = 5
 	if len(all) <= enough {

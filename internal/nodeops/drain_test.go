@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// log is what a drain says, a line each.
+// log records the messages of a drain, one per line.
 type log struct{ strings.Builder }
 
 func (l *log) say(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }

@@ -14,8 +14,8 @@ import (
 
 const server = "https://192.168.20.10:6443"
 
-// TestAnEndpointThatLeadsNowhere: a stale virtual address is told after three minutes in which the control planes answer, and
-// not after the fifteen of the wait.
+// TestAnEndpointThatLeadsNowhere checks that a stale virtual address is reported after three minutes, if the control planes
+// answer, and not after the whole wait of fifteen minutes.
 func TestAnEndpointThatLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	const astray = "a control plane's Kubernetes API answers, and for 3 min not at " + server + " (it does not answer): " +

@@ -10,7 +10,7 @@ import (
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 )
 
-// Credentials are those of a cluster's administrator for the Talos API, base64 as in a talosconfig.
+// Credentials are a cluster administrator's credentials for the Talos API, in base64 as in a talosconfig.
 type Credentials struct {
 	// CA of the cluster's Talos API.
 	CA string
@@ -21,8 +21,8 @@ type Credentials struct {
 }
 
 // IsBootstrapped reports whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
-// is one that was not bootstrapped, so only an answer counts. The error is that of ctx when it ends first, or says that
-// the credentials are none; it never quotes them.
+// counts as not bootstrapped. The error is the context's when it ends first, or states that the credentials are invalid,
+// without quoting them.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
 	config := &clientconfig.Config{Context: "cluster", Contexts: map[string]*clientconfig.Context{"cluster": {
 		Endpoints: []string{address}, CA: credentials.CA, Crt: credentials.Certificate, Key: credentials.Key,

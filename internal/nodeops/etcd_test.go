@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestIsBootstrapped goes the way of one machine: only etcd that answers under our PKI counts.
+// TestIsBootstrapped checks each state of one machine: etcd counts only if it answers under our PKI.
 func TestIsBootstrapped(t *testing.T) {
 	t.Parallel()
 	m, bundle := powerOn(t), secretsOf(t, ours)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// GPUView is what a node and its Kubernetes Node say of its GPUs.
+// GPUView is the state of a node's GPUs as the node and its Kubernetes Node report it.
 type GPUView struct {
 	Devices             []string
 	Extensions, Modules []string
@@ -15,17 +15,17 @@ type GPUView struct {
 	Offered             int
 }
 
-// Judge says what is wrong with the node.
+// Judge returns what is wrong with the node.
 func (v GPUView) Judge(node GPUNode) error {
 	return gpuView{talos: "v1.12.4", devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
 }
 
-// KubernetesOf is the API behind a client.
+// KubernetesOf returns the API that a client reaches.
 func KubernetesOf(client *http.Client) *Kubernetes {
 	return &Kubernetes{location: "https://control-1:6443", client: client}
 }
 
-// What a look at a node shows.
+// What answers at the address of a node.
 const (
 	Silent      = silent
 	Maintenance = maintenance
@@ -33,14 +33,14 @@ const (
 	Untimely    = untimely
 )
 
-// Seen is a sighting; Boot tells one boot from the next.
+// Seen is a sighting. Boot identifies a boot.
 type Seen struct {
 	Presence presence
 	Boot     int64
 }
 
-// GivesUpAfter is the second in which a wait for a configured node ends that sees this, a second each and the last one for
-// ever; 0 when it waits on until the limit, in seconds.
+// GivesUpAfter returns the second in which the wait for a configured node ends with an error. The wait sees each sighting for
+// one second, and the last one until the limit, in seconds. It returns 0 if the wait does not end before the limit.
 func GivesUpAfter(all []Seen, limit int) int {
 	v := &vigil{machine: "VM 101", configured: true}
 	start := time.Unix(1, 0)
@@ -54,15 +54,15 @@ func GivesUpAfter(all []Seen, limit int) int {
 	return 0
 }
 
-// WaitFor is WaitUntilReady with looks of the test's.
+// WaitFor is WaitUntilReady with the test's own look.
 func WaitFor(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
 	return waitUntilReady(ctx, awaited, look)
 }
 
-// Astray is what a look shows where the endpoint leads nowhere.
+// Astray returns the error of a look when the endpoint is unreachable.
 func Astray(server string) error {
 	return &endpointError{server: server, cause: errors.New("it does not answer")}
 }
 
-// NotReady is what a look shows where Nodes are not Ready.
+// NotReady returns the error of a look when Nodes are not Ready.
 func NotReady(names ...string) error { return &unreadyError{names: names, lacks: names} }

@@ -33,7 +33,7 @@ const (
 	vmid      = 101
 )
 
-// The clients of these tests talk to loopback; a proxy of the environment is none of theirs.
+// TestMain removes the proxy settings of the environment: the tests connect to loopback only.
 func TestMain(m *testing.M) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 		if err := os.Unsetenv(name); err != nil {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The secrets of two clusters, made once: their keys take most of the time of a test.
+// The secrets of two clusters, generated once, because their keys take most of the time of a test.
 var (
 	ours   = sync.OnceValues(newSecrets)
 	theirs = sync.OnceValues(newSecrets)
@@ -54,14 +54,14 @@ func newSecrets() (*secrets.Bundle, error) {
 	return secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
 }
 
-// machineUnderTest is one emulated machine, VM 101, on a loopback address of its own.
+// machineUnderTest is one emulated machine, VM 101, on its own loopback address.
 type machineUnderTest struct {
 	t       *testing.T
 	fleet   *talos.Fleet
 	address netip.Addr
 }
 
-// powerOn starts a machine in maintenance mode, which is gone when the test ends.
+// powerOn starts a machine in maintenance mode. It stops when the test ends.
 func powerOn(t *testing.T, changes ...func(*talos.Config, *talos.Hardware)) *machineUnderTest {
 	t.Helper()
 	m := &machineUnderTest{t: t, address: freeAddress(t)}
@@ -84,7 +84,7 @@ func powerOn(t *testing.T, changes ...func(*talos.Config, *talos.Hardware)) *mac
 	return m
 }
 
-// freeAddress is a loopback address on whose Talos port nobody listens.
+// freeAddress returns a loopback address whose Talos port is free.
 func freeAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	for range 100 {
@@ -107,7 +107,7 @@ func (m *machineUnderTest) waitFor(stage talos.Stage) {
 	}, "stage ", stage)
 }
 
-// apply gives a machine in maintenance mode the configuration of a cluster's first control plane.
+// apply sends the configuration of a cluster's first control plane to a machine in maintenance mode.
 func (m *machineUnderTest) apply(bundle *secrets.Bundle) {
 	m.t.Helper()
 	input, err := generate.NewInput("k3s-dev", "https://"+m.address.String()+":6443", constants.DefaultKubernetesVersion,
@@ -126,7 +126,7 @@ func (m *machineUnderTest) apply(bundle *secrets.Bundle) {
 	require.NoError(m.t, api.Close())
 }
 
-// bootstrap bootstraps as the provider does: again until the container runtime is up.
+// bootstrap retries until the container runtime is up, as the provider does.
 func (m *machineUnderTest) bootstrap(bundle *secrets.Bundle) {
 	m.t.Helper()
 	api, err := client.New(m.t.Context(), client.WithConfig(adminOf(m.t, bundle, m.address)))
@@ -144,7 +144,7 @@ func secretsOf(t *testing.T, bundle func() (*secrets.Bundle, error)) *secrets.Bu
 	return made
 }
 
-// adminOf is the talosconfig of a cluster's administrator.
+// adminOf returns the talosconfig of a cluster's administrator.
 func adminOf(t *testing.T, bundle *secrets.Bundle, address netip.Addr) *clientconfig.Config {
 	t.Helper()
 	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(role.Admin), time.Hour)

@@ -13,13 +13,13 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// TestSilenceIsNotTakenForAMachineThatIsOff: whoever has no route to the nodes would else reboot them all at once.
+// TestSilenceIsNotTakenForAMachineThatIsOff: otherwise a user without a route to the nodes would reboot all of them at once.
 func TestSilenceIsNotTakenForAMachineThatIsOff(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
 	m.bringUp()
 	health := m.health()
-	require.NoError(t, m.fleet.PowerOff(vmid)) // as silent as one behind a wall
+	require.NoError(t, m.fleet.PowerOff(vmid)) // as silent as a node behind a firewall
 	for _, test := range []struct {
 		name    string
 		runs    func(context.Context, rolling.Node) (bool, error)

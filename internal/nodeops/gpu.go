@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// GPUResource is what NVIDIA's device plugin calls a GPU, or a share of one.
+// GPUResource is the name that NVIDIA's device plugin uses for a GPU, or for a share of one.
 const GPUResource = "nvidia.com/gpu"
 
 // GPUNode is a node that should offer GPUs.
@@ -28,15 +28,15 @@ type GPUNode struct {
 	Name string
 	// Address of its Talos API.
 	Address string
-	// Devices are passed through to its machine.
+	// Devices is the number of devices that are passed through to its machine.
 	Devices int
-	// Offered is what the node should say it has of [GPUResource]: more than its devices where they are shared.
+	// Offered is the number of [GPUResource] that the node should report: more than Devices when the GPUs are shared.
 	Offered int
 }
 
-// WaitForGPUs returns when the node offers its GPUs to Kubernetes. When ctx ends, the error has one sentence for each thing
-// that is wrong, from the device up to the offer, each with what to do; it wraps the context's. It is [ErrTalosconfig] when
-// there is nothing to look with.
+// WaitForGPUs returns when the node offers its GPUs to Kubernetes. When ctx ends, the error has one sentence for each
+// problem, from the device up to the offer, each with what to do; it wraps the context's error. It is [ErrTalosconfig] when
+// the talosconfig cannot be read.
 func WaitForGPUs(ctx context.Context, talosconfig []byte, node GPUNode) error {
 	last := errors.New("no answer yet")
 	err := poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
@@ -62,20 +62,20 @@ func WaitForGPUs(ctx context.Context, talosconfig []byte, node GPUNode) error {
 	}
 }
 
-// gpuView is what a node and its Kubernetes Node say of its GPUs.
+// gpuView is the state of the GPUs as the node and its Kubernetes Node report it.
 type gpuView struct {
-	talos      string   // its version
+	talos      string   // the version
 	devices    []string // as vendor:device
 	extensions []string
 	modules    []string
-	plugin     string // the phase of the device plugin's pod on the node; empty when there is none
+	plugin     string // phase of the device plugin's pod on the node; empty without a pod
 	offered    int
 }
 
-// gpuModule is the module whose presence says that the driver found its device.
+// gpuModule is the kernel module that is loaded once the driver has found its device.
 const gpuModule = "nvidia"
 
-// judge has a sentence for each thing that is wrong. What only follows from another is not said.
+// judge returns one sentence for each problem. It leaves out problems that only follow from another one.
 func (v gpuView) judge(node GPUNode) error {
 	var problems []error
 	say := func(format string, values ...any) { problems = append(problems, fmt.Errorf(format, values...)) }
@@ -105,7 +105,8 @@ func (v gpuView) judge(node GPUNode) error {
 	return errors.Join(problems...)
 }
 
-// remedy is what to do where the driver does not drive a device: another image helps only where some driver drives them all.
+// remedy returns what to do when the driver does not support a device. Another image helps only if some driver supports all
+// of them.
 func (v gpuView) remedy() string {
 	remedy := nvidia.Remedy(v.generations(), v.talos)
 	if _, there := nvidia.Fitting(v.generations(), v.talos); !there {
@@ -114,7 +115,7 @@ func (v gpuView) remedy() string {
 	return remedy + " for it in nodes.yaml, run up, then give it that image with `talosctl upgrade`"
 }
 
-// generations are those of the devices, as far as they are known.
+// generations returns the generation of each device.
 func (v gpuView) generations() []nvidia.Generation {
 	generations := make([]nvidia.Generation, len(v.devices))
 	for i, id := range v.devices {
@@ -123,7 +124,7 @@ func (v gpuView) generations() []nvidia.Generation {
 	return generations
 }
 
-// misfits are the devices that a driver leaves alone, each with the reason.
+// misfits returns the devices that a driver does not support, each with the reason.
 func (v gpuView) misfits(driver nvidia.Driver) []string {
 	var misfits []string
 	for i, generation := range v.generations() {
@@ -141,7 +142,7 @@ func enumerate(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// pluginSelector finds the pods of the Helm chart nvidia-device-plugin (templates/_helpers.tpl, selectorLabels).
+// pluginSelector selects the pods of the Helm chart nvidia-device-plugin (templates/_helpers.tpl, selectorLabels).
 const pluginSelector = "app.kubernetes.io/name=nvidia-device-plugin"
 
 func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView, error) {
@@ -162,7 +163,7 @@ func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView,
 // nvidiaVendor is NVIDIA's PCI vendor ID, in the form of Talos (hardware.PCIDeviceSpec).
 const nvidiaVendor = "0x10de"
 
-// displayClass is the PCI base class of graphics cards; NVIDIA's cards have sound on them, too.
+// displayClass is the PCI base class of graphics cards. It excludes the sound devices on NVIDIA's cards.
 const displayClass = "0x03"
 
 func (v *gpuView) readTalos(ctx context.Context, api *client.Client) error {

@@ -10,11 +10,11 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// smokeNamespace is where the pod runs: baseline, which Talos enforces there, is enough for a GPU.
+// smokeNamespace is the namespace of the pod. Talos enforces the level baseline there, which is enough for a GPU.
 const smokeNamespace = "default"
 
-// RunOnGPU runs a pod with one GPU on a node to its end and removes it. The error is one sentence about a pod that does not
-// end with success before ctx does.
+// RunOnGPU runs a pod with one GPU on a node, waits for its end and removes it. The error is one sentence about a pod that
+// does not succeed before ctx ends.
 func RunOnGPU(ctx context.Context, talosconfig []byte, node, image string) error {
 	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil {
@@ -22,7 +22,7 @@ func RunOnGPU(ctx context.Context, talosconfig []byte, node, image string) error
 	}
 	defer api.Close()
 	pods, name := "/api/v1/namespaces/"+smokeNamespace+"/pods", "em-infra-gpu-"+node
-	// What an earlier run left behind would be taken for the answer.
+	// Remove the pod of an earlier run: its result would be mistaken for the new one.
 	if err := removePod(ctx, api, pods+"/"+name); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func smokePod(name, node, image string) object {
 			"restartPolicy":    "Never",
 			"runtimeClassName": "nvidia",
 			"nodeSelector":     object{"kubernetes.io/hostname": node},
-			"tolerations":      []object{{"operator": "Exists"}}, // it is for this node, whatever keeps others away
+			"tolerations":      []object{{"operator": "Exists"}}, // run on this node whatever its taints
 			"containers": []object{{
 				"name": "gpu", "image": image, "resources": object{"limits": object{GPUResource: "1"}},
 			}},
@@ -54,7 +54,7 @@ func smokePod(name, node, image string) object {
 	}
 }
 
-// podOutcome waits for the end of a pod.
+// podOutcome waits until a pod has ended.
 func podOutcome(ctx context.Context, api *Kubernetes, path, name string) error {
 	var pod struct {
 		Status struct{ Phase, Message string }
@@ -75,13 +75,13 @@ func podOutcome(ctx context.Context, api *Kubernetes, path, name string) error {
 	}
 }
 
-// Phases in which a pod has ended (k8s.io/api/core/v1, PodPhase).
+// Phases of a pod that has ended (k8s.io/api/core/v1, PodPhase).
 const (
 	podSucceeded = "Succeeded"
 	podFailed    = "Failed"
 )
 
-// removePod returns when there is no such pod any more.
+// removePod deletes a pod and returns when it is gone.
 func removePod(ctx context.Context, api *Kubernetes, path string) error {
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := api.call(ctx, http.MethodDelete, path+"?gracePeriodSeconds=0", nil, nil)

@@ -13,14 +13,14 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// gpuPod is an API server for the one pod that tries a GPU.
+// gpuPod is an API server for the one pod that tests a GPU.
 type gpuPod struct {
 	status  string          // of the pod, as JSON
 	refused bool            // the pod is not admitted
-	looked  func()          // is called when somebody looks at the pod; nil for nothing
-	mu      sync.Mutex      // guards what follows
-	there   bool            // the pod is in the cluster
-	asked   json.RawMessage // the pod as it was asked for
+	looked  func()          // called for each read of the pod; nil for none
+	mu      sync.Mutex      // guards the fields below
+	there   bool            // the pod exists
+	asked   json.RawMessage // the pod as it was created
 }
 
 func (p *gpuPod) ServeHTTP(w http.ResponseWriter, request *http.Request) {
@@ -49,7 +49,7 @@ func (p *gpuPod) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// A pod that an earlier run left behind goes first, and none stays, however it ends.
+// TestAPodTriesTheGPU checks that the pod of an earlier run is deleted first, and that no pod remains after any outcome.
 func TestAPodTriesTheGPU(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

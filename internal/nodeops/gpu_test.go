@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// There is a sentence for each thing that can be wrong with a node's GPUs, and none for what only follows from another.
+// Each problem with a node's GPUs has one sentence. A problem that only follows from another one has none.
 func TestWhatIsWrongWithGPUs(t *testing.T) {
 	t.Parallel()
 	pair := []string{"nvidia-container-toolkit-lts", "nvidia-open-gpu-kernel-modules-lts"}

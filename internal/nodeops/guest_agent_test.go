@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// withAgent is a machine with QEMU's guest agent in its image, and a port for it.
+// withAgent adds QEMU's guest agent to the machine's image, and a port for it.
 func withAgent(c *talos.Config, hardware *talos.Hardware) {
 	hardware.AgentPort = true
 	c.Installer = func(reference string) (talos.Release, error) {
@@ -21,7 +21,8 @@ func withAgent(c *talos.Config, hardware *talos.Hardware) {
 	}
 }
 
-// TestTheGuestAgentIsStopped, so that a host presses the power button: Talos goes down without a Kubernetes API then.
+// TestTheGuestAgentIsStopped checks that the agent stops, so that the host uses the power button: Talos then shuts down even
+// without a Kubernetes API.
 func TestTheGuestAgentIsStopped(t *testing.T) {
 	t.Parallel()
 	m, bundle := powerOn(t, withAgent), secretsOf(t, ours)
@@ -38,7 +39,7 @@ func TestTheGuestAgentIsStopped(t *testing.T) {
 	require.NoError(t, health.StopGuestAgent(t.Context(), node), "it is stopped already")
 }
 
-// TestNoGuestAgentToStop is nothing wrong: an image without it, or a machine that is off.
+// TestNoGuestAgentToStop checks that an image without the agent, or a machine that is off, is no error.
 func TestNoGuestAgentToStop(t *testing.T) {
 	t.Parallel()
 	m, bundle := powerOn(t), secretsOf(t, ours)

@@ -16,32 +16,31 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Health looks at the nodes of one cluster through their own Talos APIs, and at their Kubernetes Nodes.
+// Health checks the nodes of one cluster through their own Talos APIs, and their Kubernetes Nodes.
 type Health struct {
 	// Talosconfig of the cluster's administrator, secret.
 	Talosconfig []byte
-	// Nodes of the cluster, among them some that may not exist yet.
+	// Nodes of the cluster. Some may not exist yet.
 	Nodes []rolling.Node
-	// Runs reports whether a node's machine is switched on, by who knows better than the node's silence: its host. Default: nil,
-	// nobody knows, and a node that is silent counts as one that runs.
+	// Runs reports whether a node's machine is switched on, according to its host. Default: nil; a silent node then counts as
+	// running.
 	Runs func(context.Context, rolling.Node) (bool, error)
-	// DrainTimeout is how long PodDisruptionBudgets may hold pods back from a node that is to reboot. Default: 0, one try.
+	// DrainTimeout is the longest time to wait for PodDisruptionBudgets before a reboot. Default: 0, one try.
 	DrainTimeout time.Duration
-	// DeleteHeldBack deletes the pods that are still held back then; without it the node is not touched.
+	// DeleteHeldBack deletes the pods that remain after DrainTimeout. Without it the node is not touched.
 	DeleteHeldBack bool
-	// Say is told what is done to pods. Default: nil, nobody.
+	// Say receives a message for each change to pods. Default: nil, no messages.
 	Say func(format string, args ...any)
-	// Patience is how long the others may take to say who the members of etcd are, when a machine comes back. Default: 3
-	// minutes.
+	// Patience is the longest time to wait for the list of etcd members when a machine joins again. Default: 3 minutes.
 	Patience time.Duration
 }
 
 var _ rolling.Cluster = Health{}
 
-// Spare implements [rolling.Cluster]. The cluster can do without a node when the other members of its etcd are there, vote
-// and know a leader, when the static pods of the other control planes run, and when no other Node is not Ready. A cluster
-// whose etcd nowhere runs has nothing to lose: it was not bootstrapped yet, or all of it is off. A node that is off is down
-// already, so changing it takes nothing away, and a machine that has not become a node yet is not waited for.
+// Spare implements [rolling.Cluster]. The cluster can spare a node when all other etcd members are present, vote and have a
+// leader, the static pods of the other control planes run, and every other Node is Ready. If etcd runs on no node, there is
+// nothing to lose: the cluster was not bootstrapped yet, or is off as a whole. A change of a node that is off removes nothing
+// from the cluster, and a machine that has not become a node yet is not waited for.
 func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
 	off, err := h.isOff(ctx, change.Node)
 	if err != nil {
@@ -113,9 +112,9 @@ func (h Health) say(format string, args ...any) {
 	}
 }
 
-// bootThatEnds is the node's boot if the configuration that is about to be applied makes it reboot; empty otherwise. Talos
-// answers before it reboots, so a node that looks well afterwards may not have begun yet. The reboot of a machine by
-// Proxmox VE has ended the boot when the update returns.
+// bootThatEnds returns the ID of the node's boot if the configuration to be applied makes it reboot, otherwise "". Talos
+// answers before it reboots, so a node that looks healthy afterwards may still have the reboot ahead. A reboot by Proxmox VE
+// has ended the boot when the update returns.
 func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string {
 	if len(change.Configuration) == 0 {
 		return ""
@@ -130,14 +129,13 @@ func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string 
 		return err
 	})
 	if err != nil {
-		return "" // what it does not say here it says when it is changed
+		return "" // the change itself reports the same error
 	}
 	return boot
 }
 
-// works says what a changed node lacks of a working member: a boot after the former one, Talos' own readiness, a voting
-// etcd member, static pods that run by the present configuration, and a Node that is Ready in this boot, where the cluster
-// has a network that lets Nodes become so.
+// works returns what a changed node still lacks: a new boot, Talos' own readiness, a voting etcd member, static pods that run
+// the current configuration, and a Node that is Ready in this boot. The Node is checked only if the cluster has a network.
 func (h Health) works(ctx context.Context, node rolling.Node, former string, networked bool) error {
 	var (
 		boot string
@@ -168,7 +166,7 @@ func (h Health) works(ctx context.Context, node rolling.Node, former string, net
 	return h.nodeReady(ctx, node, boot)
 }
 
-// nodeReady says what keeps a node from being a Ready Node in this boot.
+// nodeReady returns why a node is not a Ready Node in this boot.
 func (h Health) nodeReady(ctx context.Context, node rolling.Node, boot string) error {
 	nodes, err := h.kubernetesNodes(ctx, node)
 	if err != nil {
@@ -187,7 +185,8 @@ func (h Health) nodeReady(ctx context.Context, node rolling.Node, boot string) e
 	}
 }
 
-// machineReady is Talos' own judgement, but for that of Kubernetes: a Node is never Ready where no network was installed.
+// machineReady returns the conditions that Talos itself reports as unmet, except nodeReady: without a network plugin no Node
+// is ever Ready.
 func machineReady(ctx context.Context, api *client.Client) error {
 	status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, api.COSI, runtime.MachineStatusID)
 	if err != nil {
@@ -209,7 +208,7 @@ func machineReady(ctx context.Context, api *client.Client) error {
 	return nil
 }
 
-// bootID tells one boot of a node from the next.
+// bootID returns the ID of the node's current boot.
 func bootID(ctx context.Context, api *client.Client) (string, error) {
 	reader, err := api.Read(ctx, "/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -220,7 +219,7 @@ func bootID(ctx context.Context, api *client.Client) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// ask makes calls to one node's own API. The error is one clause about that node, without its name.
+// ask runs calls against one node's own API. The error is one clause about that node, without its name.
 func (h Health) ask(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
 	return ask(ctx, h.Talosconfig, address, calls)
 }

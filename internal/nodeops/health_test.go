@@ -26,17 +26,17 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// member is the machine as the lane sees it: the cluster's only control plane.
+// member returns the machine as a node of the lane: the cluster's only control plane.
 func (m *machineUnderTest) member() rolling.Node {
 	return rolling.Node{Name: "k3s-dev-control-1", Address: m.address, ControlPlane: true}
 }
 
-// worker is a further node of the cluster, at an address where nobody answers.
+// worker returns another node of the cluster, at an address where nothing listens.
 func worker(name string) rolling.Node {
 	return rolling.Node{Name: name, Address: netip.MustParseAddr("127.0.0.1")}
 }
 
-// health is that of a cluster of the machine and two workers.
+// health returns the Health of a cluster with the machine and two workers.
 func (m *machineUnderTest) health() nodeops.Health {
 	return nodeops.Health{
 		Talosconfig: talosconfigOf(m.t, secretsOf(m.t, ours), m.address),
@@ -50,7 +50,7 @@ func (m *machineUnderTest) health() nodeops.Health {
 	}
 }
 
-// bringUp makes a cluster of the machine, whose etcd runs.
+// bringUp turns the machine into a cluster with a running etcd.
 func (m *machineUnderTest) bringUp() {
 	m.t.Helper()
 	bundle := secretsOf(m.t, ours)
@@ -71,10 +71,10 @@ func (m *machineUnderTest) eventually(holds func() error) {
 	polltest.Succeeds(m.t, holds)
 }
 
-// nodeList is what an API server says of Nodes and of the static pods of its own, in text that may change.
+// nodeList is an API server's response for Nodes and for its own static pods. The text may change.
 type nodeList struct{ text, pods atomic.Value }
 
-// setPods has the static pods run by these versions of their configuration; what is not Ready says why.
+// setPods sets the configuration version of the static pods, and the reason of a pod that is not Ready.
 func (l *nodeList) setPods(apiServer, waiting string) {
 	var items []string
 	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
@@ -106,7 +106,7 @@ func nodeObject(t *testing.T, name string, ready bool, bootID string) string {
 	return string(text)
 }
 
-// serveKubernetes is an API server on the machine's own address that knows of Nodes.
+// serveKubernetes starts an API server with Nodes on the machine's own address.
 func (m *machineUnderTest) serveKubernetes() *nodeList {
 	m.t.Helper()
 	list := &nodeList{}
@@ -124,7 +124,7 @@ func (m *machineUnderTest) serveKubernetes() *nodeList {
 	return list
 }
 
-// serveAPI serves on the machine's own address, under the cluster's PKI, where an API server would.
+// serveAPI serves at the address of an API server on the machine, under the cluster's PKI.
 func (m *machineUnderTest) serveAPI(handler http.Handler) {
 	m.t.Helper()
 	ca := secretsOf(m.t, ours).Certs.K8s
@@ -222,7 +222,7 @@ func TestAConfigurationThatRebootsIsNotAppliedBeforeTheReboot(t *testing.T) {
 	m.eventually(func() error { return terms.Back(t.Context()) })
 }
 
-// TestAStagedConfigurationComesWithTheNextBoot: a machine that reboots anyway reboots once for both.
+// TestAStagedConfigurationComesWithTheNextBoot: a machine that reboots anyway reboots once for both changes.
 func TestAStagedConfigurationComesWithTheNextBoot(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
@@ -249,7 +249,7 @@ func TestAStagedConfigurationComesWithTheNextBoot(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return terms.Back(t.Context()) // it would say "it has not rebooted yet" of a boot that is still to end
+		return terms.Back(t.Context()) // it would return "it has not rebooted yet" if the boot had still to end
 	})
 	now, err = m.health().Observe(t.Context(), m.address.String())
 	require.NoError(t, err)

@@ -13,14 +13,14 @@ import (
 	"net/url"
 )
 
-// Helm keeps each revision of a release in a Secret with these labels, and whether a release stands in the last of them
+// Helm keeps each revision of a release in a Secret with these labels; the last revision holds the status of the release
 // (helm.sh/helm/v3 v3.20.2, pkg/storage/driver/secrets.go and util.go, pkg/release/status.go).
 const (
 	helmOwner  = "owner=helm"
 	helmFailed = "failed"
 )
 
-// helmRevision is the Secret of one revision, as far as it is looked at; the rest is kept as it came.
+// helmRevision is the Secret of one revision. Fields that are not read are kept unchanged.
 type helmRevision struct {
 	APIVersion string            `json:"apiVersion"`
 	Kind       string            `json:"kind"`
@@ -29,10 +29,10 @@ type helmRevision struct {
 	Data       map[string][]byte `json:"data"`
 }
 
-// AdoptRelease makes way for the creation of a Helm release whose name is taken: by one that the state forgot when a
-// destroy failed half way, or by one whose installation was killed. Its revisions are marked as failed, so that an
-// installation that may replace a failed release takes over the objects that are there (helm v3.20.2,
-// pkg/action/install.go, availableName and existingResourceConflict). Without such a release nothing is done.
+// AdoptRelease prepares the creation of a Helm release whose name is in use: a destroy failed half way and the state lost the
+// release, or its installation was killed. It marks the revisions as failed, so that an installation that may replace a
+// failed release adopts the existing objects (helm v3.20.2, pkg/action/install.go, availableName and
+// existingResourceConflict). It does nothing if there is no such release.
 func AdoptRelease(ctx context.Context, talosconfig []byte, namespace, name string) error {
 	api, err := ReachKubernetes(ctx, talosconfig)
 	if err != nil {
@@ -46,7 +46,7 @@ func AdoptRelease(ctx context.Context, talosconfig []byte, namespace, name strin
 		return fmt.Errorf("look for an earlier Helm release %s/%s: %w: run up again", namespace, name, err)
 	}
 	for _, revision := range list.Items {
-		// The items of a list do not say what they are.
+		// The items of a list have no apiVersion and kind.
 		revision.APIVersion, revision.Kind = "v1", "Secret"
 		if err := revision.markFailed(); err != nil {
 			return fmt.Errorf("the Helm release %s/%s cannot be read (%w): remove it with `helm uninstall --namespace %s %s`, then run up again", namespace, name, err, namespace, name)
@@ -63,7 +63,7 @@ func (r *helmRevision) name() string {
 	return name
 }
 
-// markFailed writes the status where Helm reads it: into the release itself, and into the label that it selects by.
+// markFailed sets the status in both places that Helm reads: the release itself and the label for its selectors.
 func (r *helmRevision) markFailed() error {
 	release, err := decodeRelease(r.Data["release"])
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *helmRevision) markFailed() error {
 	return nil
 }
 
-// decodeRelease undoes encodeRelease.
+// decodeRelease is the inverse of encodeRelease.
 func decodeRelease(text []byte) (map[string]any, error) {
 	packed, err := base64.StdEncoding.DecodeString(string(text))
 	if err != nil {
@@ -98,13 +98,13 @@ func decodeRelease(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(plain))
-	decoder.UseNumber() // a number stays what it is
+	decoder.UseNumber() // do not convert numbers to float64
 	var release map[string]any
 	err = decoder.Decode(&release)
 	return release, err
 }
 
-// encodeRelease is JSON, packed by gzip, in base64.
+// encodeRelease returns the release as JSON, compressed by gzip, in base64.
 func encodeRelease(release map[string]any) ([]byte, error) {
 	plain, err := json.Marshal(release)
 	if err != nil {

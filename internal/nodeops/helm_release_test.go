@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// packed is a release in the form in which Helm keeps it.
+// packed returns a release in Helm's storage format.
 func packed(t *testing.T, release string) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -39,7 +39,7 @@ func unpacked(t *testing.T, text []byte) string {
 	return string(release)
 }
 
-// helmSecrets is an API server that has the revisions of releases, and keeps what is written.
+// helmSecrets is an API server that serves the revisions of releases and records what is written.
 type helmSecrets struct {
 	items   string
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ func (h *helmSecrets) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	case request.Method == http.MethodGet && request.URL.RawQuery == "labelSelector=owner%3Dhelm%2Cname%3Dflux2":
 		fmt.Fprintf(w, `{"items":[%s]}`, h.items)
 	case request.Method == http.MethodPut:
-		body, _ := io.ReadAll(request.Body) // what is missing shows in the test
+		body, _ := io.ReadAll(request.Body) // the test detects a missing body
 		h.written[request.URL.Path] = body
 		fmt.Fprint(w, "{}")
 	default:

@@ -13,20 +13,20 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// kubernetesNode is what is looked at of a Node.
+// kubernetesNode holds the fields of a Node that the checks use.
 type kubernetesNode struct {
 	name   string
 	ready  bool
 	bootID string
 }
 
-// othersReady says which other Node is not Ready. It also reports whether the cluster has a network: without one no Node is
-// Ready, which is nobody's fault and is not waited for. A Node that is not there yet is not missed.
+// othersReady returns an error for each other Node that is not Ready. It also reports whether the cluster has a network:
+// without one no Node is ever Ready, so there is nothing to wait for. Nodes that do not exist yet are ignored.
 func (h Health) othersReady(ctx context.Context, changed rolling.Node, busy []rolling.Node) (networked bool, err error) {
 	nodes, err := h.kubernetesNodes(ctx, changed)
 	if err != nil {
 		if len(h.controlPlanes(changed)) == 1 && changed.ControlPlane {
-			return false, nil // the only one that could answer is the one to be changed, perhaps to mend it
+			return false, nil // only the changed node could answer, and the change may repair it
 		}
 		return false, err
 	}
@@ -43,7 +43,7 @@ func (h Health) othersReady(ctx context.Context, changed rolling.Node, busy []ro
 	return true, errors.Join(problems...)
 }
 
-// counts reports whether a Node is one of ours and not being changed.
+// counts reports whether a Node belongs to this cluster and is not being changed.
 func (h Health) counts(name string, changed rolling.Node, busy []rolling.Node) bool {
 	for _, node := range append(busy, changed) {
 		if node.Name == name {
@@ -58,7 +58,7 @@ func (h Health) counts(name string, changed rolling.Node, busy []rolling.Node) b
 	return false
 }
 
-// kubernetesNodes are the Nodes as any control plane tells them.
+// kubernetesNodes returns the Nodes from the first control plane that answers.
 func (h Health) kubernetesNodes(ctx context.Context, changed rolling.Node) ([]kubernetesNode, error) {
 	api, err := h.kubernetes(ctx, changed)
 	if err != nil {
@@ -72,9 +72,9 @@ func (h Health) kubernetesNodes(ctx context.Context, changed rolling.Node) ([]ku
 	return list.nodes(), nil
 }
 
-// kubernetes is the API server of any control plane, the changed one's last, at the node's own address: it needs neither
-// the VIP, which moves, nor a name server. client-go is not used here, since the program would be built twice as long for
-// one request.
+// kubernetes returns the API server of the first control plane that answers; the changed node is tried last. It uses the
+// node's own address, which depends neither on the VIP, which moves, nor on DNS. client-go would double the build time of the
+// program for one request.
 func (h Health) kubernetes(ctx context.Context, changed rolling.Node) (*Kubernetes, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
@@ -87,10 +87,10 @@ func (h Health) kubernetes(ctx context.Context, changed rolling.Node) (*Kubernet
 	return nil, errors.Join(problems...)
 }
 
-// nodeList is what is read of a NodeList of k8s.io/api/core/v1.
+// nodeList holds the used fields of a NodeList of k8s.io/api/core/v1.
 type nodeList struct{ Items []nodeObject }
 
-// nodeObject is what is read of a Node.
+// nodeObject holds the used fields of a Node.
 type nodeObject struct {
 	Metadata struct {
 		Name        string
@@ -112,7 +112,7 @@ func (n nodeObject) isReady() bool {
 	return false
 }
 
-// IsReady reports whether a Node is there and Ready. Where the API does not say, nothing is known to the contrary.
+// IsReady reports whether a Node exists and is Ready. If the API does not answer, it returns true.
 func (k *Kubernetes) IsReady(ctx context.Context, name string) bool {
 	var node nodeObject
 	if err := k.call(ctx, http.MethodGet, "/api/v1/nodes/"+name, nil, &node); err != nil {
@@ -138,8 +138,8 @@ func (l nodeList) nodes() []kubernetesNode {
 	return nodes
 }
 
-// clientTLS are the credentials of a kubeconfig as Talos makes it: one cluster, one user, all in place. The error quotes
-// nothing of it.
+// clientTLS returns the credentials of a kubeconfig made by Talos: one cluster and one user, with inline data. The error
+// quotes nothing of it.
 func clientTLS(kubeconfig []byte) (*tls.Config, error) {
 	unreadable := errors.New("the kubeconfig that Talos made cannot be read")
 	var config struct {

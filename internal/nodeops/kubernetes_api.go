@@ -16,14 +16,15 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// Kubernetes is the API of a cluster at one control plane's own address, with the credentials that its Talos API gives:
-// the talosconfig opens both. client-go is not used here, for the sake of the program's build (see Health.kubernetes).
+// Kubernetes is a client for the Kubernetes API at one control plane's own address. The Talos API provides its credentials,
+// so the talosconfig is enough. client-go would double the build time (see Health.kubernetes).
 type Kubernetes struct {
 	location string
 	client   *http.Client
 }
 
-// ReachKubernetes finds the first control plane whose API server answers. The error says for each why it does not.
+// ReachKubernetes returns the API of the first control plane whose API server answers. The error states for each control
+// plane why it does not.
 func ReachKubernetes(ctx context.Context, talosconfig []byte) (*Kubernetes, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil || config.Contexts[config.Context] == nil {
@@ -51,7 +52,7 @@ func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*Kub
 	}
 	api := &Kubernetes{
 		location: "https://" + net.JoinHostPort(address, strconv.Itoa(constants.DefaultControlPlanePort)),
-		client:   &http.Client{Transport: &http.Transport{TLSClientConfig: credentials}}, // no proxy leads to a node
+		client:   &http.Client{Transport: &http.Transport{TLSClientConfig: credentials}}, // nodes are reached without a proxy
 	}
 	if err := api.call(ctx, http.MethodGet, "/readyz", nil, nil); err != nil {
 		api.Close()
@@ -60,15 +61,15 @@ func kubernetesAt(ctx context.Context, talosconfig []byte, address string) (*Kub
 	return api, nil
 }
 
-// at is the same API under another URL. Its client is shared.
+// at returns the same API under another URL. Both share one HTTP client.
 func (k *Kubernetes) at(server string) *Kubernetes {
 	return &Kubernetes{location: strings.TrimSuffix(server, "/"), client: k.client}
 }
 
-// Close gives the connections back.
+// Close closes idle connections.
 func (k *Kubernetes) Close() { k.client.CloseIdleConnections() }
 
-// refusal is an answer of the API server that is no success.
+// refusal is an error response of the API server.
 type refusal struct {
 	code    int
 	message string
@@ -82,7 +83,8 @@ func isRefusal(err error, code int) bool {
 	return errors.As(err, &answer) && answer.code == code
 }
 
-// call sends an object, if there is one, and reads the answer into another, if there is one. The error is one clause.
+// call sends a request with an optional object and decodes the response into receive, unless it is nil. The error is one
+// clause.
 func (k *Kubernetes) call(ctx context.Context, method, path string, send, receive any) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -100,7 +102,7 @@ func (k *Kubernetes) call(ctx context.Context, method, path string, send, receiv
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
-		request.Header.Set("Content-Type", "application/merge-patch+json") // null takes a field away
+		request.Header.Set("Content-Type", "application/merge-patch+json") // null removes a field
 	}
 	response, err := k.client.Do(request)
 	if err != nil {
@@ -119,7 +121,7 @@ func (k *Kubernetes) call(ctx context.Context, method, path string, send, receiv
 	return nil
 }
 
-// readRefusal reads a Status of k8s.io/apimachinery/pkg/apis/meta/v1, or takes that of HTTP.
+// readRefusal reads a Status of k8s.io/apimachinery/pkg/apis/meta/v1, or falls back to the HTTP status.
 func readRefusal(response *http.Response) error {
 	var status struct{ Message string }
 	answer := &refusal{code: response.StatusCode, message: response.Status}

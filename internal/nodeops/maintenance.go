@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
-// isInMaintenance tells a node without a configuration, whose certificate nobody trusts either, from one of another
-// cluster.
+// isInMaintenance reports whether a node has no configuration. It distinguishes such a node from a node of another cluster:
+// the certificates of both are signed by an unknown authority.
 func isInMaintenance(ctx context.Context, address string) bool {
 	return inMaintenance(ctx, address, func(ctx context.Context, api *client.Client) error {
 		_, err := api.Disks(ctx)
@@ -17,8 +17,8 @@ func isInMaintenance(ctx context.Context, address string) bool {
 	}) == nil
 }
 
-// impatient connects again as often as the API is asked. Without it gRPC waits longer from try to try, up to two minutes
-// (google.golang.org/grpc/backoff, DefaultConfig), and a node that is back from its reboot goes unnoticed for as long.
+// impatient makes gRPC reconnect at the poll interval. By default gRPC increases the delay between attempts to two minutes
+// (google.golang.org/grpc/backoff, DefaultConfig), and would notice a rebooted node that much later.
 func impatient() grpc.DialOption {
 	return grpc.WithConnectParams(grpc.ConnectParams{
 		Backoff:           backoff.Config{BaseDelay: pollInterval / 2, Multiplier: 1, MaxDelay: pollInterval},

@@ -18,8 +18,8 @@ type EtcdMember struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Members are those of the cluster's etcd, as the first control plane that answers lists them, each asked for its health.
-// There are none when etcd runs nowhere. The error is an etcd that runs and cannot list its members.
+// Members returns the members of the cluster's etcd from the first control plane that answers, and checks the health of each.
+// It returns none when etcd runs on no node. The error is an etcd that runs and cannot list its members.
 func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 	list, err := h.etcdMembers(ctx, rolling.Node{})
 	if err != nil {

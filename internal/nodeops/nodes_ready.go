@@ -14,27 +14,26 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Awaited is what has to be ready.
+// Awaited describes what WaitUntilReady waits for.
 type Awaited struct {
-	// Server is where clients reach the Kubernetes API, e.g. https://192.168.20.10:6443; empty for any control plane's own
-	// address. The virtual address of a cluster is there a while after etcd, and after a change of it.
+	// Server is the URL where clients reach the Kubernetes API, e.g. https://192.168.20.10:6443; empty for any control
+	// plane's own address. The virtual address of a cluster appears some time after etcd starts or changes.
 	Server string
-	// Nodes are the names of Nodes; none for the API alone.
+	// Nodes are the names of Nodes; empty to wait for the API only.
 	Nodes []string
-	// Limit is how long the wait may take. Default: 0, as long as its context.
+	// Limit is the longest time to wait. Default: 0, until the context ends.
 	Limit time.Duration
-	// Say is told what is waited for, and for how long at most, whenever that is another thing than before. Default: nil,
-	// nobody.
+	// Say receives what is waited for and the longest time, each time that changes. Default: nil, no messages.
 	Say func(string)
 }
 
-// endpointPatience is how long the endpoint may lead nowhere while the control planes answer: a virtual address is moved within
-// a minute (talos v1.12.4, network/operator/vip.go), and a load balancer looks that often.
+// endpointPatience is how long the endpoint may be unreachable while the control planes answer: a virtual address moves
+// within a minute (talos v1.12.4, network/operator/vip.go), and a load balancer checks about as often.
 const endpointPatience = 3 * time.Minute
 
 // WaitUntilReady returns when the Kubernetes API answers and the Nodes are Ready. When ctx ends, the error is one sentence
-// that says what was missing and what to do; it wraps the context's. An endpoint that leads nowhere is not waited for until
-// then. It is [ErrTalosconfig] when there is nothing to wait with.
+// that states what was missing and what to do; it wraps the context's error. An endpoint that stays unreachable while the
+// control planes answer ends the wait early. The error is [ErrTalosconfig] when the talosconfig cannot be read.
 func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) error {
 	if awaited.Limit > 0 {
 		var cancel context.CancelFunc
@@ -47,7 +46,7 @@ func WaitUntilReady(ctx context.Context, talosconfig []byte, awaited Awaited) er
 func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Context) error) error {
 	last := errors.New("no answer yet")
 	var said string
-	var astray time.Time // since when the endpoint leads nowhere
+	var astray time.Time // since when the endpoint is unreachable
 	var hopeless error
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := look(ctx)
@@ -72,7 +71,7 @@ func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Cont
 			said = state
 			awaited.say(state)
 		}
-		// What was once known of the Nodes says more than that somebody did not answer just now.
+		// The last known state of the Nodes is more useful than a single failed call.
 		if isUnready(err) || !isUnready(last) {
 			last = err
 		}
@@ -83,7 +82,7 @@ func waitUntilReady(ctx context.Context, awaited Awaited, look func(context.Cont
 	return hopeless
 }
 
-// endpointError says that the API answers at a control plane, and not where clients look for it.
+// endpointError is returned when the API answers at a control plane, but not at the address that clients use.
 type endpointError struct {
 	server string
 	cause  error
@@ -99,7 +98,7 @@ func (e *endpointError) leadsNowhere() error {
 		"a name or a load balancer points to them; then run up again", endpointPatience.Minutes(), e.server, e.cause)
 }
 
-// state says in a few words what is waited for.
+// state returns a short description of what is waited for.
 func (a Awaited) state(err error) string {
 	var endpoint *endpointError
 	var nodes *unreadyError
@@ -113,7 +112,7 @@ func (a Awaited) state(err error) string {
 	}
 }
 
-// say names no time of day: what a Command prints is kept in the state.
+// say prints no time of day: the output of a Command is kept in the state.
 func (a Awaited) say(state string) {
 	switch {
 	case a.Say == nil:
@@ -124,7 +123,7 @@ func (a Awaited) say(state string) {
 	}
 }
 
-// unreadyError is what the Nodes lack, as far as they said.
+// unreadyError lists what the Nodes lack.
 type unreadyError struct{ names, lacks []string }
 
 func (e *unreadyError) Error() string { return strings.Join(e.lacks, "; ") }
@@ -155,7 +154,7 @@ func nodesReady(ctx context.Context, talosconfig []byte, awaited Awaited) error 
 	return unready(list, awaited.Nodes)
 }
 
-// unready says which of the Nodes of a NodeList are not there or not Ready, and why in the kubelet's own words.
+// unready returns an error for the named Nodes that do not exist or are not Ready, with the kubelet's message.
 func unready(list json.RawMessage, names []string) error {
 	var body struct {
 		Items []struct {
@@ -200,7 +199,7 @@ func unready(list json.RawMessage, names []string) error {
 	return problem
 }
 
-// notReady says what was missing last and what to do.
+// notReady returns what was missing last and what to do.
 func notReady(ctx context.Context, last error) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("waiting for Kubernetes: %w", context.Cause(ctx))
@@ -211,12 +210,12 @@ func notReady(ctx context.Context, last error) error {
 	return &lateError{what: "the Kubernetes API does not answer (" + oneLine(last) + ")", remedy: "look at the control planes with `talosctl health`, then run up again; it goes on from here"}
 }
 
-// lateError is one sentence that ends with what to do, about something that took too long.
+// lateError is one sentence about a wait that took too long; it ends with what to do.
 type lateError struct{ what, remedy string }
 
 func (e *lateError) Error() string { return e.what + ": " + e.remedy }
 
 func (e *lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// oneLine is an error of several lines as one clause.
+// oneLine joins the lines of an error into one clause.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -11,12 +11,12 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// waitUntilReady is WaitUntilReady with as much time as it needs.
+// waitUntilReady calls WaitUntilReady without a limit.
 func (m *machineUnderTest) waitUntilReady(names ...string) error {
 	return nodeops.WaitUntilReady(m.t.Context(), talosconfigOf(m.t, secretsOf(m.t, ours), m.address), nodeops.Awaited{Nodes: names})
 }
 
-// waitInVain is WaitUntilReady whose time is over as soon as it says what it waits for.
+// waitInVain calls WaitUntilReady with a context that ends as soon as the wait reports the given state.
 func (m *machineUnderTest) waitInVain(state string, awaited nodeops.Awaited) error {
 	ctx, end := ending(m.t.Context())
 	awaited.Say = func(text string) {
@@ -27,7 +27,7 @@ func (m *machineUnderTest) waitInVain(state string, awaited nodeops.Awaited) err
 	return nodeops.WaitUntilReady(ctx, talosconfigOf(m.t, secretsOf(m.t, ours), m.address), awaited)
 }
 
-// endless is a context whose time is over when somebody says so.
+// endless is a context whose deadline passes when over is closed.
 type endless struct {
 	context.Context
 	over chan struct{}

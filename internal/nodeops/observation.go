@@ -14,7 +14,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// Observation is what a node says of itself.
+// Observation is the state that a node reports.
 type Observation struct {
 	// Talos is the release that runs, e.g. v1.12.4.
 	Talos string `json:"talos"`
@@ -37,7 +37,7 @@ type Observation struct {
 	Configuration []byte `json:"-"`
 }
 
-// Observe asks one node, by its own API. The error is what it answered, in the middle of a sentence.
+// Observe reads the state of one node from its own API. The error is the node's answer, for use inside a sentence.
 func (h Health) Observe(ctx context.Context, address string) (Observation, error) {
 	var seen Observation
 	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
@@ -77,8 +77,8 @@ func (o *Observation) readStage(ctx context.Context, resources state.State) erro
 	return nil
 }
 
-// readSchematic finds the extension that the Image Factory adds to each of its images to say what they were made from
-// (image-factory v0.6.9, internal/artifacts/schematic.go).
+// readSchematic reads the schematic ID from the extension that the Image Factory adds to each of its images (image-factory
+// v0.6.9, internal/artifacts/schematic.go).
 func (o *Observation) readSchematic(ctx context.Context, resources state.State) error {
 	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, resources)
 	if err != nil {
@@ -92,8 +92,8 @@ func (o *Observation) readSchematic(ctx context.Context, resources state.State) 
 	return nil
 }
 
-// readGateways finds the default routes that the kernel has, of each family the one with the lowest metric. What Talos was
-// asked for may be refused (real routes are told from wanted ones by RouteStatus and RouteSpec).
+// readGateways reads the default route with the lowest metric of each family from the kernel. It reads RouteStatus, not
+// RouteSpec: the kernel may have refused a route that Talos requested.
 func (o *Observation) readGateways(ctx context.Context, resources state.State) error {
 	routes, err := safe.StateListAll[*network.RouteStatus](ctx, resources)
 	if err != nil {

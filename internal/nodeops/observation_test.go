@@ -35,7 +35,7 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// TestACertificateThatIsNotValidNowIsSaid, whichever of the two it is.
+// TestACertificateThatIsNotValidNowIsSaid covers both certificates: the node's and the client's.
 func TestACertificateThatIsNotValidNowIsSaid(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []string{talos.FaultNodeCertExpired, talos.FaultClientCertExpired} {

@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// isOutsider reports whether a machine that is off, or waits for its first configuration, is no part of the cluster yet: it is no
-// member of its etcd, and has no Node. Its creation failed half way, as with a start that failed. The cluster loses nothing by a
-// change of it, and it would be waited for in vain: its configuration comes after the change. Where it is not known whether it
-// has a Node, it counts as a part of the cluster.
+// isOutsider reports whether a machine that is off, or waits for its first configuration, is not part of the cluster yet: it
+// is not a member of etcd and has no Node. Its creation failed half way, e.g. its start failed. A change of it cannot harm
+// the cluster, and a wait for it would never end, because its configuration comes after the change. If it is unknown whether
+// it has a Node, the machine counts as part of the cluster.
 func (h Health) isOutsider(ctx context.Context, members []*machineapi.EtcdMember, node rolling.Node, off bool) bool {
 	if !off && !isInMaintenance(ctx, node.Address.String()) {
 		return false

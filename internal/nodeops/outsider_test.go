@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// TestAMachineThatIsNoNodeYetIsNotWaitedFor: its creation failed half way, at its start or before, and the next run changes it
-// before it gives it a configuration.
+// TestAMachineThatIsNoNodeYetIsNotWaitedFor: its creation failed at its start or before, and the next run changes it before
+// it sends a configuration.
 func TestAMachineThatIsNoNodeYetIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
@@ -52,7 +52,7 @@ func TestAMachineThatIsNoNodeYetIsNotWaitedFor(t *testing.T) {
 	require.True(t, waitsFor(rolling.Change{Node: twin}), "it is a member of etcd")
 }
 
-// TestAMachineOfWhichNobodyKnowsIsWaitedFor: the API server that could say whether it has a Node does not answer.
+// TestAMachineOfWhichNobodyKnowsIsWaitedFor: the API server that knows whether it has a Node does not answer.
 func TestAMachineOfWhichNobodyKnowsIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)

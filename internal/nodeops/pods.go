@@ -1,9 +1,9 @@
 package nodeops
 
-// podList is what is read of a PodList of k8s.io/api/core/v1.
+// podList holds the used fields of a PodList of k8s.io/api/core/v1.
 type podList struct{ Items []podObject }
 
-// podObject is what is read of a Pod.
+// podObject holds the used fields of a Pod.
 type podObject struct {
 	Metadata struct {
 		Namespace, Name   string
@@ -32,7 +32,7 @@ func (p podObject) isReady() bool {
 	return false
 }
 
-// waitsFor is why a container of the pod does not run, in brackets; empty where Kubernetes does not say.
+// waitsFor returns why a container of the pod does not run, in brackets; empty if Kubernetes gives no reason.
 func (p podObject) waitsFor() string {
 	for _, container := range p.Status.ContainerStatuses {
 		if container.State.Waiting != nil && container.State.Waiting.Reason != "" {
@@ -42,7 +42,7 @@ func (p podObject) waitsFor() string {
 	return ""
 }
 
-// controller is the kind of what makes the pod anew when it goes; empty where nothing does.
+// controller returns the kind of the controller that recreates the pod; empty without one.
 func (p podObject) controller() string {
 	for _, owner := range p.Metadata.OwnerReferences {
 		if owner.Controller {
@@ -52,5 +52,5 @@ func (p podObject) controller() string {
 	return ""
 }
 
-// String is how kubectl names it.
+// String returns the pod's name as namespace/name.
 func (p podObject) String() string { return p.Metadata.Namespace + "/" + p.Metadata.Name }

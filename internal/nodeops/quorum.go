@@ -16,8 +16,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// etcdMembers are the members of the cluster's etcd, as any control plane lists them: the changed one is asked last, for
-// it may be down. There are none when etcd runs nowhere. The error is of those that are there and do not say.
+// etcdMembers returns the members of etcd from the first control plane that lists them. The changed node is asked last,
+// because it may be down. It returns none when etcd runs on no node. The error contains the control planes that are up and
+// return no list.
 func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machineapi.EtcdMember, error) {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
@@ -32,9 +33,9 @@ func (h Health) etcdMembers(ctx context.Context, changed rolling.Node) ([]*machi
 	return nil, errors.Join(problems...)
 }
 
-// membersListedBy has no members and no error of a control plane that is off, in maintenance mode, or waits for the
-// bootstrap. One that runs and is silent, or does not take the credentials, say because they have expired, may have all to
-// lose.
+// membersListedBy returns neither members nor an error for a control plane that is off, in maintenance mode, or waits for the
+// bootstrap. It returns an error for one that runs but does not answer, or rejects the credentials, e.g. because they have
+// expired: its data may be at risk.
 func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members []*machineapi.EtcdMember, err error) {
 	address := node.Address.String()
 	answers, runs := false, false
@@ -67,7 +68,7 @@ func (h Health) membersListedBy(ctx context.Context, node rolling.Node) (members
 	}
 }
 
-// isOff reports whether a node is known to be switched off. Its silence alone says nothing: it may be the network's.
+// isOff reports whether a node is known to be switched off. Silence alone does not prove that: the network may be down.
 func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	if h.Runs == nil || Listens(ctx, node.Address.String()) {
 		return false, nil
@@ -79,7 +80,7 @@ func (h Health) isOff(ctx context.Context, node rolling.Node) (bool, error) {
 	return !runs, nil
 }
 
-// Listens reports whether there is a Talos API at an address, whatever it says.
+// Listens reports whether the port of the Talos API is open at an address.
 func Listens(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: callTimeout}
 	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, strconv.Itoa(constants.ApidPort)))
@@ -90,7 +91,7 @@ func Listens(ctx context.Context, address string) bool {
 	return true
 }
 
-// controlPlanes are those of the cluster, the changed one last.
+// controlPlanes returns the control planes of the cluster, the changed one last.
 func (h Health) controlPlanes(changed rolling.Node) []rolling.Node {
 	var first, last []rolling.Node
 	for _, node := range h.Nodes {
@@ -105,13 +106,14 @@ func (h Health) controlPlanes(changed rolling.Node) []rolling.Node {
 	return append(first, last...)
 }
 
-// etcdState tells an etcd without a quorum, which runs, from one that waits for its bootstrap.
+// etcdState reports whether the node answers and whether its etcd runs. An etcd without a quorum runs; one that waits for its
+// bootstrap does not.
 func etcdState(ctx context.Context, api *client.Client) (answers, runs bool) {
 	services, err := api.ServiceInfo(ctx, "etcd")
 	return err == nil, slices.ContainsFunc(services, func(s client.ServiceInfo) bool { return s.Service.GetState() == "Running" })
 }
 
-// quorumWithout says which other member of etcd is not there, has no vote, or knows no leader.
+// quorumWithout returns an error for each other etcd member that is unreachable, has no vote, or has no leader.
 func (h Health) quorumWithout(ctx context.Context, members []*machineapi.EtcdMember, changed rolling.Node) error {
 	var problems []error
 	for _, member := range members {
@@ -129,7 +131,7 @@ func (h Health) quorumWithout(ctx context.Context, members []*machineapi.EtcdMem
 	return errors.Join(problems...)
 }
 
-// memberAddress is where the node of a member answers: peers are reached by the nodes' own addresses (F27).
+// memberAddress returns the address of a member's node. Peer URLs use the nodes' own addresses (F27).
 func memberAddress(member *machineapi.EtcdMember) (string, error) {
 	if len(member.GetPeerUrls()) > 0 {
 		if peer, err := url.Parse(member.GetPeerUrls()[0]); err == nil && peer.Hostname() != "" {
@@ -139,7 +141,7 @@ func memberAddress(member *machineapi.EtcdMember) (string, error) {
 	return "", fmt.Errorf("etcd member %q has no peer address", member.GetHostname())
 }
 
-// votes says why the node's own etcd member does not count.
+// votes returns why the node's own etcd member does not count for the quorum.
 func votes(ctx context.Context, api *client.Client) error {
 	status, err := api.EtcdStatus(ctx)
 	if err != nil {

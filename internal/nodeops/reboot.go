@@ -11,9 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Reboot has a node boot anew by its Talos API, and returns when the next boot answers. Whether the node works then is for
-// the lane to wait for. The error is a sentence that ends with what to do; it is an [UntouchedError] where the node goes on as
-// it was.
+// Reboot reboots a node through its Talos API, and returns when it answers in its next boot. The lane then waits until the
+// node works. The error is a sentence that ends with what to do; it is an [UntouchedError] if the node was not rebooted.
 func (h Health) Reboot(ctx context.Context, node rolling.Node) error {
 	former, err := h.orderReboot(ctx, node)
 	if err != nil {
@@ -22,15 +21,14 @@ func (h Health) Reboot(ctx context.Context, node rolling.Node) error {
 	return h.awaitNextBoot(ctx, node, former)
 }
 
-// UntouchedError says why a node has not taken an order, and goes on as it was.
+// UntouchedError is why a node did not accept an order. The node is unchanged.
 type UntouchedError struct{ err error }
 
 func (e *UntouchedError) Error() string { return e.err.Error() }
 
-// Unwrap is the reason.
 func (e *UntouchedError) Unwrap() error { return e.err }
 
-// orderReboot returns the boot that ends.
+// orderReboot orders the reboot and returns the ID of the boot that ends.
 func (h Health) orderReboot(ctx context.Context, node rolling.Node) (former string, err error) {
 	off, err := h.isOff(ctx, node)
 	if err != nil {

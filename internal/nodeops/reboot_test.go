@@ -10,7 +10,7 @@ import (
 
 func TestAnOrderToRebootThatIsNotTakenLeavesTheNodeAsItIs(t *testing.T) {
 	t.Parallel()
-	m := powerOn(t) // in maintenance mode, so that it knows no client
+	m := powerOn(t) // in maintenance mode, where no client is authorized
 	err := m.health().Reboot(t.Context(), m.member())
 	var untouched *nodeops.UntouchedError
 	require.ErrorAs(t, err, &untouched)

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Endpoints are the addresses that a talosconfig leads to. The error is [ErrTalosconfig].
+// Endpoints returns the endpoints of a talosconfig. The error is [ErrTalosconfig].
 func Endpoints(talosconfig []byte) ([]string, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil || config.Contexts[config.Context] == nil || len(config.Contexts[config.Context].Endpoints) == 0 {
@@ -21,7 +21,7 @@ func Endpoints(talosconfig []byte) ([]string, error) {
 	return config.Contexts[config.Context].Endpoints, nil
 }
 
-// Kubeconfig asks a control plane for an administrator's kubeconfig, secret.
+// Kubeconfig returns an administrator's kubeconfig from a control plane. Secret.
 func Kubeconfig(ctx context.Context, talosconfig []byte, address string) (kubeconfig []byte, err error) {
 	err = ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		kubeconfig, err = api.Kubeconfig(ctx)
@@ -30,8 +30,8 @@ func Kubeconfig(ctx context.Context, talosconfig []byte, address string) (kubeco
 	return kubeconfig, err
 }
 
-// Reset wipes what a node knows of its cluster, state and data, and turns it off. It returns when the node's API is gone.
-// The error says what the node answered; it wraps that of ctx when the node is still there at its end.
+// Reset wipes the partitions STATE and EPHEMERAL of a node and turns it off. It returns when the node's API is gone. The
+// error contains the node's answer; it wraps the context's error if the node still answers when ctx ends.
 func Reset(ctx context.Context, talosconfig []byte, address string) error {
 	err := ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		return api.ResetGeneric(ctx, &machineapi.ResetRequest{SystemPartitionsToWipe: []*machineapi.ResetPartitionSpec{

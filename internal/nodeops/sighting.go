@@ -15,25 +15,25 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// presence is who answers at the address of a node.
+// presence is what answers at the address of a node.
 type presence int
 
 const (
-	silent      presence = iota // nobody, or somebody who says nothing that can be made out
+	silent      presence = iota // no answer, or an answer that cannot be identified
 	maintenance                 // Talos without a configuration
 	foreign                     // Talos, or another server, under another PKI
-	untimely                    // Talos with a certificate that is not valid now, or that takes ours for such
+	untimely                    // Talos with a certificate that is not valid now, or Talos that considers ours invalid now
 	member                      // Talos under the cluster's PKI
 )
 
-// sighting is what one look at a node shows.
+// sighting is the result of one look at a node.
 type sighting struct {
 	presence
-	answer error     // what was said to a client of the cluster; nil for a member
-	booted time.Time // when the system that is in maintenance mode came up, by its own clock; zero where it does not say
+	answer error     // the error that a client of the cluster got; nil for a member
+	booted time.Time // start of the boot in maintenance mode, by the node's clock; zero if unknown
 }
 
-// look asks a node who it is.
+// look identifies what answers at a node's address.
 func look(ctx context.Context, api *client.Client, address string) sighting {
 	err := version(ctx, api, address)
 	switch {
@@ -55,9 +55,10 @@ func look(ctx context.Context, api *client.Client, address string) sighting {
 	}
 }
 
-// isCutShort reports whether a call to a node in maintenance mode, or to one of another cluster, ended before either could show
-// which it is: it was not reached any more, or is not ready. One of another cluster ends the TLS handshake, which gRPC reports with
-// the same code, and another server speaks no gRPC (grpc-go, internal/transport/http2_client.go and http_util.go).
+// isCutShort reports whether a call ended before it could distinguish a node in maintenance mode from a node of another
+// cluster: the node was not reachable any more, or is not ready. A node of another cluster aborts the TLS handshake, which
+// gRPC reports with the same code; a server other than Talos does not speak gRPC (grpc-go, internal/transport/http2_client.go
+// and http_util.go).
 func isCutShort(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
@@ -69,18 +70,18 @@ func isCutShort(err error) bool {
 
 var refusesUs = regexp.MustCompile(`tls: |handshake failed|HTTP status code`)
 
-// isUntimely reads the error's text as isUnderAnotherPKI does: the words of crypto/x509 for the node's certificate, and
-// those of crypto/tls for the alert by which the node refuses ours.
+// isUntimely matches the text of the error, like isUnderAnotherPKI: crypto/x509 for the node's certificate, and crypto/tls
+// for the alert with which the node rejects ours.
 func isUntimely(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "certificate has expired or is not yet valid") || strings.Contains(text, "tls: expired certificate")
 }
 
-// maintenanceSince is since when this boot of a node in maintenance mode is; zero where it does not say. The error is that of a node
-// which is not in maintenance mode, as far as that can be told. Without a certificate
-// everybody is a reader there, who sees the resources that are not sensitive (talos v1.12.4, internal/app/maintenance/server.go,
-// Register, and internal/app/resources/access.go). Nothing that it says goes back behind its boot: while it installs, no API
-// listens, and what an installer said is gone with the reboot (decision 35).
+// maintenanceSince returns when a node in maintenance mode booted; zero if unknown. The error means that the node is not in
+// maintenance mode, as far as that can be determined. A client without a certificate has the role reader there and sees the
+// resources that are not sensitive (talos v1.12.4, internal/app/maintenance/server.go, Register, and
+// internal/app/resources/access.go). Nothing there is older than the boot: during the installation no API listens, and the
+// installer's messages are lost with the reboot (decision 35).
 func maintenanceSince(ctx context.Context, address string) (booted time.Time, denied error) {
 	found := false
 	err := inMaintenance(ctx, address, func(ctx context.Context, api *client.Client) error {
@@ -100,9 +101,9 @@ func maintenanceSince(ctx context.Context, address string) (booted time.Time, de
 	return booted, err
 }
 
-// inMaintenance makes calls as the provider does when a node has no configuration (terraform-provider-talos v0.8.0,
-// talosClientOp): only maintenance mode lists its disks for a client without a certificate. The calls have a time of their
-// own, as that of ctx may be over.
+// inMaintenance runs calls as the provider does for a node without a configuration (terraform-provider-talos v0.8.0,
+// talosClientOp): only maintenance mode lists its disks for a client without a certificate. The calls have their own timeout,
+// because ctx may have ended.
 func inMaintenance(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()

@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Stage has a node take up a machine configuration, secret, with its next boot, if it would reboot for it: Talos keeps it on
-// the disk and goes on with the former one until then (talos v1.12.4, v1alpha1_server.go, ApplyConfiguration). One that needs
-// no reboot is left for when it is applied. The error is one clause about the node.
+// Stage makes a node use a machine configuration, secret, from its next boot, if that configuration requires a reboot. Talos
+// writes it to the disk and keeps running the former one until then (talos v1.12.4, v1alpha1_server.go, ApplyConfiguration).
+// A configuration that requires no reboot is not staged. The error is one clause about the node.
 func (h Health) Stage(ctx context.Context, node rolling.Node, configuration []byte) (staged bool, err error) {
 	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		reboots, err := rebootsFor(ctx, api, configuration)
@@ -27,7 +27,7 @@ func (h Health) Stage(ctx context.Context, node rolling.Node, configuration []by
 	return staged, err
 }
 
-// rebootsFor asks a node itself whether it would reboot for a configuration.
+// rebootsFor asks the node, by a dry run, whether a configuration would make it reboot.
 func rebootsFor(ctx context.Context, api *client.Client, configuration []byte) (bool, error) {
 	plan, err := api.ApplyConfiguration(ctx, &machineapi.ApplyConfigurationRequest{
 		Data: configuration, Mode: machineapi.ApplyConfigurationRequest_AUTO, DryRun: true,

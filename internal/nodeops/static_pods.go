@@ -19,16 +19,16 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// staticPodVersions are the annotations that the static pods of a control plane carry when they run by the node's present
-// configuration, by the pods' names. Talos writes the versions of its own resources there, and a resource gets another
-// version only when its content changes (talos v1.12.4, controllers/k8s/control_plane_static_pod.go): a change that concerns
-// no static pod leaves them as they are, and there is nothing to wait for.
+// staticPodVersions holds, by pod name, the annotations of static pods that run the node's current configuration. Talos
+// writes the versions of its own resources there. The version of a resource changes only with its content (talos v1.12.4,
+// controllers/k8s/control_plane_static_pod.go), so a change that affects no static pod keeps the annotations and needs no
+// wait.
 type staticPodVersions map[string]map[string]string
 
-// staticPods in the order in which they are asked for.
+// staticPods in the order of the checks.
 var staticPods = []string{k8s.APIServerID, k8s.ControllerManagerID, k8s.SchedulerID}
 
-// readStaticPodVersions reads what the node wants to run now.
+// readStaticPodVersions reads the versions that the node's static pods should have now.
 func readStaticPodVersions(ctx context.Context, resources state.State) (staticPodVersions, error) {
 	api, apiErr := safe.StateGetByID[*k8s.APIServerConfig](ctx, resources, k8s.APIServerConfigID)
 	manager, managerErr := safe.StateGetByID[*k8s.ControllerManagerConfig](ctx, resources, k8s.ControllerManagerConfigID)
@@ -56,8 +56,9 @@ func readStaticPodVersions(ctx context.Context, resources state.State) (staticPo
 	return versions, nil
 }
 
-// othersServe says which other control plane has static pods that do not run, or not by its configuration. Without it a run
-// that is begun again would give the next control plane what the one before has not survived.
+// othersServe returns an error for each other control plane whose static pods do not run, or not with their current
+// configuration. Without this check, a run that is started again would apply to the next control plane what has broken the
+// one before.
 func (h Health) othersServe(ctx context.Context, members []*machineapi.EtcdMember, changed rolling.Node) error {
 	var problems []error
 	for _, node := range h.controlPlanes(changed) {
@@ -65,7 +66,7 @@ func (h Health) othersServe(ctx context.Context, members []*machineapi.EtcdMembe
 			address, err := memberAddress(m)
 			return err == nil && address == node.Address.String()
 		})
-		if node.Name == changed.Name || !isMember { // one that is no member yet is not missed
+		if node.Name == changed.Name || !isMember { // a control plane that is not a member yet is skipped
 			continue
 		}
 		if err := h.serves(ctx, node); err != nil {
@@ -75,7 +76,7 @@ func (h Health) othersServe(ctx context.Context, members []*machineapi.EtcdMembe
 	return errors.Join(problems...)
 }
 
-// serves says what the static pods of a control plane lack.
+// serves returns what the static pods of a control plane lack.
 func (h Health) serves(ctx context.Context, node rolling.Node) error {
 	var versions staticPodVersions
 	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
@@ -88,9 +89,9 @@ func (h Health) serves(ctx context.Context, node rolling.Node) error {
 	return h.staticPodsRun(ctx, node, versions)
 }
 
-// staticPodsRun says what the static pods of a control plane lack: each carries the present versions and is Ready, as its
-// own API server tells, which answers at the node's own address. That is what Talos' upgrade of Kubernetes waits for
-// (talos v1.12.4, pkg/cluster/kubernetes/talos_managed.go, checkPodStatus), and whether that API server is ready besides.
+// staticPodsRun returns what the static pods of a control plane lack. Each pod must have the current versions and be Ready,
+// according to the API server at the node's own address. Talos' upgrade of Kubernetes waits for the same (talos v1.12.4,
+// pkg/cluster/kubernetes/talos_managed.go, checkPodStatus). In addition, that API server must be ready.
 func (h Health) staticPodsRun(ctx context.Context, node rolling.Node, wanted staticPodVersions) error {
 	api, err := kubernetesAt(ctx, h.Talosconfig, node.Address.String())
 	if err != nil {
@@ -110,7 +111,7 @@ func (h Health) staticPodsRun(ctx context.Context, node rolling.Node, wanted sta
 	return nil
 }
 
-// runs says what a static pod lacks; one that is not wanted lacks nothing.
+// runs returns what a static pod lacks. A pod that is not wanted lacks nothing.
 func (l podList) runs(id, node string, wanted map[string]string) error {
 	if wanted == nil {
 		return nil

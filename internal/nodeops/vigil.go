@@ -7,39 +7,38 @@ import (
 	"time"
 )
 
-// How long a node may be what it is not meant to be until it is believed. A look in the middle of a change, of a service that
-// closes or a clock that is being set, shows what is not true a moment later.
+// How long a node must be in an unexpected state before it counts. A single look can hit a change half way, e.g. a service
+// that stops or a clock that is being set.
 const (
 	foreignPatience  = 5 * time.Second
 	returnedPatience = 5 * time.Second
-	// goneLooks are looks in a row at a node that says nothing, after which it was away; one alone may be a call that took
-	// too long.
+	// goneLooks is the number of silent looks in a row that mean the node was gone. A single one may be a slow call.
 	goneLooks = 3
-	// maintenancePatience is for a node that has been given its configuration and has not left maintenance mode: Talos leaves it
+	// maintenancePatience is for a node that has received its configuration and is still in maintenance mode. Talos leaves it
 	// within a second (v1.12.4, internal/app/maintenance/server.go, ApplyConfiguration).
 	maintenancePatience = time.Minute
 	// clockPatience covers the first synchronization of a clock.
 	clockPatience = 2 * time.Minute
-	// offPatience covers a host that says stopped for some seconds after a start.
+	// offPatience covers a host that reports stopped for some seconds after a start.
 	offPatience = 15 * time.Second
 )
 
-// vigil judges what is seen of a node while somebody waits for it.
+// vigil judges what is seen of a node during a wait.
 type vigil struct {
 	address string
-	// configured says that the node has been given its configuration, so that it has to leave maintenance mode.
+	// configured reports whether the node has received its configuration and so must leave maintenance mode.
 	configured bool
-	// machine is the node's machine as a person finds it, e.g. VM 101; "its VM" where it is not known.
+	// machine is the node's machine as a person finds it, e.g. VM 101; "its VM" if unknown.
 	machine string
 
 	last    sighting
-	since   time.Time // when it was first seen as it is
-	silence int       // looks in a row that showed nobody
-	wasGone bool      // nobody answered for a while, or the node has booted since
+	since   time.Time // when its current state was first seen
+	silence int       // silent looks in a row
+	wasGone bool      // the node was silent for a while or has rebooted
 }
 
-// judge takes the next sighting. It is done when the node is what is waited for; an error is why there is nothing to wait
-// for any more, in one sentence that ends with what to do.
+// judge processes the next sighting. It returns true when the node is in the expected state. The error is why the wait is
+// hopeless, in one sentence that ends with what to do.
 func (v *vigil) judge(now time.Time, seen sighting) (done bool, err error) {
 	v.note(now, seen)
 	lasted := now.Sub(v.since)
@@ -66,7 +65,7 @@ func (v *vigil) note(now time.Time, seen sighting) {
 	if seen.presence == silent {
 		v.silence++
 		if v.last.presence != silent && v.silence < goneLooks {
-			return // it says nothing about who is there
+			return // one silent look shows nothing
 		}
 	}
 	if v.since.IsZero() || seen.presence != v.last.presence || !seen.booted.Equal(v.last.booted) {
@@ -80,13 +79,13 @@ func (v *vigil) note(now time.Time, seen sighting) {
 	v.last = seen
 }
 
-// returned reports whether a node in maintenance mode is there for another time than before.
+// returned reports whether the node has rebooted into maintenance mode since the last sighting.
 func (v *vigil) returned(seen sighting) bool {
 	return seen.presence == maintenance && v.last.presence == maintenance && !v.last.booted.IsZero() &&
 		!seen.booted.IsZero() && !seen.booted.Equal(v.last.booted)
 }
 
-// state says in a few words what is waited for.
+// state returns a short description of what is waited for.
 func (v *vigil) state() string {
 	switch v.last.presence {
 	case silent:
@@ -105,7 +104,7 @@ func (v *vigil) state() string {
 	}
 }
 
-// late is the end of a vigil whose time is over.
+// late returns the error of a wait whose context has ended.
 func (v *vigil) late(ctx context.Context) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("waiting for node %s: %w", v.address, context.Cause(ctx))
@@ -132,7 +131,7 @@ func (e *waitError) Error() string {
 	return fmt.Sprintf("node %s: %s: %s", e.address, e.what, e.remedy)
 }
 
-// Unwrap is the context's error where it was the time that ended the wait.
+// Unwrap returns [context.DeadlineExceeded] if the wait ran out of time.
 func (e *waitError) Unwrap() error {
 	if e.late {
 		return context.DeadlineExceeded

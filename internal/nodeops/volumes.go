@@ -12,7 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 )
 
-// Volume is a volume of a node that its configuration asks for.
+// Volume is a volume that a node's configuration requests.
 type Volume struct {
 	// Name is EPHEMERAL, or that of a user volume, mounted at /var/mnt/NAME.
 	Name string `json:"name"`
@@ -31,11 +31,11 @@ type Volume struct {
 // Ready reports whether the volume can be used.
 func (v Volume) Ready() bool { return v.Phase == block.VolumePhaseReady.String() }
 
-// readDisks finds out on which drive Talos is installed, and how the volumes are.
+// readDisks reads the drive of the Talos installation and the volumes.
 func (o *Observation) readDisks(ctx context.Context, resources state.State) error {
 	disks, err := safe.StateListAll[*block.Disk](ctx, resources)
 	if state.IsNotFoundError(err) {
-		return nil // Talos before v1.8 does not know them
+		return nil // Talos before v1.8 has no such resources
 	}
 	if err != nil {
 		return err
@@ -82,10 +82,10 @@ func (o *Observation) readVolumes(ctx context.Context, resources state.State, di
 	return nil
 }
 
-// leastUnused is what partition tables and the alignment of partitions may leave over.
+// leastUnused is the space that partition tables and alignment may leave unused.
 const leastUnused = 16 << 20
 
-// unused is the room behind a partition, if it is the last one of its disk and there is some to speak of.
+// unused returns the free space behind a partition, if it is the last one of its disk and the space is not negligible.
 func unused(disk *block.DiskSpec, volume *block.VolumeStatusSpec, partitions safe.List[*block.DiscoveredVolume]) uint64 {
 	var end, last uint64
 	for partition := range partitions.All() {
@@ -104,10 +104,10 @@ func unused(disk *block.DiskSpec, volume *block.VolumeStatusSpec, partitions saf
 	return disk.Size - end
 }
 
-// virtioDrive is the bus path of a virtio-scsi disk: its LUN is the number of the drive (decision 12).
+// virtioDrive matches the bus path of a virtio-scsi disk. The LUN is the number of the drive (decision 12).
 var virtioDrive = regexp.MustCompile(`/virtio\d+/host\d+/target\d+:0:0/\d+:0:0:(\d+)$`)
 
-// driveOf is what Proxmox VE calls a disk; one that hangs elsewhere keeps the name of its device.
+// driveOf returns the name of a disk in Proxmox VE, or its device path for a disk on another bus.
 func driveOf(disk *block.DiskSpec) string {
 	match := virtioDrive.FindStringSubmatch(disk.BusPath)
 	if match == nil {

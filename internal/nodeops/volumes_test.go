@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestARebootBringsTheRoomOfADiskIntoUse: a node says where it is installed and what its volumes lack, and a reboot returns
-// in the next boot.
+// TestARebootBringsTheRoomOfADiskIntoUse checks that a node reports its installation disk and its volumes, and that Reboot
+// returns in the next boot.
 func TestARebootBringsTheRoomOfADiskIntoUse(t *testing.T) {
 	t.Parallel()
 	m, bundle := powerOn(t), secretsOf(t, ours)

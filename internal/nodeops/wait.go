@@ -1,4 +1,4 @@
-// Package nodeops are operations on the nodes of a running cluster, through the Talos API.
+// Package nodeops operates on the nodes of a running cluster through the Talos API.
 package nodeops
 
 import (
@@ -20,34 +20,33 @@ const (
 	callTimeout  = 5 * time.Second
 )
 
-// ErrTalosconfig says that a talosconfig is none. It carries no cause, since that would quote what it cannot read.
+// ErrTalosconfig is returned when a talosconfig cannot be read. It wraps no cause, because the cause would quote the secret.
 var ErrTalosconfig = errors.New("the talosconfig cannot be read: give the stack's output talosconfig as it is")
 
-// Wait is for one node.
+// Wait is a wait for one node.
 type Wait struct {
 	// Talosconfig of the cluster's administrator, secret. Required.
 	Talosconfig []byte
 	// Address of the node. Required.
 	Address string
-	// Machine is how a person finds the node's machine, e.g. VM 101. Default: its VM.
+	// Machine is the node's machine as a person finds it, e.g. VM 101. Default: its VM.
 	Machine string
-	// IsOn reports whether the machine is switched on, by who knows better than its silence. Default: nil, nobody knows.
+	// IsOn reports whether the machine is switched on, according to its host. Default: nil, unknown.
 	IsOn func(context.Context) (bool, error)
-	// Limit is how long the wait may take. Default: 0, as long as its context.
+	// Limit is the longest time to wait. Default: 0, until the context ends.
 	Limit time.Duration
-	// Say is told what the node is waited for, and for how long at most, whenever that is another thing than before. Default:
-	// nil, nobody.
+	// Say receives what is waited for and the longest time, each time that changes. Default: nil, no messages.
 	Say func(string)
 }
 
 // UntilSecure returns when the node's Talos API answers under the cluster's PKI: the configuration is applied, Talos is
-// installed and the machine is back from its reboot. The error is one sentence that says what the node is and what to do; it
-// wraps that of ctx when the wait took that long. A node that is another cluster's, that is back in maintenance mode or does
-// not leave it, is not waited for until then. It is [ErrTalosconfig] when there is nothing to wait with.
+// installed and the machine has rebooted. The error is one sentence that states what the node's state is and what to do; it
+// wraps the context's error on a timeout. The wait ends early for a node of another cluster, or one that returns to
+// maintenance mode or stays in it. The error is [ErrTalosconfig] when the talosconfig cannot be read.
 func (w Wait) UntilSecure(ctx context.Context) error { return w.until(ctx, w.vigil(true)) }
 
-// UntilConfigurable returns when the node can be given its configuration: it is in maintenance mode, or answers under the
-// cluster's PKI. Errors are those of UntilSecure, and one for a machine that is switched off.
+// UntilConfigurable returns when the node can receive its configuration: it is in maintenance mode, or answers under the
+// cluster's PKI. It returns the errors of UntilSecure, and another one for a machine that is switched off.
 func (w Wait) UntilConfigurable(ctx context.Context) error { return w.until(ctx, w.vigil(false)) }
 
 func (w Wait) vigil(configured bool) *vigil {
@@ -91,7 +90,7 @@ func (w Wait) until(ctx context.Context, v *vigil) error {
 	return judged
 }
 
-// say names no time of day: what a Command prints is kept in the state.
+// say prints no time of day: the output of a Command is kept in the state.
 func (w Wait) say(state string) {
 	switch {
 	case w.Say == nil:
@@ -102,7 +101,7 @@ func (w Wait) say(state string) {
 	}
 }
 
-// switchedOff is why a machine that says nothing is not waited for: it is off. Who cannot be asked now is asked again.
+// switchedOff returns an error if a silent machine is switched off. If the host does not answer, the next look asks again.
 func (w Wait) switchedOff(ctx context.Context, v *vigil) error {
 	if w.IsOn == nil || v.last.presence != silent || time.Since(v.since) < offPatience {
 		return nil
@@ -121,7 +120,7 @@ func version(ctx context.Context, api *client.Client, address string) error {
 	return err
 }
 
-// isUnderAnotherPKI reads the error's text, since gRPC hands that of the handshake on as text only.
+// isUnderAnotherPKI matches the text of the error, because gRPC passes the handshake error on as text only.
 func isUnderAnotherPKI(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "certificate signed by unknown authority")
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// wait is the wait for a node of our cluster.
+// wait returns the wait for a node of our cluster.
 func (m *machineUnderTest) wait() nodeops.Wait {
 	return nodeops.Wait{Talosconfig: talosconfigOf(m.t, secretsOf(m.t, ours), m.address), Address: m.address.String(), Machine: "VM 101"}
 }
@@ -44,10 +44,10 @@ func TestWaitUntilSecureOutlastsTheInstallation(t *testing.T) {
 	require.NoError(t, m.wait().UntilConfigurable(t.Context()), "it takes another configuration")
 }
 
-// longer than any wait here may take.
+// atMost is longer than any wait in these tests.
 const atMost = time.Minute
 
-// TestWaitEndsAtOnce: what no waiting changes is told within seconds.
+// TestWaitEndsAtOnce checks that a hopeless wait ends within seconds.
 func TestWaitEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	const foreign = "a node of another cluster, or another server, answers at its address; nothing was sent to it: " +
@@ -97,14 +97,14 @@ func TestWaitEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestANodeThatSaysNothingIsNotTakenForAForeignOne: its API may be there before it answers.
+// TestANodeThatSaysNothingIsNotTakenForAForeignOne: the API may listen before it answers.
 func TestANodeThatSaysNothingIsNotTakenForAForeignOne(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t, failing(t, fault.Fault{Name: talos.FaultAPIUnavailable, Endpoint: storage.StorageService_Disks_FullMethodName, Times: 8}))
 	require.NoError(t, m.wait().UntilConfigurable(t.Context()))
 }
 
-// theirsAt is our wait for a node that is another cluster's.
+// theirsAt returns our wait for a node of another cluster.
 func theirsAt(t *testing.T) nodeops.Wait {
 	t.Helper()
 	m := powerOn(t)
@@ -113,7 +113,7 @@ func theirsAt(t *testing.T) nodeops.Wait {
 	return m.wait()
 }
 
-// failing has a fault strike the machine.
+// failing sets a fault for the machine.
 func failing(t *testing.T, wanted fault.Fault) func(*talos.Config, *talos.Hardware) {
 	t.Helper()
 	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
@@ -121,7 +121,7 @@ func failing(t *testing.T, wanted fault.Fault) func(*talos.Config, *talos.Hardwa
 	return func(config *talos.Config, _ *talos.Hardware) { config.Faults = talos.NewFaultSet(faults, nil) }
 }
 
-// TestWaitSaysForWhat: each thing that is waited for is said once, with the bound.
+// TestWaitSaysForWhat checks that each state is reported once, with the limit.
 func TestWaitSaysForWhat(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
@@ -130,20 +130,20 @@ func TestWaitSaysForWhat(t *testing.T) {
 	ctx, end := ending(t.Context())
 	wait.Limit, wait.Say = 4*time.Minute, func(text string) {
 		said = append(said, text)
-		time.AfterFunc(4*time.Second, end) // some looks more
+		time.AfterFunc(4*time.Second, end) // time for some more looks
 	}
 	require.ErrorIs(t, wait.UntilSecure(ctx), context.DeadlineExceeded)
 	require.Equal(t, []string{m.address.String() + ": in maintenance mode, with its configuration (4 min at most)"}, said)
 	require.NoError(t, wait.UntilConfigurable(t.Context()))
 }
 
-// TestWaitIsBounded: the bounds of each thing that is seen of a node, by a clock of the test.
+// TestWaitIsBounded checks the limit for each state of a node, with the test's own clock.
 func TestWaitIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string
-		seen  []nodeops.Seen // each for a second, the last for ever
-		after int            // seconds until there is nothing to wait for any more; 0 for never
+		seen  []nodeops.Seen // each for one second, the last one forever
+		after int            // seconds until the wait is given up; 0 for never
 	}{
 		{"silent", []nodeops.Seen{{Presence: nodeops.Silent}}, 0},
 		{"a node of another cluster", []nodeops.Seen{{Presence: nodeops.Foreign}}, 5},

@@ -1,4 +1,4 @@
-// Package removal takes a worker out of a running cluster, before its machine is deleted.
+// Package removal removes a worker from a running cluster before its machine is deleted.
 package removal
 
 import (
@@ -12,36 +12,36 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// Worker is the worker that is removed, and how.
+// Worker is the worker to remove, and how.
 type Worker struct {
 	// Name of its Kubernetes Node.
 	Name string
-	// Address where its Talos API is reached.
+	// Address of its Talos API.
 	Address string
 	// Talosconfig of the cluster's administrator, with control planes as endpoints. Secret.
 	Talosconfig []byte
-	// DrainTimeout is how long PodDisruptionBudgets may hold pods back. Default: 0, one try.
+	// DrainTimeout is the longest time to wait for PodDisruptionBudgets. Default: 0, one try.
 	DrainTimeout time.Duration
-	// DeleteHeldBack deletes the pods that are still held back then; without it the removal fails.
+	// DeleteHeldBack deletes the pods that remain after DrainTimeout. Without it the removal fails.
 	DeleteHeldBack bool
-	// Progress is told each step, and what was left out.
+	// Progress receives a message for each step, and for each step that was skipped.
 	Progress io.Writer
 }
 
 const (
-	// rebootTimeout is how long a node may not answer before it counts as dead, and silence is that for one whose Node is
-	// not Ready: Kubernetes has missed it for most of a minute then.
+	// A node that does not answer counts as dead after rebootTimeout, or after silence if its Node is not Ready: Kubernetes
+	// has then missed it for most of a minute.
 	rebootTimeout = 3 * time.Minute
 	silence       = 20 * time.Second
-	// resetTimeout covers the wiping of two partitions and the shutdown.
+	// resetTimeout covers wiping two partitions and the shutdown.
 	resetTimeout = 5 * time.Minute
-	// interval between two tries of anything.
+	// interval is the time between two attempts.
 	interval = time.Second
 )
 
-// Run removes a worker: no new pods, the others moved, the node reset and turned off, its Node deleted. It may be run again
-// after a failure, and goes on where it was. A worker that is dead is not drained or reset: its pods end with its Node.
-// The error says what stands in the way and what to do; nothing was lost then.
+// Run removes a worker: it cordons and drains the node, resets it, turns it off and deletes its Node. After a failure it can
+// run again and resumes. A dead worker is neither drained nor reset: its pods end with its Node. The error states what failed
+// and what to do; in that case nothing was lost.
 func (w Worker) Run(ctx context.Context) error {
 	api, err := nodeops.ReachKubernetes(ctx, w.Talosconfig)
 	switch {
@@ -67,7 +67,7 @@ func (w Worker) Run(ctx context.Context) error {
 	return w.forget(ctx, api)
 }
 
-// isAlive gives a node that does not answer time for a reboot.
+// isAlive reports whether the node answers. It gives a silent node time for a reboot.
 func (w Worker) isAlive(ctx context.Context, api *nodeops.Kubernetes) bool {
 	began, alive := time.Now(), false
 	ended := poll.Until(ctx, interval, func(ctx context.Context) (bool, error) {
@@ -80,7 +80,7 @@ func (w Worker) isAlive(ctx context.Context, api *nodeops.Kubernetes) bool {
 	return ended == nil && alive
 }
 
-// reset makes the node forget the cluster. One that cannot be reset is not kept for that: its disk is deleted next.
+// reset wipes what the node knows of the cluster. A failed reset is only a warning, because the disk is deleted next.
 func (w Worker) reset(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
 	defer cancel()
@@ -104,5 +104,5 @@ func (w Worker) say(format string, args ...any) {
 	fmt.Fprintf(w.Progress, format+"\n", args...)
 }
 
-// errNoAPI says what to do where nothing can be drained.
+// errNoAPI is what to do when no API server can drain the node.
 var errNoAPI = errors.New("start a control plane, then run up again; to delete the whole cluster instead, run destroy")

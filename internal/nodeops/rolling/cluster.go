@@ -1,4 +1,4 @@
-// Package rolling takes the nodes of a cluster through changes a few at a time, and stops where a node does not come back.
+// Package rolling changes the nodes of a cluster a few at a time, and stops when a changed node does not work again.
 package rolling
 
 import (
@@ -16,41 +16,39 @@ type Node struct {
 	ControlPlane bool
 }
 
-// Change is what is about to be done to a node.
+// Change describes the next change of a node.
 type Change struct {
-	// Node that is changed.
+	// Node to change.
 	Node Node
-	// Configuration is the machine configuration that is about to be applied, secret; nil when the machine itself changes.
+	// Configuration is the machine configuration to apply, secret; nil when the machine itself changes.
 	Configuration []byte
-	// Reboots says that the change of the machine reboots it. Whether a configuration does, the node itself says.
+	// Reboots reports whether the change of the machine reboots it. Whether a configuration does so is read from the node.
 	Reboots bool
-	// SwitchesOn says that the machine is off before the change and on after it. Such a change takes nothing from the cluster,
-	// and others may be waiting for just that node.
+	// SwitchesOn reports whether the machine is off before the change and on after it. Such a change removes nothing from the
+	// cluster, and other nodes may be waiting for this one.
 	SwitchesOn bool
 }
 
-// Condition says what still keeps a node from working; nil when nothing does.
+// Condition returns why a node does not work yet; nil when it works.
 type Condition func(ctx context.Context) error
 
-// Terms are what a node is changed on.
+// Terms are the conditions for the change of a node.
 type Terms struct {
-	// Drain says that the node's pods have to move before the change.
+	// Drain reports whether the node must be drained before the change.
 	Drain bool
-	// Back holds when the node works again; nil where there is nothing to wait for.
+	// Back returns nil when the node works again; Back itself is nil if there is nothing to wait for.
 	Back Condition
 }
 
-// Cluster knows how its nodes are.
+// Cluster gives access to the state of the nodes.
 type Cluster interface {
-	// Spare says on what terms the cluster can do without the changed node for a while, besides the busy ones, which are being
-	// changed already. The error is what is wrong with the rest, or what cannot be seen.
+	// Spare returns the terms on which the cluster can spare the changed node for a while, in addition to the busy nodes,
+	// which are already being changed. The error is what is wrong with the other nodes, or what cannot be read.
 	Spare(ctx context.Context, change Change, busy []Node) (Terms, error)
-	// IsOff reports whether the machine of a node is switched off; false where that cannot be seen.
+	// IsOff reports whether the machine of a node is switched off; false if that is unknown.
 	IsOff(ctx context.Context, node Node) bool
-	// Drain keeps new pods from a node and moves those that are there. The error is a sentence that says which ones stay and
-	// what to do.
+	// Drain cordons a node and evicts its pods. The error is a sentence that names the remaining pods and what to do.
 	Drain(ctx context.Context, node Node) error
-	// Uncordon lets new pods onto all nodes that Drain has kept them from, in this run or in one that was interrupted, except
-	// for the busy ones.
+	// Uncordon uncordons all nodes that Drain has cordoned, in this run or in an interrupted one, except for the busy nodes.
 	Uncordon(ctx context.Context, busy []Node) error
 }

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// closedError is why a lane is closed, in the middle of a sentence.
+// closedError is why a lane is closed, for use inside a sentence.
 type closedError struct{ node string }
 
 func (e *closedError) Error() string {
 	return e.node + " did not come back from its change: mend that node, then run up again"
 }
 
-// errSettling is a node that works, but has not done so for long enough.
+// errSettling is returned for a node that works, but not for long enough yet.
 var errSettling = errors.New("it has worked again for a moment only")
 
-// offError is a node whose machine was not started again after its change.
+// offError is returned for a node whose machine was not started again after its change.
 type offError struct{ node string }
 
 func (e *offError) Error() string {
 	return e.node + " did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, mend that or take the change back, then run up again, which starts it; no other node is touched until it works again"
 }
 
-// lostError is a node that does not work after its change.
+// lostError is returned for a node that does not work after its change.
 type lostError struct {
 	node  string
 	after time.Duration

@@ -13,20 +13,20 @@ import (
 
 // Options of a lane.
 type Options struct {
-	// MaxUnavailable is how many workers are changed at a time. Default: 1. Control planes are always changed alone.
+	// MaxUnavailable is the number of workers that change at a time. Default: 1. Control planes always change alone.
 	MaxUnavailable int
-	// Patience is how long the rest of the cluster may take to be well before a change is refused. Default: 5 minutes, in
-	// which a node that has just joined becomes a member.
+	// Patience is how long a change waits for the rest of the cluster to be healthy before it is refused. Default: 5 minutes,
+	// in which a node that has just joined becomes a member.
 	Patience time.Duration
-	// Recovery is how long a changed node may take to work again. Default: 15 minutes, for a reboot on slow hardware.
+	// Recovery is the longest time until a changed node works again. Default: 15 minutes, for a reboot on slow hardware.
 	Recovery time.Duration
-	// Settle is how long a changed node has to work before the next one's turn: what ends soon after its start shows within
-	// it, and so does what Talos takes up after it has answered. Default: 10 seconds.
+	// Settle is how long a changed node must work before the next node may change. It reveals a node that fails soon after
+	// its start, and changes that Talos starts only after its answer. Default: 10 seconds.
 	Settle time.Duration
-	// Interval between two looks. Default: 2 seconds.
+	// Interval between two checks. Default: 2 seconds.
 	Interval time.Duration
-	// Tell is told what a node in the lane or before it waits for, and for how long at most, whenever that becomes another thing.
-	// Default: nil, nobody.
+	// Tell receives what a node in the lane or its queue waits for, and the longest time, each time that changes. Default:
+	// nil, no messages.
 	Tell func(node Node, what string)
 }
 
@@ -47,7 +47,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Lane lets the nodes of one cluster through, in the order in which they come. It is safe for concurrent use.
+// Lane admits the nodes of one cluster in the order of their arrival. It is safe for concurrent use.
 type Lane struct {
 	cluster Cluster
 	options Options
@@ -55,25 +55,25 @@ type Lane struct {
 	mu     sync.Mutex
 	queue  []Node
 	inside []visit
-	closed *closedError  // why nobody gets in any more
-	unwell bool          // somebody was refused: who comes next does not wait as long for the same
-	moved  chan struct{} // closed and made anew when one of the above changes
+	closed *closedError  // why no node is admitted any more
+	unwell bool          // a node was refused: the next one does not wait as long for the same problem
+	moved  chan struct{} // closed and replaced when one of the fields above changes
 }
 
-// visit is one node's stay in the lane.
+// visit is one node's place in the lane.
 type visit struct {
 	node  Node
 	terms Terms
 }
 
-// NewLane is an open lane.
+// NewLane returns an open lane.
 func NewLane(cluster Cluster, options Options) *Lane {
 	return &Lane{cluster: cluster, options: options.withDefaults(), moved: make(chan struct{})}
 }
 
-// Enter returns when the node may be changed: its turn has come or it is off, the cluster can do without it, and its pods
-// are elsewhere if the change ends its boot. Leave, Decline or Abandon must follow. The error says why the node is untouched and
-// what to do; nothing must follow then.
+// Enter returns when the node may be changed: it is the first in the queue or is off, the cluster can spare it, and it is
+// drained if the change ends its boot. The caller must then call Leave, Decline or Abandon. The error states why the node is
+// untouched and what to do; none of them must be called then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
 	if err := l.takeTurn(ctx, change); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (l *Lane) Enter(ctx context.Context, change Change) error {
 	return nil
 }
 
-// Leave returns when the changed node works again and takes pods. When it does not, the lane is closed for all others, and
-// the error says what the node lacks and what to do.
+// Leave returns when the changed node works again and is uncordoned. If it does not work again, the lane closes for all
+// others, and the error states what the node lacks and what to do.
 func (l *Lane) Leave(ctx context.Context, node Node) error {
 	back := l.termsOf(node).Back
 	if back == nil {
@@ -120,8 +120,8 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 	return last
 }
 
-// Decline gives back the place of a node that was let in and is not changed after all: it takes pods again, and the next one's turn
-// comes. The error says that it takes none, and what to do.
+// Decline releases the place of a node that was admitted but is not changed, and uncordons the node. The error states that
+// the node is still cordoned, and what to do.
 func (l *Lane) Decline(ctx context.Context, node Node) (err error) {
 	if l.termsOf(node).Drain {
 		err = l.takeBackDrain(ctx, node)
@@ -130,7 +130,7 @@ func (l *Lane) Decline(ctx context.Context, node Node) (err error) {
 	return err
 }
 
-// giveBack gives the node's place back, or closes the lane for what has become of the node.
+// giveBack releases the node's place, and closes the lane if there is a problem with the node.
 func (l *Lane) giveBack(node Node, problem error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -141,7 +141,7 @@ func (l *Lane) giveBack(node Node, problem error) {
 	}
 }
 
-// settled holds when a condition has held for a while without a break.
+// settled returns a condition that holds when another one has held for Options.Settle without a break.
 func (l *Lane) settled(holds Condition) Condition {
 	var since time.Time
 	return func(ctx context.Context) error {
@@ -159,7 +159,7 @@ func (l *Lane) settled(holds Condition) Condition {
 	}
 }
 
-// Abandon closes the lane, because the change of the node failed half way: nobody knows how the node is.
+// Abandon closes the lane because the change of the node failed half way: the state of the node is unknown.
 func (l *Lane) Abandon(node Node) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,8 +168,8 @@ func (l *Lane) Abandon(node Node) {
 	l.closed = &closedError{node: node.Name}
 }
 
-// takeTurn waits in the queue, and then takes a place in the lane. A machine that is switched on does not wait: the one before
-// it may not be spared while it is off.
+// takeTurn waits in the queue and then takes a place in the lane. A machine that is switched on does not wait, because the
+// node ahead of it may wait for exactly this machine.
 func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +200,7 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 	}
 }
 
-// untilSpared waits until the cluster can do without the node.
+// untilSpared waits until the cluster can spare the node.
 func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err error) {
 	l.mu.Lock()
 	patience := l.options.Patience
@@ -227,14 +227,14 @@ func (l *Lane) untilSpared(ctx context.Context, change Change) (terms Terms, err
 	}
 }
 
-// wait is that of a node, as it is told, for a time at most.
+// wait describes a wait for a node, with its message and its limit.
 type wait struct {
 	node  Node
-	words string // before what the last look found
+	words string // precedes the result of the last check
 	limit time.Duration
 }
 
-// inWords is a time in minutes, or in seconds where it is shorter.
+// inWords returns a duration in minutes, or in seconds if it is shorter than a minute.
 func inWords(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%.0f s", d.Seconds())
@@ -248,7 +248,8 @@ func (l *Lane) tell(node Node, what string) {
 	}
 }
 
-// await looks until a condition holds or waiting does not help, at least once; its error is what the last look found.
+// await checks, at least once, until the condition holds, the machine stays off or the limit is reached. It returns the
+// result of the last check.
 func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 	deadline := time.Now().Add(w.limit)
 	var told string
@@ -263,11 +264,12 @@ func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 			l.tell(w.node, what)
 		}
 		return false, nil
-	}) // whoever ends the wait is told what the last look found
+	}) // the result of the last check is returned in any case
 	return last
 }
 
-// hasRoomFor: without a control plane the cluster has less to spare, so nothing else is changed beside one.
+// hasRoomFor reports whether a node may enter now. A control plane changes alone, because without it the cluster has less
+// redundancy.
 func (l *Lane) hasRoomFor(node Node) bool {
 	if node.ControlPlane {
 		return len(l.inside) == 0
@@ -276,7 +278,7 @@ func (l *Lane) hasRoomFor(node Node) bool {
 		!slices.ContainsFunc(l.inside, func(v visit) bool { return v.node.ControlPlane })
 }
 
-// others are the nodes that are being changed beside this one.
+// others returns the other nodes in the lane. The caller holds the lock.
 func (l *Lane) others(node Node) []Node {
 	var nodes []Node
 	for _, v := range l.inside {
@@ -287,14 +289,14 @@ func (l *Lane) others(node Node) []Node {
 	return nodes
 }
 
-// visitors are those that are being changed beside this one.
+// visitors returns the other nodes in the lane.
 func (l *Lane) visitors(node Node) []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.others(node)
 }
 
-// termsOf are those of a node in the lane. One without a place has nothing to give back.
+// termsOf returns the terms of a node in the lane; zero for a node without a place.
 func (l *Lane) termsOf(node Node) Terms {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -317,7 +319,7 @@ func (l *Lane) drop(node Node) {
 	l.inside = slices.DeleteFunc(l.inside, func(v visit) bool { return v.node.Name == node.Name })
 }
 
-// move wakes all who wait.
+// move wakes all waiting nodes.
 func (l *Lane) move() {
 	close(l.moved)
 	l.moved = make(chan struct{})

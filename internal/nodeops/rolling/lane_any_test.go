@@ -15,10 +15,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// TestTheLaneHoldsWhateverHappens takes some hundred clusters through a lane: nodes come in any order and at any time, are let in or
-// not, are changed, declined or abandoned, do not come back, have pods that stay, and are interrupted. Whatever it is, a control plane
-// is changed alone, no more workers than allowed, nobody after a node that did not come back; each node is answered, and a lane that
-// is still open is free for the next one.
+// TestTheLaneHoldsWhateverHappens runs some hundred random clusters through a lane. Nodes arrive in any order and at any
+// time, are admitted or refused, changed, declined or abandoned, fail after the change, keep pods, and are interrupted. In
+// every case: a control plane changes alone, no more workers change than allowed, and none after a node that does not work
+// again. Each node gets a result, and a lane that is still open admits the next node.
 func TestTheLaneHoldsWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {
@@ -30,7 +30,7 @@ func TestTheLaneHoldsWhateverHappens(t *testing.T) {
 	}
 }
 
-// What becomes of a node that was let in.
+// What happens to an admitted node.
 const (
 	leaves = iota
 	declines
@@ -38,19 +38,19 @@ const (
 	ends
 )
 
-// visitor is a node that comes to the lane.
+// visitor is a node that arrives at the lane.
 type visitor struct {
 	change  rolling.Change
 	arrives time.Duration
-	// interrupted is when its run is, after it came; 0 is never.
+	// interrupted is the time from its arrival to the interrupt of its run; 0 for none.
 	interrupted time.Duration
 	end         int
-	works       time.Duration // how long its change takes
-	lost        bool          // it does not come back
+	works       time.Duration // duration of its change
+	lost        bool          // it does not work again
 	held        bool          // its pods stay
 }
 
-// anyRoll takes visitors through a lane and watches who is in it.
+// anyRoll runs visitors through a lane and records which ones are in it.
 type anyRoll struct {
 	lane     *rolling.Lane
 	visitors []visitor
@@ -88,7 +88,7 @@ func newRoll(seed uint64) *anyRoll {
 	return r
 }
 
-// run has all come, and then one more.
+// run runs all visitors, and then one more.
 func (r *anyRoll) run() {
 	var all sync.WaitGroup
 	for _, v := range r.visitors {
@@ -127,7 +127,7 @@ func (r *anyRoll) visit(v visitor) {
 	r.leaves(ctx, v)
 }
 
-// enters holds who may be in the lane together. A machine that is switched on takes nothing from the cluster.
+// enters checks which nodes are in the lane together. A machine that is switched on removes nothing from the cluster.
 func (r *anyRoll) enters(v visitor) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *anyRoll) leaves(ctx context.Context, v visitor) {
 	name, closes := v.change.Node.Name, false
 	switch v.end {
 	case declines:
-		r.isBack(name) // as it was
+		r.isBack(name) // the node is unchanged
 		if err := r.lane.Decline(ctx, v.change.Node); err != nil {
 			r.say("%s: %v", name, err)
 		}
@@ -167,7 +167,7 @@ func (r *anyRoll) leaves(ctx context.Context, v visitor) {
 	r.closed = r.closed || closes
 }
 
-// isBack has a node be no longer in the way. It is so before the lane lets the next one in.
+// isBack removes a node from the record of the lane. It is called before the lane admits the next node.
 func (r *anyRoll) isBack(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,7 +184,7 @@ func (r *anyRoll) sayLocked(format string, args ...any) {
 	r.broken = append(r.broken, fmt.Sprintf(format, args...))
 }
 
-// Spare lets everybody through, unless one is lost already.
+// Spare admits every node, unless one is already lost.
 func (r *anyRoll) Spare(_ context.Context, change rolling.Change, _ []rolling.Node) (rolling.Terms, error) {
 	back := time.Now().Add(2 * time.Minute)
 	lost := false
@@ -203,7 +203,7 @@ func (r *anyRoll) Spare(_ context.Context, change rolling.Change, _ []rolling.No
 // IsOff implements [rolling.Cluster].
 func (r *anyRoll) IsOff(context.Context, rolling.Node) bool { return false }
 
-// Drain takes a moment, in which it is interrupted.
+// Drain takes some time, during which it can be interrupted.
 func (r *anyRoll) Drain(ctx context.Context, node rolling.Node) error {
 	r.mu.Lock()
 	r.cordoned[node.Name] = true

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// drain takes back what it has begun when it cannot be finished.
+// drain drains a node. If that fails, it uncordons the node.
 func (l *Lane) drain(ctx context.Context, node Node) error {
 	err := l.cluster.Drain(ctx, node)
 	if err == nil {
@@ -19,7 +19,7 @@ func (l *Lane) drain(ctx context.Context, node Node) error {
 	return fmt.Errorf("%s is untouched: %w", node.Name, errors.Join(err, l.takeBackDrain(ctx, node)))
 }
 
-// takeBackDrain lets pods onto a node that is as it was, after an interrupt too.
+// takeBackDrain uncordons an unchanged node, even after an interrupt.
 func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), uncordonTimeout)
 	defer cancel()
@@ -29,10 +29,10 @@ func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 	return nil
 }
 
-// uncordonTimeout is for an API server that is slow to answer.
+// uncordonTimeout allows for a slow API server.
 const uncordonTimeout = 30 * time.Second
 
-// uncordon gives the API server time that the node itself may run.
+// uncordon retries, because the API server may run on the node itself and start late.
 func (l *Lane) uncordon(ctx context.Context, node Node) error {
 	err := l.await(ctx, wait{node, "it works, and takes no pods yet:", uncordonTimeout}, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.visitors(node)) })
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// cluster is a cluster whose nodes take a minute to come back, unless they are lost.
+// cluster is a cluster whose nodes need a minute to work again after a change, unless they are lost.
 type cluster struct {
-	unwell error           // what Spare says
-	until  time.Time       // until when it says so; the zero time is for ever
-	exempt string          // the node of which it does not say so
-	lost   map[string]bool // nodes that do not come back
+	unwell error           // the error of Spare
+	until  time.Time       // when Spare stops returning it; zero for never
+	exempt string          // the node for which Spare does not return it
+	lost   map[string]bool // nodes that do not work again
 	off    map[string]bool // nodes whose machines are off
-	busy   [][]string      // what was busy at each answer of Spare that was yes
+	busy   [][]string      // the busy nodes at each call of Spare that succeeded
 	flaps  time.Duration   // how long a node works before it fails once more, for a minute
-	held   error           // what Drain says
-	log    []string        // what was done to pods, in its order
+	held   error           // the error of Drain
+	log    []string        // the changes to pods, in order
 
-	cordoned error // what Uncordon says
+	cordoned error // the error of Uncordon
 }
 
 func (c *cluster) Spare(_ context.Context, change rolling.Change, busy []rolling.Node) (rolling.Terms, error) {
@@ -75,8 +75,8 @@ func worker(name string) rolling.Node {
 	return rolling.Node{Name: name, Address: netip.MustParseAddr("192.168.20.21")}
 }
 
-// roll changes nodes side by side, as the engine does, each after the one before it has come to the lane. It returns
-// how each ended, and the names of those that were let in.
+// roll changes nodes in parallel, as the engine does. Each one arrives after the one before it. It returns the result of each
+// node, and the names of the nodes that were admitted.
 func roll(lane *rolling.Lane, nodes ...rolling.Node) (errs map[string]error, changed []string) {
 	type end struct {
 		name    string
@@ -175,7 +175,7 @@ func TestANodeThatDoesNotComeBackClosesTheLane(t *testing.T) {
 	})
 }
 
-// TestAMachineThatStaysOffIsNotWaitedFor: the start in a reboot failed, and no task says so to who asked for the reboot.
+// TestAMachineThatStaysOffIsNotWaitedFor: the start within a reboot failed, and the reboot task does not report it.
 func TestAMachineThatStaysOffIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -297,7 +297,7 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 	})
 }
 
-// TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn: the control plane before it is not spared while a worker is off.
+// TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn: the control plane ahead of it is not spared while a worker is off.
 func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 		c.exempt = "w-1"
 		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("w-1"), SwitchesOn: true}))
 		require.Zero(t, time.Since(began))
-		c.until = time.Now().Add(time.Second) // it is Ready then
+		c.until = time.Now().Add(time.Second) // it is Ready from then on
 		require.NoError(t, lane.Leave(t.Context(), worker("w-1")))
 		require.NoError(t, <-waits)
 		require.NoError(t, lane.Leave(t.Context(), controlPlane("cp-1")))
@@ -321,7 +321,7 @@ func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 	})
 }
 
-// TestTheLaneTellsWhatANodeWaitsFor, each thing once, with its bound.
+// TestTheLaneTellsWhatANodeWaitsFor checks that each wait is reported once, with its limit.
 func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
