@@ -143,37 +143,17 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		a.Network.validate(),
 	}
 	a.Machines = make([]Machine, len(args.Machines))
+	holders := newHolders(a.Templates)
 	for i, m := range args.Machines {
 		a.Machines[i] = m.withDefaults()
+		place := fmt.Sprintf("Machines[%d]", i)
 		if err := a.Machines[i].validate(); err != nil {
-			problems = append(problems, fmt.Errorf("Machines[%d]: %w", i, err))
+			problems = append(problems, fmt.Errorf("%s: %w", place, err))
 		}
-		problems = append(problems, a.validateDistinct(i))
+		problems = append(problems, holders.add(place, a.Machines[i]))
 		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one"))
 	}
 	return a, errors.Join(problems...)
-}
-
-// validateDistinct checks that a machine has nothing that only one can have and that one before it, or a template, has.
-func (args TalosClusterArgs) validateDistinct(at int) error {
-	m := args.Machines[at]
-	var problems []error
-	for i, other := range args.Machines[:at] {
-		taken := func(isTaken bool, argument string, value any) {
-			problems = append(problems, require(!isTaken, fmt.Sprintf("Machines[%d].%s", at, argument), fmt.Sprintf("%v is that of Machines[%d]: choose another", value, i)))
-		}
-		taken(m.Name != "" && m.Name == other.Name, "Name", m.Name)
-		taken(m.VMID != 0 && m.VMID == other.VMID, "VMID", m.VMID)
-		for j, address := range m.Addresses {
-			same := func(a netip.Prefix) bool { return a.Addr() == address.Addr() }
-			taken(slices.ContainsFunc(other.Addresses, same), fmt.Sprintf("Addresses[%d]", j), address.Addr())
-		}
-	}
-	for i, template := range args.Templates {
-		problems = append(problems, require(template == nil || m.VMID == 0 || template.vmid != m.VMID,
-			fmt.Sprintf("Machines[%d].VMID", at), fmt.Sprintf("%d is that of Templates[%d]: choose another", m.VMID, i)))
-	}
-	return errors.Join(problems...)
 }
 
 // requireControlPlanes: an even number of etcd members survives no more failures than one less, and Kubernetes advises
