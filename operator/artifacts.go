@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 )
 
-// recorded lets the engine work and keeps what that leaves behind, whether it succeeds or not. Each event goes to watch, too,
-// unless that is nil.
+// recorded runs an operation of the engine and writes its artifacts, whether it succeeds or fails. Each event is also passed to
+// watch, unless watch is nil.
 func (s *session) recorded(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error, watch func(events.EngineEvent)) error {
 	run, err := s.beginArtifacts(ctx, command)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *session) beginArtifacts(ctx context.Context, command string) (*artifact
 func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
 	after, err := s.state.Last(ctx)
 	if err != nil {
-		after = &engine.Exported{} // the run itself says what is wrong with the state; its secrets are those from before
+		after = &engine.Exported{} // the run reports the error of the state; the redactor uses the secrets from before the run
 	}
 	secrets, err := artifacts.SecretsOf(&after.Deployment)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end a
 	return errors.Join(run.MachineConfigurations(s.configured.Over(applied)), run.Finish(end, secrets))
 }
 
-// secretsIn are the values of a configuration that nobody may see.
+// secretsIn returns the values of a configuration that are marked as secret.
 func secretsIn(config auto.ConfigMap) []string {
 	var secrets []string
 	for _, value := range config {

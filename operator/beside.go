@@ -10,12 +10,12 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// checkBeside refuses what a stack beside this one has already: VMIDs and addresses that a copy was not given anew. Stacks
-// whose files name two endpoints stand on two hosts.
+// checkBeside refuses VMIDs and addresses that a stack beside this one already uses, as after copying a stack's files. Stacks whose
+// configurations name different endpoints are on different hosts and are not compared.
 func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	w := o.workspace
 	if w.Rehearsed && strings.HasSuffix(w.Stack, rehearsalSuffix) {
-		return nil // of rehearse: that is the stack itself, as it will be, on a host of its own
+		return nil // the stack that is rehearsed has the same VMIDs, on a host of its own
 	}
 	others, err := w.Beside()
 	if err != nil {
@@ -33,7 +33,7 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 		}
 		sound, err := inventory.Load(workspace.Nearby(other.Inventory))
 		if err != nil {
-			continue // a command for that stack says why
+			continue // a command for that stack reports the error
 		}
 		var problems *inventory.Problems
 		if errors.As(inv.CheckBeside(other.Stack, sound), &problems) {
@@ -46,8 +46,8 @@ func (o *Operator) checkBeside(inv *inventory.Inventory) error {
 	return nil
 }
 
-// Validate loads the stack's inventory and compares it with those of the stacks beside it; it needs no network. What is wrong is
-// an [inventory.Problems], all of it at once.
+// Validate loads the stack's inventory and compares it with the inventories of the stacks beside it. It needs no network. The error
+// is an [inventory.Problems] with all problems.
 func (o *Operator) Validate() (*inventory.Inventory, error) {
 	inv, err := o.Inventory()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// bootLimit is how long to wait for a machine that boots into maintenance mode: a minute, three on a slow host.
+	// bootLimit is the limit for the boot of a machine into maintenance mode. It takes one minute, and three on a slow host.
 	bootLimit    = 3 * time.Minute
 	bootInterval = 2 * time.Second
 )
 
-// waitsForConfiguration reports whether the Talos of a machine is in maintenance mode. One that runs, was never a member and does
-// not answer is waited for: somebody may have reset it a moment ago, and a run that went on would not configure it.
+// waitsForConfiguration reports whether the Talos of a machine is in maintenance mode. If a machine that was never a member runs but
+// does not answer, it waits: the machine may have been reset a moment ago and still be booting, and the run would not configure it.
 func (s *session) waitsForConfiguration(ctx context.Context, machine recovery.Configured) (waits bool) {
 	deadline := s.clock.Now().Add(bootLimit)
 	reported := false
@@ -36,11 +36,11 @@ func (s *session) waitsForConfiguration(ctx context.Context, machine recovery.Co
 			s.emit(Progress{Part: phase.Bootstrap.String(), What: fmt.Sprintf("waits for %s to boot, %.0f min at most", machine.Name, bootLimit.Minutes())})
 		}
 		return false, nil
-	}) // it ends early with ctx, which the caller checks
+	}) // ends early with ctx, which the caller checks
 	return waits
 }
 
-// isOn reports whether the machine of a node runs; false where that cannot be seen.
+// isOn reports whether the machine of a node runs. It returns false if the host cannot be read.
 func (s *session) isOn(ctx context.Context, name string) bool {
 	reader, err := pve.NewReader(s.host)
 	if err != nil || s.inventory == nil {

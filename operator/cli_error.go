@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// sentenceOf reduces an error of the Automation API, which quotes all that the CLI printed (pulumi sdk/v3 v3.254.0,
-// go/auto/errors.go, autoError), to the sentence that the CLI called the error. Other errors stay as they are.
+// sentenceOf extracts the CLI's error message from an error of the Automation API, which quotes the whole output of the CLI (pulumi
+// sdk/v3 v3.254.0, go/auto/errors.go, autoError). Other errors are returned unchanged.
 func sentenceOf(err error) error {
 	if err == nil {
 		return nil

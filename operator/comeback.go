@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// unconfigured are the machines that wait for a configuration although the state says that they have theirs: they were
-// reset, or made anew by hand. Nothing that a provider reads shows that, so the engine does not see it.
+// unconfigured returns the machines that are in maintenance mode although the state records their configuration as applied. They
+// were reset or recreated by hand. No provider reads that, so the engine's refresh does not detect it.
 func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, error) {
 	if !s.refresh {
 		return nil, nil
@@ -41,7 +41,6 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	return found, ctx.Err()
 }
 
-// namesOf are the names of machines.
 func namesOf(machines []recovery.Configured) []string {
 	names := make([]string, len(machines))
 	for i, machine := range machines {
@@ -50,8 +49,8 @@ func namesOf(machines []recovery.Configured) []string {
 	return names
 }
 
-// configureAgain has the run configure again what has lost its configuration, and forgets what was lost with a cluster's etcd. It
-// does nothing to the host, and comes after the consent.
+// configureAgain changes the state so that the engine configures the unconfigured machines again, and removes from it what was lost
+// with a cluster's etcd. It does not change the host, and runs after the consent.
 func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 	s.allowReplace(judged.Lost)
 	if len(judged.unconfigured)+len(judged.Lost) == 0 {
@@ -77,14 +76,14 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 	return s.state.Import(ctx, exported)
 }
 
-// allowReplace tells the program which control planes may be made anew although the cluster is lost. In a preview all of
-// them may: what it shows is judged here, in more words than the program's own refusal has.
+// allowReplace sets the control planes that the program may replace although the cluster is lost. A preview allows all of them,
+// because the assessment of the preview explains the loss in more detail than the program's refusal.
 func (s *session) allowReplace(names []string) {
 	s.program.AllowReplace = names
 	s.setProgram(s.program.Until)
 }
 
-// controlPlaneNames are those of the inventory; none where a command is about the state alone and has read no inventory.
+// controlPlaneNames returns the names of the inventory's control planes, or nil if the command has loaded no inventory.
 func controlPlaneNames(inv *inventory.Inventory) []string {
 	if inv == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// configure reads how to reach the host; in a rehearsal it writes first what the lab chose.
+// configure reads the connection to the host. In a rehearsal it first writes the lab's connection into the stack's configuration.
 func (s *session) configure(ctx context.Context, host LabHost) error {
 	config, err := s.config(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	return nil
 }
 
-// config is the configuration of the stack, with its secrets in clear.
+// config returns the stack's configuration with its secrets in plain text.
 func (s *session) config(ctx context.Context) (auto.ConfigMap, error) {
 	if config, read := s.state.Config(); read {
 		return config, nil

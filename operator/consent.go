@@ -8,24 +8,23 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 )
 
-// Person is asked before anything is changed.
+// Person confirms operations before they change anything.
 type Person interface {
-	// Confirm reports whether the person has answered a question with the words that mean yes. An end of the context is an
-	// error.
+	// Confirm reports whether the person has typed the answer that means yes. It returns an error if the context ends.
 	Confirm(ctx context.Context, question Question) (bool, error)
 }
 
-// Question is put to a person.
+// Question is a question to a person.
 type Question struct {
-	// About is what the person has to know first; empty if that was shown before.
+	// About is shown before the question. Empty if it was shown already.
 	About string
-	// Text is the question, which says what to type.
+	// Text is the question, with the words to type.
 	Text string
-	// Yes is what has to be typed for a yes. Everything else is a no.
+	// Yes is the answer that means yes. Every other answer means no.
 	Yes string
 }
 
-// checkConsent refuses early where consent is needed and nobody can be asked for it.
+// checkConsent returns an error early if an operation needs consent and there is no person to ask.
 func (s *session) checkConsent() error {
 	if s.consent == "" || s.options.Person != nil {
 		return nil
@@ -33,7 +32,7 @@ func (s *session) checkConsent() error {
 	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", s.place.Stack, s.consent)
 }
 
-// confirmDestroy shows what would be deleted and asks, unless the answer came with the operation.
+// confirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
 func (s *session) confirmDestroy(ctx context.Context) error {
 	if s.consent == "" {
 		s.recovered(s.recovery.Deletions()...)
@@ -50,7 +49,7 @@ func (s *session) confirmDestroy(ctx context.Context) error {
 	return s.ask(ctx)
 }
 
-// ask takes the stack's name for a yes and everything else for a no. Nobody is asked who has agreed already.
+// ask asks for consent, unless it was given beforehand. Only the stack's name means yes.
 func (s *session) ask(ctx context.Context) error {
 	if s.consent == "" {
 		return nil
@@ -67,7 +66,7 @@ func (s *session) ask(ctx context.Context) error {
 	return nil
 }
 
-// untouched says how much is as it was.
+// untouched returns the end of a refusal: what was changed before it.
 func untouched(machinesStarted bool) string {
 	if machinesStarted {
 		return "nothing was touched but the machines that were started"

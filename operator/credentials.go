@@ -19,7 +19,7 @@ func (o *Operator) talosconfigFile() string {
 	return filepath.Join(o.workspace.Credentials, "talosconfig")
 }
 
-// outputs are those of a stack that was brought up whole.
+// outputs returns the outputs of a stack that was brought up completely.
 func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
 	return stacks.ParseOutputs(values)
 }
 
-// keepCredentials writes the credentials where only their owner reads them.
+// keepCredentials writes the credentials to files that only their owner can read.
 func (s *session) keepCredentials(outputs stacks.Outputs) error {
 	err := errors.Join(
 		os.WriteFile(s.kubeconfigFile(), []byte(outputs.Kubeconfig), 0o600),
@@ -44,8 +44,8 @@ func (s *session) keepCredentials(outputs stacks.Outputs) error {
 	return nil
 }
 
-// salvageCredentials keeps those of a cluster that stands although its run failed, in an addon for instance: the stack has no
-// outputs then, the component has. It says so, and nothing where there is no cluster yet.
+// salvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
+// has no outputs, so it reads those of the cluster's component. It emits [CredentialsKept], or nothing if there is no cluster yet.
 func (s *session) salvageCredentials(ctx context.Context) error {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	return nil
 }
 
-// forgetCredentials removes what opens a cluster that is gone.
+// forgetCredentials removes the credentials of a deleted cluster.
 func (s *session) forgetCredentials() error {
 	for _, file := range []string{s.kubeconfigFile(), s.talosconfigFile()} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -6,19 +6,19 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 )
 
-// DestroyOptions say how a stack is destroyed.
+// DestroyOptions are the options of [Operator.Destroy].
 type DestroyOptions struct {
-	// SkipRefresh takes the state as it is instead of reading the host first. Default: false.
+	// SkipRefresh uses the state as it is, without reading the host first. Default: false.
 	SkipRefresh bool
 }
 
-// DestroyResult is what a destroy left.
+// DestroyResult is the result of [Operator.Destroy].
 type DestroyResult struct {
-	// ISOs are the images that stay on the host: a machine that names one in its drive would not start without it.
+	// ISOs is the number of images that stay on the host: a machine with one of them in its drive could not start without it.
 	ISOs int
 }
 
-// Destroy deletes everything that up made, after a consent. The inventory and the backups of the state stay.
+// Destroy deletes everything that up created, after consent. The inventory and the backups of the state stay.
 func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*DestroyResult, error) {
 	s, err := o.begin(ctx, needs{refresh: !options.SkipRefresh, consent: "delete all of it"})
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// possessions are what a stack has before it is destroyed, and by which it is known on the host afterwards.
+// possessions identify what a stack has on the host, so that it can be found there after the destroy.
 type possessions struct {
 	sources status.Sources
 	owners  []ownership.Owner
 }
 
-// possessions reads them from the state, and from its copies: a state that was destroyed before does not know its cluster any
-// more.
+// possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
+// are then read from its backups.
 func (s *session) possessions(ctx context.Context) (p possessions, err error) {
 	host, err := pve.NewReader(s.host)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// destroyRun is the order in which a stack is destroyed. Each step is done by one of the parts.
+// destroyRun is the order of steps in which a stack is destroyed.
 type destroyRun struct {
 	recovery runRecovery
 	host     destroyHost
@@ -22,29 +22,29 @@ type destroyRun struct {
 	tell  func(Event)
 }
 
-// destroyHost is what a destroy asks of Proxmox VE.
+// destroyHost is the access of a destroy to Proxmox VE.
 type destroyHost interface {
-	// leftOf is what is still there of what a stack had.
+	// leftOf returns what still exists of the stack's possessions.
 	leftOf(ctx context.Context, had possessions) (status.Left, error)
 }
 
-// destroyState is what a destroy asks of the state.
+// destroyState is the access of a destroy to the state.
 type destroyState interface {
-	// checkUnprotected refuses where anything is protected.
+	// checkUnprotected refuses if any resource is protected.
 	checkUnprotected(ctx context.Context) error
-	// possessions are what the stack has, and by which it is known on the host.
+	// possessions returns what the stack has, and how the host identifies it.
 	possessions(ctx context.Context) (possessions, error)
-	// forgetCredentials removes what opens a cluster that is gone.
+	// forgetCredentials removes the credentials of a deleted cluster.
 	forgetCredentials() error
 }
 
-// destroyEngine is what a destroy has the engine do.
+// destroyEngine is the access of a destroy to the engine.
 type destroyEngine interface {
-	// confirmDestroy shows what would be deleted, and asks for consent.
+	// confirmDestroy shows what would be deleted and asks for consent.
 	confirmDestroy(ctx context.Context) error
-	// destroyAll lets the engine delete all that it knows.
+	// destroyAll deletes all resources of the state.
 	destroyAll(ctx context.Context) error
-	// failed explains the error of the engine.
+	// failed explains an error of the engine.
 	failed(ctx context.Context, operation string, err error) error
 }
 
@@ -54,7 +54,7 @@ var (
 	_ destroyEngine = (*session)(nil)
 )
 
-// run has the engine delete all that it knows, between everything that makes that safe.
+// run destroys the stack, with the checks and the backup before it and the search for leftovers after it.
 func (r destroyRun) run(ctx context.Context) (*DestroyResult, error) {
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (r destroyRun) run(ctx context.Context) (*DestroyResult, error) {
 	return r.conclude(ctx, had)
 }
 
-// prepare gets the state ready to be destroyed by. Nothing is deleted yet.
+// prepare checks, backs up and cleans up the state. It deletes nothing on the host.
 func (r destroyRun) prepare(ctx context.Context) error {
 	if err := r.recovery.SettleProcesses(ctx); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r destroyRun) prepare(ctx context.Context) error {
 	return r.recovery.Recover(ctx, false)
 }
 
-// conclude names what is on the host of a stack that was destroyed. The error is that of a machine that stays.
+// conclude reports what a destroyed stack has left on the host. It returns an error if a machine is left.
 func (r destroyRun) conclude(ctx context.Context, had possessions) (*DestroyResult, error) {
 	left, err := r.host.leftOf(ctx, had)
 	if err != nil {
@@ -107,7 +107,7 @@ func (r destroyRun) conclude(ctx context.Context, had possessions) (*DestroyResu
 	return &DestroyResult{ISOs: len(left.ISOs)}, nil
 }
 
-// onHost is what to do about something that lies on the host.
+// onHost returns what to do with something that is left on the host.
 func onHost(left status.Orphan) string {
 	if left.Remove == "" {
 		return left.Do

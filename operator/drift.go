@@ -12,10 +12,10 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// DriftReport is what differs between the inventory and what runs.
+// DriftReport contains the differences between the inventory and what runs.
 type DriftReport struct{ drift.Report }
 
-// Err is [ErrNotWell] where something could not be read, [ErrChanges] where something differs, and nil otherwise.
+// Err returns [ErrNotWell] if something could not be read, [ErrChanges] if something differs, and nil otherwise.
 func (r *DriftReport) Err() error {
 	switch {
 	case len(r.Unread) > 0:
@@ -27,8 +27,8 @@ func (r *DriftReport) Err() error {
 	}
 }
 
-// Drift compares what runs with the inventory, on the host and on the nodes; it only reads. A change of the inventory that was
-// not applied yet is a difference, too.
+// Drift compares the host and the nodes with the inventory. It only reads. A change of the inventory that was not applied yet is a
+// difference, too.
 func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true, refresh: true})
 	if err != nil {
@@ -38,8 +38,8 @@ func (o *Operator) Drift(ctx context.Context) (*DriftReport, error) {
 	return &DriftReport{Report: report}, err
 }
 
-// drift asks the host by a preview that refreshes, and each node by its own API. A host that does not answer is unread, and
-// the nodes are asked nevertheless.
+// drift compares the host by a preview with refresh, and each node by the Talos API. If the host does not answer, it is reported as
+// unread, and the nodes are still compared.
 func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	report := drift.Report{Host: []drift.Difference{}, Nodes: []drift.Difference{}, Unread: []string{}}
 	sources, err := s.sources(ctx)
@@ -58,7 +58,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	for _, node := range s.inventory.Nodes {
 		configured, isApplied := applied[node.Address.String()]
 		if !isApplied {
-			continue // its machine is not there yet, which the host's side tells
+			continue // its machine does not exist yet, which the comparison of the host reports
 		}
 		want := drift.Wanted{
 			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
@@ -72,7 +72,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	return report, nil
 }
 
-// hostDrift adds what the engine would change once it has read what is there, and what it does not read.
+// hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.
 func (s *session) hostDrift(ctx context.Context, sources status.Sources, report *drift.Report) error {
 	if err := s.findFormerNames(ctx); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	return err
 }
 
-// nodeDrift asks one node. A node of another cluster is drift; one that does not answer is unread.
+// nodeDrift compares one node. A node of another cluster is drift; a node that does not answer is an error.
 func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) ([]drift.Difference, error) {
 	seen, err := sources.Health().Observe(ctx, address)
 	switch {

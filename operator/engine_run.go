@@ -11,24 +11,24 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
-// engineRun is where a run of the engine leaves its events, and what it prints itself.
+// engineRun has the destinations of the engine's events and output.
 type engineRun struct {
 	events   chan<- events.EngineEvent
 	out, err io.Writer
 }
 
-// reminderInterval is how often it is checked whether something takes long.
+// reminderInterval is the interval between the checks for operations that take long.
 const reminderInterval = time.Second
 
-// The operations whose engine can fail, as the command line names them.
+// Names of the operations whose engine can fail, as on the command line.
 const (
 	opUp      = "up"
 	opPreview = "preview"
 	opDestroy = "destroy"
 )
 
-// runEngine lets the engine work, keeps what that leaves behind, and tells what is done, as it is done. What the engine reports
-// as wrong is kept for the end of the run.
+// runEngine runs an operation of the engine, writes its artifacts and reports its progress. It keeps the failures that the engine
+// reports for the end of the run.
 func (s *session) runEngine(ctx context.Context, command string, operate func(engineRun) error) error {
 	reporter := progress.New(progressEvents{s.emit}, s.clock.Now)
 	defer remind(reporter)()
@@ -38,7 +38,7 @@ func (s *session) runEngine(ctx context.Context, command string, operate func(en
 	return err
 }
 
-// previewed lets the engine think, and returns its events.
+// previewed runs a preview of the engine and returns its events.
 func (s *session) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
 	var seen []apitype.EngineEvent
 	reporter := progress.New(nil, s.clock.Now)
@@ -53,7 +53,7 @@ func (s *session) previewed(ctx context.Context, operate func(engineRun) error) 
 	return seen, nil
 }
 
-// operation is a run of the engine whose plugins end with it, and whose own words are events.
+// operation wraps a run of the engine: its plugins end with it, and its output becomes events.
 func (s *session) operation(operate func(engineRun) error) func(chan<- events.EngineEvent) error {
 	return func(stream chan<- events.EngineEvent) error {
 		run := engineRun{events: stream, out: engineWriter{emit: s.emit}, err: engineWriter{emit: s.emit, isErr: true}}
@@ -61,7 +61,7 @@ func (s *session) operation(operate func(engineRun) error) func(chan<- events.En
 	}
 }
 
-// remind has the reporter mention what takes long, until it is stopped.
+// remind makes the reporter report operations that take long, until stop is called.
 func remind(reporter *progress.Reporter) (stop func()) {
 	ticker := time.NewTicker(reminderInterval)
 	stopped := make(chan struct{})

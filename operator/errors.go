@@ -6,22 +6,22 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// RefusedError ends an operation that touched nothing: validation, preflight, a risk that nobody has allowed, or a consent that
-// was not given. Its Err says what is in the way and what to do.
+// RefusedError is the error of an operation that changed nothing: validation, preflight, a risk without its flag, or missing
+// consent. Its Err contains the reason and what to do.
 type RefusedError = refusal.Error
 
-// refused ends an operation that touched nothing.
+// refused returns a [RefusedError].
 func refused(err error) error { return refusal.Of(err) }
 
-// FailedError ends an operation whose engine failed. What was done is in the state, so the operation can be run again.
+// FailedError is the error of an operation whose engine failed. The state contains what was done, so the operation can be run again.
 type FailedError struct {
-	// Operation that failed: "up", "preview" or "destroy".
+	// Operation is the operation that failed: "up", "preview" or "destroy".
 	Operation string
-	// Again is the command of em-infra that goes on from here, without the tool's name.
+	// Again is the command of em-infra that continues the operation, without the tool's name.
 	Again string
-	// Causes are what went wrong by itself, in the order in which it was reported; none where the operation was interrupted.
+	// Causes are the root causes, in the order in which they were reported; empty if the operation was interrupted.
 	Causes []Cause
-	// Interrupted says that the context ended.
+	// Interrupted reports whether the context ended.
 	Interrupted bool
 }
 
@@ -40,8 +40,8 @@ func (e *FailedError) Error() string {
 	return text
 }
 
-// ErrChanges is the error of a result in which something would change, or has drifted.
+// ErrChanges is the error of a result with changes or drift.
 var ErrChanges = errors.New("there are changes")
 
-// ErrNotWell is the error of a result in which something is not as it should be, or could not be read.
+// ErrNotWell is the error of a result in which something is wrong or could not be read.
 var ErrNotWell = errors.New("not all is well")

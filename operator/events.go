@@ -7,79 +7,79 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
-// Events is told what operations do, while they do it.
+// Events receives the events of operations while they run.
 type Events interface {
-	// Handle gets one event. It is never called twice at the same time.
+	// Handle receives one event. Calls never overlap.
 	Handle(event Event)
 }
 
-// Event is something that happened: one of the types of this file.
+// Event is one of the types of this file.
 type Event interface{ isEvent() }
 
 type (
-	// Progress is what was done in a part of an operation, or goes on there.
+	// Progress is a finished or running step of an operation.
 	Progress struct {
 		// Part is the phase, or another part of the operation.
 		Part string
-		// What was done.
+		// What is the step.
 		What string
-		// Took is how long it took so far.
+		// Took is the duration so far.
 		Took time.Duration
-		// Failed says that it could not be done.
+		// Failed reports whether the step failed.
 		Failed bool
-		// Engine says that the engine works on it, whose own words are [EngineOutput].
+		// Engine reports whether the engine does the step. The engine's own output is [EngineOutput].
 		Engine bool
 	}
-	// Note is what the engine or a provider says besides.
+	// Note is a message of the engine or a provider.
 	Note struct{ Text string }
-	// Waiting is what the operation of the [Progress] before waits for.
+	// Waiting is what the operation of the previous [Progress] waits for.
 	Waiting struct{ Wait }
-	// EngineOutput is what the engine itself prints, in pieces.
+	// EngineOutput is a piece of the engine's own output.
 	EngineOutput struct {
 		Text []byte
-		// Err says that it is for the error stream.
+		// Err reports whether the text belongs to the error stream.
 		Err bool
 	}
-	// LabStarted says that the lab of a rehearsal runs.
+	// LabStarted is emitted when the lab of a rehearsal runs.
 	LabStarted struct {
 		Lab LabHost
-		// Nodes of the inventory.
+		// Nodes is the number of nodes of the inventory.
 		Nodes int
 	}
-	// HostChecked is what the host was found to bear before an operation.
+	// HostChecked is the result of the checks of the host before an operation.
 	HostChecked struct {
 		Checks Checks
 		Took   time.Duration
 	}
-	// BackedUp is a copy of the state.
+	// BackedUp is a backup of the state that was written.
 	BackedUp struct{ Backup Backup }
-	// Recovered is something that an earlier run left behind, and what was done about it.
+	// Recovered is a leftover of an earlier run and what was done about it.
 	Recovered struct{ What string }
-	// OtherPlugins are plugins of other builds than those that wrote the state, a sentence each.
+	// OtherPlugins lists, in one sentence each, plugins of other builds than the ones that wrote the state.
 	OtherPlugins struct{ Plugins []string }
-	// Assessed is what an operation is going to do.
+	// Assessed is the assessment of what an operation will do.
 	Assessed struct{ Assessment Assessment }
-	// ArtifactsKept is the folder of what a run of the engine leaves to be looked at.
+	// ArtifactsKept is the folder with the artifacts of a run of the engine.
 	ArtifactsKept struct{ Dir string }
-	// CredentialsKept is the kubeconfig of a cluster that stands although its run failed.
+	// CredentialsKept is the kubeconfig of a cluster that works although its run failed.
 	CredentialsKept struct{ Kubeconfig string }
-	// Verified is what stands at the end of an up.
+	// Verified is the status of the cluster at the end of an up.
 	Verified struct {
 		Report StatusReport
 		Took   time.Duration
 	}
 	// Rebooting is a step of the reboot of a node.
 	Rebooting struct{ Text string }
-	// LeftOnHost is something that stays on the host when its stack is destroyed.
+	// LeftOnHost is something that stays on the host after its stack was destroyed.
 	LeftOnHost struct{ What, Do string }
-	// StateDamaged says that the state which a backup is to replace cannot be read.
+	// StateDamaged is emitted when the state that a backup will replace cannot be read.
 	StateDamaged struct{ Reason string }
-	// Restoring is the backup that is going to be put back, and what that would change.
+	// Restoring is the backup that will be restored, and its differences from the present state.
 	Restoring struct {
 		Backup     Backup
 		Difference Difference
 	}
-	// StateMoved is the state of a stack at its new place.
+	// StateMoved is emitted when the state of a stack was moved.
 	StateMoved struct{ Stack, To string }
 	// TasksFound are tasks of the host.
 	TasksFound struct{ Tasks []Task }
@@ -108,7 +108,7 @@ func (StateMoved) isEvent()      {}
 func (TasksFound) isEvent()      {}
 func (Rehearsed) isEvent()       {}
 
-// serialEvents hands on one event at a time.
+// serialEvents passes events on, one at a time.
 type serialEvents struct {
 	mutex sync.Mutex
 	to    Events
@@ -123,7 +123,7 @@ func (e *serialEvents) Handle(event Event) {
 	e.to.Handle(event)
 }
 
-// progressEvents is the [progress.Listener] that makes events of what it is told.
+// progressEvents implements [progress.Listener] by emitting events.
 type progressEvents struct{ emit func(Event) }
 
 func (p progressEvents) Line(part, what string, took time.Duration) {
@@ -138,7 +138,7 @@ func (p progressEvents) Note(text string) { p.emit(Note{Text: text}) }
 
 func (p progressEvents) Waits(wait progress.Wait) { p.emit(Waiting{Wait: wait}) }
 
-// engineWriter makes events of what the engine prints.
+// engineWriter emits the engine's output as events.
 type engineWriter struct {
 	emit  func(Event)
 	isErr bool

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
-// failed is the error of an operation whose engine failed: what is wrong, and what that means as far as it is known.
+// failed returns the error of an operation whose engine failed, with the root causes and their explanations.
 func (s *session) failed(ctx context.Context, operation string, err error) error {
 	again := operation + " " + s.place.Stack
 	refusal := s.refusal.take()
@@ -32,15 +32,15 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	for i := range causes {
 		for j := range causes[i].Explanations {
 			e := &causes[i].Explanations[j]
-			e.Subject = "" // said in the line before
+			e.Subject = "" // the line before names it
 			*e = e.For(operation).At(s.place)
 		}
 	}
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
 }
 
-// reported are the errors that the engine reported, except for its own echo of them: that of a run which failed for no other
-// reason. An engine that did not get as far as that has printed something, which the Automation API quotes.
+// reported returns the errors that the engine reported, without the final message about the run as a whole. If there are none, it
+// returns the error message of the CLI, which the Automation API quotes.
 func (s *session) reported(err error) []progress.Failure {
 	var reported []progress.Failure
 	for _, failure := range s.failures {
@@ -54,21 +54,21 @@ func (s *session) reported(err error) []progress.Failure {
 	return reported
 }
 
-// programRefusal is the error by which the program, which runs in this process, has refused to work before anything was touched. The
-// engine passes on no more than its text, among others.
+// programRefusal records the error with which the program, which runs in this process, has refused before it changed anything. The
+// engine passes on only its text, mixed with other text.
 type programRefusal struct {
 	mutex sync.Mutex
 	err   error
 }
 
-// note keeps the first of a run.
+// note records the first refusal of a run.
 func (r *programRefusal) note(err error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.err = cmp.Or(r.err, err)
 }
 
-// take is the refusal of the run that has ended, nil for none. The next run begins without.
+// take returns the refusal of the last run, or nil, and clears it for the next run.
 func (r *programRefusal) take() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -77,11 +77,11 @@ func (r *programRefusal) take() error {
 	return err
 }
 
-// echo is what the engine says about the whole of a run after what it said about a part (pulumi pkg/v3 v3.254.0,
+// echo matches the engine's message about a whole run, which follows the messages about its parts (pulumi pkg/v3 v3.254.0,
 // engine/deployment.go and resource/deploy/deployment_executor.go).
 var echo = regexp.MustCompile(`^(update|preview|destroy|refresh) (failed|canceled)$`)
 
-// nodes are those of the inventory, none for a command that has read none.
+// nodes returns the nodes of the inventory, or nil if the command has loaded none.
 func (s *session) nodes() []cause.Node {
 	if s.inventory == nil {
 		return nil

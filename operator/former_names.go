@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// findFormerNames tells the program which nodes the state knows by another name, so that the engine replaces them instead
-// of making one beside the other. Whose machines a preflight is to take for ours is known from then on, too.
+// findFormerNames sets the nodes that have another name in the state, so that the engine replaces their machines instead of creating
+// second ones. It also reads the stack's owner and VMIDs, with which the preflight recognizes our own machines.
 func (s *session) findFormerNames(ctx context.Context) error {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
@@ -27,8 +27,7 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	return nil
 }
 
-// renameNodes gives nodes their names in the state, when somebody has agreed to what that means: their machines are replaced by
-// the run that follows.
+// renameNodes renames nodes in the state, after the consent: the run that follows replaces their machines.
 func (s *session) renameNodes(ctx context.Context) error {
 	if len(s.program.FormerNames) == 0 {
 		return nil

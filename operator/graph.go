@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/graph"
 )
 
-// Graph draws the cluster as the inventory describes it, as an SVG that follows the reader's choice of light or dark. Where a
-// cluster was brought up from here each node is asked whether it answers.
+// Graph draws the cluster of the inventory as an SVG that follows the reader's choice of light or dark. If there are credentials of
+// the cluster, it also asks each node whether it answers.
 func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
 	inv, err := o.Inventory()
 	if err != nil {
@@ -30,7 +30,7 @@ func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
 	return graph.SVG(pictured(inv, askNodes(ctx, inv.Nodes, talosconfig))), nil
 }
 
-// inLab is the inventory where the lab has put its nodes, if this is a rehearsal and there is a lab.
+// inLab returns the inventory with the lab's addresses if this is a rehearsal with a lab, else unchanged.
 func (o *Operator) inLab(inv *inventory.Inventory) (*inventory.Inventory, error) {
 	if !o.workspace.Rehearsed {
 		return inv, nil
@@ -42,7 +42,7 @@ func (o *Operator) inLab(inv *inventory.Inventory) (*inventory.Inventory, error)
 	return inv.Rebase(host.Network)
 }
 
-// askNodes asks all nodes at once whether they answer under the cluster's PKI; without a talosconfig none is asked.
+// askNodes asks all nodes concurrently whether they answer under the cluster's PKI. Without a talosconfig it asks none.
 func askNodes(ctx context.Context, nodes inventory.Nodes, talosconfig []byte) []graph.Health {
 	healths := make([]graph.Health, len(nodes))
 	if len(talosconfig) == 0 {
@@ -61,7 +61,7 @@ func askNodes(ctx context.Context, nodes inventory.Nodes, talosconfig []byte) []
 	return healths
 }
 
-// pictured is the inventory as the picture shows it.
+// pictured converts the inventory into the picture's types.
 func pictured(inv *inventory.Inventory, healths []graph.Health) graph.Cluster {
 	c := inv.Cluster
 	picture := graph.Cluster{

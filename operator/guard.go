@@ -10,9 +10,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// guarded runs an engine whose plugins end with it. An engine that was killed leaves them behind, and they go on for minutes: they
-// are ended at once. When this process is killed, a guard does that once the engine has ended; when the guard is killed, too, or
-// there is none, the next run does (decision 34).
+// guarded runs the engine and ends its plugins with it. If the engine is killed, its plugins would run on for minutes; guarded ends
+// them at once. If this process is killed, its guard ends the plugins after the engine has ended. If the guard is killed too, or
+// there is none, the next run ends them (decision 34).
 func (s *session) guarded(operate func() error) error {
 	release, err := guard(s.options.Tool, s.workspace.Home)
 	if err != nil {
@@ -25,15 +25,15 @@ func (s *session) guarded(operate func() error) error {
 	return errors.Join(err, s.recovery.EndOrphans("plugins of an engine that was killed"), release())
 }
 
-// Guard is what the process of [Options.Tool] does that guards the plugins of a PULUMI_HOME. It waits until who holds the other end
-// of tool has ended, lets engines that still work come to their end, and ends the plugins that they leave behind.
+// Guard is the work of the guard process, which [Options.Tool] starts for the plugins of a PULUMI_HOME. It waits until the process
+// at the other end of the pipe tool has ended, waits for running engines to end, and then ends the plugins that they leave behind.
 func Guard(home string, tool io.Reader) error { return recovery.Guard(home, tool) }
 
-// guardCommand is the command of em-infra that is a guard; the argument is the PULUMI_HOME of the plugins.
+// guardCommand is the command of em-infra for a guard. Its argument is the PULUMI_HOME of the plugins.
 const guardCommand = "guard"
 
-// guard starts a process of em-infra that holds the other end of a pipe of this one. It is in a group of its own, so that a Ctrl-C
-// in the terminal does not reach it. release lets it go. Without an em-infra there is no guard.
+// guard starts a guard process and connects it to this one by a pipe, which release closes. The guard has its own process group, so
+// that a Ctrl-C in the terminal does not reach it. Without a tool it does nothing.
 func guard(tool, home string) (release func() error, err error) {
 	if tool == "" {
 		return func() error { return nil }, nil
@@ -49,7 +49,7 @@ func guard(tool, home string) (release func() error, err error) {
 	}
 	return func() error {
 		err := held.Close()
-		_ = process.Wait() // one that was killed is missed by nobody: the plugins have ended with their engine
+		_ = process.Wait() // the guard may have been killed; the plugins have ended with their engine
 		return err
 	}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// images are what the inventory wants its nodes to be installed from, by their names.
+// images returns the image of each node by its name, as the inventory wants it.
 func (s *session) images() (map[string]status.Image, error) {
 	factory, err := s.factoryURL()
 	if err != nil {
@@ -47,7 +47,7 @@ func (o OtherImages) WriteText(out io.Writer) {
 	}
 }
 
-// otherImages asks the nodes of a cluster that stands; before that there are no nodes to ask.
+// otherImages compares the images of the nodes of a running cluster with the inventory. Before that there are no nodes to ask.
 func (s *session) otherImages(ctx context.Context) (OtherImages, error) {
 	found := OtherImages{Other: []status.OtherImage{}}
 	exported, err := s.state.Seen(ctx)

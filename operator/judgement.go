@@ -14,20 +14,21 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// judgement is what a preview found.
+// judgement is the result of a preview.
 type judgement struct {
 	risk.Assessment
-	counts       map[apitype.OpType]int // of the resources, by what would be done
+	counts       map[apitype.OpType]int // of the resources, by operation
 	byHand       bool                   // something was changed that the engine does not see
-	unconfigured []recovery.Configured  // machines that wait for the configuration that the state says they have
+	unconfigured []recovery.Configured  // machines in maintenance mode whose configuration the state records as applied
 }
 
-// hasChanges reports whether up would do anything.
+// hasChanges reports whether up would change anything.
 func (j judgement) hasChanges() bool {
 	return j.byHand || len(j.unconfigured) > 0 || hasChanges(j.counts)
 }
 
-// judge runs the engine's preview, adds what was seen besides, and judges both; of the targets alone, if there are any.
+// judge runs a preview of the engine, adds the changes that the engine does not see, and assesses both. With targets, only the steps
+// of the targets count.
 func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error) {
 	options = append(options, seen.excluded()...)
 	if err := s.comparePlugins(ctx); err != nil {
@@ -49,7 +50,7 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	return judged, nil
 }
 
-// assess judges what the engine would do, and says what is done before.
+// assess assesses the steps of a preview and adds what recovery deletes and adopts before them.
 func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
 	return s.assessSteps(plan.Steps(seen))
 }
@@ -60,7 +61,7 @@ func (s *session) assessSteps(steps []plan.Step, unconfigured ...recovery.Config
 	return assessment
 }
 
-// preview runs the engine's preview: what it counts, and all its events.
+// preview runs the engine's preview and returns the number of its steps by operation, and its events.
 func (s *session) preview(ctx context.Context, options ...optpreview.Option) (changes map[apitype.OpType]int, seen []apitype.EngineEvent, err error) {
 	lost, err := s.lostISOs(ctx)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 	return result.ChangeSummary, s.recovery.Told(seen), err
 }
 
-// weigh tells what a run would do, refuses what nobody has allowed, and asks for consent unless that is given.
+// weigh emits the assessment, refuses risks that are not allowed, and asks for consent.
 func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Permission) error {
 	s.emit(Assessed{judged.Assessment})
 	if refusal := judged.Refusal(given); refusal != "" {

@@ -12,15 +12,15 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// inCluster names everything that the Kubernetes provider keeps, and not the provider itself.
+// inCluster matches every resource of the Kubernetes provider, but not the provider itself.
 const inCluster = "urn:pulumi:**$kubernetes:**"
 
 func isInCluster(one apitype.ResourceV3) bool { return one.Type.Package() == "kubernetes" }
 
-// apiPatience is how long the Kubernetes API may take for an answer.
+// apiPatience is the time limit for one answer of the Kubernetes API.
 const apiPatience = 10 * time.Second
 
-// whyNoAnswer is why the Kubernetes API does not answer; empty when it does.
+// whyNoAnswer returns why the Kubernetes API does not answer; empty if it does.
 func whyNoAnswer(ctx context.Context, kubeconfig []byte) string {
 	if err := status.KubernetesAnswers(ctx, kubeconfig, apiPatience); err != nil {
 		return err.Error()
@@ -29,7 +29,7 @@ func whyNoAnswer(ctx context.Context, kubeconfig []byte) string {
 }
 
 const (
-	// returnPatience is how long the Kubernetes API may take to come back after its machines were mended.
+	// returnPatience is the time limit for the Kubernetes API to answer again after its machines were repaired.
 	returnPatience = 3 * time.Minute
 	returnInterval = 2 * time.Second
 )

@@ -7,23 +7,23 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// Lab runs the emulated hosts of rehearsals. Package operator/lab has the one of this repository.
+// Lab runs the emulated hosts of rehearsals. Package operator/lab implements it with the lab of this repository.
 type Lab interface {
-	// Check refuses what Start would refuse, before anything is prepared for it.
+	// Check returns the refusals of Start before anything is prepared.
 	Check(site Site) error
-	// Start starts the lab unless it runs.
+	// Start starts the lab unless it is running.
 	Start(ctx context.Context, site Site) (LabHost, error)
-	// Running describes the lab; one that does not run is refused.
+	// Running describes a running lab. It refuses if the lab is not running.
 	Running(site Site) (LabHost, error)
-	// Find describes the lab whether it runs or not.
+	// Find describes the lab, running or not.
 	Find(site Site) (host LabHost, found bool, err error)
-	// Stop stops the lab if it runs.
+	// Stop stops the lab if it is running.
 	Stop(ctx context.Context, site Site) error
-	// Writes are the calls so far that may have changed its host, such as "POST /nodes/vmhost/qemu", in their order.
+	// Writes returns the calls so far that may have changed the lab's host, such as "POST /nodes/vmhost/qemu", in their order.
 	Writes(site Site) ([]string, error)
 }
 
-// Site is where the lab of a rehearsal is.
+// Site identifies the lab of a rehearsal.
 type Site struct {
 	// Stack is the name of the stack.
 	Stack string
@@ -41,20 +41,20 @@ func siteOf(w *workspace.Workspace) Site {
 
 // LabHost is the host that a lab emulates.
 type LabHost struct {
-	// Name of the host.
+	// Name is the host's name.
 	Name string
-	// Release of Proxmox VE which it is.
+	// Release is the release of Proxmox VE.
 	Release string
-	// Address and port of its API.
+	// Address is the address and port of the API.
 	Address netip.AddrPort
-	// Endpoint is the URL of its API.
+	// Endpoint is the URL of the API.
 	Endpoint string
-	// Token for its API. Secret, though it opens nothing real.
+	// Token is the API token. Secret, though it gives access to nothing real.
 	Token string
 	// FactoryURL is the URL of the Image Factory.
 	FactoryURL string
-	// Network is where the nodes have their addresses.
+	// Network is the network of the nodes' addresses.
 	Network netip.Prefix
-	// TimeScale is what the times of a small server are multiplied by.
+	// TimeScale is the factor for the durations of a small server.
 	TimeScale float64
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// lostISOs are the Commands whose ISO somebody has deleted on the host. The engine's refresh does not see that, so they are
-// named to it as what is to be made anew. Nothing is asked where the state is taken as it is.
+// lostISOs returns the Commands whose ISO was deleted on the host. The engine's refresh does not detect that, so the Commands are
+// passed to the engine as replacements. It reads nothing if the session does not refresh.
 func (s *session) lostISOs(ctx context.Context) (urns []string, err error) {
 	if !s.refresh {
 		return nil, nil

@@ -1,12 +1,12 @@
-// Package operator brings the clusters of stacks up, changes, checks and destroys them, with everything that makes that safe: the
-// host is asked before anything is touched, the state is backed up, what a killed run left behind is settled, what is going to
-// happen is judged and agreed to, and the result is verified.
+// Package operator brings up, changes, checks and destroys the clusters of stacks. It makes these operations safe: it checks the
+// host before it changes anything, backs up the state, cleans up after killed runs, assesses the changes, asks for consent, and
+// verifies the result.
 //
-// An [Operator] works on one stack. [Open] finds the stack; each method is one operation from its first check to its end. What
-// happens on the way is told to [Options.Events]; what was found is the result. The errors are [RefusedError], for an operation
-// that touched nothing, [FailedError], for one whose engine failed, and others.
+// An [Operator] works on one stack. [Open] finds the stack; each method is one complete operation. Its events go to
+// [Options.Events], and it returns its result. Its error is a [RefusedError] if it changed nothing, a [FailedError] if the engine
+// failed, or another error.
 //
-// The command line em-infra is flags and printing around this package; docs/embedding.md shows another program.
+// The command line em-infra consists of flags and output around this package; docs/embedding.md shows another program.
 package operator
 
 import (
@@ -23,38 +23,37 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// Options say which stack an Operator works on, and with what.
+// Options are the options of [Open].
 type Options struct {
 	// Stack is the name of the stack. Required.
 	Stack string
 	// Project is a folder of the project. Default: the current folder.
 	Project string
-	// Inventory is the folder with cluster.yaml and nodes.yaml. A relative one starts at the current folder. Default: the one
-	// that the stack's configuration names.
+	// Inventory is the folder with cluster.yaml and nodes.yaml. A relative path starts at the current folder. Default: the folder in
+	// the stack's configuration.
 	Inventory string
-	// Lab is the emulated host of a rehearsal. Default: nil, the real host.
+	// Lab provides the emulated host of a rehearsal. Default: nil, the real host.
 	Lab Lab
-	// Yes is the consent to what the operations do, given beforehand.
+	// Yes gives consent to the operations beforehand.
 	Yes bool
-	// Person is asked for it otherwise. Default: nil, nobody, so that operations that need consent are refused.
+	// Person is asked for consent unless Yes is set. Default: nil, so that operations that need consent are refused.
 	Person Person
-	// Events is told what happens. Default: nil, nobody.
+	// Events receives the events of operations. Default: nil, none.
 	Events Events
-	// ToolsProgress is written to while tools are downloaded or built; on a terminal one line is rewritten. Default: nothing is
-	// written.
+	// ToolsProgress receives the output while tools are downloaded or built; on a terminal it rewrites one line. Default: none.
 	ToolsProgress io.Writer
-	// Tool is the executable of em-infra. The program's Commands call it, and it guards the engine's plugins against the death of
-	// this process. Default: the Commands take what EM_INFRA names, or compile it; and plugins that a killed process leaves
-	// behind are ended by the next operation.
+	// Tool is the executable of em-infra. The program's Commands call it, and it ends the engine's plugins if this process is killed.
+	// Default: the Commands use the value of EM_INFRA, or compile em-infra, and the next operation ends the plugins of a killed
+	// process.
 	Tool string
-	// Keep is how many artifacts of each operation, and backups of each kind, stay, the oldest going first. Default: 0, for
-	// [DefaultKeep].
+	// Keep is the number of artifacts of each operation, and of backups of each kind, to keep; the oldest are deleted first. Default:
+	// 0, which means [DefaultKeep].
 	Keep int
-	// Clock is the time. Default: nil, the system's.
+	// Clock is the clock of the operations. Default: nil, the system's clock.
 	Clock Clock
 }
 
-// Operator works on one stack. Its operations are done one after the other.
+// Operator works on one stack, with one operation at a time.
 type Operator struct {
 	options   Options
 	workspace *workspace.Workspace
@@ -64,8 +63,8 @@ type Operator struct {
 
 var errNoStackNamed = errors.New("no stack is named: add --stack NAME, e.g. --stack k3s-dev")
 
-// Open finds the stack's place on this machine. It starts nothing, reads no inventory and waits for nothing. A [RefusedError]
-// says that there is no project, or no such name.
+// Open finds the stack's files on this machine. It starts nothing and reads no inventory. It returns a [RefusedError] if there is no
+// project or the name is not valid.
 func Open(options Options) (*Operator, error) {
 	w, err := locate(options)
 	if err != nil {
@@ -96,7 +95,7 @@ func locate(options Options) (*workspace.Workspace, error) {
 	return workspace.Real(root, options.Stack, options.Inventory)
 }
 
-// Place is the flags that lead a command of em-infra to this stack.
+// Place returns the flags that select this stack in commands of em-infra.
 func (o *Operator) Place() string {
 	place := "--stack " + o.workspace.Stack
 	if o.options.Inventory != "" {
@@ -108,7 +107,7 @@ func (o *Operator) Place() string {
 	return place
 }
 
-// remedies is where the commands that messages name are typed.
+// remedies returns the stack and flags for the commands in messages.
 func (o *Operator) remedies() remedy.Place {
 	place := remedy.Place{Name: o.workspace.Stack, Stack: o.Place()}
 	if o.workspace.Rehearsed {
@@ -117,27 +116,27 @@ func (o *Operator) remedies() remedy.Place {
 	return place
 }
 
-// Workspace is where the files of the stack lie.
+// Workspace returns the paths of the stack's files.
 func (o *Operator) Workspace() Workspace { return *o.workspace }
 
-// Workspace is where the files of a stack lie on this machine.
+// Workspace contains the paths of a stack's files on this machine.
 type Workspace = workspace.Workspace
 
-// Inventory loads the stack's inventory, with every problem of it at once.
+// Inventory loads the stack's inventory. The error contains all its problems.
 func (o *Operator) Inventory() (*inventory.Inventory, error) {
 	return inventory.Load(workspace.Nearby(o.workspace.Inventory))
 }
 
 func (o *Operator) emit(event Event) { o.events.Handle(event) }
 
-// site is where the lab of a rehearsal is.
+// site returns the site of the rehearsal's lab.
 func (o *Operator) site() Site { return siteOf(o.workspace) }
 
 // Clock tells the time and waits.
 type Clock interface {
-	// Now is the time.
+	// Now returns the present time.
 	Now() time.Time
-	// After is a channel that gets the time after a while.
+	// After returns a channel that receives the time after the duration.
 	After(d time.Duration) <-chan time.Time
 }
 
@@ -146,5 +145,5 @@ type systemClock struct{}
 func (systemClock) Now() time.Time                         { return time.Now() }
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
-// ToolVariable is the environment variable that tells the program's Commands which em-infra to call.
+// ToolVariable is the environment variable with the path of em-infra for the program's Commands.
 const ToolVariable = "EM_INFRA"

@@ -14,24 +14,24 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// outOfBand is what was changed beside the engine and its own refresh does not find out: providers read no machine configuration,
-// and not all of a machine, and what is in a cluster stays as it is while nobody answers there.
+// outOfBand contains changes that the engine and its refresh do not detect: providers read no machine configurations and only parts
+// of a machine, and resources in the cluster cannot be read while its API does not answer.
 type outOfBand struct {
 	byHand   []byHand
-	unread   []string // what could not be asked, a clause each
-	noAnswer string   // why the Kubernetes API does not answer for what is in the cluster; empty when it does
+	unread   []string // what could not be read, one clause each
+	noAnswer string   // why the Kubernetes API does not answer; empty if it does
 }
 
-// byHand is what somebody has changed behind the providers' back.
+// byHand is a change that the providers do not detect.
 type byHand struct {
 	urn     resource.URN
 	paths   []string       // of a machine configuration
-	running []byte         // the machine configuration that a node runs, secret
-	have    map[string]any // what the host has of a machine, or no longer has of a pool
+	running []byte         // the machine configuration of the node, secret
+	have    map[string]any // the host's values for a machine, or for a missing pool
 }
 
-// findOutOfBand asks the host, the nodes and the Kubernetes API of a stack that has been brought up, at the same time, unless the state
-// is to be taken as it is.
+// findOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does
+// nothing if the session does not refresh.
 func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	if !s.refresh {
 		return outOfBand{}, nil
@@ -64,7 +64,7 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	return outOfBand{byHand: append(host.byHand, nodes.byHand...), unread: append(host.unread, nodes.unread...), noAnswer: noAnswer}, ctx.Err()
 }
 
-// mark notes on the steps of a preview what was changed by hand.
+// mark adds the changes by hand to the steps of a preview.
 func (l outOfBand) mark(steps []plan.Step) {
 	for _, changed := range l.byHand {
 		for i := range steps {
@@ -79,7 +79,7 @@ func (l outOfBand) mark(steps []plan.Step) {
 	}
 }
 
-// unasked are the sentences about what was not compared.
+// unasked returns a sentence for everything that was not compared.
 func (l outOfBand) unasked() []string {
 	if l.noAnswer == "" {
 		return l.unread
@@ -87,7 +87,7 @@ func (l outOfBand) unasked() []string {
 	return append(l.unread, "what is in the cluster: "+l.noAnswer)
 }
 
-// excluded leaves out of a preview what is in a cluster that does not answer.
+// excluded returns the options that exclude the resources in the cluster from a preview if its API does not answer.
 func (l outOfBand) excluded() []optpreview.Option {
 	if l.noAnswer == "" {
 		return nil
@@ -95,8 +95,7 @@ func (l outOfBand) excluded() []optpreview.Option {
 	return []optpreview.Option{optpreview.Exclude([]string{inCluster})}
 }
 
-// noteChangesByHand writes what was changed by hand into the state, so that the engine itself puts it back, one node after the other like
-// any change.
+// noteChangesByHand writes the changes by hand into the state, so that the engine reverts them node by node like any other change.
 func (s *session) noteChangesByHand(ctx context.Context, seen outOfBand) error {
 	if len(seen.byHand) == 0 {
 		return nil

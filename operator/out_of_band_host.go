@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// askHost compares what the provider does not read of the machines, and looks whether their pool is there.
+// askHost compares what the provider does not read of the machines, and checks whether their pool exists.
 func (l *outOfBand) askHost(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) {
 	if err := errors.Join(l.askForMachines(ctx, host, drift.Machines(deployment)), l.askForPool(ctx, host, deployment, pool)); err != nil {
 		l.unread = append(l.unread, fmt.Sprintf("the host, about what its provider does not read: %v", err))
@@ -31,7 +31,7 @@ func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, mac
 	for _, machine := range machines {
 		at := slices.IndexFunc(guests, func(guest pve.Guest) bool { return guest.VMID == machine.VMID })
 		if at < 0 {
-			continue // it is gone, which the provider sees
+			continue // the machine is gone, which the provider detects
 		}
 		config, err := reader.GuestConfig(ctx, guests[at])
 		if err != nil {
@@ -44,7 +44,7 @@ func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, mac
 	return nil
 }
 
-// askForPool looks for the pool that a Command has made.
+// askForPool checks whether the pool exists that a Command created.
 func (l *outOfBand) askForPool(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) error {
 	maker, found := drift.PoolMaker(deployment, pool)
 	if pool == "" || !found {

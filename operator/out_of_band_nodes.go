@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// askNodes compares what runs on each node with what it was given last, all at the same time.
+// askNodes compares the running configuration of each node with the applied one, concurrently.
 func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]drift.AppliedConfiguration) {
 	health := sources.Health()
 	found, unread := make([]byHand, len(sources.Inventory.Nodes)), make([]string, len(sources.Inventory.Nodes))
@@ -37,7 +37,7 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 	l.unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
 }
 
-// changedByHand names where a configuration differs from the one that was given. The error quotes no secret.
+// changedByHand returns the paths at which a running configuration differs from the applied one. Its error contains no secret.
 func changedByHand(node inventory.Node, given drift.AppliedConfiguration, running []byte) (byHand, error) {
 	differences, err := drift.Configurations(node.Name, given.Text, running)
 	if err != nil {

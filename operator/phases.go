@@ -14,15 +14,15 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// span is the part of the life of a cluster that a run covers.
+// span is the range of phases of a run.
 type span struct {
 	last phase.Phase
-	only bool // the last phase alone
+	only bool // only the last phase
 }
 
 var errUntilAndOnly = errors.New("--until and --only exclude each other: give one of them")
 
-// span is the part that the options choose; without them the whole life.
+// span returns the phases that the options choose; by default all.
 func (o UpOptions) span() (span, error) {
 	switch {
 	case o.Until != 0 && o.Only != 0:
@@ -36,7 +36,7 @@ func (o UpOptions) span() (span, error) {
 	}
 }
 
-// String is the flag that chooses the span; empty for the whole.
+// String returns the flag that selects the span; empty for all phases.
 func (p span) String() string {
 	switch {
 	case p.only:
@@ -48,18 +48,18 @@ func (p span) String() string {
 	}
 }
 
-// command is the span's name among artifacts.
+// command returns the span's name in the names of artifacts.
 func (p span) command() string {
 	return strings.NewReplacer(" --", "-", " ", "-").Replace("up" + p.String())
 }
 
-// work reports whether the engine has anything to do: the last phase only looks.
+// work reports whether the engine has anything to do: the verify phase only reads.
 func (p span) work() bool { return p.last != phase.Verify || !p.only }
 
-// verifies reports whether the run asks the cluster at its end.
+// verifies reports whether the run verifies the cluster at its end.
 func (p span) verifies() bool { return p.last == phase.Verify }
 
-// covers reports whether a resource is part of the span. What is made in no phase of its own is part of each.
+// covers reports whether a phase is part of the span. Resources without a phase are part of each span.
 func (p span) covers(of phase.Phase) bool {
 	if p.only {
 		return of == p.last
@@ -67,9 +67,9 @@ func (p span) covers(of phase.Phase) bool {
 	return of <= p.last
 }
 
-// narrow has the engine do no more than the span. While nothing of a later phase exists the program does not register it:
-// nothing can be deleted then, and nothing waits for what is not there. Once anything does, all is registered, and the
-// result names what the run is for; it is nil where no choice is needed.
+// narrow limits the engine to the span. If no resource of a later phase exists, the program registers none: then nothing can be
+// deleted and nothing waits for missing resources. Otherwise the program registers all of them, and narrow returns the targets of
+// the run; nil if none are needed.
 func (s *session) narrow(ctx context.Context, p span) (targets []string, err error) {
 	if p.last == phase.Verify {
 		return nil, nil
@@ -98,7 +98,7 @@ func (s *session) narrow(ctx context.Context, p span) (targets []string, err err
 	return targetsOf(seen, p), nil
 }
 
-// firstMissing is what a preview would make of the phases before one, and the phase that it is of; "" where they are whole.
+// firstMissing returns the first resource of an earlier phase that a preview would create, and its phase; "" if none is missing.
 func firstMissing(seen []apitype.EngineEvent, before phase.Phase) (name string, of phase.Phase) {
 	for _, event := range seen {
 		if event.ResourcePreEvent == nil {
@@ -113,7 +113,7 @@ func firstMissing(seen []apitype.EngineEvent, before phase.Phase) (name string, 
 	return "", 0
 }
 
-// latestPhase is that of the furthest resource; 0 for an empty state.
+// latestPhase returns the latest phase of the resources; 0 for an empty state.
 func latestPhase(resources []apitype.ResourceV3) phase.Phase {
 	var latest phase.Phase
 	for _, one := range resources {
@@ -122,13 +122,13 @@ func latestPhase(resources []apitype.ResourceV3) phase.Phase {
 	return latest
 }
 
-// setProgram makes the program end with a phase.
+// setProgram sets the last phase of the program.
 func (s *session) setProgram(until phase.Phase) {
 	s.program.Until = until
 	s.stack.Workspace().SetProgram(stacks.Program(s.program))
 }
 
-// targetsOf are the resources of a preview that are part of the span, with all that they are children of, sorted.
+// targetsOf returns the resources of a preview that are part of the span, with all their parents, sorted.
 func targetsOf(seen []apitype.EngineEvent, p span) []string {
 	parents := map[string]string{}
 	for _, event := range seen {

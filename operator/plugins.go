@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// comparePlugins tells which plugins are other builds than those that wrote the state: official ones where built ones were in use
-// before, or the other way round. What is to change then has another reason than an edit of the inventory.
+// comparePlugins reports plugins of other builds than the ones that wrote the state: official plugins after built ones, or the
+// reverse. A change in the preview can then have another cause than an edit of the inventory.
 func (s *session) comparePlugins(ctx context.Context) error {
 	exported, err := s.state.Last(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
@@ -30,7 +30,7 @@ func (s *session) comparePlugins(ctx context.Context) error {
 	return err
 }
 
-// otherPlugins are a sentence for each of the plugins that is another build than the one which wrote a state.
+// otherPlugins returns a sentence for each plugin of another build than the one that wrote the state.
 func otherPlugins(deployment apitype.DeploymentV3, plugins map[string]string) ([]string, error) {
 	outputs, err := engine.Outputs(deployment)
 	if err != nil {
@@ -43,7 +43,7 @@ func otherPlugins(deployment apitype.DeploymentV3, plugins map[string]string) ([
 	return sentences, nil
 }
 
-// pluginsIn are the builds of plugins that the outputs of a stack name; none where nobody noted them.
+// pluginsIn returns the builds of the plugins in the outputs of a stack; empty if the outputs have none.
 func pluginsIn(outputs auto.OutputMap) map[string]string {
 	noted, _ := outputs[stacks.OutputPlugins].Value.(map[string]any)
 	plugins := map[string]string{}

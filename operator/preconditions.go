@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
-// checkPreconditions refuses early what would be refused after minutes: that somebody is missing, a secret, or the lab.
+// checkPreconditions returns errors early that would otherwise occur after minutes: missing consent, secrets or lab.
 func (s *session) checkPreconditions(needed needs) error {
 	if err := s.checkConsent(); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (s *session) checkPreconditions(needed needs) error {
 	return err
 }
 
-// checkSecrets looks for what opens the real host.
+// checkSecrets checks that the secrets for the real host are set.
 func checkSecrets(w *workspace.Workspace) error {
 	if err := checkPassphrase(); err != nil {
 		return err
@@ -35,8 +35,8 @@ func checkSecrets(w *workspace.Workspace) error {
 	return err
 }
 
-// checkPassphrase looks where the CLI does (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase): an
-// empty passphrase is one.
+// checkPassphrase looks in the same places as the CLI (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase). An
+// empty passphrase is valid.
 func checkPassphrase() error {
 	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// Preflight asks the host whether it can bear what the inventory says, all at once, and changes nothing.
+// Preflight checks whether the host can run what the inventory describes. It reports all findings and changes nothing.
 func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 	s, err := o.begin(ctx, needs{newStack: true, hostMayBeAway: true})
 	if err != nil {
@@ -19,7 +19,7 @@ func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 	return report.At(s.place), err
 }
 
-// preflight asks the host of the session.
+// preflight checks the session's host.
 func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	if err := s.findFormerNames(ctx); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (s *session) factoryURL() (*url.URL, error) {
 	return factory, nil
 }
 
-// checkHost runs the preflight before anything is changed. It tells what is not in order, refuses where that is in the way, and
-// leaves warnings to the consent that is asked for afterwards, or was given beforehand.
+// checkHost runs the preflight before anything is changed. It emits the checks and refuses if any failed. Warnings are left to the
+// consent that follows or was given beforehand.
 func (s *session) checkHost(ctx context.Context) error {
 	started := s.clock.Now()
 	report, err := s.preflight(ctx)

@@ -8,38 +8,38 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 )
 
-// PreviewOptions say what a preview is told.
+// PreviewOptions are the options of [Operator.Preview].
 type PreviewOptions struct {
-	// Allow is what an up may do although a cluster can be lost by it. Default: nothing.
+	// Allow lists the risks for the cluster that an up may take. Default: none.
 	Allow []Permission
-	// Diff has the engine print every property that differs. Default: false.
+	// Diff makes the engine print every property that differs. Default: false.
 	Diff bool
-	// ImportFile is written with what would be made, for `pulumi import --file`. Default: none is.
+	// ImportFile is a file that the preview writes with the resources to create, for `pulumi import --file`. Default: none.
 	ImportFile string
-	// SkipRefresh compares with the state alone instead of reading the host first. Default: false.
+	// SkipRefresh compares with the state alone, without reading the host first. Default: false.
 	SkipRefresh bool
 }
 
-// Preview is what an up would do.
+// Preview is the result of [Operator.Preview].
 type Preview struct {
-	// Assessment is what that means for nodes, quorum and data.
+	// Assessment is the meaning of the changes for nodes, quorum and data.
 	Assessment
-	// Changes are the resources by what would be done to them.
+	// Changes are the numbers of resources by operation.
 	Changes map[apitype.OpType]int
-	// Refusal is why up would stop; empty when it would not.
+	// Refusal is the reason why up would stop; empty if it would not.
 	Refusal string
-	// Host has the checks of the host that are not in order.
+	// Host contains the checks of the host that did not pass.
 	Host Checks
-	// Images are the nodes that run another image than the inventory's, which no run changes.
+	// Images contains the nodes that run another image than the inventory's. No run changes that.
 	Images OtherImages
 
 	changes bool
 }
 
-// HasChanges reports whether an up would do anything.
+// HasChanges reports whether an up would change anything.
 func (p *Preview) HasChanges() bool { return p.changes }
 
-// Err is a [RefusedError] where up would stop, [ErrChanges] where it would do something, and nil where it would do nothing.
+// Err returns a [RefusedError] if up would stop, [ErrChanges] if it would change something, and nil otherwise.
 func (p *Preview) Err() error {
 	switch {
 	case p.Refusal != "":
@@ -51,7 +51,7 @@ func (p *Preview) Err() error {
 	}
 }
 
-// Preview finds out what up would do and what that means, and does nothing.
+// Preview determines what up would do, and assesses it. It changes nothing.
 func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Preview, error) {
 	s, err := o.begin(ctx, needs{newStack: true, refresh: !options.SkipRefresh})
 	if err != nil {

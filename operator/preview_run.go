@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// previewRun is the order in which it is found out what an up would do. Each step is done by one of the parts.
+// previewRun is the order of steps of a preview.
 type previewRun struct {
 	recovery previewRecovery
 	host     previewHost
@@ -24,31 +24,31 @@ type previewRun struct {
 	tell  func(Event)
 }
 
-// previewHost is what a preview asks of Proxmox VE. It changes nothing there.
+// previewHost is the access of a preview to Proxmox VE. It changes nothing there.
 type previewHost interface {
-	// findFormerNames finds out which machines are ours, as the state says.
+	// findFormerNames reads from the state which machines are ours.
 	findFormerNames(ctx context.Context) error
-	// examineHost finds out whether the host can bear what the inventory says.
+	// examineHost checks whether the host can run what the inventory describes.
 	examineHost(ctx context.Context) (preflight.Report, error)
 }
 
-// previewRecovery knows what killed runs have left.
+// previewRecovery finds the leftovers of killed runs.
 type previewRecovery interface {
-	// Foresee finds out what an up would delete or adopt of that. It changes nothing.
+	// Foresee determines which leftovers an up would delete or adopt. It changes nothing.
 	Foresee(ctx context.Context) error
 }
 
-// previewEngine is what a preview has the engine do.
+// previewEngine is the access of a preview to the engine.
 type previewEngine interface {
-	// judge previews, and judges what that means.
+	// judge runs a preview and assesses its changes.
 	judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
 }
 
-// previewNodes is what a preview asks of the nodes.
+// previewNodes is the access of a preview to the nodes.
 type previewNodes interface {
-	// findOutOfBand finds what was changed beside the engine.
+	// findOutOfBand finds changes that the engine does not see.
 	findOutOfBand(ctx context.Context) (outOfBand, error)
-	// otherImages are the nodes that run another image than the inventory's.
+	// otherImages returns the nodes that run another image than the inventory's.
 	otherImages(ctx context.Context) (OtherImages, error)
 }
 
@@ -58,8 +58,8 @@ var (
 	_ previewNodes  = (*session)(nil)
 )
 
-// run asks the host what up asks it, while the engine thinks: both take seconds. Where the host refuses, it does not matter that the
-// engine failed.
+// run checks the host while the engine previews: both take seconds. If the host's checks fail, their refusal takes precedence over
+// an error of the engine.
 func (r previewRun) run(ctx context.Context, options PreviewOptions) (*Preview, error) {
 	if err := r.host.findFormerNames(ctx); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (r previewRun) run(ctx context.Context, options PreviewOptions) (*Preview, 
 	}, nil
 }
 
-// beside asks the host while the engine thinks. What the state says is known before. The result waits for the answer.
+// beside checks the host in the background. The returned function waits for the result.
 func (r previewRun) beside(ctx context.Context) func() (preflight.Report, error) {
 	type answer struct {
 		report preflight.Report
@@ -98,7 +98,7 @@ func (r previewRun) beside(ctx context.Context) func() (preflight.Report, error)
 	})
 }
 
-// think finds out what up would do, in the state and on the nodes.
+// think determines what up would do, from the state and the nodes.
 func (r previewRun) think(ctx context.Context, options PreviewOptions) (judged judgement, others OtherImages, err error) {
 	if err := r.recovery.Foresee(ctx); err != nil {
 		return judged, others, err
@@ -114,7 +114,7 @@ func (r previewRun) think(ctx context.Context, options PreviewOptions) (judged j
 	return judged, others, err
 }
 
-// hostRefusal is why up stops before it begins, which a preview says, too; empty when nothing is in the way.
+// hostRefusal returns why up stops because of the host; empty if it does not. A preview reports it, too.
 func hostRefusal(report preflight.Report) string {
 	if report.Count(preflight.Fail) == 0 {
 		return ""

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// checkUnprotected refuses to destroy a stack of which anything is protected. The engine would refuse too, but only when
-// it comes to that resource: what depends on it, and what stands beside it, would be deleted already.
+// checkUnprotected refuses to destroy a stack with protected resources. The engine would refuse too, but only when it reaches the
+// protected resource, and could have deleted others before.
 func (s *session) checkUnprotected(ctx context.Context) error {
 	exported, err := s.state.Seen(ctx)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *session) checkUnprotected(ctx context.Context) error {
 		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place.Stack))
 }
 
-// protectedNames are sorted, since the order of a state is that in which things happened to be done.
+// protectedNames returns sorted names, because the order of a state depends on the order of the operations.
 func protectedNames(resources []apitype.ResourceV3) []string {
 	var names []string
 	for _, resource := range resources {

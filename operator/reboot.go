@@ -12,21 +12,21 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// rebootPatience is how long a node may take from the order to its next boot, on slow hardware.
+// rebootPatience is the time limit from the reboot request to the node's next boot, on slow hardware.
 const rebootPatience = 15 * time.Minute
 
-// RebootOptions say which nodes are rebooted, and how.
+// RebootOptions are the options of [Operator.Reboot].
 type RebootOptions struct {
-	// Nodes are their names. Default: all nodes of the inventory.
+	// Nodes are the names of the nodes to reboot. Default: all nodes of the inventory.
 	Nodes []string
-	// DrainTimeout is how long PodDisruptionBudgets may hold pods back. Default: 0, not at all.
+	// DrainTimeout is how long to wait for pods that PodDisruptionBudgets protect. Default: 0, no wait.
 	DrainTimeout time.Duration
-	// DeleteHeldBack deletes pods that are still held back then. Default: false, the reboot ends with an error.
+	// DeleteHeldBack deletes the pods that are still protected after the timeout. Default: false, the reboot ends with an error.
 	DeleteHeldBack bool
 }
 
-// Reboot reboots nodes one after the other, after a consent, each when the cluster can do without it. One that does not come back
-// ends it, and the rest is untouched.
+// Reboot reboots nodes one after the other, after consent, each as soon as the cluster can do without it. If a node does not work
+// again, Reboot returns an error and leaves the other nodes untouched.
 func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
 	s, err := o.begin(ctx, needs{consent: "reboot " + inWords(options.Nodes)})
 	if err != nil {
@@ -38,7 +38,7 @@ func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
 	return s.reboot(ctx, options)
 }
 
-// inWords are the nodes in a sentence.
+// inWords returns the nodes for a sentence.
 func inWords(names []string) string {
 	if len(names) == 0 {
 		return "all nodes"
@@ -46,7 +46,7 @@ func inWords(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// reboot takes the nodes through the lane by which updates go, so that each rule about what a cluster can spare holds here.
+// reboot uses the same lane as updates, so that the same rules protect the cluster.
 func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 	sources, err := s.sources(ctx)
 	if err != nil {
@@ -95,7 +95,7 @@ func rebootOne(ctx context.Context, lane *rolling.Lane, health nodeops.Health, n
 	}
 }
 
-// chosenNodes are those of these names, in the order of the inventory; all without a name.
+// chosenNodes returns the nodes with these names in the order of the inventory; without names, all nodes.
 func chosenNodes(nodes []rolling.Node, names []string) ([]rolling.Node, error) {
 	if len(names) == 0 {
 		return nodes, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovering"
 )
 
-// newRecovery is what settles for a session what earlier runs have left.
+// newRecovery returns the recovery that cleans up after earlier runs in this session.
 func (s *session) newRecovery() *recovering.Recovery {
 	r := &recovering.Recovery{
 		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s}, Host: s.hostThatTells, Nodes: nodes{},
@@ -28,20 +28,20 @@ func (s *session) newRecovery() *recovering.Recovery {
 	return r
 }
 
-// work says which inventory the session works on.
+// work sets the session's inventory.
 func (s *session) work(inv *inventory.Inventory) {
 	s.inventory = inv
 	s.recovery.Inventory, s.recovery.Bootstrap = inv, components.BootstrapName(inv.Cluster.Name)
 }
 
-// recovered tells what was settled of an earlier run, a sentence each.
+// recovered emits a [Recovered] for each sentence.
 func (s *session) recovered(sentences ...string) {
 	for _, sentence := range sentences {
 		s.emit(Recovered{sentence})
 	}
 }
 
-// hostThatTells is Proxmox VE, which tells what it waits for.
+// hostThatTells returns the client of Proxmox VE, which reports what it waits for to tell.
 func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
 	return host, nil
 }
 
-// recoveryEngine is the engine of a session.
+// recoveryEngine implements the engine of [recovering.Recovery] for a session.
 type recoveryEngine struct{ session *session }
 
 func (e recoveryEngine) Plan(ctx context.Context) ([]apitype.EngineEvent, error) {
@@ -64,7 +64,7 @@ func (e recoveryEngine) Refresh(ctx context.Context, urns []string) error {
 	return sentenceOf(err)
 }
 
-// nodes are asked by their own API.
+// nodes implements the node access of [recovering.Recovery] with the Talos API.
 type nodes struct{}
 
 func (nodes) IsBootstrapped(ctx context.Context, credentials nodeops.Credentials, address string) (bool, error) {

@@ -11,27 +11,27 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 )
 
-// RehearseOptions say how a stack is rehearsed.
+// RehearseOptions are the options of [Operator.Rehearse].
 type RehearseOptions struct {
-	// Keep leaves the cluster and its lab running at the end. Default: false, it is destroyed.
+	// Keep leaves the cluster and its lab running at the end. Default: false, they are destroyed.
 	Keep bool
-	// Log makes of the file of the rehearsal's log what is told of the operations in it. Default: nil, the log has no events.
+	// Log returns the receiver of the rehearsal's events, which writes to the rehearsal's log. Default: nil, the log has no events.
 	Log func(out io.Writer) Events
 }
 
-// Rehearsal is how a rehearsal went.
+// Rehearsal is the result of [Operator.Rehearse].
 type Rehearsal struct {
-	// Report has each step with what was not as expected.
+	// Report contains each step and its unexpected results.
 	Report *RehearsalReport
-	// Stack and Inventory are those of the rehearsal, for commands on what is left of it.
+	// Stack and Inventory are the stack and inventory of the rehearsal, for commands on what is left of it.
 	Stack, Inventory string
-	// Place is the flags that lead a command of em-infra to what is left of it.
+	// Place is the flags that select the rehearsal in commands of em-infra.
 	Place string
-	// Log is the file of its log.
+	// Log is the path of the log.
 	Log string
 }
 
-// Err is [ErrNotWell] where anything was not as expected.
+// Err returns [ErrNotWell] if any result was unexpected.
 func (r *Rehearsal) Err() error {
 	if !r.Report.Expected {
 		return ErrNotWell
@@ -39,12 +39,12 @@ func (r *Rehearsal) Err() error {
 	return nil
 }
 
-// readyPatience is for Nodes that are not Ready when up ends; they are in seconds, unless something is wrong.
+// readyPatience is the time limit for Nodes that are not Ready at the end of up. They normally become Ready within seconds.
 const readyPatience = 2 * time.Minute
 
-// Rehearse lives the life of the cluster in one go, on a lab of its own: preflight, up, a preview in which nothing may change, one
-// worker more, one worker less, destroy. What is found after each step is compared with the inventory. It needs [Options.Lab]. The
-// lab is removed at the end unless something was not as expected, and before the next rehearsal begins.
+// Rehearse runs the whole life of the cluster on its own lab: preflight, up, a preview that must be empty, adding a worker, removing
+// it, destroy. After each step it compares the lab with the inventory. It needs [Options.Lab]. It removes the lab at the end unless
+// a result was unexpected; the next rehearsal removes it in any case.
 func (o *Operator) Rehearse(ctx context.Context, options RehearseOptions) (*Rehearsal, error) {
 	started := o.clock.Now()
 	inv, err := o.Inventory()
@@ -60,7 +60,7 @@ func (o *Operator) Rehearse(ctx context.Context, options RehearseOptions) (*Rehe
 	validated := rehearsal.Step{Name: "validate", Note: validationNote(inv, extended), Seconds: o.clock.Now().Sub(started).Seconds()}
 	report.Add(validated)
 
-	// The tools are there before the first time is taken.
+	// The tools are installed before the first measurement.
 	if _, err := toolchain.Install(ctx, toolchain.Options{Progress: o.toolsProgress(), Rehearsal: true}); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (o *Operator) Rehearse(ctx context.Context, options RehearseOptions) (*Rehe
 	}, nil
 }
 
-// validationNote is what validation says of the two inventories.
+// validationNote returns the note of the validate step.
 func validationNote(inv *inventory.Inventory, extended *rehearsal.Extended) string {
 	return fmt.Sprintf("%d nodes; one more is %s, VM %d", len(inv.Nodes), extended.Worker.Name, extended.Worker.VMID)
 }

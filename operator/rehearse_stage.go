@@ -14,21 +14,21 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 )
 
-// stage is what a rehearsal stands on: an operator with a lab of its own, and a copy of the inventory that may be changed.
+// stage is the environment of a rehearsal: an operator with its own lab, and a copy of the inventory that the rehearsal changes.
 type stage struct {
 	*Operator
 
-	// nodes.yaml as it is, and with a worker more.
+	// nodes.yaml unchanged, and with an additional worker
 	plain, extended []byte
 	kubeconfig      []byte
 	log             *os.File
 	lock            *os.File
 }
 
-// rehearsalSuffix tells the rehearsal of a stack from the stack's lab.
+// rehearsalSuffix distinguishes the rehearsal of a stack from the stack's own lab.
 const rehearsalSuffix = "-rehearsal"
 
-// setStage clears away what an earlier rehearsal left, and starts the lab.
+// setStage removes an earlier rehearsal and starts the lab.
 func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *inventory.Inventory, extended *rehearsal.Extended) (*stage, error) {
 	own := o.options
 	own.Stack, own.Yes = own.Stack+rehearsalSuffix, true
@@ -54,10 +54,10 @@ func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *i
 	return s, nil
 }
 
-// errRehearsed says that two rehearsals of a stack would share one host.
+// errRehearsed is returned because two rehearsals of a stack would share one host.
 var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")
 
-// lockRehearsal keeps a second rehearsal of the stack away until this process ends.
+// lockRehearsal prevents a second rehearsal of the stack until this process ends.
 func lockRehearsal(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func lockRehearsal(path string) (*os.File, error) {
 	return file, nil
 }
 
-// furnish makes the rehearsal's folder anew: the inventory's files and the log.
+// furnish recreates the rehearsal's folder with the inventory and the log.
 func (s *stage) furnish(ctx context.Context, from string) error {
 	if err := s.options.Lab.Stop(ctx, s.site()); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *stage) furnish(ctx context.Context, from string) error {
 
 func (s *stage) nodesFile() string { return filepath.Join(s.workspace.Inventory, inventory.NodesFile) }
 
-// tearDown stops a lab that is not kept, and removes its folder when nobody needs to look at it.
+// tearDown stops the lab unless keep is set, and removes its folder if all results were expected.
 func (s *stage) tearDown(ctx context.Context, keep, expected bool) error {
 	problems := []error{s.log.Close()}
 	if !keep {

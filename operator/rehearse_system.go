@@ -138,7 +138,7 @@ func (s *stage) Host(ctx context.Context) (rehearsal.Host, error) {
 // Writes implements [rehearsal.System].
 func (s *stage) Writes() ([]string, error) { return s.options.Lab.Writes(s.site()) }
 
-// failed is the error of a run whose words are in the log: the lines that the CLI called errors, else its own.
+// failed reduces an error to the CLI's error messages if it contains any; the log has the whole output.
 func (s *stage) failed(err error) error {
 	if err == nil {
 		return nil
@@ -166,8 +166,7 @@ func watched(run func(chan<- events.EngineEvent) error) ([]rehearsal.Change, err
 	return changes, err
 }
 
-// changeIn is the change that an event announces, if it does. A component is none: it has nothing behind it, and its
-// record changes with its parts.
+// changeIn returns the change that an event announces, if any. A component is not a change: it only groups other resources.
 func changeIn(event events.EngineEvent) (rehearsal.Change, bool) {
 	if event.ResourcePreEvent == nil {
 		return rehearsal.Change{}, false
@@ -178,7 +177,7 @@ func changeIn(event events.EngineEvent) (rehearsal.Change, bool) {
 	return rehearsal.Change{Operation: operation, Resource: resource.URN(step.URN).Name()}, isChange && state != nil && state.Custom
 }
 
-// operations are the steps that change something. The two halves of a replacement are told by the replacement.
+// operations are the steps that change something. The create and delete steps of a replacement are not counted besides it.
 var operations = map[apitype.OpType]rehearsal.Operation{
 	apitype.OpCreate:  rehearsal.Create,
 	apitype.OpUpdate:  rehearsal.Update,

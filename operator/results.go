@@ -14,37 +14,36 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// This file names what results and events are made of. What is shown as a whole writes itself for a person
-// with WriteText, and is the same for a program as JSON.
+// This file names the types of results and events. Reports are written as text by WriteText, and as JSON.
 
-// What a host was found to bear.
+// Results of the preflight.
 type (
-	// Checks are those of a preflight, in their order.
+	// Checks are the checks of a preflight, in order.
 	Checks = preflight.Report
-	// CheckResult is how one of them came out.
+	// CheckResult is the result of one check.
 	CheckResult = preflight.Result
 )
 
-// How a check comes out.
+// The results of a check.
 const (
 	CheckOK      = preflight.OK
 	CheckWarning = preflight.Warn
 	CheckFailure = preflight.Fail
 )
 
-// What is going to happen, and what of it is allowed.
+// Assessments and permissions.
 type (
 	// Assessment is what a preview means for nodes, quorum and data.
 	Assessment = risk.Assessment
-	// Finding is one thing of it that would change.
+	// Finding is one risk or change of an assessment.
 	Finding = risk.Finding
-	// Permission is something dangerous that is allowed by its name: one of the flags, and what it is for.
+	// Permission allows one risk: a flag and its subject.
 	Permission = risk.Permission
-	// Phase is a part of the life of a cluster.
+	// Phase is a phase of up.
 	Phase = phase.Phase
 )
 
-// The flags of permissions, and the subject of FlagChange; the other subjects are names of nodes, and FlagQuorumLoss has none.
+// The flags of permissions, and the subject of FlagChange. The other subjects are names of nodes; FlagQuorumLoss has none.
 const (
 	FlagReplace    = risk.FlagReplace
 	FlagDelete     = risk.FlagDelete
@@ -53,48 +52,48 @@ const (
 	SubjectSecrets = risk.SubjectSecrets
 )
 
-// What goes on, and what went wrong.
+// Progress and failures.
 type (
 	// Wait is what an operation waits for, and the command that ends the wait.
 	Wait = progress.Wait
 	// Task of the host.
 	Task = pve.Task
-	// Cause is something that went wrong by itself: what is known about it, and what failed with it.
+	// Cause is a root cause: what is known about it, and what failed because of it.
 	Cause = cause.Cause
-	// Failure is what the engine reported of it.
+	// Failure is an error that the engine reported.
 	Failure = progress.Failure
 	// Explanation is what is known about an error.
 	Explanation = explain.Explanation
-	// Guess is what can be said of an error that is not known.
+	// Guess is the nearest known error to an unknown one.
 	Guess = explain.Guess
 )
 
-// What stands.
+// Reports.
 type (
-	// StatusReport is what the state, the host and the nodes say, side by side.
+	// StatusReport combines what the state, the host and the nodes report.
 	StatusReport = status.Report
-	// MachineStatus is what they say of one machine.
+	// MachineStatus is the status of one machine.
 	MachineStatus = status.Machine
-	// RehearsalReport is how each part of the life of a cluster went.
+	// RehearsalReport is the result of each step of a rehearsal.
 	RehearsalReport = rehearsal.Report
-	// RehearsedStep is one part of it.
+	// RehearsedStep is one step of a rehearsal.
 	RehearsedStep = rehearsal.Step
 )
 
-// Copies of the state.
+// Backups of the state.
 type (
 	// Backup is a copy of the state.
 	Backup = backup.Backup
-	// Difference is what the state would forget, and what it would remember, with a backup in its place.
+	// Difference is what the state would lose and gain if a backup replaced it.
 	Difference = backup.Difference
 )
 
-// DefaultKeep is how many artifacts of each operation, and backups of each kind, stay where [Options.Keep] does not say.
+// DefaultKeep is the number of artifacts of each operation, and of backups of each kind, that are kept by default.
 const DefaultKeep = retention.Default
 
-// Explain is what is known about the errors in a text, such as the output of a run, in its order; none where nothing is known for
-// certain.
+// Explain returns explanations of the known errors in a text, such as the output of a run, in their order; nil if it knows none of
+// them.
 func Explain(text string) []Explanation { return explain.Text(text) }
 
-// GuessAt is what can be said of a text of which [Explain] knows nothing: the known error that is nearest, and where to look.
+// GuessAt returns the known error that is nearest to a text for which [Explain] returns nothing, and where to look.
 func GuessAt(text string) Guess { return explain.GuessAt(text) }

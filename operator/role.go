@@ -21,7 +21,7 @@ type PrivilegePlan struct {
 	Host *RoleOnHost `json:"host,omitempty"`
 }
 
-// Err is [ErrChanges] where a host lacks something.
+// Err returns [ErrChanges] if the host lacks something.
 func (p *PrivilegePlan) Err() error {
 	if p.Host != nil && len(p.Host.Repairs) > 0 {
 		return ErrChanges
@@ -45,7 +45,7 @@ type RoleOnHost struct {
 	Repairs []string `json:"repairs"`
 }
 
-// Role compares what the stack's token may do with what it needs, and changes nothing.
+// Role compares the privileges of the stack's token with the required ones. It changes nothing.
 func (o *Operator) Role(ctx context.Context) (*PrivilegePlan, error) {
 	s, err := o.begin(ctx, needs{newStack: true})
 	if err != nil {
@@ -54,12 +54,13 @@ func (o *Operator) Role(ctx context.Context) (*PrivilegePlan, error) {
 	return CompareRole(ctx, s.host, guestagent.In(s.inventory.Cluster.Talos.Schematic.Extensions))
 }
 
-// PlanRole is what a token needs, without a look at a host.
+// PlanRole returns what a token needs, without reading a host.
 func PlanRole(need role.Need, token role.Token) *PrivilegePlan {
 	return &PrivilegePlan{Release: need.Release.String(), Token: token.String(), Commands: role.Commands(need, token)}
 }
 
-// CompareRole reads what stands at the end of a connection, for images with a guest agent or without.
+// CompareRole reads the role and the token's privileges from a host and compares them with what is needed, with or without a guest
+// agent.
 func CompareRole(ctx context.Context, host pve.Connection, guestAgent bool) (*PrivilegePlan, error) {
 	token, err := role.ParseToken(host.Token)
 	if err != nil {

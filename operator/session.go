@@ -27,7 +27,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// session is one operation on a stack that is ready to be worked on: sound inventory, installed tools, a host that answers.
+// session is the context of one operation on a stack: a valid inventory, installed tools, and a host that answers.
 type session struct {
 	*Operator
 
@@ -35,36 +35,36 @@ type session struct {
 	stack      auto.Stack
 	state      *stackstate.State
 	host       pve.Connection
-	secrets    []string          // of the configuration, never to be seen
+	secrets    []string          // of the configuration; must never be shown
 	factory    string            // URL of the Image Factory
-	consent    string            // what is asked for before anything is changed; empty when that was answered
-	place      remedy.Place      // where the commands of messages are typed; a following one is led to where this one was
-	refresh    bool              // the engine reads what is there before it compares
-	program    stacks.Options    // of the program that the stack runs
-	configured artifacts.Planned // the machine configurations of that program
-	owner      ownership.Owner   // whose machines are ours, as the state says
-	known      []int             // the VMIDs that the state knows
+	consent    string            // what consent is asked for; empty if none is needed
+	place      remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
+	refresh    bool              // the engine reads the host before it compares
+	program    stacks.Options    // of the program that the engine runs
+	configured artifacts.Planned // the program's machine configurations
+	owner      ownership.Owner   // identifies our machines, read from the state
+	known      []int             // the VMIDs in the state
 	recovery   *recovering.Recovery
 	refusal    programRefusal     // of the program in the engine's last run
-	failures   []progress.Failure // what the engine reported as wrong in its last run
+	failures   []progress.Failure // the errors that the engine reported in its last run
 	started    time.Time
 }
 
-// needs are what an operation needs of the stack.
+// needs are what an operation requires.
 type needs struct {
 	// lab starts the lab of a rehearsal if it does not run.
 	lab bool
-	// newStack makes the stack if it is not there.
+	// newStack creates the stack if it does not exist.
 	newStack bool
-	// hostMayBeAway leaves it to the operation to say that the host does not answer.
+	// hostMayBeAway leaves it to the operation to report that the host does not answer.
 	hostMayBeAway bool
-	// refresh has the engine read what is there before it compares.
+	// refresh makes the engine read the host before it compares.
 	refresh bool
-	// consent is what a person has to agree to, as in "type the name of the stack to …"; empty for nothing.
+	// consent completes "type the name of the stack to …"; empty if no consent is needed.
 	consent string
 }
 
-// session is one that knows where it is and nothing else.
+// session returns a session with neither inventory nor engine.
 func (o *Operator) session(consent string) *session {
 	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
 	s.state = &stackstate.State{
@@ -77,7 +77,7 @@ func (o *Operator) session(consent string) *session {
 	return s
 }
 
-// begin gets everything ready for an operation, cheapest check first, and touches nothing that is real.
+// begin prepares an operation, cheapest check first. It changes nothing on the real host.
 func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	s := o.session(needed.consent)
 	s.refresh = needed.refresh
@@ -117,7 +117,7 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 	return s, nil
 }
 
-// installTools gets the tool chain ready for the stack's workspace.
+// installTools installs the tool chain and prepares the stack's workspace.
 func (o *Operator) installTools(ctx context.Context) (*toolchain.Installed, error) {
 	tools, err := toolchain.Install(ctx, toolchain.Options{Progress: o.toolsProgress(), Rehearsal: o.workspace.Rehearsed})
 	if err != nil {
@@ -136,7 +136,7 @@ func (o *Operator) toolsProgress() io.Writer {
 	return o.options.ToolsProgress
 }
 
-// enterLab moves the session of a rehearsal onto the lab's network.
+// enterLab moves the inventory of a rehearsal to the lab's network.
 func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	if !s.workspace.Rehearsed {
 		return LabHost{}, nil
@@ -158,7 +158,7 @@ func (s *session) enterLab(ctx context.Context, needed needs) (LabHost, error) {
 	return host, nil
 }
 
-// startLab starts the lab of a rehearsal unless it runs, for an inventory, and tells where it is.
+// startLab starts the lab of a rehearsal unless it is running, and reports its address.
 func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell func(Event)) error {
 	if err := o.options.Lab.Check(o.site()); err != nil {
 		return refused(err)
@@ -183,7 +183,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		Plugins:      tools.Plugins(),
 		Planned:      s.configured.Take,
 		Refused:      s.refusal.note,
-		AllowReplace: controlPlaneNames(s.inventory), // until it is judged what that would mean
+		AllowReplace: controlPlaneNames(s.inventory), // until their loss is assessed
 	}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,
@@ -207,7 +207,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	return sentenceOf(err)
 }
 
-// attach finds the engine's CLI among the tools, and with it the stack's state, which is whole from then on.
+// attach sets up the access to the stack's state with the engine's CLI, after repairing torn files of the state.
 func (s *session) attach(tools *toolchain.Installed) error {
 	if err := s.mendState(); err != nil {
 		return err
@@ -233,15 +233,15 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	return nil
 }
 
-// optionRefresh is the environment variable that the CLI takes for the flag --refresh of preview, up and destroy (pulumi
-// pkg/v3 v3.254.0, cmd/pulumi/pulumi.go, declareFlagsAsEnvironmentVariables). It goes before the option of Pulumi.yaml, and
-// the Automation API has no other way to say no.
+// optionRefresh is the environment variable of the CLI's flag --refresh of preview, up and destroy (pulumi pkg/v3 v3.254.0,
+// cmd/pulumi/pulumi.go, declareFlagsAsEnvironmentVariables). It takes precedence over the option of Pulumi.yaml. The Automation API
+// has no other way to switch the refresh off.
 const optionRefresh = "PULUMI_OPTION_REFRESH"
 
-// ErrNoCLI says that there is no engine.
+// ErrNoCLI is returned if the tool chain has no Pulumi CLI.
 var ErrNoCLI = errors.New("the tool chain holds no Pulumi CLI: run `em-infra tools install`")
 
-// cli is the Pulumi CLI among the tools.
+// cli returns the Pulumi CLI of the tool chain.
 func cli(tools *toolchain.Installed) (*engine.Command, error) {
 	tool, found := tools.CLI()
 	if !found {
@@ -254,13 +254,14 @@ func cli(tools *toolchain.Installed) (*engine.Command, error) {
 	return engine.NewCommand(tool.Path, version), nil
 }
 
-// EnsureStack makes the stack if it is not there, with the configuration of its rehearsal, for an engine that is run by hand.
+// EnsureStack creates the stack if it does not exist, with the configuration of its rehearsal, so that the engine can be run by
+// hand.
 func (o *Operator) EnsureStack(ctx context.Context) error {
 	_, err := o.begin(ctx, needs{newStack: true})
 	return err
 }
 
-// StartLab starts the lab of a rehearsal unless it runs. It needs [Options.Lab].
+// StartLab starts the lab of a rehearsal unless it is running. It needs [Options.Lab].
 func (o *Operator) StartLab(ctx context.Context) error {
 	inv, err := o.Inventory()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// beginWithState gets the engine ready for a stack's state alone: no inventory has to be sound, and no host has to answer.
+// beginWithState prepares an operation on the state alone: it needs neither a valid inventory nor a host that answers.
 func (o *Operator) beginWithState(ctx context.Context, consent string) (*session, *toolchain.Installed, error) {
 	s := o.session(consent)
 	if err := s.checkState(); err != nil {
@@ -25,7 +25,7 @@ func (o *Operator) beginWithState(ctx context.Context, consent string) (*session
 	return s, tools, s.attach(tools)
 }
 
-// checkState refuses early what would be refused after minutes.
+// checkState returns errors early that would otherwise occur after minutes.
 func (s *session) checkState() error {
 	if err := s.checkConsent(); err != nil {
 		return err
@@ -39,14 +39,14 @@ func (s *session) checkState() error {
 	return nil
 }
 
-// Backups are the copies of the stack's state, newest first.
+// Backups returns the backups of the stack's state, newest first.
 func (o *Operator) Backups() ([]Backup, error) { return o.backups().List() }
 
 func (o *Operator) backups() backup.Store {
 	return backup.Store{Dir: o.workspace.Backups, Keep: o.options.Keep}
 }
 
-// checkNotLost refuses to begin anew where there was a state before: the engine would make everything once more.
+// checkNotLost refuses to create a state if there are backups of an earlier one: the engine would create everything again.
 func (s *session) checkNotLost() error {
 	backups, err := s.backups().List()
 	if err != nil || len(backups) == 0 {
@@ -56,7 +56,7 @@ func (s *session) checkNotLost() error {
 		s.workspace.Stack, s.place.Stack, workspace.Nearby(s.workspace.Backups))
 }
 
-// mendState mends what a run that was killed while it wrote has left torn of the state's files, unless somebody works on it.
+// mendState repairs the state's files after a run was killed while writing them, unless a run holds the lock.
 func (s *session) mendState() error {
 	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
 	if err != nil {

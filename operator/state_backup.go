@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// BackUp keeps a copy of the state, its secrets encrypted as they are. Up and Destroy do so by themselves.
+// BackUp writes a backup of the state; its secrets stay encrypted. Up and Destroy make backups by themselves.
 func (o *Operator) BackUp(ctx context.Context) (*Backup, error) {
 	s, _, err := o.beginWithState(ctx, "")
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 )
 
-// MigrateOptions say where states are moved to.
+// MigrateOptions are the options of [Operator.Migrate].
 type MigrateOptions struct {
-	// To is the URL of the new place: s3://BUCKET, gs://BUCKET, azblob://CONTAINER or file://FOLDER. Required.
+	// To is the URL of the new location: s3://BUCKET, gs://BUCKET, azblob://CONTAINER or file://FOLDER. Required.
 	To string
-	// With are the other stacks of the project, which move along, since Pulumi.yaml names one place for all. Default: none.
+	// With are the other stacks of the project, which must move too, because Pulumi.yaml names one location for all. Default: none.
 	With []string
 }
 
-// Check refuses what is no place for a state.
+// Check refuses a URL that cannot hold a state.
 func (m MigrateOptions) Check() error { return refused(checkBackend(m.To)) }
 
-// Migrate moves the state to another place, after a consent. It is copied, read back and compared; then Pulumi.yaml names the new
-// place and the old state is removed. A backup of it stays.
+// Migrate moves the state to another location, after consent. It copies the state, reads the copy back and compares it, writes the
+// new location into Pulumi.yaml, and removes the old state. A backup stays.
 func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if err := options.Check(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	return finishMigration(ctx, first, moved, options.To)
 }
 
-// beginWithStateOf is beginWithState for a stack of the project, to whose move somebody has agreed.
+// beginWithStateOf is beginWithState for another stack of the project; consent was given already.
 func (o *Operator) beginWithStateOf(ctx context.Context, stack string) (*session, error) {
 	options := o.options
 	options.Stack, options.Yes = stack, true
@@ -69,7 +69,7 @@ func (o *Operator) beginWithStateOf(ctx context.Context, stack string) (*session
 	return s, err
 }
 
-// backendSchemes are the places where a state can be without a service (pulumi pkg/v3 v3.254.0, backend/diy).
+// backendSchemes are the schemes of locations that need no service (pulumi pkg/v3 v3.254.0, backend/diy).
 var backendSchemes = []string{"file://", "s3://", "gs://", "azblob://"}
 
 func checkBackend(url string) error {
@@ -82,7 +82,7 @@ func checkBackend(url string) error {
 	return nil
 }
 
-// checkAllMove refuses to leave a stack behind in a place that Pulumi.yaml will no longer name.
+// checkAllMove refuses to leave a stack in the old location, which Pulumi.yaml will no longer name.
 func (s *session) checkAllMove(ctx context.Context, moving []string) error {
 	stacks, err := s.state.Stacks(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *session) checkAllMove(ctx context.Context, moving []string) error {
 	return nil
 }
 
-// copyState makes the state at its new place and reads it back. The old one stays in use.
+// copyState copies the state to its new location and reads it back. The old one stays in use.
 func (s *session) copyState(ctx context.Context, to string) error {
 	if _, err := s.recovery.ClearLocks(); err != nil {
 		return err
@@ -130,10 +130,10 @@ func (s *session) copyState(ctx context.Context, to string) error {
 	return copyInto(ctx, target, have)
 }
 
-// copyInto imports a state and compares what is there then with what was to be.
+// copyInto imports a state and compares the result with the original.
 func copyInto(ctx context.Context, target engine.State, have *engine.Exported) error {
 	if len(have.Deployment.Resources) == 0 {
-		return nil // an empty stack is whole when it is made
+		return nil // an empty stack is complete after its creation
 	}
 	if err := target.Import(ctx, have); err != nil {
 		return err
@@ -148,8 +148,7 @@ func copyInto(ctx context.Context, target engine.State, have *engine.Exported) e
 	return nil
 }
 
-// finishMigration names the new place first and removes the old states last, so that at every moment the one in use is
-// whole.
+// finishMigration writes the new location first and removes the old states last, so that the state in use is always complete.
 func finishMigration(ctx context.Context, first *session, moved []engine.State, to string) error {
 	if err := first.workspace.MoveBackend(to); err != nil {
 		return err

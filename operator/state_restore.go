@@ -15,15 +15,15 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Restored is the backup that has become the state.
+// Restored is the result of [Operator.Restore].
 type Restored struct {
 	Backup Backup
-	// Resources is how many there are in it.
+	// Resources is the number of resources in it.
 	Resources int
 }
 
-// Restore puts a backup in the place of the state, after a consent, whether that is lost, damaged or wrong; "" is the newest.
-// Nothing else is touched. What was made after the backup stays where it is and is unknown from then on.
+// Restore replaces the state by a backup, after consent, whether the state is lost, damaged or wrong; "" means the newest backup. It
+// changes nothing else. Resources that were created after the backup stay on the host and are no longer in the state.
 func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, error) {
 	s, tools, err := o.beginWithState(ctx, "put the backup back")
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
 }
 
-// chooseBackup reads a backup whole before anything is done with it.
+// chooseBackup reads a complete backup before anything is changed.
 func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, error) {
 	chosen, err := s.backups().Find(name)
 	if errors.Is(err, backup.ErrNone) {
@@ -81,8 +81,8 @@ func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, er
 	return chosen, exported, nil
 }
 
-// presentState is what is to be replaced, kept as a backup itself. It is empty where there is none, which is made up for,
-// or none that can be read.
+// presentState returns the state that will be replaced, after backing it up. It is empty if there is no state, which is then
+// created, or if the state cannot be read.
 func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error) {
 	text, err := s.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
@@ -102,14 +102,14 @@ func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error
 	return apitype.DeploymentV3{}, nil
 }
 
-// lastLine is where a CLI says what went wrong.
+// lastLine returns the last line of a CLI's output, which contains the error.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return lines[len(lines)-1]
 }
 
-// noteBegun finds out what became of what the backup says was begun, which the engine would drop from the state: the next up
-// knows it by what is noted here.
+// noteBegun determines the outcome of the operations that are pending in the backup. The engine would drop them from the state; the
+// next up identifies them by what is noted here.
 func (s *session) noteBegun(ctx context.Context, tools *toolchain.Installed, restored *engine.Exported) error {
 	if len(restored.Deployment.PendingOperations) == 0 {
 		return nil

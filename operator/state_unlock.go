@@ -8,16 +8,17 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// UnlockOptions say which locks are taken off a state.
+// UnlockOptions are the options of [Operator.Unlock].
 type UnlockOptions struct {
-	// Force takes any lock; two runs at once destroy a state. Default: false, those of runs that are dead for certain.
+	// Force removes any lock. Two simultaneous runs destroy a state. Default: false, only the locks of runs that have certainly
+	// ended.
 	Force bool
 }
 
 var errLocksUnseen = errors.New("the locks of a state that is in no folder of this machine cannot be judged from here: if no run works on this stack, add --force")
 
-// Unlock takes the locks of runs that are dead off the state, and returns how many there were; with Force that is not known. Up
-// and Destroy unlock by themselves what can be seen to be dead.
+// Unlock removes the locks of dead runs from the state and returns their number; with Force it returns 0. Up and Destroy remove the
+// locks of runs that have verifiably ended by themselves.
 func (o *Operator) Unlock(ctx context.Context, options UnlockOptions) (int, error) {
 	s, _, err := o.beginWithState(ctx, "")
 	if err != nil {

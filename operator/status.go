@@ -13,10 +13,10 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// Status is what stands: machines, etcd, Kubernetes, certificates, the state and what nothing uses any more.
+// Status reports machines, etcd, Kubernetes, certificates, the state, and orphans.
 type Status struct{ StatusReport }
 
-// Err is [ErrNotWell] where something is not as it should be, or could not be asked.
+// Err returns [ErrNotWell] if something is wrong or could not be read.
 func (s *Status) Err() error {
 	if len(s.Lacks()) > 0 {
 		return ErrNotWell
@@ -24,7 +24,7 @@ func (s *Status) Err() error {
 	return nil
 }
 
-// Status says what stands, as Proxmox VE, Talos and Kubernetes see it; it only reads.
+// Status returns the status from Proxmox VE, Talos and Kubernetes. It only reads.
 func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true})
 	if err != nil {
@@ -41,7 +41,7 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	return &Status{StatusReport: report}, nil
 }
 
-// sources are those who know something of the stack's cluster.
+// sources returns the sources of information about the stack's cluster.
 func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	host, err := pve.NewReader(s.host)
 	if err != nil {
@@ -74,13 +74,13 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	}, err
 }
 
-// secretOf is an output that is a text; empty when there is none yet.
+// secretOf returns an output of type string; empty if it does not exist yet.
 func secretOf(outputs auto.OutputMap, name string) []byte {
 	text, _ := outputs[name].Value.(string)
 	return []byte(text)
 }
 
-// lastUpdate is the newest entry of the stack's history; nil when it has none.
+// lastUpdate returns the newest entry of the stack's history; nil if there is none.
 func (s *session) lastUpdate(ctx context.Context) (*status.Update, error) {
 	last, err := s.state.LastUpdate(ctx)
 	if err != nil || last == nil {

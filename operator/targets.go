@@ -11,9 +11,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// among keeps what a preview says of targets, and counts it; all of it where there are none. A preview that is given the targets
-// itself ends at the first that the state does not have, because it reads the targets from the host before it knows what is to
-// be made (pulumi pkg/v3 v3.254.0, resource/deploy/deployment_executor.go, refresh).
+// among filters and counts the events of a preview by targets; without targets it returns all. The targets cannot be passed to the
+// preview itself: it fails at the first target that is not in the state, because it refreshes the targets before it knows which ones
+// it will create (pulumi pkg/v3 v3.254.0, resource/deploy/deployment_executor.go, refresh).
 func among(targets []string, seen []apitype.EngineEvent, changes map[apitype.OpType]int) ([]apitype.EngineEvent, map[apitype.OpType]int) {
 	if len(targets) == 0 {
 		return seen, changes
@@ -32,8 +32,8 @@ func among(targets []string, seen []apitype.EngineEvent, changes map[apitype.OpT
 	return kept, counted
 }
 
-// scope is what the engine is to work on, and what it is to leave out, while what is in the cluster does not answer. The CLI
-// takes one of the two only (pulumi pkg/v3 v3.254.0, cmd/pulumi/operations/up.go).
+// scope returns the targets and exclusions for the engine if the cluster's API is silent. The CLI accepts only one of the two
+// (pulumi pkg/v3 v3.254.0, cmd/pulumi/operations/up.go).
 func scope(targets []string, silent bool) (kept, excluded []string) {
 	switch {
 	case !silent:
@@ -47,8 +47,8 @@ func scope(targets []string, silent bool) (kept, excluded []string) {
 	}
 }
 
-// onTargets lets the engine work on targets. Those that the state has are read from the host in a run of their own where it
-// lacks others, for the reason of [among].
+// onTargets runs the engine on targets. If some targets are not in the state, it refreshes the others in a run of their own first,
+// for the reason given at [among].
 func (s *session) onTargets(ctx context.Context, targets []string, work func() error) error {
 	if len(targets) == 0 || !s.refresh {
 		return work()

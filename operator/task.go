@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Tasks are what the host works on for the machines and templates of the stack; it only reads.
+// Tasks returns the running tasks of the host for the machines and templates of the stack. It only reads.
 func (o *Operator) Tasks(ctx context.Context) ([]Task, error) {
 	s, err := o.begin(ctx, needs{})
 	if err != nil {
@@ -19,8 +19,8 @@ func (o *Operator) Tasks(ctx context.Context) ([]Task, error) {
 	return s.tasks(ctx)
 }
 
-// StopTask stops the task that works on a machine, after a consent. The task is named by its UPID, or its machine by its name or
-// VMID. Proxmox VE undoes what the task had begun.
+// StopTask stops a running task, after consent. The argument is the task's UPID, or the name or VMID of its machine. Proxmox VE
+// undoes what the task had begun.
 func (o *Operator) StopTask(ctx context.Context, which string) error {
 	s, err := o.begin(ctx, needs{consent: "stop it"})
 	if err != nil {
@@ -29,7 +29,7 @@ func (o *Operator) StopTask(ctx context.Context, which string) error {
 	return s.stopTask(ctx, which)
 }
 
-// tasks are those that go on for the stack's machines and templates.
+// tasks returns the running tasks for the stack's machines and templates.
 func (s *session) tasks(ctx context.Context) ([]pve.Task, error) {
 	reader, err := pve.NewReader(s.host)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *session) tasks(ctx context.Context) ([]pve.Task, error) {
 	return all, nil
 }
 
-// stopTask stops the one task that is meant, after somebody has agreed.
+// stopTask stops the task, after consent.
 func (s *session) stopTask(ctx context.Context, which string) error {
 	task, err := s.taskMeant(ctx, which)
 	if err != nil {
@@ -86,7 +86,8 @@ func (s *session) taskMeant(ctx context.Context, which string) (pve.Task, error)
 	return s.onlyTask(ctx, vmid)
 }
 
-// onlyTask of a machine. A task of its own comes before the clones that may be its.
+// onlyTask returns the task that works on a machine. A task with the machine's VMID takes precedence over clones, which have their
+// source's VMID.
 func (s *session) onlyTask(ctx context.Context, vmid int) (pve.Task, error) {
 	reader, err := pve.NewReader(s.host)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *session) onlyTask(ctx context.Context, vmid int) (pve.Task, error) {
 	}
 }
 
-// hostOf is where a machine of the inventory is made.
+// hostOf returns the host of a machine in the inventory.
 func hostOf(inv *inventory.Inventory, vmid int) string {
 	for _, node := range inv.Nodes {
 		if node.VMID == vmid {

@@ -16,18 +16,18 @@ import (
 )
 
 const (
-	// taskInterval is between two looks at what the host works on.
+	// taskInterval is the interval between two queries of the host's tasks.
 	taskInterval = 5 * time.Second
-	// taskSilence is how long a task writes nothing until the way to stop it is named.
+	// taskSilence is how long a task must write nothing before the command to stop it is shown.
 	taskSilence = time.Minute
 )
 
-// followTasks tells what the host does for the machines that the engine works on, until it is stopped: the provider waits for
-// tasks without a word (bpg/terraform-provider-proxmox v0.69.1, proxmox/nodes/tasks/tasks.go, WaitForTask).
+// followTasks reports the host's tasks for the machines that the engine works on, until stop is called. The provider itself waits
+// for tasks without any output (bpg/terraform-provider-proxmox v0.69.1, proxmox/nodes/tasks/tasks.go, WaitForTask).
 func (s *session) followTasks(ctx context.Context, reporter *progress.Reporter) (stop func()) {
 	reader, err := pve.NewReader(s.host)
 	if err != nil {
-		return func() {} // the engine says so, too
+		return func() {} // the engine reports the error, too
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -51,20 +51,20 @@ func (s *session) followTasks(ctx context.Context, reporter *progress.Reporter) 
 	}
 }
 
-// taskFollower remembers how much each task had written.
+// taskFollower remembers the length of each task's log.
 type taskFollower struct {
 	reader pve.Reader
 	place  string
 	logs   map[string]taskLog // by UPID
 }
 
-// taskLog is how much a task had written, and since when.
+// taskLog is the length of a task's log, and since when it is unchanged.
 type taskLog struct {
 	lines int
 	since time.Time
 }
 
-// ask finds out about each machine that takes longer than a moment. A host that does not answer now is asked again.
+// ask queries the tasks of each machine that takes longer than one interval. If the host does not answer, the next tick asks again.
 func (f *taskFollower) ask(ctx context.Context, reporter *progress.Reporter, now time.Time) {
 	shown := map[string]bool{}
 	for _, work := range reporter.Working() {
@@ -82,9 +82,9 @@ func (f *taskFollower) ask(ctx context.Context, reporter *progress.Reporter, now
 	}
 }
 
-// taskFor is the task to tell of beside a machine, and how `task stop` is to be asked for it: by the machine, or by its UPID where
-// nothing tells which of several clones is the machine's. Then each machine has another one that was not shown yet, so that all of
-// them are named.
+// taskFor returns the task to report for a machine, and the argument of `task stop` for it. That is the VMID, or the UPID if several
+// clones run and nothing tells which one belongs to the machine. Each machine then gets a clone that was not shown yet, so that all
+// of them are shown.
 func taskFor(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, which string) {
 	if at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.VMID == vmid }); at >= 0 {
 		return tasks[at], strconv.Itoa(vmid)
@@ -97,7 +97,7 @@ func taskFor(vmid int, tasks []pve.Task, shown map[string]bool) (task pve.Task, 
 	return inOrder[at], inOrder[at].UPID
 }
 
-// wait says what a task does, and how it is stopped when it has written nothing for a while.
+// wait describes a task. If the task has written nothing for a while, it adds the command to stop it.
 func (f *taskFollower) wait(task pve.Task, which string, now time.Time) progress.Wait {
 	known, found := f.logs[task.UPID]
 	if !found || known.lines != len(task.Log) {
@@ -117,11 +117,11 @@ func (f *taskFollower) wait(task pve.Task, which string, now time.Time) progress
 	return progress.Wait{For: text}
 }
 
-// lastLineRunes keep the line of a task within that of a terminal.
+// lastLineRunes limits the last line of a task's log, so that the message fits into a terminal's line.
 const lastLineRunes = 30
 
-// machineOf is the host that works on a machine for the engine, and its VMID; 0 for what is no machine. A clone works on its
-// source's host.
+// machineOf returns the host that works on a machine, and its VMID; 0 if the resource is not a machine. A clone runs on the host of
+// its source.
 func machineOf(work progress.Work) (host string, vmid int) {
 	if work.URN.Type() != token.VirtualMachine {
 		return "", 0
@@ -147,6 +147,6 @@ func numberOf(value resource.PropertyValue) int {
 	if value.IsNumber() {
 		return int(value.NumberValue())
 	}
-	number, _ := strconv.Atoi(stringOf(value)) // whatever else it is, it is no VMID
+	number, _ := strconv.Atoi(stringOf(value)) // anything else is no VMID
 	return number
 }

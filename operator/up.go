@@ -10,35 +10,34 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// UpOptions say how far a cluster is brought up, and what may happen on the way.
+// UpOptions are the options of [Operator.Up].
 type UpOptions struct {
-	// Until is the last phase of the run. Default: 0, all of them.
+	// Until is the last phase of the run. Default: 0, all phases.
 	Until Phase
-	// Only is the one phase of the run, the ones before it being done; it excludes Until. Default: 0, all of them.
+	// Only is the only phase of the run, after all earlier ones; it excludes Until. Default: 0, all phases.
 	Only Phase
-	// Allow is what may be done although a cluster can be lost by it. Default: nothing.
+	// Allow lists the risks for the cluster that are allowed. Default: none.
 	Allow []Permission
-	// SkipRefresh takes the state as it is instead of reading the host first. Default: false.
+	// SkipRefresh uses the state as it is, without reading the host first. Default: false.
 	SkipRefresh bool
 }
 
-// UpResult is what stands after an up.
+// UpResult is the result of [Operator.Up].
 type UpResult struct {
-	// Last is the phase that the run ended with. Only after [Verify] are there outputs.
+	// Last is the last phase of the run. There are outputs only after [Verify].
 	Last Phase
-	// Outputs of the stack; two of them are secrets.
+	// Outputs are the stack's outputs; two of them are secrets.
 	Outputs stacks.Outputs
-	// Report is what the nodes and the Kubernetes API said at the end.
+	// Report is the status of the cluster at the end.
 	Report StatusReport
-	// Kubeconfig and Talosconfig are the files of the credentials.
+	// Kubeconfig and Talosconfig are the paths of the credentials.
 	Kubeconfig, Talosconfig string
-	// Took is how long it took.
+	// Took is the duration.
 	Took time.Duration
 }
 
-// Up brings the cluster to what the inventory says; it is safe to run again. The host is asked first whether it can bear that,
-// the state is backed up, what a killed run left behind is settled, what is going to happen is judged and agreed to, and at the
-// end the nodes and the Kubernetes API are asked whether everything works.
+// Up brings the cluster to the state that the inventory describes. It is safe to run again. It checks the host, backs up the state,
+// cleans up after killed runs, assesses the changes, asks for consent, applies them, and verifies the nodes and the Kubernetes API.
 func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error) {
 	span, err := options.span()
 	if err != nil {
@@ -56,7 +55,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	return result, nil
 }
 
-// conclude keeps the credentials of a cluster that was brought up, and asks whether it works.
+// conclude writes the credentials of a cluster that was brought up, and verifies it.
 func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	outputs, err := s.outputs(ctx)
 	if err != nil {
@@ -75,7 +74,7 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.kubeconfigFile(), Talosconfig: s.talosconfigFile()}, nil
 }
 
-// uncordon lets pods onto the nodes that a run had cordoned and that was interrupted before they were back.
+// uncordon uncordons the nodes that an interrupted run has left cordoned.
 func (s *session) uncordon(ctx context.Context, talosconfig string) error {
 	api, err := nodeops.ReachKubernetes(ctx, []byte(talosconfig))
 	if err != nil {

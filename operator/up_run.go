@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// upRun is the order in which a cluster is brought up. Each step is done by one of the parts.
+// upRun is the order of steps in which a cluster is brought up.
 type upRun struct {
 	recovery runRecovery
 	host     upHost
@@ -18,76 +18,76 @@ type upRun struct {
 	engine   upEngine
 	cluster  upCluster
 
-	asksConsent bool // somebody is to be asked before anything is changed
+	asksConsent bool // a person is asked before anything is changed
 }
 
-// upHost is what an up asks of Proxmox VE.
+// upHost is the access of an up to Proxmox VE.
 type upHost interface {
-	// checkHost refuses what the host cannot bear.
+	// checkHost refuses if the host cannot run what the inventory describes.
 	checkHost(ctx context.Context) error
-	// lostISOs are the resources whose ISO somebody has deleted.
+	// lostISOs returns the resources whose ISO was deleted.
 	lostISOs(ctx context.Context) (urns []string, err error)
 }
 
-// runRecovery settles what killed and failed runs have left.
+// runRecovery cleans up after killed and failed runs.
 type runRecovery interface {
-	// SettleProcesses ends what a killed run has left working; it refuses where another run is alive.
+	// SettleProcesses ends the processes of a killed run. It refuses if another run is alive.
 	SettleProcesses(ctx context.Context) error
-	// Recover settles in the state what failed and killed runs have left. Nothing is deleted.
+	// Recover cleans up the state after killed and failed runs. It deletes nothing.
 	Recover(ctx context.Context, goingUp bool) error
-	// DeleteNeverRan deletes what is left of machines that never ran.
+	// DeleteNeverRan deletes the leftovers of machines that never ran.
 	DeleteNeverRan(ctx context.Context) error
 }
 
-// stateCopies keeps copies of the state.
+// stateCopies writes backups of the state.
 type stateCopies interface {
-	// BackUp keeps a copy; nil where there is nothing to keep.
+	// BackUp writes a backup; it returns nil if the state is empty.
 	BackUp(ctx context.Context, reason string) (*Backup, error)
 }
 
-// upState is what an up does with the state.
+// upState is the access of an up to the state.
 type upState interface {
-	// prepareState writes into the state what has the engine put right what it does not see itself.
+	// prepareState writes into the state what the engine does not detect itself, so that the engine corrects it.
 	prepareState(ctx context.Context, seen outOfBand, judged judgement) error
 }
 
-// upEngine is what an up has the engine do.
+// upEngine is the access of an up to the engine.
 type upEngine interface {
-	// narrow has the engine do no more than the span; the targets are nil where no choice is needed.
+	// narrow limits the engine to the span; the targets are nil if none are needed.
 	narrow(ctx context.Context, p span) (targets []string, err error)
-	// judge previews the targets, and judges what that means.
+	// judge previews the targets and assesses the changes.
 	judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
-	// weigh refuses what nobody has allowed, and asks for consent.
+	// weigh refuses risks that are not allowed, and asks for consent.
 	weigh(ctx context.Context, judged judgement, allowed []Permission) error
-	// update lets the engine work; reachesCluster is false where what is in the cluster is left out.
+	// update runs the engine; reachesCluster is false if resources in the cluster are excluded.
 	update(ctx context.Context, w work, reachesCluster bool) error
-	// failed explains the error of the engine.
+	// failed explains an error of the engine.
 	failed(ctx context.Context, operation string, err error) error
 }
 
-// upCluster is what an up asks of the nodes and the Kubernetes API.
+// upCluster is the access of an up to the nodes and the Kubernetes API.
 type upCluster interface {
-	// findOutOfBand finds what was changed beside the engine.
+	// findOutOfBand finds changes that the engine does not see.
 	findOutOfBand(ctx context.Context) (outOfBand, error)
 	// awaitKubernetes waits until the Kubernetes API answers.
 	awaitKubernetes(ctx context.Context) error
-	// salvageCredentials keeps those of a cluster that stands although the engine failed.
+	// salvageCredentials keeps the credentials of a cluster that works although the engine failed.
 	salvageCredentials(ctx context.Context) error
-	// conclude keeps the credentials of a cluster that was brought up, and asks whether it works.
+	// conclude writes the credentials of a cluster that was brought up, and verifies it.
 	conclude(ctx context.Context) (*UpResult, error)
 }
 
-// work is what the engine is to do.
+// work is a run of the engine.
 type work struct {
-	name    string   // among artifacts
+	name    string   // in the names of artifacts
 	targets []string // nil for everything
-	replace []string // what is made anew, although the engine sees no difference
-	judged  bool     // a first run can neither delete nor replace: it is judged only where consent is needed
+	replace []string // replaced although the engine sees no difference
+	judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
 	allowed []Permission
-	again   bool // a second pass: it asks for no consent where nothing is left to do
+	again   bool // a second pass: it asks for no consent if nothing is left to do
 }
 
-// run lets the engine work, and asks at the end whether the cluster does.
+// run brings the cluster up and verifies it, as far as the span reaches.
 func (r upRun) run(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
 	if span.work() {
 		if err := r.bringUp(ctx, span, allowed); err != nil {
@@ -100,7 +100,7 @@ func (r upRun) run(ctx context.Context, span span, allowed []Permission) (*UpRes
 	return r.cluster.conclude(ctx)
 }
 
-// bringUp lets the engine do its part of the span, between everything that makes that safe.
+// bringUp runs the engine for its part of the span, with the checks, the backup and the recovery before it.
 func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) error {
 	if err := r.recovery.SettleProcesses(ctx); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	return r.reachIntoCluster(ctx, work)
 }
 
-// reachIntoCluster does for what is in the cluster what could not be done while its API did not answer.
+// reachIntoCluster waits for the cluster's API and then applies what was excluded while it did not answer.
 func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 	if err := r.cluster.awaitKubernetes(ctx); err != nil {
 		return err
@@ -142,11 +142,11 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 	if err != nil {
 		return err
 	}
-	seen.noAnswer, w.again = "", true // what fails now says so itself
+	seen.noAnswer, w.again = "", true // an error of the API is reported by the engine now
 	return r.do(ctx, w, seen)
 }
 
-// do judges the work, and lets the engine do it.
+// do assesses the work and runs the engine.
 func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
 	var judged judgement
 	if w.judged {
@@ -169,7 +169,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
 	if w.replace, err = r.host.lostISOs(ctx); err != nil {
 		return err
 	}
-	lost := len(judged.Lost) > 0 // then nothing that is in the cluster is left in the state
+	lost := len(judged.Lost) > 0 // then the state contains no resource in the cluster any more
 	err = r.engine.update(ctx, w, seen.noAnswer == "" || lost)
 	if _, unsaved := r.copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
 		return errors.Join(err, unsaved)

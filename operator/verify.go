@@ -11,15 +11,14 @@ import (
 )
 
 const (
-	// verifyPatience covers the images that nodes pull after they have joined, on a slow line.
+	// verifyPatience covers image pulls on a slow line after the nodes have joined.
 	verifyPatience = 10 * time.Minute
 	verifyInterval = 2 * time.Second
-	// verifyReminder is how often it is said what is waited for.
+	// verifyReminder is the interval between two messages about what is waited for.
 	verifyReminder = 15 * time.Second
 )
 
-// verify asks the nodes and the Kubernetes API until the cluster is well, and tells what stands. The error is what the
-// cluster lacks when its time is up.
+// verify waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks.
 func (s *session) verify(ctx context.Context) (status.Report, error) {
 	sources, err := s.sources(ctx)
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *session) verify(ctx context.Context) (status.Report, error) {
 	return report, nil
 }
 
-// untilWell asks again and again, and says now and then what is waited for.
+// untilWell polls the status and reports now and then what it waits for.
 func (s *session) untilWell(ctx context.Context, sources status.Sources) (status.Report, error) {
 	began := s.clock.Now()
 	for reminded := began; ; {

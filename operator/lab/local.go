@@ -1,4 +1,4 @@
-// Package lab gives the emulated hosts of this repository to package operator, for rehearsals.
+// Package lab implements [operator.Lab] with the emulated hosts of this repository.
 package lab
 
 import (
@@ -15,20 +15,19 @@ import (
 	"github.com/em-infra/em-infra/operator"
 )
 
-// Local runs labs as processes of this machine, each from the folder of its rehearsal.
+// Local runs labs as processes on this machine, each in the folder of its rehearsal.
 type Local struct {
-	// Tool is the executable of em-infra, which is a lab when it is started as `em-infra lab serve`. Default: "", a lab that
-	// does not run is not started but refused.
+	// Tool is the executable of em-infra; `em-infra lab serve` is the lab. Default: "", then Start refuses if the lab is not running.
 	Tool string
-	// Choices for a lab that is made or started. Default: as it was before.
+	// Choices are the choices for a lab that is created or started. Default: as before.
 	Choices Choices
-	// Progress is written to while the tools of a lab are downloaded or built. Default: nothing is written.
+	// Progress receives the output while the tools of a lab are downloaded or built. Default: none.
 	Progress io.Writer
 }
 
 var _ operator.Lab = Local{}
 
-// Choices are what a lab is told when it is made or started, as they are typed for `em-infra lab start`; what is "" stays as it is.
+// Choices are the choices for a lab, in the form of the flags of `em-infra lab start`. An empty choice keeps the present value.
 type Choices = command.Choices
 
 // Check implements [operator.Lab].
@@ -62,7 +61,7 @@ func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost,
 	return l.Running(site)
 }
 
-// process is em-infra once more, as the lab.
+// process returns the command of the lab.
 func (l Local) process(site operator.Site, tools kubernetes.Tools) *exec.Cmd {
 	args := append([]string{
 		"lab", "serve", "--stack", site.Stack, "--inventory", site.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// writesIn are the calls in the log of a lab's host that may have changed it. There are none before the lab was made.
+// writesIn returns the calls in the log of a lab's host that may have changed it; nil before the lab was created.
 func writesIn(log string) ([]string, error) {
 	file, err := os.Open(log)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,7 +26,7 @@ func writesIn(log string) ([]string, error) {
 	for lines.Scan() {
 		var call proxmox.Call
 		if err := json.Unmarshal(lines.Bytes(), &call); err != nil || call.Verb == "" {
-			continue // a line in the making, or a note of the lab's own
+			continue // an incomplete line, or a note of the lab
 		}
 		if call.Write() {
 			writes = append(writes, fmt.Sprintf("%s %s", call.Verb, call.Path))
