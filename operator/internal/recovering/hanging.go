@@ -7,8 +7,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// wakeHanging restarts machines that hang since before they were members, at which every other run would wait as this one's
-// predecessor did.
+// wakeHanging restarts machines that have hung since before they were members. Otherwise every run would wait for them in vain.
 func (r *Recovery) wakeHanging(ctx context.Context, exported *engine.Exported) error {
 	past, err := r.State.Past()
 	if err != nil {
@@ -25,7 +24,7 @@ func (r *Recovery) wakeHanging(ctx context.Context, exported *engine.Exported) e
 	for _, machine := range machines {
 		address := r.addressOf(machine.VMID)
 		if address == "" {
-			continue // it is no longer in the inventory
+			continue // the machine is no longer in the inventory
 		}
 		done, err := machine.Wake(ctx, host, func(ctx context.Context) bool { return !r.Nodes.Listens(ctx, address) })
 		if err != nil {
@@ -38,7 +37,7 @@ func (r *Recovery) wakeHanging(ctx context.Context, exported *engine.Exported) e
 	return nil
 }
 
-// addressOf is where the Talos API of a machine is reached; "" for one that is not in the inventory.
+// addressOf returns the address of a machine's Talos API; "" if the machine is not in the inventory.
 func (r *Recovery) addressOf(vmid int) string {
 	for _, node := range r.Inventory.Nodes {
 		if node.VMID == vmid {

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// machinesAtRest is recoverMachines, which a task may keep from its end: one that hangs is stopped where somebody says so, and
-// then it begins anew.
+// machinesAtRest runs recoverMachines, and waits for machines that are being created. If a task hangs, it stops the task with the
+// person's consent and starts again.
 func (r *Recovery) machinesAtRest(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, settled *engine.Exported, err error) {
 	for {
 		if err = r.awaitMade(ctx); err == nil {
@@ -31,7 +31,7 @@ func (r *Recovery) machinesAtRest(ctx context.Context, exported *engine.Exported
 	}
 }
 
-// awaitMade waits for machines of the inventory that somebody makes just now.
+// awaitMade waits until nobody is creating machines of the inventory any more.
 func (r *Recovery) awaitMade(ctx context.Context) error {
 	if r.Inventory == nil {
 		return nil
@@ -47,8 +47,7 @@ func (r *Recovery) awaitMade(ctx context.Context) error {
 	return host.AwaitMade(ctx, vmids)
 }
 
-// stopHung stops a task that hangs when a person says so. The error names the command by which that can be done
-// later.
+// stopHung stops a task that hangs, with a person's consent. Otherwise its error contains the command to stop the task.
 func (r *Recovery) stopHung(ctx context.Context, hung *pve.HungError) error {
 	left := fmt.Errorf("%s: stop it with `em-infra task stop %d %s`, or see in Proxmox VE why it hangs and wait for it; then run up again",
 		hung.What(), hung.Machine, r.Place.Stack)

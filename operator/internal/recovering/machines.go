@@ -15,19 +15,19 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Evidence is where to look for what became of machines: on the host, and in the copies of the state.
+// Evidence returns the sources about the fate of machines: the host and the backups of the state.
 func (r *Recovery) Evidence() (recovery.Evidence, error) {
 	host, err := r.hostThatReports()
 	return recovery.Evidence{Host: host, Past: r.State.Past}, err
 }
 
-// hostThatReports tells what it waits for.
+// hostThatReports returns a client of Proxmox VE that reports what it waits for.
 func (r *Recovery) hostThatReports() (Host, error) {
 	return r.Host(func(text string) { r.say(text) })
 }
 
-// recoverMachines finds out what became of the machines that earlier runs have left half made or half changed, and notes that
-// in the state; nothing on the host is touched. What is to be deleted is shown with the preview, and deleted after the consent.
+// recoverMachines determines the state of the machines that earlier runs have left incomplete, and writes it into the state. It
+// changes nothing on the host. Machines to delete are shown with the preview and deleted after the consent.
 func (r *Recovery) recoverMachines(ctx context.Context, exported *engine.Exported) (used []recovery.Remnant, err error) {
 	evidence, err := r.Evidence()
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Recovery) recoverMachines(ctx context.Context, exported *engine.Exporte
 	if err != nil {
 		return nil, err
 	}
-	if recorded > 0 { // what cannot be settled now, for its lock, is known by that in the next run, when the lock is gone
+	if recorded > 0 { // a machine with a lock cannot be settled now; the next run finds the record once the lock is gone
 		if err := r.State.Import(ctx, exported); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (r *Recovery) recoverMachines(ctx context.Context, exported *engine.Exporte
 	return failed.Used, r.note(ctx, exported, failed)
 }
 
-// note writes what a survey found into the state.
+// note writes the results of a survey into the state.
 func (r *Recovery) note(ctx context.Context, exported *engine.Exported, survey recovery.Survey) error {
 	done, changed := survey.Note(&exported.Deployment, r.Now())
 	r.say(done...)
@@ -70,8 +70,8 @@ func (r *Recovery) note(ctx context.Context, exported *engine.Exported, survey r
 	return r.State.Import(ctx, exported)
 }
 
-// Foresee finds out what up would delete on the host, for a preview, and changes nothing. While another run works on the
-// stack nothing is half made that this run is not going to finish.
+// Foresee determines for a preview what up would delete on the host and adopt. It changes nothing. While another run holds the lock
+// it does nothing, since that run may complete its machines.
 func (r *Recovery) Foresee(ctx context.Context) error {
 	locks, err := recovery.Locks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
 	if err != nil || slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
@@ -99,7 +99,7 @@ func (r *Recovery) Foresee(ctx context.Context) error {
 	return r.foreseeUnknown(ctx, &exported.Deployment, evidence.Host)
 }
 
-// Deletions says what is going to be deleted.
+// Deletions returns a sentence for each machine that will be deleted.
 func (r *Recovery) Deletions() []string {
 	var sentences []string
 	for _, remnant := range r.neverRan {
@@ -108,7 +108,7 @@ func (r *Recovery) Deletions() []string {
 	return sentences
 }
 
-// DeleteNeverRan deletes what is left of machines that never ran, to which somebody has agreed by now.
+// DeleteNeverRan deletes the leftovers of machines that never ran, after the consent.
 func (r *Recovery) DeleteNeverRan(ctx context.Context) error {
 	if len(r.neverRan) == 0 {
 		return nil
@@ -135,8 +135,7 @@ func (r *Recovery) DeleteNeverRan(ctx context.Context) error {
 	return nil
 }
 
-// asMadeAnew tells of a machine that is deleted before the engine works that it is made, whatever the engine makes of the rest
-// that it finds.
+// asMadeAnew changes the events of machines that are deleted before the engine runs into creations.
 func (r *Recovery) asMadeAnew(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
 		if event.ResourcePreEvent == nil || !slices.ContainsFunc(r.neverRan, func(left recovery.Remnant) bool {
@@ -154,8 +153,8 @@ func (r *Recovery) asMadeAnew(seen []apitype.EngineEvent) []apitype.EngineEvent 
 	return seen
 }
 
-// restartUsed brings the machines back that a failed change has left off, and has the engine read what became of them: its state says
-// what was planned, not what was done. The same run then tries the change again.
+// restartUsed starts the machines that a failed change has left off, and refreshes them: the state contains what was planned, not
+// what was done. The same run then tries the change again.
 func (r *Recovery) restartUsed(ctx context.Context, exported *engine.Exported, used []recovery.Remnant) error {
 	if len(used) == 0 {
 		return nil
@@ -173,7 +172,7 @@ func (r *Recovery) restartUsed(ctx context.Context, exported *engine.Exported, u
 			return context.Cause(ctx)
 		case err != nil && !remnant.Idle:
 			return err
-		case err != nil: // it may be the very change that lets it start again
+		case err != nil: // the pending change may be what lets it start again
 			r.say(fmt.Sprintf("VM %d (%s) is off since a change of it failed, and does not start: %v", remnant.VMID, remnant.Name, err))
 		default:
 			r.say(done)
@@ -189,11 +188,11 @@ func (r *Recovery) restartUsed(ctx context.Context, exported *engine.Exported, u
 	return nil
 }
 
-// bootPatience is what a machine may take until its Talos answers. One that is shut down for the next try before it listens to
-// its power button is waited for in vain, twenty minutes.
+// bootPatience is the time limit for a machine's Talos to answer. If the machine were shut down for the next try before it reacts to
+// its power button, the run would wait twenty minutes in vain.
 const bootPatience = 5 * time.Minute
 
-// awaitStarted waits until the Talos of a machine answers. If it does not, that is reported, and the gate before changes decides.
+// awaitStarted waits until the Talos of a machine answers. A timeout is only reported; the gate before changes decides.
 func (r *Recovery) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
 	_, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
 	if err != nil || talosconfig == "" || !remnant.Joined {

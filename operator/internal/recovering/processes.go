@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// SettleProcesses ends what a killed run has left working, before anything else is asked or done: its plugins go on, and would start
-// a machine that nobody remembers. An engine whose em-infra was killed is waited for. It refuses where another run is alive.
+// SettleProcesses ends the processes of a killed run before anything else happens: its plugins continue, and could start a machine
+// that is not in the state. It waits for an engine whose em-infra was killed, and refuses if another run is alive.
 func (r *Recovery) SettleProcesses(ctx context.Context) error {
 	if err := r.awaitAbandoned(ctx); err != nil {
 		return err
@@ -21,10 +21,10 @@ func (r *Recovery) SettleProcesses(ctx context.Context) error {
 	return err
 }
 
-// abandonedLimit is how long an engine may need for what is in flight when its em-infra is killed: no wait of a plugin is longer.
+// abandonedLimit is the time limit for an abandoned engine to finish its running operations: no wait of a plugin is longer.
 const abandonedLimit = 30 * time.Minute
 
-// awaitAbandoned waits for an engine whose em-infra was killed: it finishes what it has begun, and nothing else would know of it.
+// awaitAbandoned waits for an engine whose em-infra was killed: it finishes its running operations and records them in the state.
 func (r *Recovery) awaitAbandoned(ctx context.Context) error {
 	owner, err := recovery.Owner(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
 	if err != nil || owner == nil || !owner.Abandoned(ctx) {
@@ -39,7 +39,7 @@ func (r *Recovery) awaitAbandoned(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ClearLocks removes the lock of a dead run and ends what works on for it, and says how many locks there were.
+// ClearLocks removes the lock of a dead run, ends its plugins, and returns the number of locks.
 func (r *Recovery) ClearLocks() (int, error) {
 	cleared, err := recovery.ClearStaleLocks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
 	var busy *recovery.BusyError
@@ -57,7 +57,7 @@ func (r *Recovery) ClearLocks() (int, error) {
 	return cleared, r.EndOrphans(which)
 }
 
-// EndOrphans ends the plugins whose engine is dead: a preview that was killed leaves no lock that would tell of it.
+// EndOrphans ends the plugins whose engine is dead. It does not depend on a lock, since a killed preview leaves none.
 func (r *Recovery) EndOrphans(which string) error {
 	ended, err := recovery.EndOrphans(r.Workspace.Home)
 	if ended > 0 {

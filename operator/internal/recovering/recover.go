@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Recover settles what failed and killed runs have left, and tells what it did. Nothing is deleted: what is to be deleted is shown with the
-// preview. Only what is going up needs a bootstrap, and machines that are on.
+// Recover cleans up the state after failed and killed runs and reports what it did. It deletes nothing: machines to delete are shown
+// with the preview. Only with goingUp it adopts a bootstrap and starts machines.
 func (r *Recovery) Recover(ctx context.Context, goingUp bool) error {
 	exported, err := r.State.Fresh(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Recovery) Recover(ctx context.Context, goingUp bool) error {
 	return r.wakeHanging(ctx, exported)
 }
 
-// adoptBootstrap looks for a cluster that is bootstrapped without the state knowing (F6).
+// adoptBootstrap adopts the bootstrap of a cluster that is bootstrapped but has no bootstrap in the state (F6).
 func (r *Recovery) adoptBootstrap(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
 	secrets := recovery.Unbootstrapped(deployment)
 	if secrets == nil {

@@ -1,5 +1,5 @@
-// Package recovering settles what killed and failed runs of one stack have left, in the state and on the host. What that means for a
-// state is package recovery's to know; here is the order, and who is asked.
+// Package recovering cleans up after killed and failed runs of one stack, in the state and on the host. It contains the order of the
+// steps and asks for consent; package recovery contains the changes of the state.
 package recovering
 
 import (
@@ -17,82 +17,82 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Recovery is that of one operation on a stack.
+// Recovery cleans up in one operation on a stack.
 type Recovery struct {
-	// Workspace is where the files of the stack lie.
+	// Workspace contains the paths of the stack's files.
 	Workspace *workspace.Workspace
-	// Inventory is that of the stack; nil for an operation on the state alone.
+	// Inventory is the stack's inventory; nil for an operation on the state alone.
 	Inventory *inventory.Inventory
-	// Bootstrap is the name of the resource that is etcd's bootstrap.
+	// Bootstrap is the logical name of the resource for etcd's bootstrap.
 	Bootstrap string
-	// State is the stack's.
+	// State is the stack's state.
 	State State
-	// Engine works on the stack.
+	// Engine is the stack's engine.
 	Engine Engine
-	// Host is Proxmox VE; it tells what it waits for. Its error is a refusal.
+	// Host returns a client of Proxmox VE, which reports what it waits for to tell. Its error is a refusal.
 	Host func(tell func(string)) (Host, error)
-	// Nodes are asked by their own API.
+	// Nodes is the access to the nodes' Talos API.
 	Nodes Nodes
-	// Ask puts a question to a person, who is told what it is about and types yes. Default: nil, nobody is there, or has to be asked.
+	// Ask asks a person a question; the answer yes means consent. Default: nil, no person is available or no consent is needed.
 	Ask func(ctx context.Context, about, question, yes string) (bool, error)
-	// Place is where the commands of messages are typed.
+	// Place contains the stack and flags for the commands in messages.
 	Place remedy.Place
-	// Now is the time.
+	// Now returns the present time.
 	Now func() time.Time
-	// Say is told what was settled, a sentence each.
+	// Say receives a sentence for each step of the cleanup.
 	Say func(string)
 
-	neverRan   []recovery.Remnant // machines that are deleted once somebody has agreed
-	unanswered []recovery.Remnant // machines that a preview finds and up takes into the state
-	restarted  bool               // machines were started before anybody was asked
+	neverRan   []recovery.Remnant // deleted after the consent
+	unanswered []recovery.Remnant // found by a preview; up adopts them
+	restarted  bool               // machines were started before the consent
 }
 
-// State is what a recovery does with the state.
+// State is the access to the stack's state.
 type State interface {
-	// Seen is the state for those who look.
+	// Seen returns the state for reading.
 	Seen(ctx context.Context) (*engine.Exported, error)
-	// Fresh is the state for those who change it.
+	// Fresh returns the state for changing it.
 	Fresh(ctx context.Context) (*engine.Exported, error)
-	// Import puts it back.
+	// Import writes the state back.
 	Import(ctx context.Context, exported *engine.Exported) error
-	// Past are the states that were kept, newest first.
+	// Past returns the states in the backups, newest first.
 	Past() ([]recovery.Past, error)
 }
 
-// Engine is what a recovery has the engine do.
+// Engine is the access to the engine.
 type Engine interface {
-	// Plan is what the engine would do, as it tells it.
+	// Plan returns the events of a preview.
 	Plan(ctx context.Context) ([]apitype.EngineEvent, error)
-	// Refresh reads resources from the host.
+	// Refresh reads resources from the host into the state.
 	Refresh(ctx context.Context, urns []string) error
 }
 
-// Host is what a recovery asks of Proxmox VE, and does there.
+// Host is the access to Proxmox VE.
 type Host interface {
 	recovery.Host
 	recovery.Restarter
 
-	// AwaitMade waits until none of these machines is being made any more.
+	// AwaitMade waits until none of these machines is being created any more.
 	AwaitMade(ctx context.Context, vmids []int) error
 	// StopTask stops a task.
 	StopTask(ctx context.Context, task pve.Task) error
 }
 
-// Nodes is what a recovery asks of the nodes.
+// Nodes is the access to the nodes.
 type Nodes interface {
-	// IsBootstrapped reports whether the etcd of a node is, under the credentials of the cluster.
+	// IsBootstrapped reports whether the etcd of a node is bootstrapped, using the cluster's credentials.
 	IsBootstrapped(ctx context.Context, credentials nodeops.Credentials, address string) (bool, error)
-	// Listens reports whether anybody answers at the address of a node.
+	// Listens reports whether a node's address accepts connections.
 	Listens(ctx context.Context, address string) bool
 	// AwaitSecure waits until a node answers under the cluster's PKI.
 	AwaitSecure(ctx context.Context, wait nodeops.Wait) error
 }
 
-// Restarted reports whether machines were started before anybody was asked.
+// Restarted reports whether machines were started before the consent.
 func (r *Recovery) Restarted() bool { return r.restarted }
 
-// Told is what the engine would do, with what is done before it works: machines that never ran are made, and those that are taken into
-// the state stay.
+// Told adjusts the events of a preview to what happens before the engine runs: machines that never ran are created anew, and adopted
+// machines stay.
 func (r *Recovery) Told(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	return r.asAdopted(r.asMadeAnew(seen))
 }

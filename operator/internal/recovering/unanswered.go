@@ -13,9 +13,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// adoptUnknown takes machines of this stack into the state that run without it knowing them, and records those that were never
-// started, so that they are made anew. What they were made with is in a copy of an earlier state, or is what the program would
-// make.
+// adoptUnknown adopts this stack's machines that run but are not in the state, and records machines that were never started, so that
+// they are created anew. The inputs of an adopted machine come from a backup of the state, or from the program.
 func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, evidence recovery.Evidence) error {
 	deployment := &exported.Deployment
 	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
@@ -49,7 +48,7 @@ func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, 
 	return r.State.Import(ctx, exported)
 }
 
-// foreseeUnknown finds out which machines up would take into the state, for a preview.
+// foreseeUnknown determines for a preview which machines up would adopt.
 func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.DeploymentV3, host recovery.Host) error {
 	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
 	if err != nil {
@@ -62,7 +61,7 @@ func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.Deplo
 	return err
 }
 
-// machineNames are the names of the inventory's machines by VMID.
+// machineNames returns the names of the inventory's machines by VMID.
 func (r *Recovery) machineNames() map[int]string {
 	names := map[int]string{}
 	for _, node := range r.Inventory.Nodes {
@@ -71,7 +70,7 @@ func (r *Recovery) machineNames() map[int]string {
 	return names
 }
 
-// planned are the resources that the program would make, as a preview tells them.
+// planned returns the resources that the program would create, from a preview.
 func (r *Recovery) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
 	seen, err := r.Engine.Plan(ctx)
 	if err != nil {
@@ -90,7 +89,7 @@ func (r *Recovery) planned(ctx context.Context) ([]apitype.ResourceV3, error) {
 	return planned, nil
 }
 
-// Adoptions says which machines up takes into the state.
+// Adoptions returns a sentence for each machine that up adopts.
 func (r *Recovery) Adoptions() []string {
 	var adoptions []string
 	for _, remnant := range r.unanswered {
@@ -99,8 +98,7 @@ func (r *Recovery) Adoptions() []string {
 	return adoptions
 }
 
-// asAdopted tells of a machine that is taken into the state before the engine works that it stays, where the engine, which does
-// not know it yet, would make it.
+// asAdopted changes the creation of a machine that is adopted before the engine runs into no change.
 func (r *Recovery) asAdopted(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	for i, event := range seen {
 		if event.ResourcePreEvent == nil || event.ResourcePreEvent.Metadata.Op != apitype.OpCreate || event.ResourcePreEvent.Metadata.New == nil ||

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// engineInterval is how often an abandoned engine is looked at.
+	// engineInterval is the interval between two checks of an abandoned engine.
 	engineInterval = 100 * time.Millisecond
-	// dialTimeout is how long an address of this machine may need to answer.
+	// dialTimeout is the time limit for an address of this machine to answer.
 	dialTimeout = time.Second
 )
 
-// Abandoned reports whether the owner of the lock is an engine whose em-infra was killed. Such an engine begins nothing any more: it
-// finishes what is in flight, saves the state, and removes its lock. It is known by the address that it was to ask for the
-// program, `--client` (pulumi sdk/v3 v3.254.0, go/auto/stack.go): nobody listens there any more. Without /proc nothing is known.
+// Abandoned reports whether the owner of the lock is an engine whose em-infra was killed. Such an engine begins nothing new: it
+// finishes its running operations, saves the state, and removes its lock. It is recognized by the address of the program in its
+// argument `--client` (pulumi sdk/v3 v3.254.0, go/auto/stack.go), on which nobody listens any more. Without /proc it returns false.
 func (e *BusyError) Abandoned(ctx context.Context) bool {
 	if here, err := os.Hostname(); err != nil || here != e.Hostname {
 		return false
 	}
 	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", e.PID))
 	if err != nil {
-		return false // it has just ended, or there is no /proc
+		return false // the process has just ended, or there is no /proc
 	}
 	for argument := range strings.SplitSeq(string(arguments), "\x00") {
 		if address, found := strings.CutPrefix(argument, "--client="); found {
@@ -45,8 +45,7 @@ func listens(ctx context.Context, address string) bool {
 	return true
 }
 
-// AwaitEnd waits until the owner of the lock has ended, which a killed one has as soon as its parent looks. The error is that of
-// the context.
+// AwaitEnd waits until the owner of the lock has ended; a zombie counts as ended. It returns the error of the context.
 func (e *BusyError) AwaitEnd(ctx context.Context) error {
 	for alive(e.PID) {
 		select {

@@ -11,19 +11,18 @@ import (
 )
 
 const (
-	// bootstrapID is the ID that the provider gives every bootstrap (terraform-provider-talos v0.8.0,
+	// bootstrapID is the provider's ID of every bootstrap (terraform-provider-talos v0.8.0,
 	// pkg/talos/talos_machine_bootstrap_resource.go).
 	bootstrapID = "machine_bootstrap"
-	// bootstrapMeta is what the bridge notes of a bootstrap beside its properties (pulumi-terraform-bridge v3.116.0,
-	// pkg/pf/tfbridge/resource_state.go, metaState): the version of its schema, 1 in terraform-provider-talos v0.8.0 and
-	// v0.10.1. A state without it is taken for version 0, and the upgrade that follows makes timeouts which the next refresh
-	// cannot write down.
+	// bootstrapMeta is what the bridge records for a bootstrap beside its properties (pulumi-terraform-bridge v3.116.0,
+	// pkg/pf/tfbridge/resource_state.go, metaState): the version of its schema, 1 in terraform-provider-talos v0.8.0 and v0.10.1. A
+	// state without it counts as version 0; the upgrade from 0 adds timeouts, which the next refresh cannot write.
 	bootstrapMeta = `{"schema_version":"1"}`
 	metaKey       = "__meta"
 )
 
-// Unbootstrapped returns the machine secrets of a deployment that has those but no bootstrap, the one case in which the
-// cluster may be bootstrapped without the state knowing; nil otherwise.
+// Unbootstrapped returns the machine secrets of a deployment with machine secrets but without a bootstrap, else nil. Only such a
+// cluster can be bootstrapped without a record in the state.
 func Unbootstrapped(deployment *apitype.DeploymentV3) *apitype.ResourceV3 {
 	isOf := func(t tokens.Type) func(apitype.ResourceV3) bool {
 		return func(r apitype.ResourceV3) bool { return r.Type == t && !r.Delete }
@@ -35,8 +34,8 @@ func Unbootstrapped(deployment *apitype.DeploymentV3) *apitype.ResourceV3 {
 	return &deployment.Resources[secrets]
 }
 
-// AdoptBootstrap puts the bootstrap of a node into a deployment in which it is missing, as if the provider had returned
-// (F6): the provider itself would be told AlreadyExists until its time is up. name is the resource's logical name.
+// AdoptBootstrap adds the missing bootstrap of a node to a deployment, as if the provider had returned (F6). The provider itself
+// would get AlreadyExists until its timeout. name is the resource's logical name.
 func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 	secrets := Unbootstrapped(deployment)
 	if secrets == nil {
@@ -68,8 +67,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 	})
 }
 
-// CompleteBootstrap adds the version of its schema to a bootstrap that was adopted without one, and reports whether there was
-// such a one.
+// CompleteBootstrap adds the schema version to a bootstrap that was adopted without it, and reports whether it changed anything.
 func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
 	completed := false
 	for _, one := range deployment.Resources {
@@ -84,7 +82,7 @@ func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
 	return completed
 }
 
-// parentType is the qualified type of a resource's parent.
+// parentType returns the qualified type of a resource's parent.
 func parentType(urn resource.URN) tokens.Type {
 	qualified := string(urn.QualifiedType())
 	own := string(urn.Type())

@@ -15,19 +15,19 @@ import (
 
 const propertyConfiguration = "machineConfigurationInput"
 
-// Configured is a machine that has its configuration, as the state says.
+// Configured is a machine whose configuration is recorded in the state as applied.
 type Configured struct {
-	// Name of the machine.
+	// Name is the machine's name.
 	Name string
-	// Address where its Talos API is reached.
+	// Address is the address of its Talos API.
 	Address string
-	// Joined says that it was seen as a member of the cluster.
+	// Joined reports whether it was a member of the cluster.
 	Joined bool
 
 	configuration resource.URN
 }
 
-// ConfiguredMachines are those of a deployment, in its order.
+// ConfiguredMachines returns the configured machines of a deployment, in its order.
 func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
 	var found []Configured
 	for _, configuration := range deployment.Resources {
@@ -45,7 +45,7 @@ func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
 	return found
 }
 
-// machineOf is the virtual machine of a node; nil when there is none.
+// machineOf returns the virtual machine of a node; nil if there is none.
 func machineOf(deployment *apitype.DeploymentV3, node resource.URN) *apitype.ResourceV3 {
 	for i, r := range deployment.Resources {
 		if r.Type == token.VirtualMachine && r.Parent == node && !r.Delete {
@@ -55,10 +55,10 @@ func machineOf(deployment *apitype.DeploymentV3, node resource.URN) *apitype.Res
 	return nil
 }
 
-// Unapply notes in a deployment that a machine's configuration was applied to a machine that is gone, by a note behind its
-// last line: the next run applies it again. The machine itself stays as it is in the state; the provider refuses to read one
-// that was edited (pulumi-terraform-bridge v3.116.0, tfbridge/schema.go, makeTerraformStateViaUpgrade). The error is that of a
-// configuration that is not in clear.
+// Unapply marks a machine's configuration in a deployment as applied to a machine that no longer exists, by a note after its last
+// line, so that the next run applies it again. It does not change the machine's own entry, because the provider refuses to read an
+// edited one (pulumi-terraform-bridge v3.116.0, tfbridge/schema.go, makeTerraformStateViaUpgrade). It returns an error if the
+// configuration is not in plain text.
 func Unapply(deployment *apitype.DeploymentV3, node Configured) error {
 	for i := range deployment.Resources {
 		r := &deployment.Resources[i]
@@ -78,7 +78,7 @@ func Unapply(deployment *apitype.DeploymentV3, node Configured) error {
 	return nil
 }
 
-// unapplied are properties of a configuration whose machine has lost it.
+// unapplied returns the properties of a configuration with that note.
 func unapplied(properties map[string]any) (map[string]any, error) {
 	plain, err := engine.Unseal(properties[propertyConfiguration])
 	if err != nil {
@@ -97,9 +97,9 @@ func unapplied(properties map[string]any) (map[string]any, error) {
 	return copied, nil
 }
 
-// LoseCluster forgets what was in a cluster of which nobody has the etcd data any more: its bootstrap, and what was installed
-// in it, with the provider that would take the new cluster for unreachable all through the run, as it begins before that
-// answers. The next run makes all of it again. It changes the deployment, and returns how many resources were forgotten.
+// LoseCluster removes from a deployment what was in a cluster whose etcd data is lost: its bootstrap, and what was installed in it.
+// That includes the Kubernetes provider: it starts before the new cluster answers, and would treat it as unreachable during the
+// whole run. The next run creates all of it again. LoseCluster changes the deployment and returns the number of removed resources.
 func LoseCluster(deployment *apitype.DeploymentV3) int {
 	var lost []resource.URN
 	for _, r := range deployment.Resources {

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 )
 
-// Credentials are those of the cluster's administrator for the Talos API, as machine secrets hold them.
+// Credentials are the cluster administrator's credentials for the Talos API, in the form of the machine secrets.
 type Credentials struct {
 	CA          string `json:"caCertificate"`
 	Certificate string `json:"clientCertificate"`
@@ -19,7 +19,7 @@ type Credentials struct {
 
 var errNoCredentials = errors.New("the machine secrets in the state hold no client credentials: run up again")
 
-// CredentialsOf reads the credentials from the outputs of machine secrets in a deployment with secrets in clear.
+// CredentialsOf reads the credentials from the outputs of machine secrets, in a deployment with secrets in plain text.
 func CredentialsOf(secrets *apitype.ResourceV3) (Credentials, error) {
 	var credentials Credentials
 	plain, err := engine.Unseal(secrets.Outputs["clientConfiguration"])

@@ -9,9 +9,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// forget takes a resource out of a deployment, with what others say of it: the engine refuses a state in which a resource
-// refers to one that is missing (pulumi pkg/v3 v3.254.0, resource/deploy/snapshot.go, VerifyIntegrity). The next run
-// says again what depends on what.
+// forget removes a resource and all references to it from a deployment: the engine refuses a state with references to missing
+// resources (pulumi pkg/v3 v3.254.0, resource/deploy/snapshot.go, VerifyIntegrity). The next run adds the dependencies again.
 func forget(deployment *apitype.DeploymentV3, urn resource.URN) {
 	deployment.Resources = slices.DeleteFunc(slices.Clone(deployment.Resources), func(r apitype.ResourceV3) bool {
 		return r.URN == urn && !r.Delete
@@ -30,9 +29,9 @@ func forget(deployment *apitype.DeploymentV3, urn resource.URN) {
 	}
 }
 
-// remember puts a machine into a deployment whose creation was begun: in the place of the one that the engine has deleted for
-// it, which the state keeps until then and on which others depend, else behind all others. Only in the first case it is certain
-// that it is not the machine of an earlier state: it has a time of its own then.
+// remember adds a machine whose creation was begun to a deployment. It takes the place of the machine that the engine has deleted
+// for it, which stays in the state until then and on which others depend; else it is appended. Only in the first case it is
+// certainly not the machine of an earlier state, and gets a creation time of its own.
 func remember(deployment *apitype.DeploymentV3, machine apitype.ResourceV3, now time.Time) {
 	deployment.Resources = slices.Clone(deployment.Resources)
 	replaced := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
@@ -48,7 +47,7 @@ func remember(deployment *apitype.DeploymentV3, machine apitype.ResourceV3, now 
 	deployment.Resources[replaced] = machine
 }
 
-// without is a list without one of its members; the list itself stays as it is.
+// without returns a list without one of its members. It does not change the list itself.
 func without(urns []resource.URN, urn resource.URN) []resource.URN {
 	if !slices.Contains(urns, urn) {
 		return urns

@@ -4,11 +4,11 @@ import "github.com/em-infra/em-infra/internal/pve"
 
 import "context"
 
-// glance is a host that is not waited for, and not changed.
+// glance is a host that is read without waiting and without changes.
 type glance struct{ Host }
 
-// AtAGlance is a host of which a survey sees what is there now. A machine with a lock is in the hands of a task, and is not
-// seen.
+// AtAGlance returns a host whose Settle returns the present state of a machine without waiting. It does not return a machine with a
+// lock, since a task is working on it.
 func AtAGlance(host Host) Host { return glance{host} }
 
 // Settle implements [Host].

@@ -14,18 +14,18 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// birthOf is the mark that a machine in a deployment was made with; "" for one from before the marks.
+// birthOf returns the birth identifier of a machine in a deployment; "" for a machine from before these identifiers.
 func birthOf(machine apitype.ResourceV3) string {
 	smbios, _ := machine.Inputs["smbios"].(map[string]any)
 	mark, _ := smbios["uuid"].(string)
 	return strings.ToLower(mark)
 }
 
-// differ reports whether two marks of birth are those of two machines: both are known, and are not the same.
+// differ reports whether two birth identifiers are known and belong to different machines.
 func differ(a, b string) bool { return a != "" && b != "" && !strings.EqualFold(a, b) }
 
-// isAnother reports whether what the state applied to a machine was applied to one with another mark of birth than that on the
-// host.
+// isAnother reports whether the configuration in the state was applied to a machine with another birth identifier than the one on
+// the host.
 func (w witnesses) isAnother(machine resource.URN, found *pve.Machine) bool {
 	node := strings.TrimSuffix(machine.Name(), vmSuffix)
 	for _, r := range w.deployment.Resources {
@@ -39,15 +39,15 @@ func (w witnesses) isAnother(machine resource.URN, found *pve.Machine) bool {
 	return false
 }
 
-// isProvenBy reports whether a machine on the host is certainly the one that a creation was to make: it has the mark of its
-// birth, which no other machine has, or its description says that our stack has made it, for our cluster.
+// isProvenBy reports whether a machine on the host is certainly the one that a creation was to make: it has the same birth
+// identifier, or its description names our stack and cluster.
 func (w wanted) isProvenBy(found *pve.Machine) bool {
 	owner, isMarked := ownership.In(w.Description)
 	return w.SMBIOS.UUID != "" && strings.EqualFold(w.SMBIOS.UUID, found.Birth) || isMarked && found.Owner == owner
 }
 
-// refuse says why a machine at our VMID is none that we may touch; nil for one of ours, and for one with nothing in it yet. What
-// is in the state was ours when it was put there, so only another owner's mark speaks against it.
+// refuse returns an error if we must not touch the machine with our VMID. It returns nil for our own machine and for an empty one. A
+// machine in the state was ours when it was recorded, so only the mark of another owner counts against it.
 func (w wanted) refuse(found *pve.Machine, isInState bool) error {
 	const remedy = "give our node another vmid in nodes.yaml, or delete that VM if nobody needs it"
 	_, isMarked := ownership.In(w.Description)

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Lock is what the engine writes into the lock file of a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
+// Lock is the content of the engine's lock file in a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
 type Lock struct {
 	// PID is the process that holds it.
 	PID int `json:"pid"`
@@ -23,10 +23,10 @@ type Lock struct {
 	file string
 }
 
-// fileScheme is that of a state in a folder of this machine.
+// fileScheme is the scheme of a state in a folder of this machine.
 const fileScheme = "file://"
 
-// BusyError says that another run works on the stack.
+// BusyError is returned if another run works on the stack.
 type BusyError struct {
 	PID      int
 	Hostname string
@@ -36,8 +36,8 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", e.PID, e.Hostname)
 }
 
-// ClearStaleLocks removes the locks of a stack whose owners are dead, and says how many. The error is a [BusyError] when
-// an owner lives, or may live on another machine.
+// ClearStaleLocks removes a stack's locks whose owners are dead, and returns their number. It returns a [BusyError] if an owner is
+// alive, or may be alive on another machine.
 func ClearStaleLocks(backend, project, stack string) (int, error) {
 	locks, err := Locks(backend, project, stack)
 	if err != nil {
@@ -54,7 +54,7 @@ func ClearStaleLocks(backend, project, stack string) (int, error) {
 	return len(locks), nil
 }
 
-// Owner is the run that works on a stack, nil for none that is known of.
+// Owner returns the run that works on a stack; nil if none is known.
 func Owner(backend, project, stack string) (*BusyError, error) {
 	locks, err := Locks(backend, project, stack)
 	for _, lock := range locks {
@@ -65,7 +65,7 @@ func Owner(backend, project, stack string) (*BusyError, error) {
 	return nil, err
 }
 
-// Locks are those that lie on a stack. A state that is not in a folder of this machine has none to look at.
+// Locks returns the locks of a stack; nil if its state is not in a folder of this machine.
 func Locks(backend, project, stack string) ([]Lock, error) {
 	folder, isFile := strings.CutPrefix(backend, fileScheme)
 	if !isFile {
@@ -96,7 +96,7 @@ func readLock(file string) (Lock, error) {
 		return lock, err
 	}
 	if len(bytes.Trim(text, "\x00")) == 0 {
-		lock.Stale = true // it is moved into its place whole, so that one which holds nothing was lost with the power
+		lock.Stale = true // the engine moves a complete file into place, so an empty one was lost in a power failure
 		return lock, nil
 	}
 	if err := json.Unmarshal(text, &lock); err != nil {
@@ -107,15 +107,15 @@ func readLock(file string) (Lock, error) {
 	return lock, err
 }
 
-// alive reports whether a process is a Pulumi CLI that runs; one of somebody else's does, too. A process ID is given to
-// others in time, and one that was killed keeps it until its parent looks.
+// alive reports whether a process is a running Pulumi CLI, of any user. The name is checked because the system reuses process IDs; a
+// killed process keeps its ID until its parent has waited for it.
 func alive(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
 	}
 	process, err := processOf(pid)
 	if err != nil {
-		return true // nobody can be asked
+		return true // the process cannot be examined
 	}
 	return process.cli && !process.dead
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Host is what recovery asks of Proxmox VE.
+// Host is the access to Proxmox VE.
 type Host interface {
-	// Settle waits until no task works on a machine and no lock is on it, and returns it; nil when there is none.
+	// Settle waits until a machine has neither a task nor a lock, and returns it; nil if it does not exist.
 	Settle(ctx context.Context, node string, vmid int) (*pve.Machine, error)
-	// Look returns a machine as it is now, on whichever node; nil when there is none that may be seen.
+	// Look returns a machine as it is now, on any node; nil if none is visible.
 	Look(ctx context.Context, vmid int) (*pve.Machine, error)
-	// Start starts a machine that is off, and returns when it is on.
+	// Start starts a machine that is off, and returns when it runs.
 	Start(ctx context.Context, node string, vmid int) error
-	// Pending are the settings of a machine that wait for its next cold start, sorted.
+	// Pending returns the settings of a machine that need a cold start to take effect, sorted.
 	Pending(ctx context.Context, node string, vmid int) ([]string, error)
 	// Delete deletes a machine that is off.
 	Delete(ctx context.Context, node string, vmid int) error
@@ -29,17 +29,17 @@ type wanted struct {
 	Node string  `json:"nodeName"`
 	VMID float64 `json:"vmId"`
 	Name string  `json:"name"`
-	// Description says whose it is to be.
+	// Description names the machine's owner.
 	Description string `json:"description"`
 	SMBIOS      struct {
-		// UUID is the mark of its birth.
+		// UUID is the birth identifier.
 		UUID string `json:"uuid"`
 	} `json:"smbios"`
-	// Started is whether the machine is to be on. Default: true, as the provider's.
+	// Started reports whether the machine is to run. Default: true, as in the provider.
 	Started *bool `json:"started"`
-	// Template says that the machine is one to clone from, which is never started.
+	// Template reports whether the machine is a template, which is never started.
 	Template bool `json:"template"`
-	// Clone says where the template stands.
+	// Clone is the source of the clone.
 	Clone struct {
 		Node string `json:"nodeName"`
 	} `json:"clone"`
@@ -59,11 +59,11 @@ func wantedOf(machine apitype.ResourceV3) (w wanted, err error) {
 	return w, nil
 }
 
-// isToRun reports whether the machine is to be on.
+// isToRun reports whether the machine is to run.
 func (w wanted) isToRun() bool { return !w.Template && (w.Started == nil || *w.Started) }
 
-// settle waits for what is left of a machine. A clone for another host is made on the template's, and moved when it is done
-// (qemu-server, API2/Qemu.pm, clone_vm); one that somebody moved since is elsewhere.
+// settle waits for what is left of a machine. A clone for another host is created on the template's host and moved afterwards
+// (qemu-server, API2/Qemu.pm, clone_vm). A machine that was migrated since is found on its present node.
 func settle(ctx context.Context, w wanted, host Host) (*pve.Machine, error) {
 	vmid := int(w.VMID)
 	if template := w.Clone.Node; template != "" && template != w.Node {

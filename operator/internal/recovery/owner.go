@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// OwnerOf is who owns the machines of a deployment with secrets in clear: without a cluster, where it has no machine secrets
-// yet.
+// OwnerOf returns the owner of the machines of a deployment with secrets in plain text. Its cluster is empty if the deployment has
+// no machine secrets yet.
 func OwnerOf(stack string, deployment *apitype.DeploymentV3) (ownership.Owner, error) {
 	owner := ownership.Owner{Stack: stack}
 	at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == token.Secrets && !r.Delete })
@@ -33,8 +33,8 @@ func OwnerOf(stack string, deployment *apitype.DeploymentV3) (ownership.Owner, e
 	return owner, nil
 }
 
-// PastOwners are the owners that a stack's machines named in earlier states, newest first. The secrets of a copy are not in clear,
-// the descriptions of its machines are.
+// PastOwners returns the owners in the machine descriptions of earlier states, newest first. Unlike the secrets in a backup, the
+// descriptions are in plain text.
 func PastOwners(stack string, past []Past) []ownership.Owner {
 	var owners []ownership.Owner
 	for _, one := range past {
@@ -49,7 +49,7 @@ func PastOwners(stack string, past []Past) []ownership.Owner {
 	return owners
 }
 
-// KnownVMIDs are those of the machines that a deployment knows, and of those whose creation it knows to have begun.
+// KnownVMIDs returns the VMIDs of a deployment's machines and of its pending creations.
 func KnownVMIDs(deployment *apitype.DeploymentV3) []int {
 	var known []int
 	for _, machine := range deployment.Resources {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// EndOrphans ends the provider plugins of a PULUMI_HOME whose engine was killed, and says how many there were. A plugin
-// looks for its engine only every five minutes (pulumi sdk/v3, go/common/util/rpcutil/healthcheck.go), and until then goes
-// on with what it was doing: it would start a machine that nobody remembers. Those of an engine that works are left alone.
+// EndOrphans ends the provider plugins of a PULUMI_HOME whose engine is dead, and returns their number. A plugin checks for its
+// engine only every five minutes (pulumi sdk/v3, go/common/util/rpcutil/healthcheck.go) and continues until then: it could start a
+// machine that is not in the state. Plugins of a running engine are left alone.
 func EndOrphans(home string) (int, error) {
 	plugins, err := pluginsOf(home)
 	if err != nil {
@@ -31,11 +31,11 @@ func EndOrphans(home string) (int, error) {
 	return ended, nil
 }
 
-// guardInterval is between two looks at plugins whose tool has ended.
+// guardInterval is the interval between two checks of the plugins.
 const guardInterval = 200 * time.Millisecond
 
-// Guard watches over the plugins of a PULUMI_HOME: when tool, the other end of which the tool alone holds, has come to its end,
-// it ends those whose engine is dead, and returns when there is none left. An engine that still works is waited for.
+// Guard ends the plugins of a PULUMI_HOME after their tool. It waits for the end of the pipe tool, whose other end only the tool
+// holds, then ends plugins whose engine is dead, and returns when no plugin is left. It waits for an engine that still runs.
 func Guard(home string, tool io.Reader) error {
 	if _, err := io.Copy(io.Discard, tool); err != nil {
 		return err
@@ -52,8 +52,8 @@ func Guard(home string, tool io.Reader) error {
 	}
 }
 
-// pluginsOf are the processes that run from the plugins of a PULUMI_HOME. A plugin in the home may be a link to where it was
-// built, and the home may be reached by one.
+// pluginsOf returns the processes that run from the plugins of a PULUMI_HOME. A plugin may be a symbolic link to its build, and the
+// path of the home may contain one.
 func pluginsOf(home string) ([]process, error) {
 	folder := filepath.Join(home, "plugins")
 	resolved, err := filepath.EvalSymlinks(folder)

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// cliName is what the system calls a Pulumi CLI.
+// cliName is the process name of a Pulumi CLI.
 const cliName = "pulumi"
 
-// process is what the system says of one of its processes.
+// process is a process as the system reports it.
 type process struct {
 	pid, parent int
-	// dead says that it has ended, and that its parent has not looked yet.
+	// dead reports whether the process is a zombie: it has ended, and its parent has not waited for it.
 	dead bool
-	// cli says that it is a Pulumi CLI.
+	// cli reports whether the process is a Pulumi CLI.
 	cli bool
-	// program is the path that it was started by; its arguments may follow.
+	// program is the path of the program; its arguments may follow.
 	program string
 }
 
-// procFS is where Linux tells of its processes. Elsewhere ps does.
+// procFS is where Linux lists its processes. Other systems have ps.
 const procFS = "/proc"
 
-// processes are all that may be seen.
+// processes returns all visible processes.
 func processes() ([]process, error) {
 	if _, err := os.Stat(filepath.Join(procFS, "self", "stat")); err != nil {
 		return askPS("-A")
@@ -37,14 +37,14 @@ func processes() ([]process, error) {
 	}
 	var found []process
 	for _, folder := range folders {
-		if p, err := inProcFS(folder); err == nil { // else it has ended, or is not ours to see
+		if p, err := inProcFS(folder); err == nil { // else it has ended, or is not visible to us
 			found = append(found, p)
 		}
 	}
 	return found, nil
 }
 
-// processOf is one of them.
+// processOf returns one process.
 func processOf(pid int) (process, error) {
 	if _, err := os.Stat(filepath.Join(procFS, "self", "stat")); err == nil {
 		return inProcFS(filepath.Join(procFS, strconv.Itoa(pid)))
@@ -59,7 +59,7 @@ func processOf(pid int) (process, error) {
 	return found[0], nil
 }
 
-// inProcFS reads the folder of a process: its stat is "PID (NAME) STATE PARENT …", and the name may hold anything, parentheses too.
+// inProcFS reads the folder of a process. Its stat is "PID (NAME) STATE PARENT …"; the name may contain parentheses.
 func inProcFS(folder string) (process, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "stat"))
 	if err != nil {
@@ -86,7 +86,7 @@ func inProcFS(folder string) (process, error) {
 	return p, err
 }
 
-// askPS asks POSIX' ps (IEEE 1003.1, which has all but stat, which BSD, macOS and Linux have).
+// askPS runs POSIX ps. IEEE 1003.1 defines all these columns but stat, which BSD, macOS and Linux have.
 func askPS(which ...string) ([]process, error) {
 	output, err := exec.Command("ps", append(which, "-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "args=")...).Output() //nolint:gosec // fixed but for a process ID
 	if err != nil && len(output) > 0 {
@@ -121,7 +121,7 @@ func lineOfPS(line string) (p process, err error) {
 	return p, nil
 }
 
-// isCLI reports whether a path with arguments is that of a Pulumi CLI. The path may hold spaces.
+// isCLI reports whether a command line starts a Pulumi CLI. Its path may contain spaces.
 func isCLI(arguments string) bool {
 	for end, c := range arguments + " " {
 		if c == ' ' && filepath.Base(arguments[:end]) == cliName {

@@ -13,10 +13,9 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Note puts into the state what the survey found, and touches nothing on the host: machines that are not there are
-// forgotten, those whose creation was cut off are noted like those whose creation failed, so that a later run knows them,
-// and no operation is pending any more. now is the time that is noted. It returns one sentence for each thing that was done,
-// and reports whether the state changed.
+// Note writes the results of the survey into the state and changes nothing on the host. It removes missing machines, records
+// interrupted creations like failed ones, so that a later run finds them, and clears the pending operations. now is the time to
+// record. It returns a sentence for each change, and whether the state changed.
 func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
 	changed = len(s.ended)+len(s.begun)+len(s.lost)+len(deployment.PendingOperations) > 0
 	for _, urn := range s.ended {
@@ -40,13 +39,13 @@ func vmidOf(machine apitype.ResourceV3) int {
 	return int(vmid)
 }
 
-// Promise says what [Delete] would do.
+// Promise returns a sentence about what [Delete] would do.
 func (r Remnant) Promise() string {
 	return fmt.Sprintf("VM %d (%s) on %s is deleted: its creation ended half way, and it never ran", r.VMID, r.Name, r.Node)
 }
 
-// Delete deletes what is left of a machine that never ran, if that still holds, and forgets it. Somebody has agreed to it
-// meanwhile, and may have started the machine before. It changes the deployment and returns what was done.
+// Delete deletes what is left of a machine that never ran and removes it from the deployment. It first checks again that the machine
+// never ran, because somebody may have started it before the consent. It returns what it has done.
 func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remnant, host Host) (done string, err error) {
 	found, err := settle(ctx, wanted{Node: remnant.Node, VMID: float64(remnant.VMID)}, host)
 	if err != nil {
@@ -62,7 +61,7 @@ func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remna
 	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", remnant.VMID, remnant.Name), nil
 }
 
-// changedSince says what has become of a remnant that is not there as it was; "" for nothing, and for one that is gone.
+// changedSince returns how a remnant has changed since the survey; "" if it has not, or is gone.
 func changedSince(remnant Remnant, found *pve.Machine) string {
 	switch {
 	case found == nil:
@@ -78,8 +77,8 @@ func changedSince(remnant Remnant, found *pve.Machine) string {
 	}
 }
 
-// Start starts a machine that a failed change has left off; one that is on, or is to be off, is left as it is. It returns what
-// was done, and what is left to do: a reboot that failed leaves settings which the host tells of as if they were there.
+// Start starts a machine that a failed change has left off. Machines that run or are to be off are left as they are. It returns what
+// was done and what is left to do: after a failed reboot the host lists settings that are not yet in effect.
 func Start(ctx context.Context, remnant Remnant, host Host) (done string, err error) {
 	if !remnant.Idle && remnant.Unanswered {
 		return fmt.Sprintf("VM %d (%s) runs as it was made: what it lacks is added", remnant.VMID, remnant.Name), nil

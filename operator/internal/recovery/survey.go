@@ -11,34 +11,33 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Remnant is a machine that a failed or killed run has left on the host, half made or half changed.
+// Remnant is a machine that a failed or killed run has left on the host, incomplete or partly changed.
 type Remnant struct {
-	// URN of the machine in the state.
+	// URN is the machine's URN in the state.
 	URN resource.URN
-	// VMID, Node that it stands on, and the Name that it was to have.
+	// VMID, the Node with the machine, and the Name that it was to have.
 	VMID int
 	Node string
 	Name string
-	// Idle says that it is off and ought to be on.
+	// Idle reports whether the machine is off although it is to run.
 	Idle bool
-	// Joined says that the state has a configuration of it: once it is on, its Talos answers.
+	// Joined reports whether the state has a configuration of the machine: once it runs, its Talos answers.
 	Joined bool
-	// Unanswered says that the state does not know it, because nobody has told the run that made it that it was made: it is taken
-	// into the state.
+	// Unanswered reports whether the run that created the machine did not receive the confirmation, so that the state does not
+	// contain it. It is adopted.
 	Unanswered bool
 
 	birth string
 	runs  bool
 }
 
-// Survey is what failed and killed runs have left. Making it changes nothing, neither the host nor the state.
+// Survey contains what failed and killed runs have left. Making it changes neither the host nor the state.
 type Survey struct {
-	// NeverRan are machines of which nobody knows that they ever ran. [Delete] takes one away, once somebody has agreed.
+	// NeverRan are machines without any witness that they ran. [Delete] deletes one, after consent.
 	NeverRan []Remnant
-	// Used are machines that were in use when a change of them failed. They are kept, started and looked at anew.
+	// Used are machines that were in use when a change of them failed. They are kept, started and refreshed.
 	Used []Remnant
-	// Unanswered are machines that run, or ran, and of which the state knows at most that their creation was begun. They are
-	// taken into the state.
+	// Unanswered are machines that run or ran, and of which the state contains at most the begun creation. They are adopted.
 	Unanswered []Remnant
 
 	ended []resource.URN       // machines in the state that are not on the host
@@ -47,31 +46,30 @@ type Survey struct {
 	notes []string
 }
 
-// Evidence is where a survey looks for what became of machines, besides the state.
+// Evidence contains the sources of a survey besides the state.
 type Evidence struct {
-	// Host on which they stand.
+	// Host is the access to Proxmox VE.
 	Host Host
-	// Past are the earlier states, newest first. It is asked only when something hangs on it.
+	// Past returns the earlier states, newest first. It is called only if the result depends on it.
 	Past func() ([]Past, error)
 }
 
-// LookAtUnfinished asks what became of the operations that were begun and never finished. The error says what has to be
-// settled by hand.
+// LookAtUnfinished determines the outcome of the pending operations. It returns an error if something has to be cleaned up by hand.
 func LookAtUnfinished(ctx context.Context, deployment *apitype.DeploymentV3, evidence Evidence) (Survey, error) {
 	l := looking{deployment: deployment, Evidence: evidence}
 	err := l.atUnfinished(ctx)
 	return l.found, err
 }
 
-// LookAtFailed asks what became of the machines on which the last operation failed half way. The engine keeps them in the
-// state with the reason. The error says what has to be settled by hand.
+// LookAtFailed examines the machines whose last operation failed, which the engine keeps in the state with the reason. It returns an
+// error if something has to be cleaned up by hand.
 func LookAtFailed(ctx context.Context, deployment *apitype.DeploymentV3, evidence Evidence) (Survey, error) {
 	l := looking{deployment: deployment, Evidence: evidence}
 	err := l.atFailed(ctx)
 	return l.found, err
 }
 
-// looking is a survey in the making.
+// looking is a survey in progress.
 type looking struct {
 	Evidence
 	deployment *apitype.DeploymentV3
@@ -126,16 +124,16 @@ func (l *looking) atUnfinished(ctx context.Context) error {
 	return nil
 }
 
-// isMade says that a resource is in the state after all: a plain engine keeps a creation pending that it has made up for
-// in a later run. One that waits for its replacement is deleted (pulumi pkg/v3 v3.254.0, resource/deploy/step.go,
-// DeleteStep).
+// isMade reports whether a resource is in the state although its creation is pending: a plain engine keeps the pending creation
+// after a later run has completed it. A resource that waits for its replacement is deleted and does not count (pulumi pkg/v3
+// v3.254.0, resource/deploy/step.go, DeleteStep).
 func isMade(deployment *apitype.DeploymentV3, urn resource.URN) bool {
 	return slices.ContainsFunc(deployment.Resources, func(made apitype.ResourceV3) bool {
 		return made.URN == urn && made.ID != "" && !made.Delete && !made.PendingReplacement
 	})
 }
 
-// at looks at what is left of one machine, and says by what it is known that it was used; nil when nothing is left.
+// at examines what is left of one machine, and returns the witness of its use. remnant is nil if nothing is left.
 func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished bool) (remnant *Remnant, use string, err error) {
 	w, err := wantedOf(machine)
 	if err != nil {
@@ -168,7 +166,7 @@ func (l *looking) at(ctx context.Context, machine apitype.ResourceV3, unfinished
 	}, use, nil
 }
 
-// isNoted says that a machine is in the state because recovery noted it, of whose creation nothing else is known.
+// isNoted reports whether recovery has added the machine to the state: the engine's records have times.
 func isNoted(machine apitype.ResourceV3) bool {
 	return machine.Created == nil && machine.Modified == nil
 }
@@ -177,13 +175,13 @@ func (l *looking) note(format string, args ...any) {
 	l.found.notes = append(l.found.notes, fmt.Sprintf(format, args...))
 }
 
-// usedError leaves alone what only its owner may decide on.
+// usedError is returned for a machine about which only its owner can decide.
 type usedError struct {
 	Remnant
 	use string
 }
 
-// Error names no command that deletes a machine which runs.
+// Error contains no command that deletes a running machine.
 func (e *usedError) Error() string {
 	left := fmt.Sprintf("VM %d (%s) on %s is left alone, because %s, and the state knows only that its creation was begun: ", e.VMID, e.Name, e.Node, e.use)
 	const restore = "if it holds anything, put the state that knows it back with `em-infra state restore`; "

@@ -15,20 +15,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tornExt is put behind the name of a file that was torn. The engine reads no file of that name.
+// tornExt is appended to the name of a torn file. The engine reads no file with that name.
 const tornExt = ".torn"
 
-// MendState mends the files of a stack's state that a run left torn which was killed while it wrote, or whose machine lost its
-// power, and returns a sentence for each. The caller has made sure that nobody works on the stack. A state in a bucket is
-// written whole or not at all.
+// MendState repairs the files of a stack's state after a run was killed while writing them, or its machine lost power, and returns a
+// sentence for each repair. The caller makes sure that no run works on the stack. A state in a bucket is always written completely
+// or not at all.
 //
-// The engine keeps a state by gocloud's fileblob, which writes a file beside the old one and moves it into its place, and before
-// that, in place, a file of attributes (pulumi pkg/v3 v3.254.0, backend/diy/state.go; gocloud.dev v0.46.0, blob/fileblob):
+// The engine stores a state with gocloud's fileblob, which writes a new file and moves it into place, but before that writes a file
+// of attributes in place (pulumi pkg/v3 v3.254.0, backend/diy/state.go; gocloud.dev v0.46.0, blob/fileblob):
 //
-//   - attributes that are torn hide a sound file, and say nothing that the engine needs: they are removed;
-//   - a history that is torn keeps every later run from ending: it is put aside;
-//   - a checkpoint that is torn is put aside, and the newest whole copy takes its place: the one before the last write, or that
-//     of the history. Where there is none, everything stays as it is, and reading the state fails.
+//   - torn attributes hide an intact file and contain nothing that the engine needs: they are removed;
+//   - a torn history entry makes every later run fail: it is renamed;
+//   - a torn checkpoint is renamed and replaced by the newest complete copy: the one from before the last write, or the one in
+//     the history. Without a copy nothing is changed, and reading the state fails.
 func MendState(backend, project, stack string) ([]string, error) {
 	root, isFile := strings.CutPrefix(backend, fileScheme)
 	if !isFile {
@@ -46,7 +46,7 @@ func MendState(backend, project, stack string) ([]string, error) {
 	return mended, nil
 }
 
-// stateFiles are the files that a file backend keeps of one stack (pulumi pkg/v3 v3.254.0, backend/diy/store.go).
+// stateFiles are the files of one stack in a file backend (pulumi pkg/v3 v3.254.0, backend/diy/store.go).
 type stateFiles struct {
 	root           string
 	project, stack string
@@ -62,7 +62,7 @@ func (f stateFiles) history() string { return filepath.Join(f.root, "history", f
 
 func (f stateFiles) backups() string { return filepath.Join(f.root, "backups", f.project, f.stack) }
 
-// mendAttributes removes those of the stack's files that are no JSON.
+// mendAttributes removes the stack's attribute files that are not valid JSON.
 func (f stateFiles) mendAttributes() ([]string, error) {
 	files, err := glob(
 		f.checkpoint()+"*.attrs", f.layout()+".attrs", filepath.Join(f.history(), "*.attrs"), filepath.Join(f.backups(), "*.attrs"))
@@ -73,7 +73,7 @@ func (f stateFiles) mendAttributes() ([]string, error) {
 		"%s was torn and is removed: it says nothing that is needed")
 }
 
-// mendLayout removes the note of the folder's layout when it says nothing; the engine writes it anew.
+// mendLayout removes the file with the folder's layout if it contains no version; the engine writes it again.
 func (f stateFiles) mendLayout() ([]string, error) {
 	says := func(text []byte) bool {
 		var layout struct {
@@ -88,7 +88,7 @@ func (f stateFiles) mendLayout() ([]string, error) {
 	return mendEach(files, says, os.Remove, "%s was torn and is removed: the engine writes it anew")
 }
 
-// mendHistory puts aside what is no JSON in the history of runs.
+// mendHistory renames the files of the history that are not valid JSON.
 func (f stateFiles) mendHistory() ([]string, error) {
 	files, err := glob(filepath.Join(f.history(), "*.json"))
 	if err != nil {
@@ -98,7 +98,7 @@ func (f stateFiles) mendHistory() ([]string, error) {
 		"%s was torn and is put aside: it tells of one run that has ended")
 }
 
-// mendCheckpoint puts the newest whole copy of the state in the place of one that is torn.
+// mendCheckpoint replaces a torn state by its newest complete copy.
 func (f stateFiles) mendCheckpoint() ([]string, error) {
 	torn, err := os.ReadFile(f.checkpoint()) //nolint:gosec // below the state's folder
 	if errors.Is(err, fs.ErrNotExist) || err == nil && isCheckpoint(torn) {
@@ -122,7 +122,8 @@ func (f stateFiles) mendCheckpoint() ([]string, error) {
 		tear(torn), newest.written.UTC().Format("2006-01-02 15:04:05 UTC"), filepath.Base(f.checkpoint()+tornExt))}, nil
 }
 
-// replaceCheckpoint keeps the torn text beside. There is a checkpoint at every moment: a stack without one would be begun anew.
+// replaceCheckpoint keeps the torn text in another file. The checkpoint exists at every moment: without it the engine would create
+// the stack again.
 func (f stateFiles) replaceCheckpoint(torn, whole []byte) error {
 	if err := os.WriteFile(f.checkpoint()+tornExt, torn, 0o600); err != nil {
 		return err
@@ -134,14 +135,14 @@ func (f stateFiles) replaceCheckpoint(torn, whole []byte) error {
 	return os.Rename(mended, f.checkpoint())
 }
 
-// checkpointCopy is a whole copy of a checkpoint.
+// checkpointCopy is a complete copy of a checkpoint.
 type checkpointCopy struct {
 	path    string
 	text    []byte
 	written time.Time
 }
 
-// newestCheckpoint is the one that was written last of those that are whole; it is empty where none is.
+// newestCheckpoint returns the complete copy that was written last; empty if there is none.
 func newestCheckpoint(files []string) (checkpointCopy, error) {
 	var newest checkpointCopy
 	for _, file := range files {
@@ -163,7 +164,7 @@ func newestCheckpoint(files []string) (checkpointCopy, error) {
 	return newest, nil
 }
 
-// isCheckpoint reports whether a text is whole (pulumi sdk/v3, go/common/apitype, VersionedCheckpoint).
+// isCheckpoint reports whether a text is a complete checkpoint (pulumi sdk/v3, go/common/apitype, VersionedCheckpoint).
 func isCheckpoint(text []byte) bool {
 	var checkpoint struct {
 		Version    int             `json:"version"`
@@ -172,13 +173,13 @@ func isCheckpoint(text []byte) bool {
 	return json.Unmarshal(text, &checkpoint) == nil && checkpoint.Version > 0 && len(checkpoint.Checkpoint) > 0
 }
 
-// tear is what is wrong with a torn file.
+// tear describes what is wrong with a torn file.
 func tear(text []byte) string {
 	switch trimmed := bytes.Trim(text, "\x00 \r\n\t"); {
 	case len(text) == 0:
 		return "the file is empty"
 	case len(trimmed) == 0:
-		return "the file holds zeros alone" // as some file systems leave a file after a power cut
+		return "the file holds zeros alone" // as some file systems leave a file after a power failure
 	case trimmed[0] == '{' && trimmed[len(trimmed)-1] != '}':
 		return "the file is cut off"
 	default:
@@ -186,7 +187,7 @@ func tear(text []byte) string {
 	}
 }
 
-// mendEach mends the files that are not whole.
+// mendEach repairs the files that are not complete.
 func mendEach(files []string, whole func([]byte) bool, mend func(string) error, sentence string) ([]string, error) {
 	var mended []string
 	for _, file := range files {

@@ -12,36 +12,35 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// A machine can be there without the state knowing it, although a run of ours made it: the tool or the engine was killed
-// between its start and the note of it, or the answer to its clone was lost. The provider starts a clone when everything else is
-// done (bpg/terraform-provider-proxmox v0.69.1, vm.go, vmCreateClone and vmCreateStart), so one that ran was configured whole. It
-// is taken into the state as the engine takes one whose creation failed at its very end: the engine then reads it from the host,
-// and adds what it lacks.
+// A machine that our run created can be missing from the state: the tool or the engine was killed before it recorded the machine, or
+// the answer to the clone request was lost. The provider starts a clone as its last step (bpg/terraform-provider-proxmox v0.69.1,
+// vm.go, vmCreateClone and vmCreateStart), so a machine that ran is fully configured. It is adopted like a machine whose creation
+// failed at the very end: the engine then reads it from the host and adds what it lacks.
 
-// noAnswer is why such a machine has init errors in the state.
+// noAnswer is the init error of such a machine in the state.
 const noAnswer = "its creation ended without an answer"
 
-// unanswered is such a machine, with the inputs that it was made with.
+// unanswered is such a machine, with its inputs.
 type unanswered struct {
 	Remnant
 	resource apitype.ResourceV3
 }
 
-// adopt has a machine taken into the state, and says so.
+// adopt adds a machine to those that [Survey.Note] adopts, with a note.
 func (l *looking) adopt(remnant Remnant, machine apitype.ResourceV3) {
 	l.note("VM %d (%s) is there, although the state knows only that its creation was begun: it is taken into the state", remnant.VMID, remnant.Name)
 	l.found.Unanswered = append(l.found.Unanswered, remnant)
 	l.found.lost = append(l.found.lost, unanswered{remnant, machine})
 }
 
-// isUnanswered reports whether a machine in the state was taken into it by [Survey.Note], and nothing was made of it since.
+// isUnanswered reports whether a machine in the state was adopted by [Survey.Note] and is unchanged since.
 func isUnanswered(machine apitype.ResourceV3, found *pve.Machine) bool {
 	return slices.Contains(machine.InitErrors, noAnswer) && !differ(birthOf(machine), found.Birth)
 }
 
-// adopted is the machine as it stands in the state from now on. Its mark of birth is that which it has: it is another than that
-// of the creation where an earlier run made it. It was changed after it had been made, so that no later look takes it for one that
-// never ran.
+// adopted returns the machine's new entry in the state. Its birth identifier is the one on the host, which differs from the one of
+// the creation if an earlier run created the machine. It is modified after its creation, so that no later survey takes it for a
+// machine that never ran.
 func (u unanswered) adopted(now time.Time) apitype.ResourceV3 {
 	machine := u.resource
 	machine.ID = resource.ID(strconv.Itoa(u.VMID))
@@ -57,7 +56,7 @@ func (u unanswered) adopted(now time.Time) apitype.ResourceV3 {
 	return machine
 }
 
-// withUUID are the firmware's settings with a mark of birth.
+// withUUID returns the firmware's settings with a birth identifier.
 func withUUID(smbios any, birth string) map[string]any {
 	settings, _ := smbios.(map[string]any)
 	settings = maps.Clone(settings)
@@ -68,7 +67,7 @@ func withUUID(smbios any, birth string) map[string]any {
 	return settings
 }
 
-// Adoption says what [Survey.Note] does with a machine that the state does not know.
+// Adoption returns a sentence about the adoption of a machine.
 func (r Remnant) Adoption() string {
 	return "VM " + strconv.Itoa(r.VMID) + " (" + r.Name + ") on " + r.Node + " is taken into the state: a run of ours made it, and was not told"
 }

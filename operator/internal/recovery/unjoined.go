@@ -13,19 +13,18 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Unjoined is a machine that was made and has never been a member of its cluster, so that there is nothing on it that could
-// be lost by a restart.
+// Unjoined is a machine that was created but was never a member of its cluster, so that a restart cannot lose any data.
 type Unjoined struct {
-	// Name of the machine.
+	// Name is the machine's name.
 	Name string
-	// VMID of it.
+	// VMID is the machine's VMID.
 	VMID int
-	// Configured says that its configuration was applied, so that it may be installing.
+	// Configured reports whether its configuration was applied, so that it may be installing.
 	Configured bool
 }
 
-// UnjoinedMachines are those of a deployment that are to run, in its order. A machine that was a member in an earlier state
-// is none of them: an older state may have been put back.
+// UnjoinedMachines returns the unjoined machines of a deployment that are to run, in its order. It omits a machine that was a member
+// in an earlier state, because an older state may have been restored.
 func UnjoinedMachines(deployment *apitype.DeploymentV3, past []Past) ([]Unjoined, error) {
 	var found []Unjoined
 	for _, machine := range deployment.Resources {
@@ -48,7 +47,7 @@ func hasJoined(deployment *apitype.DeploymentV3, machine apitype.ResourceV3) boo
 	return hasOf(deployment, machine.URN, token.Command, "-membership")
 }
 
-// wasMember reports whether the same machine, by the time of its creation, was a member in an earlier state.
+// wasMember reports whether the same machine, identified by its creation time, was a member in an earlier state.
 func wasMember(machine apitype.ResourceV3, past []Past) bool {
 	for _, one := range past {
 		for _, r := range one.Deployment.Resources {
@@ -60,7 +59,7 @@ func wasMember(machine apitype.ResourceV3, past []Past) bool {
 	return false
 }
 
-// hasOf reports whether a deployment has the resource of a node's that is named by its suffix.
+// hasOf reports whether a deployment has a node's resource, identified by the suffix of its name.
 func hasOf(deployment *apitype.DeploymentV3, machine resource.URN, kind tokens.Type, suffix string) bool {
 	name := strings.TrimSuffix(machine.Name(), vmSuffix) + suffix
 	for _, r := range deployment.Resources {
@@ -71,23 +70,23 @@ func hasOf(deployment *apitype.DeploymentV3, machine resource.URN, kind tokens.T
 	return false
 }
 
-// How long a machine may be on without a word before it is taken for one that hangs: Talos answers from its ISO a minute after
-// a start, three on a slow host; an installation, during which nothing answers, waits for an image.
+// How long a machine may run without an answer before it counts as hanging. Talos answers from its ISO one minute after the start,
+// three on a slow host; an installation, during which nothing answers, waits for an image.
 const (
 	bootPatience    = 5 * time.Minute
 	installPatience = 15 * time.Minute
 )
 
-// Restarter is what is asked of Proxmox VE to restart a machine.
+// Restarter is the access to Proxmox VE to restart a machine.
 type Restarter interface {
-	// UpFor returns on which node a machine is, and for how long it has been on; 0 for one that is off or is not there.
+	// UpFor returns the node of a machine and how long it has been running; 0 if it is off or does not exist.
 	UpFor(ctx context.Context, vmid int) (node string, on time.Duration, err error)
-	// Restart cuts a machine's power, starts it again, and returns when it is on.
+	// Restart cuts a machine's power, starts it again, and returns when it runs.
 	Restart(ctx context.Context, node string, vmid int) error
 }
 
-// Wake restarts a machine that hangs: it has been on for longer than it needs to boot, and silent reports that nobody answers
-// at its address. done says so; it is empty for a machine that is left alone.
+// Wake restarts a machine that hangs: it has been running for longer than it needs to boot, and silent reports that nothing answers
+// at its address. done is a sentence about it; empty if nothing was done.
 func (m Unjoined) Wake(ctx context.Context, host Restarter, silent func(context.Context) bool) (done string, err error) {
 	node, on, err := host.UpFor(ctx, m.VMID)
 	if err != nil {

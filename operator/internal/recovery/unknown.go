@@ -14,10 +14,10 @@ import (
 	"github.com/em-infra/em-infra/internal/ownership"
 )
 
-// Unknown is a machine of ours that runs, or ran, and of which the state does not know even that its creation was begun: the
-// answer to its clone was lost, or an earlier state was put back.
+// Unknown is a machine of ours that runs or ran, and of which the state does not even contain a begun creation: the answer to its
+// clone request was lost, or an earlier state was restored.
 type Unknown struct {
-	// VMID, Node that it stands on, and its Name.
+	// VMID, the Node with the machine, and its Name.
 	VMID int
 	Node string
 	Name string
@@ -25,13 +25,13 @@ type Unknown struct {
 	birth string
 }
 
-// Adoption says what [Adopt] does with it.
+// Adoption returns a sentence about what [Adopt] does with the machine.
 func (u Unknown) Adoption() string {
 	return Remnant{VMID: u.VMID, Node: u.Node, Name: u.Name}.Adoption()
 }
 
-// LookForUnknown looks for machines that belong to owner and that a deployment does not know, among those that the inventory
-// wants: names by VMID. Those of which the host does not know that they ever ran are none of them: [RecordUnstarted] finds these.
+// LookForUnknown returns the owner's machines that are missing in a deployment, among the inventory's machines: names by VMID. It
+// omits machines without a witness that they ran; [RecordUnstarted] finds these.
 func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, names map[int]string, host Host) ([]Unknown, error) {
 	var unknown []Unknown
 	known := KnownVMIDs(deployment)
@@ -51,8 +51,8 @@ func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner
 	return unknown, nil
 }
 
-// RecordUnstarted puts machines into a deployment that belong to owner, are whole, and were never started: the answer to their
-// clone was lost. They are recorded like those of [Record], so that they are made anew. It returns how many there are.
+// RecordUnstarted adds to a deployment the owner's complete machines that were never started, because the answer to their clone
+// request was lost. Like the machines of [Record], they are then created anew. It returns their number.
 func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, host Host) (int, error) {
 	recorded := 0
 	known := KnownVMIDs(deployment)
@@ -79,9 +79,9 @@ func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owne
 	return recorded, nil
 }
 
-// Adopt takes unknown machines into a deployment: as a copy of an earlier state has them, where one has the very machine, else as
-// the program would make them, with the components that they belong to. It changes the deployment; [LookAtFailed] then finds them
-// among those that were used. The error names a machine that neither knows.
+// Adopt adds unknown machines to a deployment, with their components. Their inputs come from a backup that contains the same
+// machine, else from the program. It changes the deployment; [LookAtFailed] then finds the machines as used ones. It returns an
+// error for a machine that neither contains.
 func Adopt(deployment *apitype.DeploymentV3, unknown []Unknown, past []Past, planned []apitype.ResourceV3, now time.Time) error {
 	for _, u := range unknown {
 		machine, among := u.in(past)
@@ -93,7 +93,7 @@ func Adopt(deployment *apitype.DeploymentV3, unknown []Unknown, past []Past, pla
 		}
 		addParents(deployment, machine.Parent, among)
 		whole := *machine
-		whole.Dependencies, whole.PropertyDependencies, whole.ReplaceWith, whole.DeletedWith = nil, nil, nil, "" // the next run says them again
+		whole.Dependencies, whole.PropertyDependencies, whole.ReplaceWith, whole.DeletedWith = nil, nil, nil, "" // the next run sets them again
 		whole.Provider = proxmoxProvider(deployment)
 		remnant := Remnant{URN: machine.URN, VMID: u.VMID, Node: u.Node, Name: u.Name, birth: u.birth}
 		remember(deployment, unanswered{remnant, whole}.adopted(now), now)
@@ -101,7 +101,7 @@ func Adopt(deployment *apitype.DeploymentV3, unknown []Unknown, past []Past, pla
 	return nil
 }
 
-// addParents adds the components above a resource that a deployment does not have, the uppermost first, as it has to be.
+// addParents adds the missing components above a resource to a deployment, in the required order, outermost first.
 func addParents(deployment *apitype.DeploymentV3, parent resource.URN, among []apitype.ResourceV3) {
 	is := func(r apitype.ResourceV3) bool { return r.URN == parent && !r.Delete }
 	at := slices.IndexFunc(among, is)
@@ -114,8 +114,8 @@ func addParents(deployment *apitype.DeploymentV3, parent resource.URN, among []a
 	deployment.Resources = append(slices.Clone(deployment.Resources), component)
 }
 
-// in is the machine in the newest earlier state that has it, by its mark of birth, with all that this state has; nil where none
-// has it.
+// in returns the machine from the newest earlier state that contains it, by its birth identifier, and all resources of that state;
+// nil if no state contains it.
 func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.ResourceV3) {
 	for _, one := range past {
 		for i, r := range one.Deployment.Resources {

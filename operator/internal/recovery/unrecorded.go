@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// vmSuffix is what the program appends to a component's name for that of its machine.
+	// vmSuffix is the suffix of a machine's name after its component's name.
 	vmSuffix = "-vm"
 )
 
-// makers are the components that make a machine, and say in their inputs which.
+// makers are the components that create a machine and have its VMID in their inputs.
 var makers = []tokens.Type{token.TalosNode, token.TalosTemplate}
 
-// Record puts machines into a deployment that a creation which failed has left half made: the engine forgets one that
-// returned no ID, and a host that goes down in the middle of a clone leaves it as it is, with its lock. They are recorded
-// as the engine records a creation that failed half way, so that [LookAtFailed] finds them, in this run or, once somebody has
-// taken the lock away, in the next. It changes the deployment, and returns how many there are.
+// Record adds to a deployment the machines that a failed creation has left incomplete. The engine does not record a machine for
+// which the provider returned no ID, and a host that goes down during a clone leaves the machine behind, with its lock. Record adds
+// them like machines whose creation failed, so that [LookAtFailed] finds them, in this run or, after somebody has removed the lock,
+// in the next one. It changes the deployment and returns their number.
 //
-// Only what cannot be anything else counts: the machine is where the state says that one of ours was to be made, it was
-// never started, it has our name or none yet, and the lock of its own creation or nothing in it.
+// It records a machine only if it cannot be anything else: it has a VMID that the state planned for one of ours, it was never
+// started, it has our name or none yet, and it is empty or has the lock of its own creation.
 func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (int, error) {
 	recorded := 0
 	for _, maker := range slices.Clone(deployment.Resources) {
@@ -57,18 +57,18 @@ func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
 	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == token.VirtualMachine && r.Parent == maker })
 }
 
-// isHalfMade reports whether a machine is what the beginning of its creation has left.
+// isHalfMade reports whether a machine is an incomplete creation.
 func isHalfMade(m *pve.Machine) bool {
 	return m.Ran == "" && (m.Empty || m.Lock == "clone" || m.Lock == "create")
 }
 
-// isNamedAfter reports whether a machine has the name that its component gives it, which is its own, or its own behind the
-// cluster's; or none yet.
+// isNamedAfter reports whether a machine has the name that its component gives it: the component's own name, with or without the
+// cluster's name before it, or no name yet.
 func isNamedAfter(name string, maker resource.URN) bool {
 	return name == "" || name == maker.Name() || strings.HasSuffix(maker.Name(), "-"+name)
 }
 
-// halfMade is a machine in the state whose creation failed half way.
+// halfMade returns the entry in the state of a machine whose creation failed.
 func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, machine *pve.Machine) apitype.ResourceV3 {
 	known := map[string]any{"nodeName": machine.Node, "vmId": float64(vmid), "name": cmp.Or(machine.Name, maker.Name())}
 	return apitype.ResourceV3{
@@ -84,7 +84,7 @@ func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, ma
 	}
 }
 
-// proxmoxProvider is the reference to the provider of machines.
+// proxmoxProvider returns the reference to the provider of machines.
 func proxmoxProvider(deployment *apitype.DeploymentV3) string {
 	for _, r := range deployment.Resources {
 		if r.Type == token.ProxmoxProvider && !r.Delete {

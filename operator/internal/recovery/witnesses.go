@@ -13,27 +13,27 @@ import (
 
 // Past is an earlier state of the stack.
 type Past struct {
-	// Name of the backup that holds it.
+	// Name is the name of its backup.
 	Name       string
 	Deployment apitype.DeploymentV3
 }
 
-// witnesses are all that can know whether a machine was ever used. A machine that failed to be made and one that ran for
-// months and failed to be changed look alike in the state, by their init errors, and on the host, which is off in both cases
-// and forgets starts (decision 10). So a machine is taken for one that never ran only where none of them says otherwise.
+// witnesses are the sources that can show whether a machine was ever used. A machine whose creation failed, and a machine that ran
+// for months and whose change failed, look the same in the state, by their init errors, and on the host, which does not record
+// starts and has both off (decision 10). So a machine counts as never run only if no source says otherwise.
 type witnesses struct {
 	deployment *apitype.DeploymentV3
 	past       []Past
 }
 
-// use says by what it is known that a machine was used; "" when nobody knows of any use. The machine is in the state, with
-// init errors; or unfinished, when the state knows of its creation only.
+// use returns the evidence that a machine was used; "" if there is none. The machine is in the state, with init errors; with
+// unfinished, the state contains only its pending creation.
 func (w witnesses) use(machine apitype.ResourceV3, unfinished bool, found *pve.Machine) string {
 	switch {
 	case found.Ran != "":
 		return found.Ran
 	case found.Empty:
-		return "" // whatever it was to be, there is nothing in it
+		return "" // there is nothing in it, whatever it was to be
 	case !unfinished && !isSameTime(machine.Created, machine.Modified):
 		return "it was changed after it had been made"
 	}
@@ -43,8 +43,8 @@ func (w witnesses) use(machine apitype.ResourceV3, unfinished bool, found *pve.M
 	return w.wholeIn(machine, unfinished, found.Birth)
 }
 
-// memberOf is the name of the configuration or membership of a machine in the state; "" for none. One that waits for its
-// replacement is that of a machine which the engine has deleted.
+// memberOf returns the name of a machine's configuration or membership in the state; "" if there is none. A resource that waits for
+// its replacement belongs to a machine that the engine has deleted, and does not count.
 func (w witnesses) memberOf(machine resource.URN) string {
 	node := strings.TrimSuffix(machine.Name(), vmSuffix)
 	for _, r := range w.deployment.Resources {
@@ -58,10 +58,10 @@ func (w witnesses) memberOf(machine resource.URN) string {
 	return ""
 }
 
-// wholeIn names the newest earlier state in which the machine was whole; "" for none. The time of its creation tells a
-// machine from one that had its place before. Of one whose creation was cut off there is no such time: there every earlier
-// machine counts, unless the engine has noted that it deleted it. One that was made later counts, too: a copy of the state was
-// put back since. One with another mark of birth than that on the host does not speak of it.
+// wholeIn names the newest earlier state in which the machine was complete; "" if there is none. The creation time distinguishes a
+// machine from its predecessor. An interrupted creation has no such time: then every earlier machine counts, unless the engine has
+// recorded its deletion. A machine that was created later counts, too, because an older state was restored since. A machine with
+// another birth identifier than the one on the host does not count.
 func (w witnesses) wholeIn(machine apitype.ResourceV3, unfinished bool, birth string) string {
 	if unfinished && w.isReplaced(machine.URN) {
 		return ""
@@ -79,7 +79,7 @@ func (w witnesses) wholeIn(machine apitype.ResourceV3, unfinished bool, birth st
 	return ""
 }
 
-// isReplaced says that the state holds a machine which the engine has deleted to make it anew.
+// isReplaced reports whether the state contains a machine that the engine has deleted in order to replace it.
 func (w witnesses) isReplaced(machine resource.URN) bool {
 	for _, r := range w.deployment.Resources {
 		if r.URN == machine && r.PendingReplacement {
