@@ -1,12 +1,11 @@
-// Package retention is the rule by which old copies are deleted: the newest of each kind stay, so that frequent kinds do not
-// displace rare ones.
+// Package retention decides which old copies are deleted: the newest of each kind stay, so that frequent kinds do not displace rare
+// ones.
 package retention
 
-// Default is how many of each kind stay.
+// Default is the number of copies of each kind that stay.
 const Default = 20
 
-// Excess returns those that go, in their order. newestFirst are all that there are; keep is how many of each kind stay, 0 for
-// [Default].
+// Excess returns the copies to delete, in their order. keep is the number of copies of each kind that stay; 0 means [Default].
 func Excess[T any](newestFirst []T, kind func(T) string, keep int) []T {
 	if keep == 0 {
 		keep = Default

@@ -1,5 +1,5 @@
-// Package stackstate is the state of a stack as one operation uses it: read once between two runs of the engine, kept in copies, and
-// put back changed.
+// Package stackstate contains the state of a stack during one operation: it is read once between two runs of the engine, backed up,
+// and written back after changes.
 package stackstate
 
 import (
@@ -15,39 +15,39 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// State of a stack.
+// State is the state of a stack.
 type State struct {
 	engine.State
 
-	// Backups are its copies.
+	// Backups contains the backups of the state.
 	Backups backup.Store
-	// Place is where the commands of messages are typed.
+	// Place contains the stack and flags for the commands in messages.
 	Place remedy.Place
-	// Now is the time.
+	// Now returns the present time.
 	Now func() time.Time
-	// Kept is told of each copy that is made.
+	// Kept receives each backup that is written.
 	Kept func(backup.Backup)
 
-	exported   *engine.Exported // what Last keeps
-	exportedAt uint64           // how often the CLI had changed a state by then
+	exported   *engine.Exported // the cache of Last
+	exportedAt uint64           // the CLI's number of writes at that time
 }
 
-// Seen is the state with its secrets, for those who look: between two runs of the engine it is exported once. The error says what to
-// do about one that cannot be read. Who changes the state takes [State.Fresh].
+// Seen returns the state with its secrets, for reading only: it is exported once between two runs of the engine. Its error contains
+// what to do if the state cannot be read. To change the state, use [State.Fresh].
 func (s *State) Seen(ctx context.Context) (*engine.Exported, error) {
 	exported, err := s.Last(ctx)
 	return exported, s.readable(ctx, err)
 }
 
-// Fresh is the state for those who put it back changed: another run may have written it since it was read last. The errors are
-// those of [State.Seen].
+// Fresh exports the state in order to change it, because another run may have written it since the last read. Its errors are the
+// same as for [State.Seen].
 func (s *State) Fresh(ctx context.Context) (*engine.Exported, error) {
 	exported, err := s.Export(ctx)
 	return exported, s.readable(ctx, err)
 }
 
-// Last is the state as it was exported last, unless the CLI may have changed it since. The error is the engine's own;
-// [State.Unreadable] says what to do about it.
+// Last returns the last export of the state, unless the CLI may have changed it since. The error is the engine's own;
+// [State.Unreadable] adds what to do.
 func (s *State) Last(ctx context.Context) (*engine.Exported, error) {
 	writes := s.Command.Writes()
 	if s.exported == nil || s.exportedAt != writes {
@@ -71,7 +71,7 @@ func (s *State) readable(ctx context.Context, err error) error {
 	}
 }
 
-// Unreadable says what to do about a state that cannot be read.
+// Unreadable adds to an error what to do about a state that cannot be read.
 func (s *State) Unreadable(err error) error {
 	remedy := "put a backup back with `em-infra state restore " + s.Place.Stack + "`"
 	if errors.Is(err, engine.ErrNoStack) {
@@ -80,7 +80,7 @@ func (s *State) Unreadable(err error) error {
 	return refusal.Of(fmt.Errorf("the state of stack %s cannot be read (%w): %s", s.Place.Name, err, remedy))
 }
 
-// BackUp keeps a copy of the state, its secrets encrypted as they are, and tells where; nil when there is nothing in it to keep.
+// BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty.
 func (s *State) BackUp(ctx context.Context, reason string) (*backup.Backup, error) {
 	text, err := s.ExportSealed(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *State) BackUp(ctx context.Context, reason string) (*backup.Backup, erro
 	return &saved, nil
 }
 
-// Past are the states that were kept, newest first.
+// Past returns the states in the backups, newest first.
 func (s *State) Past() ([]recovery.Past, error) {
 	backups, err := s.Backups.List()
 	if err != nil {
