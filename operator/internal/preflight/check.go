@@ -31,7 +31,7 @@ type Check struct {
 // Report is what all checks found, in a fixed order.
 type Report []Check
 
-// Count is how many checks came out in a way.
+// Count returns the number of checks with a result.
 func (r Report) Count(result Result) int {
 	count := 0
 	for _, check := range r {
@@ -42,12 +42,12 @@ func (r Report) Count(result Result) int {
 	return count
 }
 
-// Unsound are the checks that did not come out ok.
+// Unsound returns the checks whose result is not ok.
 func (r Report) Unsound() Report {
 	return slices.DeleteFunc(slices.Clone(r), func(check Check) bool { return check.Result == OK })
 }
 
-// Summary counts the checks in one line.
+// Summary returns the numbers of results in one line.
 func (r Report) Summary() string {
 	summary := fmt.Sprintf("%s: %d ok", counted(len(r), "check"), r.Count(OK))
 	if warnings := r.Count(Warn); warnings > 0 {
@@ -85,18 +85,18 @@ func (s *collector) fail(name, remedy, format string, args ...any) {
 	s.add(Check{Name: name, Result: Fail, Sentence: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// add writes a finding down once, however many parts of the inventory meet it.
+// add adds a finding once, even if several parts of the inventory cause it.
 func (s *collector) add(check Check) {
 	if !slices.Contains(s.checks, check) {
 		s.checks = append(s.checks, check)
 	}
 }
 
-// unread is a finding about what could not be looked at.
+// unread adds a finding about something that could not be read.
 func (s *collector) unread(name, what string, err error) {
 	s.fail(name, "see that the host answers and that the token has the role that `em-infra role` prints",
 		"%s cannot be read (%s)", what, err)
 }
 
-// sound reports whether nothing but ok was written since a mark, which is a length of checks.
+// sound reports whether only ok was added since mark, which is a length of checks.
 func (s *collector) sound(mark int) bool { return len(s.checks[mark:].Unsound()) == 0 }

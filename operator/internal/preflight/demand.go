@@ -12,7 +12,7 @@ import (
 
 // This file computes what an inventory needs from Proxmox VE.
 
-// hostNames are the hosts that nodes stand on, in file order, behind the one that has the first template.
+// hostNames returns the hosts of the nodes, in file order, and first the host of the first template if it has no node.
 func hostNames(inv *inventory.Inventory) []string {
 	names := inv.Nodes.Hosts()
 	if first := inv.Cluster.Proxmox.Host; !slices.Contains(names, first) {
@@ -21,17 +21,17 @@ func hostNames(inv *inventory.Inventory) []string {
 	return names
 }
 
-// need is a path of the access control and what has to be allowed on it.
+// need is a path of the access control and the privileges that are needed on it.
 type need struct {
 	path   string
 	scopes []role.Scope
-	// privileges are asked for although their scope is not.
+	// privileges are needed in addition to the privileges of the scopes.
 	privileges []string
-	// pool that stands in for the path: a VM that is made in a pool is judged by it.
+	// pool replaces the path for a VM that is created in a pool: Proxmox VE then also accepts the privileges on the pool.
 	pool string
 }
 
-// needs are all paths that a run touches. What only some inventories use is asked of those only.
+// needs returns all paths that a run uses. Paths that only some inventories use are included only for these.
 func needs(inv *inventory.Inventory) []need {
 	c := inv.Cluster
 	var all []need
@@ -70,7 +70,7 @@ func needs(inv *inventory.Inventory) []need {
 	return all
 }
 
-// privilegesIn are those that a need consists of in a release.
+// privilegesIn returns the privileges of a need in a release.
 func (n need) privilegesIn(release role.Release) []string {
 	names := slices.Clone(n.privileges)
 	for _, scope := range n.scopes {
@@ -86,7 +86,7 @@ func poolPath(c inventory.Cluster) string {
 	return "/pool/" + c.Proxmox.Pool
 }
 
-// paths are those of all needs, each once.
+// paths returns the paths of all needs without duplicates.
 func paths(inv *inventory.Inventory) []string {
 	var all []string
 	for _, n := range needs(inv) {
@@ -100,7 +100,7 @@ func hasStartup(inv *inventory.Inventory) bool {
 	return slices.ContainsFunc(inv.Nodes, func(n inventory.Node) bool { return n.Startup != nil })
 }
 
-// vmids of the templates and of the nodes.
+// vmids returns the VMIDs of the templates and of the nodes.
 func vmids(inv *inventory.Inventory) []int {
 	var all []int
 	for _, host := range inv.TemplateHosts() {
@@ -112,7 +112,7 @@ func vmids(inv *inventory.Inventory) []int {
 	return all
 }
 
-// storageNames are all storages, each once.
+// storageNames returns all storages without duplicates.
 func storageNames(inv *inventory.Inventory) []string {
 	names := []string{inv.Cluster.Proxmox.ISOStorage, inv.Cluster.Proxmox.DiskStorage}
 	for _, node := range inv.Nodes {
@@ -126,13 +126,13 @@ func storageNames(inv *inventory.Inventory) []string {
 
 // volume is a disk of a node.
 type volume struct {
-	// device of the VM: scsi0 and so on.
+	// device is the drive of the VM: scsi0 and so on.
 	device  string
 	storage string
 	sizeGiB int
 }
 
-// disks of a node: the system disk and the data disks behind it, as the components attach them.
+// disks returns the disks of a node: the system disk and then the data disks, on the drives that the components use.
 func disks(node inventory.Node) []volume {
 	volumes := []volume{{hardware.SystemDrive, node.DiskStorage, node.DiskGiB}}
 	for i, disk := range node.DataDisks {
@@ -141,13 +141,13 @@ func disks(node inventory.Node) []volume {
 	return volumes
 }
 
-// nic is a bridge on a host that a network card is attached to, with its VLAN tag and its MTU, 0 for those of the bridge.
+// nic is a bridge on a host for a network card, with the card's VLAN tag and MTU; 0 means the bridge's own.
 type nic struct {
 	host, bridge string
 	vlan, mtu    int
 }
 
-// path of the access control on which SDN.Use is asked for (pve-guest-common, src/PVE/GuestHelpers.pm, check_vnet_access).
+// path returns the path of the access control that needs SDN.Use (pve-guest-common, src/PVE/GuestHelpers.pm, check_vnet_access).
 func (n nic) path() string {
 	path := "/sdn/zones/localnetwork/" + n.bridge
 	if n.vlan != 0 {
@@ -156,7 +156,7 @@ func (n nic) path() string {
 	return path
 }
 
-// nics are those of all nodes and templates, each bridge and tag of a host once, in file order.
+// nics returns the NICs of all nodes and templates without duplicates, in file order.
 func nics(inv *inventory.Inventory) []nic {
 	network := inv.Cluster.Network
 	var all []nic
@@ -177,7 +177,7 @@ func nics(inv *inventory.Inventory) []nic {
 	return all
 }
 
-// extensions of the images of all nodes, each once: those of the inventory, and those of the drivers.
+// extensions returns the extensions of the images of all nodes without duplicates: the inventory's and the drivers'.
 func extensions(inv *inventory.Inventory) []string {
 	needed := slices.Clone(inv.Cluster.Talos.Schematic.Extensions)
 	for _, worker := range inv.Nodes.GPUWorkers() {

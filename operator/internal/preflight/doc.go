@@ -1,3 +1,3 @@
-// Package preflight checks before a run whether the host can run what an inventory describes. It only reads: what it needs to
-// know is gathered from Proxmox VE and the Image Factory at once, and then judged by pure rules.
+// Package preflight checks before a run whether the host can run what an inventory describes. It only reads: it gathers facts from
+// Proxmox VE and the Image Factory concurrently, and then assesses them with pure rules.
 package preflight

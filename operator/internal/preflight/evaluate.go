@@ -4,10 +4,10 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// rule judges one side of a snapshot. Rules are pure.
+// rule assesses one aspect of a snapshot. Rules are pure.
 type rule func(s *collector, inv *inventory.Inventory, found Snapshot)
 
-// rules in the order of the report: what the others depend on first.
+// rules are in the order of the report: the ones on which others depend come first.
 var rules = []rule{
 	checkVersion,
 	checkPrivileges,
@@ -24,7 +24,7 @@ var rules = []rule{
 	checkFactory,
 }
 
-// Evaluate judges whether what was found can bear an inventory.
+// Evaluate assesses whether the hosts of a snapshot can run what an inventory describes.
 func Evaluate(inv *inventory.Inventory, found Snapshot) Report {
 	var s collector
 	if found.Version.Err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// atOnce is how many requests the host gets at a time: pveproxy works on three, and a few more may wait (pve-manager,
+// atOnce is the maximum number of concurrent requests: pveproxy has three workers, and a few more requests may wait (pve-manager,
 // PVE/Service/pveproxy.pm, max_workers).
 const atOnce = 8
 
-// gatherer asks for many things at once.
+// gatherer reads facts concurrently.
 type gatherer struct {
 	subject Subject
 	reader  pve.Reader
 	group   errgroup.Group
-	mu      sync.Mutex // guards what was found
+	mu      sync.Mutex // guards found
 	found   Snapshot
 }
 
-// Gather reads what the rules judge. Errors of reading are kept in the snapshot.
+// Gather reads the facts for the rules. The snapshot contains the errors of reading.
 func Gather(ctx context.Context, subject Subject) Snapshot {
 	g := &gatherer{subject: subject, found: Snapshot{
 		Endpoint: subject.Host.Endpoint, Privileges: map[string]Reading[[]string]{}, Hosts: map[string]Host{},
@@ -47,10 +47,10 @@ func Gather(ctx context.Context, subject Subject) Snapshot {
 	return g.found
 }
 
-// wait waits for all readings; a failed one has its error in its place.
+// wait waits for all readings; a failed reading contains its error.
 func (g *gatherer) wait() { _ = g.group.Wait() }
 
-// reach asks for the version. Without one there is no use in asking for more.
+// reach reads the version, and reports whether the host answers.
 func (g *gatherer) reach(ctx context.Context) bool {
 	started := time.Now()
 	g.found.Version.Value, g.found.Version.Err = g.subject.Host.Reach(ctx)
@@ -65,7 +65,7 @@ func (g *gatherer) reach(ctx context.Context) bool {
 	return g.found.Version.Err == nil
 }
 
-// cluster begins to read what belongs to no single host.
+// cluster starts reading the facts about the whole cluster.
 func (g *gatherer) cluster(ctx context.Context) {
 	read(g, func() ([]pve.Node, error) { return g.reader.Nodes(ctx) }, func(nodes Reading[[]pve.Node]) { g.found.Nodes = nodes })
 	read(g, func() ([]pve.Guest, error) { return g.reader.Guests(ctx) }, func(guests Reading[[]pve.Guest]) { g.found.Guests = guests })
@@ -75,7 +75,7 @@ func (g *gatherer) cluster(ctx context.Context) {
 	}
 }
 
-// read begins to read one thing and keeps what comes of it.
+// read starts reading one fact and passes it to keep.
 func read[T any](g *gatherer, ask func() (T, error), keep func(Reading[T])) {
 	g.group.Go(func() error {
 		value, err := ask()
@@ -86,7 +86,7 @@ func read[T any](g *gatherer, ask func() (T, error), keep func(Reading[T])) {
 	})
 }
 
-// configs begins to read the configuration of every guest on a host that is online: an address may be taken anywhere.
+// configs starts reading the configuration of every guest on a host that is online: any guest may use an address.
 func (g *gatherer) configs(ctx context.Context) {
 	for _, guest := range g.found.Guests.Value {
 		if g.isOnline(guest.Node) {

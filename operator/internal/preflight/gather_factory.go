@@ -10,7 +10,7 @@ import (
 
 const factoryTimeout = 10 * time.Second
 
-// factory begins to ask the Image Factory what it can build.
+// factory starts asking the Image Factory what it can build.
 func (g *gatherer) factory(ctx context.Context) {
 	factory, err := client.New(g.found.Factory.URL, client.WithClient(http.Client{Timeout: factoryTimeout}))
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// hosts begins to look at each host of the inventory that is online.
+// hosts starts reading the facts about each online host of the inventory.
 func (g *gatherer) hosts(ctx context.Context) {
 	for _, name := range hostNames(g.subject.Inventory) {
 		if g.isOnline(name) {
@@ -40,8 +40,8 @@ func (g *gatherer) host(ctx context.Context, name string) {
 	}, func(v Reading[struct{}]) { keep(func(h *Host) { h.FactoryErr = v.Err }) })
 }
 
-// ahead compares clocks: the host's answer is taken for the time in the middle of the request. What the request took may
-// explain a difference, as does the host's rounding to seconds.
+// ahead compares clocks: it assumes that the host answered in the middle of the request. A difference that the request's duration
+// and the host's rounding to seconds can explain counts as 0.
 func (g *gatherer) ahead(ctx context.Context, name string) (time.Duration, error) {
 	before := time.Now()
 	there, err := g.reader.Time(ctx, name)

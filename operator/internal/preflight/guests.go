@@ -10,9 +10,9 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-const qemu = "qemu" // a virtual machine among the guests; the others are containers
+const qemu = "qemu" // type of a virtual machine among the guests; the others are containers
 
-// guest with a VMID, if there is one.
+// guest returns the guest with a VMID, if there is one.
 func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	at := slices.IndexFunc(found.Guests.Value, func(guest pve.Guest) bool { return guest.VMID == vmid })
 	if at < 0 {
@@ -21,14 +21,14 @@ func (found Snapshot) guest(vmid int) (pve.Guest, bool) {
 	return found.Guests.Value[at], true
 }
 
-// isOurs reports whether a guest with a node's VMID is that node: a machine of this stack that looks like it.
+// isOurs reports whether a guest with a node's VMID is that node: it is a machine of this stack and looks like the node.
 func (found Snapshot) isOurs(guest pve.Guest, node inventory.Node) bool {
 	return found.belongs(guest) && found.looksLike(guest, node)
 }
 
-// looksLike reports whether a guest with a node's VMID has the looks of that node: it is a machine of that name or of the one
-// that the node had, or one that somebody has renamed, whose card has the node's MAC address, which is made from the cluster's
-// name and the VMID unless it is given.
+// looksLike reports whether a guest with a node's VMID looks like that node: it is a machine with the node's present or former name,
+// or with the node's MAC address if somebody has renamed it. The MAC address is derived from the cluster's name and the VMID unless
+// the inventory sets it.
 func (found Snapshot) looksLike(guest pve.Guest, node inventory.Node) bool {
 	if guest.Type != qemu || bool(guest.Template) {
 		return false
@@ -37,23 +37,22 @@ func (found Snapshot) looksLike(guest pve.Guest, node inventory.Node) bool {
 	return found.isNamed(guest, node.Name) || slices.Contains(macs, node.MAC.String())
 }
 
-// isNamed reports whether a guest has the name of a node, now or before. The state puts the cluster's name before it where it
-// does not begin so.
+// isNamed reports whether a guest has a node's present or former name. In the state, the cluster's name may precede the former name.
 func (found Snapshot) isNamed(guest pve.Guest, node string) bool {
 	former, renamed := found.FormerNames[node]
 	return guest.Name == node || renamed && (guest.Name == former || strings.HasSuffix(former, "-"+guest.Name))
 }
 
-// isBeingMade reports whether a task has only begun to make a guest: it has no name, for which Proxmox VE says "VM 101", and
-// a lock, or nothing in it if somebody has taken the lock away (qemu-server QemuConfig.pm, create_and_lock_config;
-// QemuServer.pm, vmstatus). Whose it is shows when it is made; recovery deletes what will never be.
+// isBeingMade reports whether a task has only begun to create a guest: it has no name, which Proxmox VE shows as "VM 101", and it
+// has a lock, or is empty after somebody has removed the lock (qemu-server QemuConfig.pm, create_and_lock_config; QemuServer.pm,
+// vmstatus). Its owner is known only after its creation; recovery deletes incomplete machines.
 func isBeingMade(guest pve.Guest, config Reading[pve.GuestConfig]) bool {
 	nameless := guest.Name == "" || guest.Name == fmt.Sprintf("VM %d", guest.VMID)
 	locked := guest.Lock == "clone" || guest.Lock == "create"
 	return nameless && guest.Type == qemu && (locked || len(config.Value) > 0 && config.Value.IsEmpty())
 }
 
-// strangers are the guests that are neither nodes nor templates of the inventory, in the order of their VMIDs.
+// strangers returns the guests that are neither nodes nor templates of the inventory, sorted by VMID.
 func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	own := vmids(inv)
 	all := slices.DeleteFunc(slices.Clone(found.Guests.Value), func(guest pve.Guest) bool { return slices.Contains(own, guest.VMID) })
@@ -61,7 +60,7 @@ func strangers(inv *inventory.Inventory, found Snapshot) []pve.Guest {
 	return all
 }
 
-// described is a guest as its owner knows it.
+// described returns a description of a guest for messages.
 func described(guest pve.Guest) string {
 	kind := "VM"
 	switch {
@@ -73,8 +72,8 @@ func described(guest pve.Guest) string {
 	return fmt.Sprintf("%s %d (%s on %s)", kind, guest.VMID, guest.Name, guest.Node)
 }
 
-// networkOf a guest are the Ethernet and IP addresses of its cards, as far as its configuration tells: those of a container's
-// card stand with the card, those of a machine's are what its cloud-init drive gives it.
+// networkOf returns the MAC and IP addresses in a guest's configuration. A container has its IP addresses at its network card, a
+// machine at its cloud-init drive.
 func networkOf(config pve.GuestConfig) (macs []string, addresses []netip.Addr) {
 	for key, value := range config {
 		isCard := numbered(key, "net")
@@ -96,7 +95,7 @@ func networkOf(config pve.GuestConfig) (macs []string, addresses []netip.Addr) {
 	return macs, addresses
 }
 
-// numbered reports whether a key is a word with a number behind it, such as net0.
+// numbered reports whether a key is a word followed by a number, such as net0.
 func numbered(key, word string) bool {
 	digits, is := strings.CutPrefix(key, word)
 	return is && digits != "" && strings.Trim(digits, "0123456789") == ""

@@ -9,20 +9,19 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// The class of display controllers, and the makers of those that compute; what is left are the consoles of servers.
+// The class of display controllers, and the vendors of GPUs for computing; other vendors make the consoles of servers.
 const displayClass = "03"
 
 var gpuMakers = []string{"10de", "1002", "8086"} // NVIDIA, AMD, Intel (pci.ids)
 
-// gpusOn are the devices of a host that could be passed to a GPU worker.
+// gpusOn returns the devices of a host that could be passed through to a GPU worker.
 func gpusOn(devices []pve.PCIDevice) []pve.PCIDevice {
 	return slices.DeleteFunc(slices.Clone(devices), func(device pve.PCIDevice) bool {
 		return !strings.HasPrefix(bare(device.Class), displayClass) || !slices.Contains(gpuMakers, bare(device.Vendor))
 	})
 }
 
-// gpuLine is the line of nodes.yaml that takes a device, with all four facts that Proxmox VE compares when the machine
-// starts (F14).
+// gpuLine returns the line of nodes.yaml for a device, with all four facts that Proxmox VE compares when the machine starts (F14).
 func gpuLine(device pve.PCIDevice) string {
 	return fmt.Sprintf("gpus: [{bdf: %s, deviceId: %s, subsystemId: %s, iommuGroup: %d}]",
 		device.Address, deviceID(device), subsystemID(device), device.IOMMUGroup)
@@ -34,10 +33,10 @@ func subsystemID(device pve.PCIDevice) string {
 	return bare(device.SubsystemVendor) + ":" + bare(device.SubsystemDevice)
 }
 
-// bare is a hexadecimal number without its 0x.
+// bare returns a hexadecimal number without its 0x.
 func bare(id string) string { return strings.ToLower(strings.TrimPrefix(id, "0x")) }
 
-// slot is the device that a function belongs to: its address without the function.
+// slot returns the address of a function's device, without the function.
 func slot(address string) string {
 	before, _, _ := strings.Cut(address, ".")
 	return before
@@ -67,7 +66,7 @@ func differs(gpu inventory.GPU, device pve.PCIDevice) []string {
 	return facts
 }
 
-// mappedOn are the addresses that a mapping stands for on a host.
+// mappedOn returns the addresses of a mapping on a host.
 func mappedOn(mapping pve.Mapping, host string) []string {
 	var addresses []string
 	for _, entry := range mapping.Map {
@@ -88,7 +87,7 @@ func mappedOn(mapping pve.Mapping, host string) []string {
 	return addresses
 }
 
-// passed are the addresses and mappings that a guest's configuration passes through.
+// passed returns the addresses and mappings that a guest's configuration passes through.
 func passed(config pve.GuestConfig) (addresses, mappings []string) {
 	for key, value := range config {
 		if !numbered(key, "hostpci") {
@@ -109,7 +108,7 @@ func passed(config pve.GuestConfig) (addresses, mappings []string) {
 	return addresses, mappings
 }
 
-// covers reports whether what a configuration names is a device: its address, with or without domain and function.
+// covers reports whether an address in a configuration, with or without domain and function, matches a device.
 func covers(configured, address string) bool {
 	if strings.Count(configured, ":") == 1 {
 		configured = "0000:" + configured

@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// ask is what is put on one storage of a host.
+// ask is a demand on one storage of a host.
 type ask struct {
 	storage, content string
 	sizeGiB          int
-	// shared is whether the hosts must share it.
+	// shared reports whether the hosts must share the storage.
 	shared bool
 }
 
-// asksOf a host are one for each use of each storage, in a fixed order. What exists already takes no more room.
+// asksOf returns the demands on the storages of a host, in a fixed order. Existing disks need no more space.
 func asksOf(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	asks := templateAsks(inv, found, host)
 	for _, node := range inv.Nodes {
@@ -26,14 +26,14 @@ func asksOf(inv *inventory.Inventory, found Snapshot, host string) []ask {
 		case node.Host:
 			asks = append(asks, nodeAsks(inv, found, node)...)
 		case inv.Cluster.TemplateHost(node.Host):
-			// The clone is made here, on the storage that it is for there (qemu-server, API2/Qemu.pm, clone_vm).
+			// The clone is created on the template's host, on the same storage (qemu-server, API2/Qemu.pm, clone_vm).
 			asks = append(asks, ask{storage: node.DiskStorage, content: "images", shared: true})
 		}
 	}
 	return asks
 }
 
-// templateAsks are those for the ISO, which every host's machines boot from, and for the template's disk.
+// templateAsks returns the demands of the ISO, from which every host's machines boot, and of the template's disk.
 func templateAsks(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	c := inv.Cluster.Proxmox
 	iso := ask{storage: c.ISOStorage, content: "iso", shared: c.Template.Shared}
@@ -44,7 +44,7 @@ func templateAsks(inv *inventory.Inventory, found Snapshot, host string) []ask {
 	return []ask{iso, disk}
 }
 
-// nodeAsks are those for the disks of a node.
+// nodeAsks returns the demands of a node's disks.
 func nodeAsks(inv *inventory.Inventory, found Snapshot, node inventory.Node) []ask {
 	config := found.ownConfig(node)
 	var asks []ask
@@ -56,7 +56,7 @@ func nodeAsks(inv *inventory.Inventory, found Snapshot, node inventory.Node) []a
 	return asks
 }
 
-// ownConfig is that of the VM that a node is already, else nothing.
+// ownConfig returns the configuration of the VM that is this node, or nil.
 func (found Snapshot) ownConfig(node inventory.Node) pve.GuestConfig {
 	if guest, there := found.guest(node.VMID); !there || !found.isOurs(guest, node) {
 		return nil
@@ -64,7 +64,7 @@ func (found Snapshot) ownConfig(node inventory.Node) pve.GuestConfig {
 	return found.Configs[node.VMID].Value
 }
 
-// sizeGiB is the size of a drive as its configuration has it, as in tank:vm-101-disk-0,size=64G.
+// sizeGiB returns the size in a drive's configuration, as in tank:vm-101-disk-0,size=64G.
 func sizeGiB(drive string) int {
 	for option := range strings.SplitSeq(drive, ",") {
 		size, is := strings.CutPrefix(option, "size=")

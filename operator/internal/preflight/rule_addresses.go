@@ -9,11 +9,11 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// checkAddresses compares the inventory's addresses with those of everybody else's machines and containers. What has its
-// address from elsewhere is not known to Proxmox VE.
+// checkAddresses compares the inventory's addresses with the addresses of other machines and containers. Proxmox VE does not know
+// addresses that are configured elsewhere.
 func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
-		return // said by the rule of the VMIDs
+		return // reported by checkVMIDs
 	}
 	mark := len(s.checks)
 	macs, addresses := ownMACs(inv), ownAddresses(inv)
@@ -49,12 +49,12 @@ func checkAddresses(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// isFormer reports whether a guest is a node's machine under another VMID: a run that changes the VMID replaces it.
+// isFormer reports whether a guest is a node's machine with another VMID: a run that changes the VMID replaces it.
 func (found Snapshot) isFormer(guest pve.Guest, owner string) bool {
 	return guest.Type == qemu && found.isNamed(guest, owner)
 }
 
-// address is a finding about an address that two have: as long as the other one is off, they do not meet.
+// address adds a finding about a duplicate address. It is only a warning while the other guest is off.
 func (s *collector) address(own ownedAddress, guest pve.Guest) {
 	const remedy = "choose another address in the inventory, or for the other one"
 	if guest.Status == "running" {
@@ -69,7 +69,7 @@ type ownedAddress struct {
 	owner   string
 }
 
-// ownAddresses are those of the nodes' cards and the virtual one of the Kubernetes API.
+// ownAddresses returns the addresses of the nodes' cards and the virtual address of the Kubernetes API.
 func ownAddresses(inv *inventory.Inventory) []ownedAddress {
 	var all []ownedAddress
 	if vip := inv.Cluster.Kubernetes.Endpoint.VIP; vip.IsValid() {

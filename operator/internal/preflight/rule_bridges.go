@@ -29,8 +29,8 @@ func checkBridges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// checkBridge reports whether a card can be attached. A tag on a bridge that is not VLAN-aware is carried by a VLAN of the
-// bridge's port, and cannot be without one (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
+// checkBridge reports whether a card can be attached. A bridge that is not VLAN-aware carries a tag through a VLAN of its port, and
+// cannot without a port (pve-common, src/PVE/Network.pm, activate_bridge_vlan).
 func checkBridge(s *collector, n nic, bridges []pve.Bridge) bool {
 	at := slices.IndexFunc(bridges, func(bridge pve.Bridge) bool { return bridge.Name == n.bridge })
 	if at < 0 {
@@ -38,7 +38,7 @@ func checkBridge(s *collector, n nic, bridges []pve.Bridge) bool {
 		return false
 	}
 	bridge := bridges[at]
-	// qemu-server does not start a machine whose card has more than the bridge (QemuServer.pm, print_netdevice_full).
+	// qemu-server does not start a machine whose card has a higher MTU than the bridge (QemuServer.pm, print_netdevice_full).
 	if mtu, err := bridge.MTU.Int64(); err == nil && int64(n.mtu) > mtu {
 		s.fail("bridge", fmt.Sprintf("set mtu to %d, or raise it on the bridge and its ports", mtu), "bridge %s on %s has an MTU of %d, the inventory asks for %d", n.bridge, n.host, mtu, n.mtu)
 		return false
@@ -67,7 +67,7 @@ func bridgeList(bridges []pve.Bridge) string {
 	return listed(names)
 }
 
-// String is the bridge with its tag and its host.
+// String returns the bridge with its tag and its host.
 func (n nic) String() string {
 	if n.vlan == 0 {
 		return fmt.Sprintf("bridge %s on %s", n.bridge, n.host)

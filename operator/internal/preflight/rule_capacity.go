@@ -6,8 +6,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// Memory is not shared out twice: the nodes have no balloon. Past fullPercent a host has no room left for itself and for
-// the cache of its storage.
+// fullPercent is the share of memory above which a host has too little left for itself and its storage cache. Memory is never
+// committed twice, because the nodes have no balloon device.
 const fullPercent = 90
 
 func checkMemory(s *collector, inv *inventory.Inventory, found Snapshot) {
@@ -32,7 +32,7 @@ func checkMemory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// committedMiB is the memory of a host's nodes and of everybody else's guests that run there.
+// committedMiB returns the memory of a host's nodes and of the other guests that run there.
 func committedMiB(inv *inventory.Inventory, found Snapshot, host string) uint64 {
 	var sum uint64
 	for _, node := range inv.Nodes.OnHost(host) {
@@ -48,15 +48,15 @@ func committedMiB(inv *inventory.Inventory, found Snapshot, host string) uint64 
 
 func gib(mib uint64) float64 { return float64(mib) / 1024 }
 
-// sharedThreads is how many cores of VMs one thread of the host may bear: more than one is normal, since VMs rarely work all
-// at once, but etcd suffers where many do.
+// sharedThreads is the number of VM cores per thread of the host. More than one is normal, since VMs rarely use all cores at once,
+// but with too many etcd becomes slow.
 const sharedThreads = 3
 
 func checkCores(s *collector, inv *inventory.Inventory, found Snapshot) {
 	for _, name := range onlineHosts(inv, found) {
 		capacity := found.Hosts[name].Capacity
 		if capacity.Err != nil {
-			continue // said by the rule of the memory
+			continue // reported by checkMemory
 		}
 		mark := len(s.checks)
 		threads, sum := capacity.Value.Threads, 0

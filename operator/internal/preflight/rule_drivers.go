@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// driven judges whether the driver of a worker drives a device. The inventory is held against what it says itself; what a
-// mapping stands for is known here only. Other functions of a card, such as its sound, need no driver.
+// driven checks whether a worker's driver supports a device. The devices of a mapping are known only here; the inventory is checked
+// against its own data elsewhere. Other functions of a card, such as its sound, need no driver.
 func (g gpuHost) driven(worker inventory.Node, device pve.PCIDevice) {
 	if worker.Driver == nil || !strings.HasPrefix(bare(device.Class), displayClass) {
 		return
@@ -36,7 +36,7 @@ func (g gpuHost) driven(worker inventory.Node, device pve.PCIDevice) {
 // nvidiaVendor is NVIDIA's PCI vendor ID (pci.ids).
 const nvidiaVendor = "10de"
 
-// generationsOf are those of all GPUs that a worker can get.
+// generationsOf returns the generations of all GPUs that a worker can get.
 func (g gpuHost) generationsOf(worker inventory.Node) []nvidia.Generation {
 	var generations []nvidia.Generation
 	for _, gpu := range worker.GPUs {

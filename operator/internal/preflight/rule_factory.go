@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// checkFactory checks whether the schematic can be resolved and its ISO be downloaded. If every template exists already,
-// nothing is downloaded, and a factory that does not answer is no failure.
+// checkFactory checks whether the schematic can be resolved and its ISO downloaded. If all templates exist, nothing is downloaded,
+// and an unreachable factory is only a warning.
 func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	talos := inv.Cluster.Talos
 	factory := found.Factory
@@ -39,7 +39,7 @@ func checkFactory(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// inOneLine is the text of an error that quotes an answer as it came, with its line ends.
+// inOneLine returns the text of an error without line breaks, since it may quote an answer.
 func inOneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 func templatesStand(inv *inventory.Inventory, found Snapshot) bool {

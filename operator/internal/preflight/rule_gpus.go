@@ -35,7 +35,7 @@ func firstError(errs ...error) error {
 	return errs[slices.IndexFunc(errs, func(err error) bool { return err != nil })]
 }
 
-// gpuHost is a host whose devices are judged.
+// gpuHost is a host whose devices are checked.
 type gpuHost struct {
 	*collector
 	Host
@@ -45,7 +45,7 @@ type gpuHost struct {
 	configs   map[int]Reading[pve.GuestConfig]
 }
 
-// check judges one GPU of a worker.
+// check checks one GPU of a worker.
 func (g gpuHost) check(worker inventory.Node, gpu inventory.GPU) {
 	if gpu.Mapping != "" {
 		g.checkMapping(worker, gpu.Mapping)
@@ -64,7 +64,7 @@ func (g gpuHost) check(worker inventory.Node, gpu inventory.GPU) {
 	}
 }
 
-// choices are the lines for what could be passed through instead.
+// choices returns the lines for devices that could be passed through instead.
 func (g gpuHost) choices() string {
 	var lines []string
 	for _, device := range gpusOn(g.Devices.Value) {
@@ -108,7 +108,7 @@ func (g gpuHost) checkMapping(worker inventory.Node, name string) {
 	}
 }
 
-// judge checks whether a device can be taken by a worker, and whether its driver can do something with it.
+// judge checks whether a device is free for a worker, and whether the worker's driver supports it.
 func (g gpuHost) judge(worker inventory.Node, device pve.PCIDevice) {
 	mark := len(g.checks)
 	g.free(device)
@@ -118,7 +118,7 @@ func (g gpuHost) judge(worker inventory.Node, device pve.PCIDevice) {
 	}
 }
 
-// mappingsSuffice counts: of a mapping, every GPU that names it takes another device.
+// mappingsSuffice checks that each mapping has a device for every GPU that names it.
 func (g gpuHost) mappingsSuffice(workers inventory.Nodes) {
 	uses := map[string]int{}
 	for _, worker := range workers {
@@ -134,7 +134,7 @@ func (g gpuHost) mappingsSuffice(workers inventory.Nodes) {
 	}
 }
 
-// free checks whether a device can be used: alone in its IOMMU group, and used by no other machine.
+// free checks whether a device is alone in its IOMMU group and not used by another machine.
 func (g gpuHost) free(device pve.PCIDevice) {
 	for _, other := range g.Devices.Value {
 		if other.IOMMUGroup == device.IOMMUGroup && slot(other.Address) != slot(device.Address) {
@@ -152,7 +152,7 @@ func (g gpuHost) free(device pve.PCIDevice) {
 	}
 }
 
-// holders are the other guests of the host that a device is given to, directly or by a mapping.
+// holders returns the host's other guests that use a device, directly or by a mapping.
 func (g gpuHost) holders(device pve.PCIDevice) []pve.Guest {
 	return slices.DeleteFunc(slices.Clone(g.strangers), func(guest pve.Guest) bool {
 		addresses, mappings := passed(g.configs[guest.VMID].Value)
@@ -166,7 +166,7 @@ func (g gpuHost) holders(device pve.PCIDevice) []pve.Guest {
 	})
 }
 
-// offer shows the GPUs that no node has yet, each with the line that takes it.
+// offer reports the GPUs that no node uses, each with its line for nodes.yaml.
 func (g gpuHost) offer(workers inventory.Nodes) {
 	var taken []string
 	for _, worker := range workers {

@@ -11,7 +11,7 @@ import (
 
 const online = "online"
 
-// status of a host in the cluster, empty for one that is not in it.
+// status returns the status of a host in the cluster; empty if it is not in the cluster.
 func (found Snapshot) status(host string) string {
 	at := slices.IndexFunc(found.Nodes.Value, func(node pve.Node) bool { return node.Name == host })
 	if at < 0 {
@@ -22,7 +22,7 @@ func (found Snapshot) status(host string) string {
 
 func (g *gatherer) isOnline(host string) bool { return g.found.status(host) == online }
 
-// onlineHosts are those of the inventory that could be looked at.
+// onlineHosts returns the hosts of the inventory that are online.
 func onlineHosts(inv *inventory.Inventory, found Snapshot) []string {
 	return slices.DeleteFunc(hostNames(inv), func(name string) bool { return found.status(name) != online })
 }
@@ -58,8 +58,8 @@ func areHosts(names []string) string {
 	return "hosts " + strings.Join(names, ", ") + " are"
 }
 
-// Certificates are made here and judged there, and the nodes begin with the clock of their host: one that is behind does
-// not take them yet, one that is far ahead takes some for expired.
+// Certificates are created on this machine and checked on the nodes, which start with their host's clock. If it is behind, they are
+// not valid yet; if it is far ahead, some count as expired.
 const (
 	noticedSkew  = 5 * time.Second
 	harmfulSkew  = time.Minute

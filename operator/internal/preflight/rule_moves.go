@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// checkMove judges a machine that is on another host than its node: because the inventory was edited, which a run follows by
-// moving it, or because another hand has moved it (F23).
+// checkMove checks a machine that is on another host than its node. Either the inventory was edited, and a run moves the machine, or
+// somebody has migrated it (F23).
 func checkMove(s *collector, node inventory.Node, guest pve.Guest, found Snapshot) {
 	stands := fmt.Sprintf("VM %d (%s) stands on %s, not on %s", node.VMID, node.Name, guest.Node, node.Host)
 	back := fmt.Sprintf("set host: %s for it in nodes.yaml", guest.Node)
@@ -31,13 +31,13 @@ func checkMove(s *collector, node inventory.Node, guest pve.Guest, found Snapsho
 	s.warn("vmid", back+" and run up, or leave it to the run", "%s: a run would move it", stands)
 }
 
-// isISO reports whether a drive has an ISO in it. Proxmox VE moves such a one with no machine; the cloud-init drive is made
-// anew where it goes (qemu-server, QemuMigrate.pm, scan_local_volumes).
+// isISO reports whether a drive contains an ISO. Proxmox VE migrates no machine with a local ISO; it recreates the cloud-init drive
+// on the target (qemu-server, QemuMigrate.pm, scan_local_volumes).
 func isISO(drive string) bool {
 	return strings.Contains(drive, "media=cdrom") && strings.Contains(drive, ":iso/")
 }
 
-// isLocal reports whether a storage is known to be each host's own. That is the same for all hosts (storage.cfg).
+// isLocal reports whether a storage is known not to be shared. This is the same for all hosts (storage.cfg).
 func (found Snapshot) isLocal(name string) bool {
 	for _, host := range found.Hosts {
 		if storage, there := named(host.Storages.Value, name); there {

@@ -9,11 +9,11 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// checkPrivileges holds what the token may do against what the role for the release allows, path by path (F12, F13).
+// checkPrivileges compares the token's privileges with the role's privileges in the release, path by path (F12, F13).
 func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	release, err := role.ParseRelease(found.Version.Value)
 	if err != nil {
-		return // said by the rule of the version
+		return // reported by checkVersion
 	}
 	missing := map[string][]string{}
 	var order []string
@@ -27,7 +27,7 @@ func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 		if len(lacking) == 0 {
 			continue
 		}
-		// What is missing in the same way on many paths is one finding.
+		// The same missing privileges on several paths are one finding.
 		key := strings.Join(lacking, " ")
 		if missing[key] == nil {
 			order = append(order, key)
@@ -45,7 +45,8 @@ func checkPrivileges(s *collector, inv *inventory.Inventory, found Snapshot) {
 	}
 }
 
-// grantLine gives the role where it is missing; a role that lacks something itself is mended by what `em-infra role` prints.
+// grantLine returns the command that grants the role on a path. If the role itself lacks a privilege, `em-infra role` prints the
+// repair.
 func grantLine(privileges string, paths []string, token string) string {
 	user, _, _ := strings.Cut(token, "!")
 	if len(paths) > 1 {
@@ -54,7 +55,7 @@ func grantLine(privileges string, paths []string, token string) string {
 	return fmt.Sprintf("as root on the host: `pveum acl modify %s --users %s --roles %s`; what the role itself lacks, `em-infra role` tells", paths[0], user, role.Name)
 }
 
-// without are the words that are not among others, in their order.
+// without returns the words that are not among others, in order and without duplicates.
 func without(words, others []string) []string {
 	var rest []string
 	for _, word := range words {
@@ -65,10 +66,10 @@ func without(words, others []string) []string {
 	return rest
 }
 
-// longestList is how much of a list a sentence bears.
+// longestList is the maximum length of a list in a sentence.
 const longestList = 6
 
-// listed is a list in words, cut off where it gets long.
+// listed returns a list for a sentence, shortened if it is long.
 func listed(words []string) string {
 	if len(words) > longestList {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:longestList], ", "), len(words)-longestList)

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// place is a storage of a host; a shared storage has no host.
+// place is a storage on a host; a shared storage has no host.
 type place struct{ storage, host string }
 
 func checkStorages(s *collector, inv *inventory.Inventory, found Snapshot) {
@@ -82,7 +82,7 @@ func storageList(storages []pve.Storage) []string {
 	return names
 }
 
-// availableGiB is the free space on a storage; hosts may report different values for a shared one, and the least counts.
+// availableGiB returns the free space on a storage. If hosts report different values for a shared storage, the least counts.
 func availableGiB(found Snapshot, at place) int {
 	var rooms []int
 	for name, host := range found.Hosts {
@@ -103,7 +103,7 @@ func checkRoom(s *collector, at place, asked, available int) {
 	}
 }
 
-// String is the storage with its host.
+// String returns the storage with its host.
 func (p place) String() string {
 	if p.host == "" {
 		return p.storage
@@ -111,7 +111,7 @@ func (p place) String() string {
 	return p.storage + " on " + p.host
 }
 
-// roomFor checks the free space of the storages.
+// roomFor returns the text of the successful check of the storages.
 func roomFor(order []place, demand map[place]int) string {
 	var parts []string
 	for _, at := range order {

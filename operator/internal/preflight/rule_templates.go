@@ -9,16 +9,16 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// isoVersion is the version in the name of the ISO that a template boots from (components/image.go).
+// isoVersion matches the version in the name of a template's ISO (components/image.go).
 var isoVersion = regexp.MustCompile(`iso/talos-(v[^/,]+?)-nocloud-`)
 
 func checkTemplates(s *collector, inv *inventory.Inventory, found Snapshot) {
 	if found.Guests.Err != nil {
-		return // said by the rule of the VMIDs
+		return // reported by checkVMIDs
 	}
 	for _, host := range inv.TemplateHosts() {
 		if found.status(host) != online {
-			continue // said by the rule of the hosts
+			continue // reported by checkHosts
 		}
 		vmid := inv.Cluster.TemplateVMID(host)
 		guest, there := found.guest(vmid)
@@ -62,7 +62,7 @@ func isOurTemplate(inv *inventory.Inventory, guest pve.Guest) bool {
 	return guest.Type == qemu && guest.Name == inv.Cluster.TemplateName()
 }
 
-// templateVersion is the version of Talos whose ISO is in a template's drive, empty without one.
+// templateVersion returns the version of the Talos ISO in a template's drive; empty if there is none.
 func templateVersion(config pve.GuestConfig) string {
 	var versions []string
 	for key, drive := range config {

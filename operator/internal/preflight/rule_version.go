@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// unreachable is the only finding about a host that does not answer. What to do is after the last colon.
+// unreachable adds the only finding about a host that does not answer. The remedy is after the last colon of the error.
 func unreachable(s *collector, err error) {
 	sentence, remedy := err.Error(), ""
 	if at := strings.LastIndex(sentence, ": "); at >= 0 {

@@ -10,26 +10,26 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Subject is what is to be checked.
+// Subject is the subject of the checks.
 type Subject struct {
-	// Inventory that the host is to bear.
+	// Inventory describes what the host is to run.
 	Inventory *inventory.Inventory
-	// FormerNames are those of nodes that the state knows by another name; a run replaces their machines.
+	// FormerNames are the names in the state of nodes with another name in the inventory; a run replaces their machines.
 	FormerNames map[string]string
-	// Owner is the stack, with its cluster where the state has one: whose machines are no obstacle.
+	// Owner is the stack, with its cluster if the state has one. Its machines are no obstacle.
 	Owner ownership.Owner
-	// Known are the VMIDs of the machines that the state knows, or knows to have been begun.
+	// Known are the VMIDs of the machines in the state, including pending creations.
 	Known []int
-	// Host is how to reach Proxmox VE.
+	// Host is the connection to Proxmox VE.
 	Host pve.Connection
 	// Factory is the URL of the Image Factory.
 	Factory *url.URL
 }
 
-// patience bounds all reading together.
+// patience is the time limit for all readings together.
 const patience = time.Minute
 
-// Run gathers and judges. What cannot be read is a failed check; the error is that of an interrupted context.
+// Run gathers the facts and checks them. Facts that cannot be read are failed checks; the error is the context's.
 func Run(ctx context.Context, subject Subject) (Report, error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

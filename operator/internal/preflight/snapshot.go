@@ -7,60 +7,60 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Reading is something that was read, or why it could not be.
+// Reading is a fact, or the error of reading it.
 type Reading[T any] struct {
 	Value T
 	Err   error
 }
 
-// Snapshot is the state of the hosts at one time.
+// Snapshot contains the facts about the hosts at one time.
 type Snapshot struct {
-	// Endpoint that was asked, and Token, without its secret.
+	// Endpoint is the URL of Proxmox VE, and Token the token's ID without its secret.
 	Endpoint, Token string
-	// Version of Proxmox VE; when it could not be read, nothing else was.
+	// Version is the version of Proxmox VE; if it could not be read, nothing else was.
 	Version Reading[string]
-	// Took is how long the host took to answer the first request.
+	// Took is the duration of the first request.
 	Took time.Duration
-	// Privileges of the token by path of the access control.
+	// Privileges are the token's privileges by path of the access control.
 	Privileges map[string]Reading[[]string]
-	// Nodes of the cluster.
+	// Nodes are the hosts of the Proxmox VE cluster.
 	Nodes Reading[[]pve.Node]
-	// Hosts of the inventory that are online, by name.
+	// Hosts are the online hosts of the inventory by name.
 	Hosts map[string]Host
-	// Guests of the whole cluster that the token may see.
+	// Guests are the guests of the whole cluster that the token may see.
 	Guests Reading[[]pve.Guest]
-	// Configs of the guests on hosts that are online, by VMID.
+	// Configs are the configurations of the guests on online hosts by VMID.
 	Configs map[int]Reading[pve.GuestConfig]
-	// Factory is the Image Factory, as this machine sees it.
+	// Factory contains the facts about the Image Factory as seen from this machine.
 	Factory Factory
-	// FormerNames are those that nodes had, by the state.
+	// FormerNames are the nodes' former names in the state.
 	FormerNames map[string]string
-	// Owner is who asks.
+	// Owner is the owner of this stack's machines.
 	Owner ownership.Owner
-	// Knows are the VMIDs of the machines that the state knows.
+	// Knows contains the VMIDs of the machines in the state.
 	Knows map[int]bool
 }
 
 // Host is one host of the inventory.
 type Host struct {
 	Capacity Reading[pve.Capacity]
-	// Ahead is how far the host's clock is before this machine's, to the second; less than zero when it is behind.
+	// Ahead is the difference between the host's clock and this machine's, in whole seconds; negative if the host is behind.
 	Ahead    Reading[time.Duration]
 	Storages Reading[[]pve.Storage]
 	Bridges  Reading[[]pve.Bridge]
 	Devices  Reading[[]pve.PCIDevice]
 	Mappings Reading[[]pve.Mapping]
-	// FactoryErr is why the host does not reach the Image Factory.
+	// FactoryErr is the error if the host does not reach the Image Factory.
 	FactoryErr error
 }
 
-// Factory is an Image Factory.
+// Factory contains the facts about an Image Factory.
 type Factory struct {
 	URL string
-	// Versions of Talos that it builds.
+	// Versions are the versions of Talos that it builds.
 	Versions Reading[[]string]
 	// Needed are the extensions of the inventory's images.
 	Needed []string
-	// Extensions that it has for the inventory's version; nothing is read when none are needed.
+	// Extensions are its extensions for the inventory's version; not read if none are needed.
 	Extensions Reading[[]string]
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// tones of what a check may end with.
+// tones are the colours of the results.
 var tones = map[Result]terminal.Tone{OK: terminal.Good, Warn: terminal.Warn, Fail: terminal.Bad}
 
-// WriteText writes the checks for a person: a line for each, and what to do below.
+// WriteText writes the checks as text, one line each, with the remedy below.
 func (r Report) WriteText(out io.Writer) {
 	for _, check := range r {
 		result := string(check.Result)
@@ -26,7 +26,7 @@ func (r Report) WriteText(out io.Writer) {
 	}
 }
 
-// At are the checks with the commands that they name as they are typed at a place.
+// At returns the checks with the commands in their texts completed for a place.
 func (r Report) At(place remedy.Place) Report {
 	there := slices.Clone(r)
 	for i := range there {

@@ -23,8 +23,8 @@ func (found Snapshot) belongs(guest pve.Guest) bool {
 	return found.Knows[guest.VMID]
 }
 
-// stranger says whose a guest is that is in the way and looks like ours, and what may be done about it besides changing the
-// inventory; both are empty where nothing more is known.
+// stranger returns the owner of a guest that looks like ours but is not, and a remedy besides changing the inventory. Both are empty
+// if nothing more is known.
 func (found Snapshot) stranger(guest pve.Guest, looksLikeOurs bool) (whose, remedy string) {
 	owner, isMarked := found.owner(guest)
 	switch {
