@@ -1,5 +1,5 @@
-// Package graph draws a cluster as a picture: hosts, the machines on them, their roles, addresses and GPUs. The SVG needs no
-// font, script or file beside it, and follows the reader's choice of light or dark.
+// Package graph draws a cluster: hosts, their machines, roles, addresses and GPUs. The SVG needs no other font, script or file, and
+// follows the reader's choice of light or dark.
 package graph
 
 import (
@@ -7,45 +7,45 @@ import (
 	"net/netip"
 )
 
-// Cluster is what is drawn.
+// Cluster is the cluster to draw.
 type Cluster struct {
-	// Name of the cluster.
+	// Name is the cluster's name.
 	Name string
-	// Endpoint of the Kubernetes API.
+	// Endpoint is the URL of the Kubernetes API.
 	Endpoint string
-	// Versions of what runs, such as "Talos v1.12.4".
+	// Versions are the versions of its software, such as "Talos v1.12.4".
 	Versions []string
-	// Hosts that machines stand on, in the order in which they are drawn.
+	// Hosts are the hosts of the machines, in the order of drawing.
 	Hosts []Host
 }
 
 // Host is a host of Proxmox VE.
 type Host struct {
-	// Name of the host.
+	// Name is the host's name.
 	Name string
-	// Nodes on it, in the order in which they are drawn.
+	// Nodes are the nodes on the host, in the order of drawing.
 	Nodes []Node
 }
 
 // Node is a machine of the cluster.
 type Node struct {
-	// Name of the node.
+	// Name is the node's name.
 	Name string
-	// Role of the node.
+	// Role is the node's role.
 	Role Role
-	// Addresses of the node.
+	// Addresses are the node's addresses.
 	Addresses []netip.Addr
-	// VMID of the machine.
+	// VMID is the machine's VMID.
 	VMID int
 	// Cores, MemoryMiB and DiskGiB are the machine's size.
 	Cores, MemoryMiB, DiskGiB int
 	// GPUs are the devices that are passed through, one line each. Default: none.
 	GPUs []string
-	// Health of the node. Default: [Unknown].
+	// Health is the node's health. Default: [Unknown].
 	Health Health
 }
 
-// Role of a node.
+// Role is the role of a node.
 type Role int
 
 // Roles of nodes.
@@ -55,26 +55,26 @@ const (
 	GPUWorker
 )
 
-// roles are how each is written and styled.
+// roles are the label and style class of each role.
 var roles = []struct{ label, class string }{{"control plane", "control"}, {"worker", "worker"}, {"GPU worker", "gpu"}}
 
-// Health of a node.
+// Health is the health of a node.
 type Health int
 
-// Healths of nodes.
+// Values of Health.
 const (
-	// Unknown is that of a node which was not asked.
+	// Unknown means that the node was not asked.
 	Unknown Health = iota
-	// Healthy is that of a node which answers.
+	// Healthy means that the node answers.
 	Healthy
-	// Unhealthy is that of a node which does not.
+	// Unhealthy means that the node does not answer.
 	Unhealthy
 )
 
-// healths are how each is written and styled.
+// healths are the label and style class of each health.
 var healths = []struct{ label, class string }{{"not asked", "unknown"}, {"answers", "healthy"}, {"does not answer", "unhealthy"}}
 
-// lines are the text below a node's name.
+// lines returns the text below a node's name.
 func (n Node) lines() []string {
 	var lines []string
 	for _, address := range n.Addresses {

@@ -6,8 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Measures in pixels. The fonts are monospaced: no common one is wider than 0.61 of its size, so a text always fits the box
-// that is made for it.
+// Sizes in pixels. The fonts are monospaced: no common one is wider than 0.61 of its size, so a text always fits its box.
 const (
 	fontSize     = 13
 	charWidth    = 8
@@ -26,17 +25,17 @@ const (
 	hostsInRow   = 4
 )
 
-// box is a place in the picture.
+// box is a rectangle in the picture.
 type box struct{ x, y, width, height int }
 
-// placed is a host with its place, and those of its nodes.
+// placed is a host with its box and the boxes of its nodes.
 type placed struct {
 	host  Host
 	box   box
 	cards []box
 }
 
-// layout is the position of everything.
+// layout is the position of all parts.
 type layout struct {
 	width, height int
 	hosts         []placed
@@ -95,7 +94,7 @@ func place(host Host, cardWidth, x, y int) placed {
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// cardWidth is that of the widest card: all are alike.
+// cardWidth returns the width of all cards: the width of the widest one.
 func cardWidth(c Cluster) int {
 	width := 0
 	for _, host := range c.Hosts {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// fonts begins with a name that every fontconfig knows, since renderers without CSS take the first one alone.
+// fonts begins with a name that every fontconfig knows, since renderers without CSS use only the first one.
 const fonts = "DejaVu Sans Mono, ui-monospace, Menlo, Consolas, monospace"
 
-// tone is a colour by light and by dark. Both keep a contrast of at least 4.5 between text and ground.
+// tone is a colour for light and dark mode. Both have a contrast of at least 4.5 between text and background.
 type tone struct{ light, dark string }
 
 var (
@@ -26,11 +26,11 @@ var (
 	red     = tone{"#d33f3f", "#ff7b7b"}
 )
 
-// style is how the shapes of a class look.
+// style is the style of a class of shapes.
 type style struct {
 	class        string
 	fill, stroke tone
-	more         string // presentation attributes that are the same by dark
+	more         string // presentation attributes that are the same in dark mode
 }
 
 var styles = []style{
@@ -48,7 +48,7 @@ var styles = []style{
 	{class: "unknown", fill: noTone, stroke: muted},
 }
 
-// attributes are the presentation attributes of each class: what does not know CSS, or not all of it, draws by them
+// attributes are the presentation attributes of each class, for renderers without full support of CSS
 // (https://www.w3.org/TR/SVG2/styling.html#PresentationAttributes).
 var attributes = func() map[string]string {
 	byClass := make(map[string]string, len(styles))
@@ -65,10 +65,10 @@ var attributes = func() map[string]string {
 	return byClass
 }()
 
-// look is the class of a shape with its presentation attributes.
+// look returns the class of a shape with its presentation attributes.
 func look(class string) string { return attributes[class] }
 
-// dark is the style sheet for readers who prefer dark: rules of CSS go before presentation attributes.
+// dark returns the style sheet for dark mode: CSS rules take precedence over presentation attributes.
 func dark() string {
 	var rules strings.Builder
 	rules.WriteString("@media (prefers-color-scheme: dark) {\n")

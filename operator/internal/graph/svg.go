@@ -31,7 +31,7 @@ func (c Cluster) subtitle() string {
 	return strings.Join(append([]string{c.Endpoint}, c.Versions...), " · ")
 }
 
-// picture is an SVG in the making.
+// picture is an SVG in progress.
 type picture struct{ bytes.Buffer }
 
 func (p *picture) printf(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
@@ -102,6 +102,6 @@ func (p *picture) legend(y int) {
 
 func escape(text string) string {
 	var escaped bytes.Buffer
-	_ = xml.EscapeText(&escaped, []byte(text)) // a buffer takes everything
+	_ = xml.EscapeText(&escaped, []byte(text)) // writing to a buffer cannot fail
 	return escaped.String()
 }
