@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// unexpected are the changes that are none of the operations a step consists of.
+// unexpected returns a sentence for each change that is not one of the expected operations.
 func unexpected(changes []Change, expected ...Operation) []string {
 	var differences []string
 	for _, change := range changes {
@@ -18,7 +18,7 @@ func unexpected(changes []Change, expected ...Operation) []string {
 	return differences
 }
 
-// unready are the names of an inventory's nodes that are no Ready Nodes.
+// unready returns the names of an inventory's nodes without a Ready Node.
 func unready(inv *inventory.Inventory, nodes []Node) []string {
 	var names []string
 	for _, wanted := range inv.Nodes {
@@ -29,7 +29,7 @@ func unready(inv *inventory.Inventory, nodes []Node) []string {
 	return names
 }
 
-// nodeDifferences are the Nodes that are not Ready, not there, or still there.
+// nodeDifferences returns a sentence for each Node that is not Ready, missing or superfluous.
 func nodeDifferences(inv *inventory.Inventory, nodes []Node) []string {
 	var differences []string
 	for _, name := range unready(inv, nodes) {
@@ -47,8 +47,8 @@ func nodeDifferences(inv *inventory.Inventory, nodes []Node) []string {
 	return differences
 }
 
-// machineDifferences are the machines of the inventory that do not run as it says, and those that it does not know.
-// Templates are the program's own business.
+// machineDifferences returns a sentence for each machine of the inventory that does not run as described, and for each unknown one.
+// Templates are not compared.
 func machineDifferences(inv *inventory.Inventory, host Host) []string {
 	var differences []string
 	for _, wanted := range inv.Nodes {
@@ -74,7 +74,7 @@ func machineDifferences(inv *inventory.Inventory, host Host) []string {
 	return differences
 }
 
-// leftBehind is what a host has that it had not before, except ISO images.
+// leftBehind returns a sentence for each addition to a host, except ISO images.
 func leftBehind(before, after Host) []string {
 	var differences []string
 	for _, machine := range after.Machines {
@@ -90,7 +90,7 @@ func leftBehind(before, after Host) []string {
 	return differences
 }
 
-// keptISOs says how many images were left on purpose.
+// keptISOs returns how many images were left on purpose, for a sentence.
 func keptISOs(before, after Host) string {
 	count := 0
 	for _, file := range after.Files {

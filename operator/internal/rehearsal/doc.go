@@ -1,5 +1,5 @@
-// Package rehearsal is the life of a cluster in one go: up, a preview in which nothing changes, one worker more, one worker
-// less, gone. It holds what it finds after each step against what must be, and tells every difference.
+// Package rehearsal runs through the whole life of a cluster: up, a preview that must be empty, adding a worker, removing it,
+// destroy. After each step it compares what it finds with what is expected, and reports every difference.
 //
-// The life itself knows neither the engine nor the host: a [System] does what it asks for.
+// The life itself depends on neither the engine nor the host: a [System] does the work.
 package rehearsal

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// resource is an entry of GET /cluster/resources that is of interest here.
+// resource is an entry of GET /cluster/resources.
 type resource struct {
 	Type     string `json:"type"`
 	VMID     int    `json:"vmid"`
@@ -23,7 +23,7 @@ type resource struct {
 	Shared   int    `json:"shared"`
 }
 
-// LookAt tells what stands on the host at the end of a connection.
+// LookAt returns the machines and files of the host at a connection.
 func LookAt(ctx context.Context, connection pve.Connection) (Host, error) {
 	var host Host
 	client, err := connection.Client()

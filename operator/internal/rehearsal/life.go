@@ -9,30 +9,30 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// Life is what is rehearsed.
+// Life is the life of a cluster to rehearse.
 type Life struct {
 	// System is the stack. Required.
 	System System
-	// Inventory is the stack's own, Extended the one with a worker more. Required.
+	// Inventory is the stack's inventory, Extended the one with an additional worker. Required.
 	Inventory *inventory.Inventory
 	Extended  *Extended
-	// Keep leaves the cluster standing, so that the last step is not done.
+	// Keep omits the last step, destroy.
 	Keep bool
-	// Patience is how long Nodes may take to be Ready after up has ended.
+	// Patience is the time limit for Nodes to become Ready after up.
 	Patience time.Duration
-	// Done is called after each step; nil for nobody.
+	// Done is called after each step. May be nil.
 	Done func(Step)
 
 	before Host
 }
 
-// step is a part of the life. Its note says what was seen; differences are what should be otherwise.
+// step is a part of the life. Its note describes what was found; differences are the unexpected results.
 type step struct {
 	name string
 	do   func(context.Context) (note string, differences []string, err error)
 }
 
-// Run lives the life, until a step fails or all are done.
+// Run runs all steps until one fails.
 func (l *Life) Run(ctx context.Context, report *Report) {
 	for _, step := range l.steps() {
 		started := time.Now()
@@ -152,7 +152,7 @@ func (l *Life) destroy(ctx context.Context) (note string, differences []string, 
 	return note, append(unexpected(changes, Delete), left...), nil
 }
 
-// stands holds what stands against an inventory: its machines, and its Nodes as soon as all are Ready.
+// stands compares the machines and Nodes with an inventory, after waiting for the Nodes.
 func (l *Life) stands(ctx context.Context, inv *inventory.Inventory) (ready string, differences []string, err error) {
 	nodes, err := l.readyNodes(ctx, inv)
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *Life) stands(ctx context.Context, inv *inventory.Inventory) (ready stri
 	return fmt.Sprintf("%d/%d nodes Ready", len(inv.Nodes)-len(unready(inv, nodes)), len(inv.Nodes)), append(nodeDifferences(inv, nodes), machineDifferences(inv, host)...), nil
 }
 
-// readyNodes are the Nodes as soon as all of the inventory are Ready, or when patience has run out.
+// readyNodes returns the Nodes as soon as all nodes of the inventory are Ready, or after the time limit.
 func (l *Life) readyNodes(ctx context.Context, inv *inventory.Inventory) ([]Node, error) {
 	const interval = 200 * time.Millisecond
 	for deadline := time.Now().Add(l.Patience); ; {
@@ -181,7 +181,7 @@ func (l *Life) readyNodes(ctx context.Context, inv *inventory.Inventory) ([]Node
 	}
 }
 
-// counted is what was done, as in "3 created, 1 updated".
+// counted returns the numbers of changes, as in "3 created, 1 updated".
 func counted(changes []Change) string {
 	var parts []string
 	for _, kind := range []struct {

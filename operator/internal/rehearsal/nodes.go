@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// NodesOf lists the Nodes of the cluster that a kubeconfig leads to.
+// NodesOf returns the Nodes of a kubeconfig's cluster.
 func NodesOf(ctx context.Context, kubeconfig []byte) ([]Node, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig of the stack: %w", err)
 	}
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // a proxy does not know the lab's addresses
+	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // a proxy cannot reach the lab's addresses
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err

@@ -37,17 +37,17 @@ type Step struct {
 	Error string `json:"error,omitempty"`
 }
 
-// NewReport is the report of a rehearsal that begins.
+// NewReport returns an empty report.
 func NewReport(cluster string) *Report { return &Report{Cluster: cluster, Expected: true} }
 
-// Add notes a step.
+// Add adds a step.
 func (r *Report) Add(step Step) {
 	r.Steps = append(r.Steps, step)
 	r.Seconds += step.Seconds
 	r.Expected = r.Expected && step.Error == "" && len(step.Differences) == 0
 }
 
-// Failed is the step that could not be done, "" when all could.
+// Failed returns the name of the step that failed, or "".
 func (r *Report) Failed() string {
 	at := slices.IndexFunc(r.Steps, func(s Step) bool { return s.Error != "" })
 	if at < 0 {
@@ -56,10 +56,10 @@ func (r *Report) Failed() string {
 	return r.Steps[at].Name
 }
 
-// nameColumn is wider than that of a run, whose parts have shorter names.
+// nameColumn is wider than the column of a run, whose parts have shorter names.
 const nameColumn = 11
 
-// WriteText writes the step as a line, and each difference below.
+// WriteText writes the step as one line, with each difference below.
 func (s Step) WriteText(w io.Writer) {
 	note := s.Note
 	if s.Error != "" {
@@ -74,7 +74,7 @@ func (s Step) WriteText(w io.Writer) {
 	}
 }
 
-// Verdict is the rehearsal in one sentence.
+// Verdict returns the result of the rehearsal in one sentence.
 func (r *Report) Verdict() string {
 	differences := 0
 	for _, step := range r.Steps {
@@ -92,7 +92,7 @@ func (r *Report) Verdict() string {
 	return fmt.Sprintf("%s is rehearsed in %.1f s: %s", r.Cluster, r.Seconds, verdict)
 }
 
-// WriteJSON writes the report for programs.
+// WriteJSON writes the report as JSON.
 func (r *Report) WriteJSON(w io.Writer) error {
 	encoder := json.NewEncoder(terminal.Raw(w))
 	encoder.SetIndent("", "  ")

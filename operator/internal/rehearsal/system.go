@@ -2,28 +2,29 @@ package rehearsal
 
 import "context"
 
-// System is the stack that is rehearsed, with the host that it stands on.
+// System is the stack that is rehearsed, with its host.
 type System interface {
-	// Scale puts nodes.yaml in place: the stack's own, or the one with a worker more.
+	// Scale writes nodes.yaml: the stack's own, or the one with an additional worker.
 	Scale(more bool) error
-	// Preflight asks the host whether it can bear the inventory. summary counts the checks; the error says which failed.
+	// Preflight checks whether the host can run what the inventory describes. summary contains the numbers of results; the error
+	// contains the failed checks.
 	Preflight(ctx context.Context) (summary string, err error)
-	// Up, Preview and Destroy run the engine and return what it changed, or would change. Things that stay are none.
+	// Up, Preview and Destroy run the engine and return its changes, without unchanged resources.
 	Up(ctx context.Context) ([]Change, error)
 	Preview(ctx context.Context) ([]Change, error)
 	Destroy(ctx context.Context) ([]Change, error)
-	// Nodes are the Nodes that the cluster's Kubernetes API lists.
+	// Nodes returns the Nodes in the cluster's Kubernetes API.
 	Nodes(ctx context.Context) ([]Node, error)
-	// Host is what stands on the host.
+	// Host returns the machines and files of the host.
 	Host(ctx context.Context) (Host, error)
-	// Writes are the calls so far that may have changed the host, such as "POST /nodes/vmhost/qemu", in their order.
+	// Writes returns the calls so far that may have changed the host, such as "POST /nodes/vmhost/qemu", in their order.
 	Writes() ([]string, error)
 }
 
-// Operation is what is done to a resource.
+// Operation is an operation on a resource.
 type Operation string
 
-// The operations that the engine knows; a replacement is one change, not two.
+// The engine's operations; a replacement is one change, not two.
 const (
 	Create  Operation = "create"
 	Update  Operation = "update"
@@ -31,20 +32,20 @@ const (
 	Delete  Operation = "delete"
 )
 
-// Change is what is done to one resource.
+// Change is an operation on one resource.
 type Change struct {
 	Operation Operation
 	// Resource is the resource's name.
 	Resource string
 }
 
-// Node is a Node of Kubernetes.
+// Node is a Kubernetes Node.
 type Node struct {
 	Name  string
 	Ready bool
 }
 
-// Host is what stands on a host, or a cluster of them.
+// Host contains the machines and files of a host, or of a cluster of hosts.
 type Host struct {
 	Machines []Machine
 	// Files are the volumes of all storages, such as "tank:vm-101-disk-0".
@@ -63,7 +64,7 @@ type Machine struct {
 // File is a volume.
 type File struct {
 	ID string
-	// ISO says that it is an image for a drive. Those are meant to stay: a machine that names one would not start
+	// ISO reports whether the file is an ISO image. These stay on purpose: a machine with one of them in its drive could not start
 	// without it.
 	ISO bool
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// workerName is what the additional worker is called.
+// workerName is the name of the additional worker.
 const workerName = "rehearsal-worker"
 
-// Extended is an inventory with one worker more.
+// Extended is an inventory with an additional worker.
 type Extended struct {
-	// Worker is the one that was added.
+	// Worker is the additional worker.
 	Worker inventory.Node
-	// Inventory is the whole.
+	// Inventory is the complete inventory.
 	Inventory *inventory.Inventory
 	// Nodes is the text of nodes.yaml.
 	Nodes []byte
 }
 
-// WithAWorkerMore adds a worker with the defaults of its role: the address that follows the highest of the nodes and is
-// free, the VMID above the highest. The same inventory gives the same worker. The error says what there is none of.
+// WithAWorkerMore adds a worker with the defaults of its role. It gets the next free address after the nodes' highest address, and
+// the next free VMID after the highest. The same inventory gives the same worker. It returns an error if no address is free.
 func WithAWorkerMore(inv *inventory.Inventory) (*Extended, error) {
 	address, err := freeAddress(inv, "network.cidr", inv.Cluster.Network.CIDR, func(n inventory.Node) netip.Addr { return n.Address })
 	if err != nil {
@@ -58,7 +58,7 @@ func freeName(nodes inventory.Nodes) string {
 	}
 }
 
-// The VMIDs of Proxmox VE (pve-common JSONSchema.pm, pve-vmid).
+// The range of VMIDs in Proxmox VE (pve-common JSONSchema.pm, pve-vmid).
 const firstVMID, lastVMID = 100, 999999999
 
 func freeVMID(inv *inventory.Inventory) int {
@@ -81,7 +81,7 @@ func freeVMID(inv *inventory.Inventory) int {
 	}
 }
 
-// freeAddress is the first address of a network behind those of the nodes that nothing in the inventory has.
+// freeAddress returns the first address of a network after the nodes' addresses that the inventory does not use.
 func freeAddress(inv *inventory.Inventory, key string, cidr netip.Prefix, of func(inventory.Node) netip.Addr) (netip.Addr, error) {
 	network, endpoint := inv.Cluster.Network, inv.Cluster.Kubernetes.Endpoint
 	taken := append([]netip.Addr{network.Gateway, network.Gateway6, endpoint.VIP, cidr.Addr(), last(cidr)}, network.Nameservers...)
@@ -101,8 +101,7 @@ func freeAddress(inv *inventory.Inventory, key string, cidr netip.Prefix, of fun
 	return netip.Addr{}, fmt.Errorf("%s %s has no free address for one worker more: rehearse with a larger network, or a node less", key, cidr)
 }
 
-// firstFree is the first address of a network after one of it that is not taken; past its end the search goes on at its
-// beginning.
+// firstFree returns the first free address of a network after a given one; after the network's end it continues at its beginning.
 func firstFree(network netip.Prefix, after netip.Addr, taken []netip.Addr) (netip.Addr, bool) {
 	for address := after.Next(); address != after; address = address.Next() {
 		if !network.Contains(address) {
@@ -118,7 +117,7 @@ func firstFree(network netip.Prefix, after netip.Addr, taken []netip.Addr) (neti
 	return netip.Addr{}, false
 }
 
-// last is the last address of a network: the broadcast address of an IPv4 network.
+// last returns the last address of a network: the broadcast address of an IPv4 network.
 func last(network netip.Prefix) netip.Addr {
 	bytes := network.Masked().Addr().AsSlice()
 	for bit := network.Bits(); bit < len(bytes)*8; bit++ {
