@@ -2,22 +2,22 @@ package progress
 
 import "time"
 
-// Wait is what an operation waits for.
+// Wait describes what an operation waits for.
 type Wait struct {
-	// For says it in the words of whoever waits; empty while that is not known.
+	// For describes it, in the words of the component that waits; empty if it is not known.
 	For string
-	// Command of em-infra ends the wait, without the tool's name; empty where there is none.
+	// Command is the command of em-infra that ends the wait, without the tool's name; empty if there is none.
 	Command string
 }
 
-// Listener is given what a [Reporter] finds worth a line.
+// Listener receives the messages of a [Reporter].
 type Listener interface {
-	// Line is what was done in a part of the run, or goes on, and how long it has taken.
+	// Line receives a finished or running step of a part of the run, with its duration so far.
 	Line(part, what string, took time.Duration)
-	// Failed is something that could not be done.
+	// Failed receives a step that failed.
 	Failed(part, what string, took time.Duration)
-	// Note is what the engine or a provider says besides.
+	// Note receives a message of the engine or a provider.
 	Note(text string)
-	// Waits is what the operation of the line before waits for.
+	// Waits receives what the operation of the previous line waits for.
 	Waits(wait Wait)
 }

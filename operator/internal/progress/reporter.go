@@ -1,4 +1,4 @@
-// Package progress prints what the engine does, a line for each operation.
+// Package progress reports what the engine does, one line for each operation.
 package progress
 
 import (
@@ -15,28 +15,28 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// patience is how long an operation may take before it is mentioned, and how long until it is again.
+// patience is how long an operation may take before it is mentioned, and the interval until it is mentioned again.
 const patience = 15 * time.Second
 
-// Reporter finds in the events of the engine what is worth a line. It is safe for concurrent use, and calls its listener for one
-// thing at a time.
+// Reporter selects from the engine's events what is worth a line. It is safe for concurrent use; its calls of the listener never
+// overlap.
 type Reporter struct {
 	listener Listener
 	clock    func() time.Time
 
 	mutex    sync.Mutex
 	running  []operation // in the order in which they began
-	notes    []string    // what was said once
+	notes    []string    // messages that were passed on, each once
 	failures []Failure
 }
 
-// operation is one that the engine has begun.
+// operation is an operation that the engine has begun.
 type operation struct {
 	urn                  resource.URN
 	kind                 apitype.OpType
 	inputs               map[string]any
 	began, lastMentioned time.Time
-	wait                 Wait // empty while it said nothing
+	wait                 Wait // empty if no wait was reported
 }
 
 // Failure is an error that the engine reports for one resource, or for the whole run if Name is empty.
@@ -46,7 +46,7 @@ type Failure struct {
 	Text  string
 }
 
-// New makes a reporter that calls listener, with the times of clock. A listener that is nil hears nothing.
+// New returns a reporter that calls listener and uses clock. The listener may be nil.
 func New(listener Listener, clock func() time.Time) *Reporter {
 	if listener == nil {
 		listener = nobody{}
@@ -54,7 +54,7 @@ func New(listener Listener, clock func() time.Time) *Reporter {
 	return &Reporter{listener: listener, clock: clock}
 }
 
-// nobody is the [Listener] of a run of which only the failures matter.
+// nobody is the [Listener] of a run for which only the failures matter.
 type nobody struct{}
 
 func (nobody) Line(string, string, time.Duration)   {}
@@ -62,7 +62,7 @@ func (nobody) Failed(string, string, time.Duration) {}
 func (nobody) Note(string)                          {}
 func (nobody) Waits(Wait)                           {}
 
-// Add takes the next event of the engine.
+// Add processes the next event of the engine.
 func (r *Reporter) Add(event apitype.EngineEvent) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -82,7 +82,7 @@ func (r *Reporter) Add(event apitype.EngineEvent) {
 	}
 }
 
-// Tick mentions what takes long; it is called every few seconds.
+// Tick mentions operations that take long; it is called every few seconds.
 func (r *Reporter) Tick() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -98,8 +98,8 @@ func (r *Reporter) Tick() {
 	}
 }
 
-// still says that the operation goes on, with the time that it usually takes. One that takes longer than that has its bound
-// in the place of it, and in the next line what it waits for.
+// still describes an operation that is still running, with its usual duration. If it takes longer, the text contains its limit
+// instead.
 func (o operation) still(now time.Time) string {
 	known := timesOf(o.urn.Type(), o.kind)
 	switch what := words(o.kind).doing; {
@@ -114,7 +114,7 @@ func (o operation) still(now time.Time) string {
 	}
 }
 
-// Work is an operation that the engine has begun and not ended.
+// Work is an operation that the engine has begun and not finished.
 type Work struct {
 	URN    resource.URN
 	Kind   apitype.OpType
@@ -122,7 +122,7 @@ type Work struct {
 	Inputs map[string]any
 }
 
-// Working is what the engine works on, in the order in which it began.
+// Working returns the running operations, in the order in which they began.
 func (r *Reporter) Working() []Work {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -133,8 +133,8 @@ func (r *Reporter) Working() []Work {
 	return all
 }
 
-// WaitsFor is told what an operation waits for. That is mentioned whenever the operation is, and at once when it was mentioned
-// before: a person wonders then.
+// WaitsFor sets what an operation waits for. It is reported with each mention of the operation, and at once if the operation was
+// mentioned before.
 func (r *Reporter) WaitsFor(urn resource.URN, wait Wait) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -150,14 +150,14 @@ func (r *Reporter) WaitsFor(urn resource.URN, wait Wait) {
 	}
 }
 
-// mentionWait is about an operation that goes on.
+// mentionWait reports a wait if there is one.
 func (r *Reporter) mentionWait(wait Wait) {
 	if wait != (Wait{}) {
 		r.listener.Waits(wait)
 	}
 }
 
-// Failures are those that the engine has reported, in its order.
+// Failures returns the failures that the engine has reported, in their order.
 func (r *Reporter) Failures() []Failure {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -176,21 +176,20 @@ func (r *Reporter) begin(step apitype.StepEventMetadata) {
 	r.running = append(r.running, o)
 }
 
-// end hands an operation that has ended, and how long it took, to mention.
+// end removes a finished operation and calls mention with its duration.
 func (r *Reporter) end(step apitype.StepEventMetadata, mention func(operation, time.Duration)) {
 	for i, o := range r.running {
 		if string(o.urn) == step.URN && o.kind == step.Op {
 			r.running = slices.Delete(r.running, i, i+1)
 			if took := r.clock().Sub(o.began); o.kind != apitype.OpRefresh || took >= patience {
-				mention(o, took) // what is only read is worth a line when it takes long
+				mention(o, took) // a refresh is worth a line only if it takes long
 			}
 			return
 		}
 	}
 }
 
-// isWork reports whether a step does something that takes time: the engine also reports what stays as it is, and what only
-// holds others together.
+// isWork reports whether a step does something that takes time: the engine also reports unchanged resources and components.
 func isWork(step apitype.StepEventMetadata) bool {
 	state := step.New
 	if state == nil {
@@ -206,8 +205,7 @@ func (r *Reporter) line(urn resource.URN, what string, took time.Duration) {
 	r.listener.Line(phase.Of(urn).String(), urn.Name()+" "+what, took)
 }
 
-// waits is the operation that a message tells the cause of a wait of: what our hooks and Commands say as they go on. It is -1
-// for any other message.
+// waits returns the index of the operation whose wait a message of our hooks or Commands describes; -1 for any other message.
 func (r *Reporter) waits(message apitype.DiagnosticEvent) int {
 	if !message.Ephemeral || message.Severity != "info" {
 		return -1
@@ -217,7 +215,7 @@ func (r *Reporter) waits(message apitype.DiagnosticEvent) int {
 	})
 }
 
-// hear keeps errors for the end of the run, and passes other messages on, each once.
+// hear keeps errors for the end of the run and passes other messages on, each once.
 func (r *Reporter) hear(message apitype.DiagnosticEvent) {
 	text := strings.TrimSpace(colors.ReplaceAllString(message.Message, ""))
 	urn := resource.URN(message.URN)
@@ -234,7 +232,7 @@ func (r *Reporter) hear(message apitype.DiagnosticEvent) {
 		return
 	}
 	failure := Failure{Text: unhandled.ReplaceAllString(text, "")}
-	if urn.IsValid() { // what the engine says of the whole run has none
+	if urn.IsValid() { // messages about the whole run have no URN
 		failure.Phase = phase.Of(urn)
 	}
 	if urn.IsValid() && urn.Type() != resource.RootStackType {

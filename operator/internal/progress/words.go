@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// operationWords say what the engine does with a resource. Those of an operation that does nothing are empty.
+// operationWords describe what the engine does with a resource; empty for an operation without effect.
 type operationWords struct{ doing, done string }
 
 func words(kind apitype.OpType) operationWords {
@@ -41,20 +41,20 @@ func outcome(step apitype.StepEventMetadata) string {
 	return words(step.Op).done
 }
 
-// times are those that an operation takes.
+// times are the durations of an operation.
 type times struct {
-	usually time.Duration // zero when nobody knows
-	atMost  time.Duration // when it is given up; zero where it has no bound of its own
+	usually time.Duration // zero if not known
+	atMost  time.Duration // the time limit; zero if it has none of its own
 }
 
-// machineLimit is what the provider gives an operation on a machine, whatever its own timeouts say, which are longer. Its resource
+// machineLimit is the provider's time limit for an operation on a machine. Its own, longer timeouts have no effect: its resource
 // declares no timeouts, so the default holds, and an engine's customTimeouts are ignored (pulumi/terraform-plugin-sdk v2,
 // helper/schema/resource_data.go, Timeout; pulumi-terraform-bridge v3.99.0, pkg/tfshim/sdk-v2/provider2.go, configWithTimeouts).
 const machineLimit = 20 * time.Minute
 
-// usual are the times that operations take on a small server with ZFS and a line of 100 Mbit/s, as the lab assumes them at
-// time scale 1 (docs/testing.md), and their bounds: those of the provider (siderolabs/terraform-provider-talos v0.10.1), of the
-// component, or of what providers are built on.
+// usual are the durations of operations on a small server with ZFS and a line of 100 Mbit/s, as in the lab at time scale 1
+// (docs/testing.md), and their limits: the provider's (siderolabs/terraform-provider-talos v0.10.1), the component's, or the
+// defaults of the providers' libraries.
 var usual = []struct {
 	kind      tokens.Type
 	operation apitype.OpType
@@ -64,7 +64,7 @@ var usual = []struct {
 	{token.VirtualMachine, apitype.OpUpdate, times{2 * time.Minute, machineLimit}},
 	{token.VirtualMachine, apitype.OpDelete, times{15 * time.Second, machineLimit}},
 	{token.Configuration, apitype.OpCreate, times{30 * time.Second, 15 * time.Minute}},
-	{token.Configuration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has times of its own
+	{token.Configuration, apitype.OpUpdate, times{2 * time.Minute, 0}}, // the lane has limits of its own
 	{token.Bootstrap, apitype.OpCreate, times{30 * time.Second, 10 * time.Minute}},
 	{token.Kubeconfig, apitype.OpCreate, times{10 * time.Second, 10 * time.Minute}},
 	{token.Command, apitype.OpCreate, times{2 * time.Minute, 15 * time.Minute}},
@@ -73,7 +73,7 @@ var usual = []struct {
 	{token.Release, apitype.OpUpdate, times{2 * time.Minute, 0}},
 }
 
-// timesOf an operation; zero if they are not known.
+// timesOf returns the durations of an operation; zero if they are not known.
 func timesOf(kind tokens.Type, operation apitype.OpType) times {
 	for _, known := range usual {
 		if known.kind == kind && known.operation == operation {
@@ -83,8 +83,8 @@ func timesOf(kind tokens.Type, operation apitype.OpType) times {
 	return times{}
 }
 
-// tellsItsWait reports whether what passes by during an operation is the cause of its wait, in words of ours: of a hook or of a
-// Command. What a Command says of a removal is news of its own.
+// tellsItsWait reports whether the ephemeral messages during an operation describe its wait: they come from our hooks or Commands.
+// The messages of a Command during a removal are reported as notes.
 func tellsItsWait(kind tokens.Type, operation apitype.OpType) bool {
 	switch operation {
 	case apitype.OpCreate, apitype.OpCreateReplacement:
@@ -96,14 +96,13 @@ func tellsItsWait(kind tokens.Type, operation apitype.OpType) bool {
 	}
 }
 
-// colors are the engine's own marks for colours.
+// colors matches the engine's colour marks.
 var colors = regexp.MustCompile(`<\{%[^%]*%\}>`)
 
-// unhandled is what the SDK puts before the error of a program (pulumi sdk/v3 v3.254.0, go/pulumi/run.go, and go-multierror).
+// unhandled matches the SDK's prefix of a program's error (pulumi sdk/v3 v3.254.0, go/pulumi/run.go, and go-multierror).
 var unhandled = regexp.MustCompile(`^an unhandled error occurred: (?:program failed: )?(?:\d+ errors? occurred:\s*\* )?`)
 
-// isPassing reports whether a message is for somebody who looks into the engine, or is gone as soon as the next comes. What our
-// own operations say comes that way, too, and counts.
+// isPassing reports whether a message is for debugging, or is ephemeral. The ephemeral messages of our own Commands count as notes.
 func isPassing(message apitype.DiagnosticEvent) bool {
 	urn := resource.URN(message.URN)
 	ours := urn.IsValid() && urn.Type() == token.Command
@@ -112,6 +111,6 @@ func isPassing(message apitype.DiagnosticEvent) bool {
 
 // isHarmless reports whether a message needs no attention, whatever its severity.
 func isHarmless(text string) bool {
-	// v6.18.1 of the provider makes a CD-ROM drive only when `enabled` says so; newer code deprecates that (docs/testing.md).
+	// v6.18.1 of the provider creates a CD-ROM drive only if `enabled` is set; newer code deprecates that (docs/testing.md).
 	return strings.Contains(text, "Set `file_id` to `none` to leave the CDROM drive empty")
 }

@@ -1,10 +1,9 @@
-// Package refusal is the error of what was not begun.
+// Package refusal contains the error of operations that are refused before they change anything.
 package refusal
 
-// Error ends an operation that touched nothing: validation, preflight, a risk that nobody has allowed, or a consent that was not
-// given.
+// Error is the error of an operation that changed nothing: validation, preflight, a risk without its flag, or missing consent.
 type Error struct {
-	// Err says what is in the way and what to do.
+	// Err contains the reason and what to do.
 	Err error
 }
 
@@ -12,7 +11,7 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Of ends an operation that touched nothing; nil for nil.
+// Of returns an [Error]; nil for nil.
 func Of(err error) error {
 	if err == nil {
 		return nil
