@@ -20,11 +20,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// certificateFile holds the host's certificate and its key: a host that was switched off shows the same one afterwards, and
+// certificateFile returns the path of the host's certificate and key. The host keeps its certificate over a restart, because
 // clients may have pinned it.
 func certificateFile(dir string) string { return filepath.Join(dir, "host-certificate.pem") }
 
-// hostCertificate is the certificate of the host in a folder, made when there is none or its time is over.
+// hostCertificate returns the certificate of the host in a folder. It generates one if there is none or it has expired.
 func hostCertificate(dir string, d Description) (tls.Certificate, error) {
 	text, err := os.ReadFile(certificateFile(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func writeCertificate(dir string, certificate tls.Certificate) error {
 	return renameio.WriteFile(certificateFile(dir), text, 0o600, renameio.WithTempDir(dir))
 }
 
-// selfSigned is a certificate such as a fresh Proxmox VE host shows: nobody trusts it.
+// selfSigned returns a self-signed certificate, as a fresh Proxmox VE host has.
 func selfSigned(d Description) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

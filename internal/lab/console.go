@@ -14,13 +14,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// FaultKinds are all failures that a lab can be asked for: those of the host, of its nodes, and of the Image Factory.
+// FaultKinds returns all faults of a lab: of the host, of its nodes, and of the Image Factory.
 func FaultKinds() []fault.Kind {
 	return slices.Concat(proxmox.FaultKinds(), talos.FaultKinds(), factoryFaults)
 }
 
-// console is what can be asked of the lab from outside of its emulated APIs. Faults are the bench's, not the host's: they
-// end with the lab's process, so that a lab that was started again is sound.
+// console handles requests to the lab from outside its emulated APIs. Faults belong to the lab's process, not to the host: a
+// restarted lab has none.
 type console struct {
 	faults *fault.Set
 	host   *proxmox.Server
@@ -35,7 +35,8 @@ func newFaults(seed string) *fault.Set {
 // Faults implements [control.Lab].
 func (c *console) Faults() []fault.State { return c.faults.List() }
 
-// SetFault implements [control.Lab]. A fault on a host or a method that does not exist would never occur, and nobody would notice.
+// SetFault implements [control.Lab]. It refuses an unknown host or endpoint: such a fault would never occur, and the user
+// would not notice.
 func (c *console) SetFault(f fault.Fault) error {
 	err := errors.Join(known("host", f.Node, c.host.HostNames()), known("endpoint", f.Endpoint, endpoints()))
 	if err == nil {
@@ -67,7 +68,7 @@ func refuse(err error) error {
 	return fmt.Errorf("%w: %w", control.ErrRefused, err)
 }
 
-// known refuses a name that is none of those there are; "" is no name.
+// known returns an error for a name that is not in names. An empty name is accepted.
 func known(what, name string, names []string) error {
 	if name == "" || slices.Contains(names, name) {
 		return nil
@@ -79,7 +80,7 @@ func known(what, name string, names []string) error {
 	return fmt.Errorf("%w: there is no %s %q: %s", fault.ErrFault, what, name, do)
 }
 
-// endpoints are the methods that a fault can be narrowed to: paths of Proxmox VE, full names of Talos.
+// endpoints returns the methods that a fault can be limited to: paths of Proxmox VE, full method names of Talos.
 func endpoints() []string {
 	var all []string
 	for _, e := range proxmox.Endpoints() {

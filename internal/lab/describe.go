@@ -16,13 +16,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// A lab looks for two free ports between these when it is made; the first reminds of the port of Proxmox VE.
+// A new lab chooses two free ports in this range. The first one resembles the port of Proxmox VE.
 const firstPort, lastPort = 18006, 19006
 
-// tokenID is the emulated host's only token.
+// tokenID is the ID of the emulated host's only token.
 const tokenID = "em-infra@pve!rehearsal"
 
-// describe is the lab's description: what was chosen when it was made, or chosen now.
+// describe returns the lab's description with the options applied. It creates the description of a new lab.
 func describe(o Options) (Description, error) {
 	d, err := ReadDescription(o.Dir)
 	switch {
@@ -40,7 +40,7 @@ func describe(o Options) (Description, error) {
 	return d, d.Bears(o.Release)
 }
 
-// chooseDescription chooses, and writes the choice down.
+// chooseDescription creates the description of a new lab and writes it.
 func chooseDescription(o Options) (Description, error) {
 	d, err := newDescription(o)
 	if err != nil {
@@ -78,7 +78,7 @@ func newDescription(o Options) (Description, error) {
 	}, nil
 }
 
-// portsBeside are those of the other labs of the project, running or not.
+// portsBeside returns the ports of the project's other labs, running or not.
 func portsBeside(dir string) []uint16 {
 	var ports []uint16
 	for _, sibling := range descriptionsBeside(dir) {
@@ -112,7 +112,7 @@ func (d Description) accounts() []proxmox.Account {
 	return []proxmox.Account{{ID: access.Root, Password: d.Password}}
 }
 
-// token has the role that em-infra documents, or another one that every host has.
+// token returns the lab's token, with the given role or the role that em-infra documents.
 func (d Description) token(role string) proxmox.Token {
 	id, secret, _ := strings.Cut(d.Token, "=")
 	if role != "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Description is what a client of a lab needs to know. It is chosen when the lab is made and kept, because the stack's
-// state remembers it.
+// Description is what a client of a lab needs to know. It is chosen when the lab is made and then kept, because the stack's
+// state refers to it.
 type Description struct {
 	// Stack whose rehearsal the lab serves.
 	Stack string `json:"stack"`
@@ -40,7 +40,7 @@ type Description struct {
 	Seed string `json:"seed"`
 }
 
-// Bears reports whether a lab that was made can be started as a release; "" is as it is.
+// Bears reports, by an error, that an existing lab cannot be started as another release. An empty release is accepted.
 func (d Description) Bears(release schema.Release) error {
 	if release == "" || release == d.Release {
 		return nil
@@ -48,19 +48,19 @@ func (d Description) Bears(release schema.Release) error {
 	return fmt.Errorf("the lab of %s was made as Proxmox VE %s and stays that: leave --pve out, or stop the lab and delete its folder to begin anew with %s", d.Stack, d.Release, release)
 }
 
-// ProxmoxEndpoint is the URL for em-infra:proxmoxEndpoint.
+// ProxmoxEndpoint returns the URL for em-infra:proxmoxEndpoint.
 func (d Description) ProxmoxEndpoint() string { return "https://" + d.Proxmox.String() }
 
-// FactoryURL is the URL for em-infra:imageFactoryUrl.
+// FactoryURL returns the URL for em-infra:imageFactoryUrl.
 func (d Description) FactoryURL() string { return "http://" + d.Factory.String() }
 
-// ErrNoLab says that no lab was ever made in a folder.
+// ErrNoLab is returned for a folder in which no lab was made.
 var ErrNoLab = errors.New("no lab was made")
 
-// HostCalls is the call log of the Proxmox VE API of the lab in a folder, JSON lines.
+// HostCalls returns the path of the Proxmox VE API's call log in a lab's folder, JSON lines.
 func HostCalls(dir string) string { return filepath.Join(dir, "calls-proxmox.jsonl") }
 
-// NodeCalls is the call log of the Talos APIs of the lab in a folder, JSON lines.
+// NodeCalls returns the path of the Talos APIs' call log in a lab's folder, JSON lines.
 func NodeCalls(dir string) string { return filepath.Join(dir, "calls-talos.jsonl") }
 
 func descriptionFile(dir string) string { return filepath.Join(dir, "lab.json") }
@@ -76,10 +76,10 @@ func ReadDescription(dir string) (Description, error) {
 		return d, err
 	}
 	if err := json.Unmarshal(text, &d); err != nil || !d.isWhole() {
-		// Without the cause, which could quote the token.
+		// The cause is left out, because it could quote the token.
 		return Description{}, fmt.Errorf("%s is damaged: delete the folder %s to begin anew", descriptionFile(dir), dir)
 	}
-	// Labs that were made before these could be chosen have none.
+	// Older labs have no release and no seed.
 	d.Release, d.Seed = cmp.Or(d.Release, schema.Release84), cmp.Or(d.Seed, d.Stack)
 	return d, nil
 }
@@ -88,7 +88,7 @@ func (d Description) isWhole() bool {
 	return d.Stack != "" && d.Host != "" && d.Network.IsValid() && d.Proxmox.IsValid() && d.Factory.IsValid() && d.Token != ""
 }
 
-// write puts the description in place at once, so that nobody reads half of it.
+// write replaces the description atomically.
 func (d Description) write(dir string) error {
 	text, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// reservations are those that `addressing: dhcp` asks the network's owner for. They are read from the inventory whenever
-// a machine starts, so that a node that is added finds its own. The zero value has none.
+// reservations are the DHCP reservations that `addressing: dhcp` requires. They are read from the inventory at each start of
+// a machine, so that a new node gets its own. The zero value has none.
 type reservations struct {
 	dir     string
 	network netip.Prefix
 }
 
-// leases are the addresses that are reserved for a machine's network cards.
+// leases returns the addresses that are reserved for a machine's network cards.
 func (r reservations) leases(macs []net.HardwareAddr) ([]netip.Prefix, error) {
 	if r.dir == "" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// edits are those of the inventory's files while the lab runs: what they name besides, a host, a storage, a GPU, is there
-// for the next request, whoever makes it.
+// edits watches the inventory's files while the lab runs. A host, storage or GPU that is added there exists from the next
+// request on.
 type edits struct {
 	dir string
 
@@ -19,14 +19,14 @@ type edits struct {
 	seen [2]stamp // of cluster.yaml and nodes.yaml
 }
 
-// stamp reports whether a file was written.
+// stamp identifies a version of a file.
 type stamp struct {
 	written time.Time
 	bytes   int64
 }
 
-// hosts are those that the files describe, nil unless they were written since this was asked last. Files that are not
-// sound, as one that is being written, describe nothing; the operator's command says what is wrong with them.
+// hosts returns the hosts that the files describe, or nil if the files have not changed since the last call. Invalid files,
+// e.g. one that is being written, describe nothing; the operator's command reports what is wrong with them.
 func (e *edits) hosts() []proxmox.Host {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -41,7 +41,7 @@ func (e *edits) hosts() []proxmox.Host {
 	if now == e.seen {
 		return nil
 	}
-	e.seen = now // before they are read, lest what is written meanwhile is missed
+	e.seen = now // set before the files are read, so that a write in between is not missed
 	inv, err := inventory.Load(e.dir)
 	if err != nil {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// The least that an emulated host has; one that the inventory asks more of has more.
+// The minimum size of an emulated host. It is larger if the inventory needs more.
 const (
 	leastCores     = 16
 	leastMemoryMiB = 64 << 10
-	cpuModel       = "AMD EPYC 4244P 6-Core Processor" // a small server's; nothing depends on it
+	cpuModel       = "AMD EPYC 4244P 6-Core Processor" // the CPU of a small server; nothing depends on it
 )
 
-// hosts are the Proxmox VE nodes that an inventory describes, with room for all that it puts on them.
+// hosts returns the Proxmox VE nodes that an inventory describes, with room for everything that it places on them.
 func hosts(inv *inventory.Inventory) []proxmox.Host {
 	names := inv.Nodes.Hosts()
 	if !slices.Contains(names, inv.Cluster.Proxmox.Host) {
@@ -40,7 +40,7 @@ func host(name string, c inventory.Cluster, nodes inventory.Nodes) proxmox.Host 
 			bridges = append(bridges, nic.Bridge)
 		}
 	}
-	// A quarter more than what is asked for: a host is never quite full.
+	// A quarter more than needed: a host is never quite full.
 	h.MemoryMiB = max(h.MemoryMiB, memoryMiB+memoryMiB/4)
 	h.PCI = pciDevices(nodes)
 	for _, bridge := range distinct(bridges) {

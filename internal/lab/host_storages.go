@@ -8,14 +8,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// leastStorageGiB is the least that an emulated storage has; one that the inventory asks more of has more.
+// leastStorageGiB is the minimum size of an emulated storage. It is larger if the inventory needs more.
 const leastStorageGiB = 1 << 10
 
-// folderOfHost is the folder that every Proxmox VE host has (pve-storage, PVE/Storage/Plugin.pm, parse_config).
+// folderOfHost is the storage that every Proxmox VE host has (pve-storage, PVE/Storage/Plugin.pm, parse_config).
 const folderOfHost = "local"
 
-// sharedStorages are those that the inventory takes for shared: an NFS share for the ISO, and Ceph for the disks of the
-// template and of the nodes that are cloned from it to another host. One that serves both is the share.
+// sharedStorages returns the storages that the inventory uses as shared ones: an NFS share for the ISO, and Ceph for the
+// disks of the template and of nodes that are cloned from it to another host. A storage for both purposes is the NFS share.
 func sharedStorages(inv *inventory.Inventory) []proxmox.Storage {
 	c := inv.Cluster.Proxmox
 	if !c.Template.Shared {
@@ -33,8 +33,8 @@ func sharedStorages(inv *inventory.Inventory) []proxmox.Storage {
 	return storages(share, storage.RBD, disks)
 }
 
-// localStorages of a host are a folder for the ISO, and ZFS pools for the disks that are on no shared storage; a storage
-// that serves both is the folder.
+// localStorages returns a host's own storages: a folder for the ISO, and ZFS pools for the disks that are not on shared
+// storage. A storage for both purposes is the folder.
 func localStorages(inv *inventory.Inventory, host string, shared []proxmox.Storage) []proxmox.Storage {
 	isShared := func(name string) bool {
 		return slices.ContainsFunc(shared, func(s proxmox.Storage) bool { return s.Name == name })
@@ -54,7 +54,8 @@ func localStorages(inv *inventory.Inventory, host string, shared []proxmox.Stora
 	return storages(folder, storage.ZFSPool, slices.DeleteFunc(disks, isShared))
 }
 
-// storages are a folder with the ISO, and beside it the storages of the disks, which are of one type and like it in all else.
+// storages returns the folder with the ISO and the storages of the disks. The latter have the given type and otherwise the
+// settings of the folder.
 func storages(folder proxmox.Storage, pool storage.Type, disks []string) []proxmox.Storage {
 	folder.Content = []string{storage.ISO}
 	var pools []proxmox.Storage
@@ -70,7 +71,7 @@ func storages(folder proxmox.Storage, pool storage.Type, disks []string) []proxm
 	return append([]proxmox.Storage{folder}, pools...)
 }
 
-// roomFor nodes is a quarter more than what they ask for, in bytes.
+// roomFor returns a quarter more than the size of the nodes' disks, in bytes.
 func roomFor(nodes inventory.Nodes) uint64 {
 	sum := 0
 	for _, node := range nodes {

@@ -8,14 +8,15 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// schematicsDir is where the lab's factory keeps its schematics.
+// schematicsDir returns the folder of the factory's schematics.
 func schematicsDir(dir string) string { return filepath.Join(dir, "schematics") }
 
-// briefSchematic is the beginning of an ID in the name of an ISO, as components name theirs. What is in a real one, its bytes say.
+// briefSchematic matches the beginning of a schematic's ID in the name of an ISO, as the components package names it. A real
+// ISO holds the ID in its bytes.
 var briefSchematic = regexp.MustCompile(`-([0-9a-f]{16})-amd64\.iso$`)
 
-// installer says what is in an image of the lab's factory: the Talos that its name says, and the extensions of the
-// schematic that its name says. An extension has the version of the Talos that it was built for.
+// installer returns a function that describes an image of the lab's factory: the Talos version and the extensions of the
+// schematic, both by its name. An extension has the version of its Talos.
 func installer(schematics string) func(reference string) (talos.Release, error) {
 	return func(reference string) (talos.Release, error) {
 		release, err := talos.ReleaseFromReference(reference)

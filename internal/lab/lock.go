@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// lookInterval is how often a lab looks whether its folder is still there.
+	// lookInterval is how often a lab checks that its folder still exists.
 	lookInterval = 500 * time.Millisecond
-	// nameTimeout is how long a lab that has just taken its folder may need to write down its process ID.
+	// nameTimeout is the longest time between a lab's lock and the writing of its process ID.
 	nameTimeout  = time.Second
 	nameInterval = 10 * time.Millisecond
 )
@@ -32,11 +32,11 @@ var errLocked = errors.New("a lab runs in this folder already: see it with `em-i
 
 func lockFile(dir string) string { return filepath.Join(dir, "lab.lock") }
 
-// wholeFile is a lock on a file (fcntl(2), open file description locks): it belongs to the open file, ends with the
-// process however that ends, and can be asked about without being taken.
+// wholeFile returns a lock on a whole file (fcntl(2), open file description locks). It belongs to the open file, ends with
+// the process in every case, and can be queried without being taken.
 func wholeFile() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart} }
 
-// Running returns the process ID of the lab that runs in a folder, 0 when none does.
+// Running returns the process ID of the lab that runs in a folder, 0 if none runs.
 func Running(dir string) (int, error) {
 	file, err := os.Open(lockFile(dir))
 	if errors.Is(err, os.ErrNotExist) {
@@ -64,7 +64,7 @@ func Running(dir string) (int, error) {
 	}
 }
 
-// isHeld reports whether somebody has locked a file.
+// isHeld reports whether a file is locked.
 func isHeld(file *os.File) (bool, error) {
 	held := wholeFile()
 	if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, held); err != nil {
@@ -73,7 +73,7 @@ func isHeld(file *os.File) (bool, error) {
 	return held.Type != unix.F_UNLCK, nil
 }
 
-// hold is a lab's hold on its folder.
+// hold is a lab's lock on its folder.
 type hold struct{ file *os.File }
 
 // lock makes this process the lab of a folder.
@@ -103,8 +103,8 @@ func writeAt(file *os.File, text string) error {
 
 func (h *hold) release() { h.file.Close() }
 
-// watch calls end when the folder is removed, or another one has its name, or nobody holds the lifeline; else it ends with ctx.
-// A lab without its folder could not be stopped by anybody who does not know its process.
+// watch calls end when the folder is removed or replaced, or the lifeline is released. It returns when ctx ends. A lab
+// without its folder could only be stopped by its process ID.
 func (h *hold) watch(ctx context.Context, lifeline string, end func(error)) {
 	ticker := time.NewTicker(lookInterval)
 	defer ticker.Stop()
@@ -125,7 +125,7 @@ func (h *hold) watch(ctx context.Context, lifeline string, end func(error)) {
 	}
 }
 
-// isAlive reports whether somebody holds a lifeline. What cannot be told is no reason to end.
+// isAlive reports whether a lifeline is held. It returns true if that is unknown.
 func isAlive(lifeline string) bool {
 	file, err := os.Open(lifeline)
 	if err != nil {
@@ -139,7 +139,7 @@ func isAlive(lifeline string) bool {
 func (h *hold) isInPlace() bool {
 	held, err := h.file.Stat()
 	if err != nil {
-		return true // it is open, so this says nothing of the folder
+		return true // the open file is no evidence about the folder
 	}
 	found, err := os.Stat(h.file.Name())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// machines are the Talos nodes inside the host's VMs: what the host switches on, the fleet boots.
+// machines connects the host's VMs to the Talos nodes inside them: the fleet boots what the host switches on.
 type machines struct {
 	fleet        *talos.Fleet
 	reservations reservations
@@ -28,17 +28,17 @@ func (m machines) PowerOn(ctx context.Context, machine proxmox.Machine) error {
 	}
 	var err error
 	if guest.Leases, err = m.reservations.leases(macs); err != nil {
-		m.report(machine.VMID, err) // a DHCP server that is down does not keep a machine from starting
+		m.report(machine.VMID, err) // a failed DHCP server does not prevent a start
 	}
 	return m.fleet.PowerOn(ctx, guest)
 }
 
-// PowerOff cannot fail for a host: the plug is out. What the emulation could not write down is the lab's own trouble.
+// PowerOff has no error for the host, because a VM can always be switched off. An error of the emulation is only logged.
 func (m machines) PowerOff(vmid int) { m.report(vmid, m.fleet.PowerOff(vmid)) }
 
 func (m machines) Shutdown(ctx context.Context, vmid int) error { return m.fleet.Shutdown(ctx, vmid) }
 
-// AskAgent has what Talos' extension shows: the interfaces of the host's network namespace.
+// AskAgent returns what Talos' extension reports: the interfaces of the host's network namespace.
 func (m machines) AskAgent(vmid int) (proxmox.Guest, bool) {
 	told, answers := m.fleet.AskAgent(vmid)
 	guest := proxmox.Guest{
@@ -56,7 +56,7 @@ func (m machines) ShutdownByAgent(ctx context.Context, vmid int) error {
 
 func (m machines) Destroy(vmid int) { m.report(vmid, m.fleet.Destroy(vmid)) }
 
-// ChangeDisks tells the guest that it has other disks, or larger ones.
+// ChangeDisks passes new or larger disks to the guest.
 func (m machines) ChangeDisks(vmid int, disks []proxmox.Disk) {
 	m.report(vmid, m.fleet.ChangeDisks(vmid, guestDisks(disks)))
 }
@@ -79,7 +79,7 @@ func (m machines) report(vmid int, err error) {
 	}
 }
 
-// hardware is a VM as its guest sees it.
+// hardware returns a VM as its guest sees it.
 func hardware(m proxmox.Machine) talos.Hardware {
 	h := talos.Hardware{
 		VMID:      m.VMID,

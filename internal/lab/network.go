@@ -9,16 +9,16 @@ import (
 	"syscall"
 )
 
-// nodePort is where Talos listens on every node.
+// nodePort is the port of Talos on every node.
 const nodePort = 50000
 
-// Networks of labs begin with 127.20 to 127.99; the rest is that of the inventory, so that addresses stay recognisable.
+// Networks of labs begin with 127.20 to 127.99. The other bytes are the inventory's, so that addresses are easy to recognise.
 const firstLabByte, lastLabByte = 20, 99
 
 var errNoNetwork = errors.New("no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
 
-// chooseNetwork finds a loopback network for the machines of a site, of the same length as their own, that no other lab
-// beside dir has taken and where nothing listens on Talos' port. 192.168.20.0/24 becomes 127.20.20.0/24 if it can.
+// chooseNetwork returns a free loopback network for the machines of a site, with the prefix length of their own network. No
+// other lab beside dir uses it, and its Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
 func chooseNetwork(site Site, dir string) (netip.Prefix, error) {
 	network := site.Network
 	if !network.Addr().Is4() || network.Bits() < 16 {
@@ -43,7 +43,7 @@ func chooseNetwork(site Site, dir string) (netip.Prefix, error) {
 	return netip.Prefix{}, errNoNetwork
 }
 
-// networksBeside are those of the other labs of the project, running or not.
+// networksBeside returns the networks of the project's other labs, running or not.
 func networksBeside(dir string) []netip.Prefix {
 	var networks []netip.Prefix
 	for _, sibling := range descriptionsBeside(dir) {
@@ -52,10 +52,10 @@ func networksBeside(dir string) []netip.Prefix {
 	return networks
 }
 
-// descriptionsBeside are those of the other labs of the project; one that cannot be read keeps nothing for itself.
+// descriptionsBeside returns the descriptions of the project's other labs. It skips those that cannot be read.
 func descriptionsBeside(dir string) []Description {
 	var descriptions []Description
-	siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")) // the pattern is sound
+	siblings, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")) // the pattern is valid
 	for _, sibling := range siblings {
 		if description, err := ReadDescription(sibling); err == nil && sibling != dir {
 			descriptions = append(descriptions, description)
@@ -73,12 +73,12 @@ func overlapsAny(candidate netip.Prefix, taken []netip.Prefix) bool {
 	return false
 }
 
-// claim is where a lab listens to say that the network is its own: on the network's own address, which no node has.
+// claim returns the address on which a lab listens to reserve its network: the network's own address, which no node has.
 func claim(network netip.Prefix) netip.AddrPort {
 	return netip.AddrPortFrom(network.Masked().Addr(), nodePort)
 }
 
-// claimNetwork makes the network this lab's for as long as the listener is open.
+// claimNetwork reserves the network for this lab until the listener is closed.
 func claimNetwork(network netip.Prefix, dir string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", claim(network).String())
 	if errors.Is(err, syscall.EADDRINUSE) {

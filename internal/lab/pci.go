@@ -12,16 +12,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// model is a PCI device by its kind: IDs and names are those of pci.ids (pciutils/pciids).
+// model is a kind of PCI device. IDs and names are those of pci.ids (pciutils/pciids).
 type model struct {
 	class, vendor, device            string
 	subsystemVendor, subsystemDevice string
 	vendorName, deviceName           string
-	// audio is the device ID of the sound function that a graphics card brings along, "" for a card without.
+	// audio is the device ID of a graphics card's sound function, "" for a card without one.
 	audio string
 }
 
-// What a host of no particular make has on board: every preflight meets a display and a network card that are no GPUs.
+// The onboard devices of every host: a display and a network card that are not GPUs, so that every preflight meets them.
 var (
 	onboardDisplay = model{
 		class: "0x030000", vendor: "0x1a03", device: "0x2000", subsystemVendor: "0x1a03", subsystemDevice: "0x2000",
@@ -33,8 +33,8 @@ var (
 	}
 )
 
-// behindMapping is what stands behind a mapping, of which the inventory says the name only: the card that the mapping is
-// named after, else a Tesla T4. It is alone in its group.
+// behindMapping returns the device of a mapping. The inventory has only the name of the mapping: the device is the card of
+// that name, otherwise a Tesla T4. It is alone in its IOMMU group.
 func behindMapping(name string) model {
 	id, named := cardsByName[name]
 	if !named {
@@ -46,7 +46,7 @@ func behindMapping(name string) model {
 	return m
 }
 
-// cardsByName are cards of different generations, by names that one would give a mapping.
+// cardsByName are cards of different generations, by likely names of mappings.
 var cardsByName = map[string]inventory.PCIID{
 	"t4": "10de:1eb8", "gtx1080ti": "10de:1b06", "p40": "10de:1b38", "rtx3090": "10de:2204", "rtx4090": "10de:2684", "rtx5090": "10de:2b85",
 }
@@ -54,11 +54,11 @@ var cardsByName = map[string]inventory.PCIID{
 const (
 	nvidia       = "NVIDIA Corporation"
 	classDisplay = "0x030000" // VGA compatible controller
-	classCompute = "0x030200" // 3D controller: a card without outputs
+	classCompute = "0x030200" // 3D controller: a card without display outputs
 	classAudio   = "0x040300" // High Definition Audio controller
 )
 
-// gpuModels are cards whose names and functions are known; others are display controllers without a name.
+// gpuModels are the cards whose names and functions are known. Others are display controllers without a name.
 var gpuModels = map[inventory.PCIID]model{
 	"10de:1b06": {class: classDisplay, vendorName: nvidia, deviceName: "GP102 [GeForce GTX 1080 Ti]", audio: "0x10ef"},
 	"10de:1b38": {class: classCompute, vendorName: nvidia, deviceName: "GP102GL [Tesla P40]"},
@@ -70,8 +70,8 @@ var gpuModels = map[inventory.PCIID]model{
 	"10de:2b85": {class: classDisplay, vendorName: nvidia, deviceName: "GB202 [GeForce RTX 5090]", audio: "0x22e8"},
 }
 
-// pciDevices are those of one host: what its nodes are given, and what every host has on board. A GPU that is given by
-// its address is there and unmapped, since the program makes that mapping; one that is given by a mapping is mapped.
+// pciDevices returns the devices of one host: the GPUs of its nodes and the onboard devices. A GPU with an address is
+// unmapped, because the program creates that mapping. A GPU with a mapping is mapped.
 func pciDevices(nodes inventory.Nodes) []proxmox.PCIDevice {
 	p := places{buses: map[string]bool{}, groups: map[int]bool{}}
 	var given, sounds, placed []proxmox.PCIDevice
@@ -95,12 +95,12 @@ func pciDevices(nodes inventory.Nodes) []proxmox.PCIDevice {
 		}
 	}
 	placed = append(placed, p.place(onboardNetwork, "network"), p.place(onboardDisplay, "display"))
-	devices := slices.Concat(given, sounds, placed) // what the inventory states comes first, and is kept
+	devices := slices.Concat(given, sounds, placed) // the inventory's own devices come first and are kept
 	slices.SortStableFunc(devices, func(a, b proxmox.PCIDevice) int { return cmp.Compare(a.Address, b.Address) })
 	return slices.CompactFunc(devices, func(a, b proxmox.PCIDevice) bool { return a.Address == b.Address })
 }
 
-// givenGPU is the device whose four facts the inventory states.
+// givenGPU returns a GPU for which the inventory has all four values.
 func givenGPU(gpu inventory.GPU) proxmox.PCIDevice {
 	m, known := gpuModels[gpu.DeviceID]
 	if !known {
@@ -111,7 +111,7 @@ func givenGPU(gpu inventory.GPU) proxmox.PCIDevice {
 	return m.at(string(gpu.BDF), *gpu.IOMMUGroup)
 }
 
-// soundOf is the second function of a graphics card, which shares its IOMMU group on a real host too.
+// soundOf returns the second function of a graphics card. It shares the IOMMU group of the card, as on a real host.
 func soundOf(gpu inventory.GPU) []proxmox.PCIDevice {
 	slot, isFirst := strings.CutSuffix(string(gpu.BDF), ".0")
 	audio := gpuModels[gpu.DeviceID].audio
@@ -132,16 +132,16 @@ func (m model) at(address string, group int) proxmox.PCIDevice {
 	}
 }
 
-// hexPair splits 10de:2204 into the two numbers as Proxmox VE lists them.
+// hexPair splits 10de:2204 into the two numbers in the format of Proxmox VE.
 func hexPair(id inventory.PCIID) (vendor, device string) {
 	vendor, device, _ = strings.Cut(string(id), ":")
 	return "0x" + vendor, "0x" + device
 }
 
-// busOf is the domain and the bus of an address.
+// busOf returns the domain and the bus of an address.
 func busOf(address inventory.BDF) string { return string(address[:len("0000:00")]) }
 
-// places are the buses and IOMMU groups of a host that are taken.
+// places are the used buses and IOMMU groups of a host.
 type places struct {
 	buses  map[string]bool
 	groups map[int]bool
@@ -149,14 +149,14 @@ type places struct {
 
 func (p places) take(bus string, group int) { p.buses[bus], p.groups[group] = true, true }
 
-// Devices that the lab places begin on buses above those of small boards.
+// Devices that the lab places are on higher buses than those of small boards.
 const firstBus, startBuses = 0x20, 0xd0
 
-// place puts a device on a bus and into an IOMMU group of its own. Its purpose decides where the search begins, so that a
-// device keeps its place when others join.
+// place assigns a device its own bus and IOMMU group. The search starts at a position that depends on its purpose, so that a
+// device keeps its place when others are added.
 func (p places) place(m model, purpose string) proxmox.PCIDevice {
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(purpose)) // it cannot fail
+	_, _ = hash.Write([]byte(purpose)) // never returns an error
 	for number := firstBus + int(hash.Sum32()%startBuses); ; number++ {
 		bus := fmt.Sprintf("%04x:%02x", number>>8, number&0xff)
 		if !p.buses[bus] && !p.groups[number] {

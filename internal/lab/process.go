@@ -16,23 +16,23 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// readyVariable tells a lab's process which file descriptor it says that it is ready on.
+// readyVariable is the environment variable with the file descriptor on which a lab's process reports that it is ready.
 const readyVariable = "EM_INFRA_LAB_READY_FD"
 
-// LifelineVariable names the file that is a lab's lifeline ([Options]) in the environment of the process that starts it. It is for
-// tests, whose labs must not outlive them.
+// LifelineVariable is the environment variable with a lab's lifeline ([Options]). It is for tests, whose labs must end with
+// them.
 const LifelineVariable = "EM_INFRA_LAB_LIFELINE"
 
-// readyWord is what a lab says when all of it listens; anything else is why it does not.
+// readyWord is the message of a lab that listens. Any other message is the error.
 const readyWord = "ready"
 
 const stopTimeout = 15 * time.Second
 
-// LogFile is where the lab in a folder writes what goes wrong in it.
+// LogFile returns the path of a lab's error log.
 func LogFile(dir string) string { return filepath.Join(dir, "lab.log") }
 
-// Start runs a lab in a process of its own, which outlives this one, and returns when it listens. serve is the command
-// that calls [Serve]. The error is what the lab says keeps it from that; the process is gone then.
+// Start runs a lab in its own process, which continues after this one, and returns when it listens. serve is the command that
+// calls [Serve]. If the lab fails to start, the error is its message and the process has ended.
 func Start(ctx context.Context, dir string, serve *exec.Cmd) error {
 	log, err := os.OpenFile(LogFile(dir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -57,9 +57,9 @@ func Start(ctx context.Context, dir string, serve *exec.Cmd) error {
 	return whenReady(ctx, serve, said)
 }
 
-// whenReady waits for the lab's first word. Until then the lab ends with ctx.
+// whenReady waits for the lab's first message. Until then the lab ends with ctx.
 func whenReady(ctx context.Context, serve *exec.Cmd, said io.Reader) error {
-	kill := func() { _ = serve.Process.Kill() } // it may have ended by itself just now
+	kill := func() { _ = serve.Process.Kill() } // it may just have ended by itself
 	stopWatching := context.AfterFunc(ctx, kill)
 	err := firstWord(ctx, said)
 	stopWatching()
@@ -69,7 +69,7 @@ func whenReady(ctx context.Context, serve *exec.Cmd, said io.Reader) error {
 	if ctx.Err() != nil {
 		kill()
 	}
-	_ = serve.Wait() // its first word said more than how it ended
+	_ = serve.Wait() // its message is more useful than its exit status
 	return err
 }
 
@@ -89,11 +89,11 @@ func firstWord(ctx context.Context, said io.Reader) error {
 	}
 }
 
-// sayReady tells whoever started this process that the lab listens, or why it does not.
+// sayReady reports to the parent process that the lab listens, or why it does not.
 func sayReady(problem error) error {
 	number, err := strconv.Atoi(os.Getenv(readyVariable))
 	if err != nil {
-		return problem // started by hand: there is nobody to tell
+		return problem // started by hand, without a parent that waits
 	}
 	say := os.NewFile(uintptr(number), "ready")
 	word := readyWord
@@ -104,7 +104,7 @@ func sayReady(problem error) error {
 	return errors.Join(problem, err, say.Close())
 }
 
-// Stop ends the lab that runs in a folder and returns when it is gone; its state is kept. It returns false when none ran.
+// Stop ends the lab that runs in a folder and returns when it is gone. Its state is kept. It returns false if no lab ran.
 func Stop(ctx context.Context, dir string) (bool, error) {
 	pid, err := Running(dir)
 	if err != nil || pid == 0 {

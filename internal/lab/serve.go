@@ -28,36 +28,37 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// Options are what a lab is made of.
+// Options configure a lab.
 type Options struct {
-	// Dir is the folder of the rehearsal; the lab keeps its state there. Required.
+	// Dir is the folder of the rehearsal, which holds the lab's state. Required.
 	Dir string
-	// Stack is the stack that is rehearsed, or whatever else the lab is called. Required.
+	// Stack is the stack that is rehearsed, or another name of the lab. Required.
 	Stack string
-	// Site is what is emulated. Required.
+	// Site is what the lab emulates. Required.
 	Site Site
-	// Role of the lab's token is one that every host has; "" is the role that em-infra documents.
+	// Role is a built-in role for the lab's token; "" is the role that em-infra documents.
 	Role string
-	// TimeScale multiplies the delays of a real host. It is kept; nil leaves it as it is, at first [pace.DefaultScale].
+	// TimeScale multiplies the delays of a real host. It is kept in the lab; nil keeps the current value, at first
+	// [pace.DefaultScale].
 	TimeScale *float64
-	// Release is the Proxmox VE release of the host: 8.4, the default, or 9.1. A lab that was made as another is refused.
+	// Release is the Proxmox VE release of the host: 8.4, the default, or 9.1. An existing lab cannot change it.
 	Release schema.Release
-	// Seed decides what is left to chance. It is kept; "" leaves it as it is, at first the stack's name.
+	// Seed determines random choices. It is kept in the lab; "" keeps the current value, at first the stack's name.
 	Seed string
-	// Lifeline is a file: the lab ends when nobody has it locked any more, so that labs end with the process that started them,
-	// however that ends. "" is a lab that runs until it is stopped.
+	// Lifeline is a file. The lab ends when no process holds a lock on it, so that it ends with the process that started it
+	// in every case. With "" it runs until it is stopped.
 	Lifeline string
-	// Kubernetes are the programs of the control planes; nil is a lab in which no Kubernetes starts.
+	// Kubernetes are the programs of the control planes. If nil, the lab starts no Kubernetes.
 	Kubernetes *kubernetes.Tools
-	// Log receives what goes wrong inside of the lab. Required.
+	// Log receives the lab's errors. Required.
 	Log *slog.Logger
-	// Ready is told when the lab listens; nil is nobody.
+	// Ready is called when the lab listens; nil for none.
 	Ready func(Description)
 }
 
-// Serve is the lab: it takes the folder, opens the host in it or makes one, listens, tells whoever started it, and ends
-// with ctx. The state is in the folder when it returns. A lab whose folder is removed, or whose lifeline is not held any more,
-// ends by itself, with an error.
+// Serve runs the lab: it locks the folder, opens or creates the host, listens, reports to its parent process, and ends with
+// ctx. It has saved the state when it returns. If its folder is removed or its lifeline is released, it ends by itself, with
+// an error.
 func Serve(ctx context.Context, o Options) error {
 	held, err := lock(o.Dir)
 	if err != nil {
@@ -96,12 +97,12 @@ func Serve(ctx context.Context, o Options) error {
 	return host.serveWhileHeld(ctx, held, o.Lifeline, listeners)
 }
 
-// emulation is the host, its machines and the Image Factory.
+// emulation has the host, its machines and the Image Factory.
 type emulation struct {
 	fleet *talos.Fleet
-	pods  *kubernetes.Clusters // nil in a lab without Kubernetes
+	pods  *kubernetes.Clusters // nil without Kubernetes
 	host  *proxmox.Server
-	// certificate is what the host shows.
+	// certificate of the host.
 	certificate tls.Certificate
 	factory     http.Handler
 	faults      *fault.Set
@@ -109,7 +110,7 @@ type emulation struct {
 	files       []*os.File
 }
 
-// open opens all of it, or nothing.
+// open opens everything, or nothing.
 func open(o Options, d Description) (*emulation, error) {
 	e := &emulation{faults: newFaults(d.Seed)}
 	e.factory = withFaults(factory.New(factory.WithStore(schematicsDir(o.Dir))), e.faults)
@@ -176,7 +177,7 @@ func (e *emulation) openNodes(o Options, d Description, speed pace.Pace, log io.
 	return err
 }
 
-// openLogs opens the call logs, JSON lines of what was asked of the nodes and of the host.
+// openLogs opens the call logs of the nodes and of the host, JSON lines.
 func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
 	for _, log := range []struct {
 		file **os.File
@@ -191,7 +192,7 @@ func (e *emulation) openLogs(dir string) (nodes, host *os.File, err error) {
 	return nodes, host, nil
 }
 
-// serveWhileHeld answers until ctx ends, one of the servers cannot go on, or the lab has a reason to end by itself.
+// serveWhileHeld serves until ctx ends, a server fails, or the lab has to end by itself.
 func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, lifeline string, l listeners) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -203,7 +204,7 @@ func (e *emulation) serveWhileHeld(ctx context.Context, held *hold, lifeline str
 	return err
 }
 
-// serve answers until ctx ends or one of the servers cannot go on.
+// serve serves until ctx ends or a server fails.
 func (e *emulation) serve(ctx context.Context, l listeners) error {
 	images := &http.Server{Handler: e.factory, ReadHeaderTimeout: 10 * time.Second}
 	bench := &http.Server{Handler: control.Handler(e.console), ReadHeaderTimeout: 10 * time.Second}
@@ -218,7 +219,7 @@ func (e *emulation) serve(ctx context.Context, l listeners) error {
 	return group.Wait()
 }
 
-// close takes the host down before its machines, so that it does not take their end for a power-off.
+// close closes the host before its machines, so that the host does not see a power-off.
 func (e *emulation) close(log *slog.Logger) {
 	var problems []error
 	if e.host != nil {
@@ -245,11 +246,11 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// listeners are where the lab answers. Nobody is served at the claim: it keeps the node network from a lab of another
-// project on this machine.
+// listeners are the sockets of the lab. The claim serves nothing: it reserves the node network against labs of other projects
+// on this machine.
 type listeners struct{ proxmox, factory, console, claim net.Listener }
 
-// close is for listeners that were never served, too; to close one twice does no harm.
+// close also closes listeners that were never served. Closing one twice is harmless.
 func (l listeners) close() {
 	for _, listener := range []net.Listener{l.proxmox, l.factory, l.console, l.claim} {
 		if listener != nil {

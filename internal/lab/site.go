@@ -7,22 +7,22 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// Site is what a lab emulates: hosts, and the network of what runs on them.
+// Site is what a lab emulates: hosts, and the network of their machines.
 type Site struct {
 	// Hosts are the Proxmox VE nodes. Required.
 	Hosts []proxmox.Host
-	// Host is the name of the one that the lab's certificate is of. Required.
+	// Host is the name of the host for the lab's certificate. Required.
 	Host string
-	// Network is where the machines have their addresses, IPv4 and /16 or longer. The lab moves it to loopback. Required.
+	// Network has the machines' addresses, IPv4 and /16 or longer. The lab moves it to loopback. Required.
 	Network netip.Prefix
 
-	// inventory is the folder of the inventory that describes the site, whose edits the lab follows; "" for none.
+	// inventory is the folder of the inventory whose changes the lab follows; "" for none.
 	inventory string
-	// machines are the addresses of the machines, wherever the network is moved to; nil where nobody knows them before.
+	// machines returns the addresses of the machines after the network was moved; nil if they are not known in advance.
 	machines func(network netip.Prefix) ([]netip.Addr, error)
 }
 
-// SiteOf is the site that an inventory describes.
+// SiteOf returns the site that an inventory describes.
 func SiteOf(inv *inventory.Inventory) Site {
 	return Site{
 		Hosts: hosts(inv), Host: inv.Cluster.Proxmox.Host, Network: inv.Cluster.Network.CIDR, inventory: inv.Dir,
@@ -40,7 +40,8 @@ func SiteOf(inv *inventory.Inventory) Site {
 	}
 }
 
-// described tells from one request to the next whether the hosts are described otherwise by now; nil where nobody does.
+// described returns a function that returns the hosts when their description has changed since its last call; nil without an
+// inventory.
 func (s Site) described() func() []proxmox.Host {
 	if s.inventory == "" {
 		return nil
@@ -48,7 +49,7 @@ func (s Site) described() func() []proxmox.Host {
 	return (&edits{dir: s.inventory}).hosts
 }
 
-// isFree reports whether nobody listens where the machines would, were the network moved there.
+// isFree reports whether the machines' addresses are free when the network is moved there.
 func (s Site) isFree(network netip.Prefix) (bool, error) {
 	if !isFree(claim(network)) {
 		return false, nil

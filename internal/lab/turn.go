@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// turnName is a socket in Linux' abstract namespace (unix(7)). Each network namespace has its own, as it has its own ports,
-	// and it goes with the process that listens there.
+	// turnName is a socket in Linux' abstract namespace (unix(7)). Each network namespace has its own, like its ports, and
+	// the socket ends with its process.
 	turnName = "@em-infra-lab-chooses-its-addresses"
-	// turnTimeout is how long other labs may need for theirs: each opens its host and listens, which takes a second.
+	// turnTimeout is how long the wait for other labs may take. Each opens its host and listens, which takes a second.
 	turnTimeout  = 2 * time.Minute
 	turnInterval = 20 * time.Millisecond
 )
 
-// takeTurn waits until no other lab of this machine, of whatever project, is between choosing its addresses and listening there,
-// and keeps the turn until the listener is closed.
+// takeTurn waits until no other lab on this machine, of any project, is between choosing its addresses and listening on them.
+// It keeps other labs waiting until the returned listener is closed.
 func takeTurn(ctx context.Context) (net.Listener, error) {
 	began := time.Now()
 	var turn net.Listener

@@ -12,17 +12,17 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Choices are what a lab is told when it is made or started, as they were typed; what is "" stays as it is.
+// Choices are the flags for making or starting a lab, as typed. An empty one keeps the current value.
 type Choices struct{ TimeScale, Release, Seed string }
 
-// Bind adds the flags. The seed of a lab that has none is that of its own name, which the program says.
+// Bind adds the flags. ownSeed describes the default seed in the help.
 func (c *Choices) Bind(command *cobra.Command, ownSeed string) {
 	command.Flags().StringVar(&c.TimeScale, "time-scale", "", "`number` that times of a real host are multiplied by; 0 is no delay (default: as before, at first 0.1)")
 	command.Flags().StringVar(&c.Release, "pve", "", "Proxmox VE `release` of the emulated host, 8.4 or 9.1 (default: as before, at first 8.4)")
 	command.Flags().StringVar(&c.Seed, "seed", "", "`text` that decides what is left to chance: MAC addresses, UUIDs, faults with a probability (default: as before, at first "+ownSeed+")")
 }
 
-// Options completes those of a lab.
+// Options adds the choices to the options of a lab.
 func (c Choices) Options(o lab.Options) (lab.Options, error) {
 	o.Seed = c.Seed
 	if c.Release != "" {
@@ -46,7 +46,7 @@ func (c Choices) Options(o lab.Options) (lab.Options, error) {
 	return o, err
 }
 
-// Args are the choices for another process.
+// Args returns the choices as arguments for another process.
 func (c Choices) Args() []string {
 	var args []string
 	for _, flag := range [][2]string{{"--time-scale", c.TimeScale}, {"--pve", c.Release}, {"--seed", c.Seed}} {
@@ -57,7 +57,8 @@ func (c Choices) Args() []string {
 	return args
 }
 
-// Check refuses what cannot be chosen, or not for this lab any more. What equals the lab that runs is no choice.
+// Check returns an error for an invalid choice, or for one that cannot change for an existing lab. A choice that equals the
+// lab's value is valid.
 func (c Choices) Check(dir string) error {
 	chosen, err := c.Options(lab.Options{})
 	if err != nil {

@@ -2,7 +2,7 @@ package command
 
 import "github.com/spf13/cobra"
 
-// Fault are the commands for failures on request. Each gets a place of its own.
+// Fault returns the commands for faults. Each command gets its own place.
 func Fault(place func() Place) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "fault",

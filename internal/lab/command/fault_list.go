@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// FaultList is what there is to say of faults.
+// FaultList is the output of `fault list`.
 type FaultList struct {
 	// Kinds are all faults that there are.
 	Kinds []fault.Kind `json:"kinds"`
@@ -54,7 +54,7 @@ docs/failures.md, or the source of Proxmox VE or Talos that has it. Faults end w
 	return command
 }
 
-// Faults are those that are set in the lab of a folder; one that does not run has none.
+// Faults returns the faults that are set in the lab of a folder; none if it does not run.
 func Faults(ctx context.Context, dir string) ([]fault.State, error) {
 	pid, err := lab.Running(dir)
 	if err != nil || pid == 0 {

@@ -77,7 +77,7 @@ on, and a VM's lock goes with "` + place.Words().Program + ` unlock".`,
 	return command
 }
 
-// where says what a fault is narrowed to.
+// where returns what a fault is limited to.
 func where(f fault.Fault) string {
 	var parts []string
 	if f.Node != "" {
@@ -95,7 +95,7 @@ func where(f fault.Fault) string {
 	return strings.Join(parts, ", ")
 }
 
-// when says on which occasions a fault occurs.
+// when returns on which occasions a fault occurs.
 func when(f fault.Fault) string {
 	var parts []string
 	if f.Nth > 0 {
@@ -113,7 +113,7 @@ func when(f fault.Fault) string {
 	return strings.Join(parts, ", ")
 }
 
-// counted is a number with its noun.
+// counted returns a number with its noun.
 func counted(n int, noun string) string {
 	if n != 1 {
 		noun += "s"

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Unlock takes a VM's lock away.
+// Unlock returns the command that removes a VM's lock.
 func Unlock(place Place) *cobra.Command {
 	return machine(place, &cobra.Command{
 		Use:   "unlock VM" + place.Words().Usage,
@@ -21,7 +21,7 @@ that was cut short by a power cut leaves a lock that nobody else takes away; the
 	}, (*control.Client).Unlock, "VM %d has no lock any more\n")
 }
 
-// Reset restarts a VM that runs.
+// Reset returns the command that restarts a running VM.
 func Reset(place Place) *cobra.Command {
 	return machine(place, &cobra.Command{
 		Use:   "reset VM" + place.Words().Usage,
@@ -32,7 +32,7 @@ web interface. Whatever the VM is at ends at once, and it boots with what is on 
 	}, (*control.Client).Reset, "VM %d boots\n")
 }
 
-// machine completes a command that does something to one VM of a lab, and says so in the given words.
+// machine completes a command for one VM of a lab. It prints done when the command succeeds.
 func machine(place Place, command *cobra.Command, do func(*control.Client, context.Context, int) error, done string) *cobra.Command {
 	command.Args = OneName("VM")
 	command.RunE = func(command *cobra.Command, args []string) error {
@@ -54,7 +54,7 @@ func machine(place Place, command *cobra.Command, do func(*control.Client, conte
 	return command
 }
 
-// StopVM switches a VM off.
+// StopVM returns the command that switches a VM off.
 func StopVM(place Place) *cobra.Command {
 	return onHost(place, &cobra.Command{
 		Use:   "stop-vm VM" + place.Words().Usage,
@@ -70,7 +70,7 @@ The lab itself is stopped with "lab stop".`,
 	}, "VM %d is off\n")
 }
 
-// Destroy deletes a VM that is off.
+// Destroy returns the command that deletes a VM that is off.
 func Destroy(place Place) *cobra.Command {
 	return onHost(place, &cobra.Command{
 		Use:   "destroy VM" + place.Words().Usage,
@@ -86,7 +86,7 @@ runs is refused, as it is there: switch it off with "lab stop-vm".`,
 	}, "VM %d is deleted\n")
 }
 
-// onHost completes a command that asks the lab's host to do something to one VM, and says so in the given words.
+// onHost completes a command that changes one VM through the lab's host. It prints done when the command succeeds.
 func onHost(place Place, command *cobra.Command, do func(context.Context, pve.Host, *pve.Machine, int) error, done string) *cobra.Command {
 	command.Args = OneName("VM")
 	command.RunE = func(command *cobra.Command, args []string) error {
@@ -108,7 +108,7 @@ func onHost(place Place, command *cobra.Command, do func(context.Context, pve.Ho
 	return command
 }
 
-// lookUp finds a VM on the host of a lab that runs.
+// lookUp returns a VM of a running lab and its host.
 func lookUp(ctx context.Context, place Place, vmid int) (pve.Host, *pve.Machine, error) {
 	d, err := Running(place)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// Machines lists the VMs of a lab.
+// Machines returns the command that lists the VMs of a lab.
 func Machines(place Place) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "machines" + place.Words().Usage,
@@ -40,7 +40,7 @@ func Machines(place Place) *cobra.Command {
 	return command
 }
 
-// listed is a VM in the list of a cluster's resources.
+// listed is a VM in the resource list of a cluster.
 type listed struct {
 	VMID     int    `json:"vmid"`
 	Name     string `json:"name"`
@@ -51,7 +51,7 @@ type listed struct {
 }
 
 func machinesOf(ctx context.Context, d lab.Description) ([]listed, error) {
-	// The certificate is one that the lab has made for itself, on this machine.
+	// The lab has generated this certificate itself, on this machine.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
 	id, secret, _ := strings.Cut(d.Token, "=")
 	c := client.NewClient(d.ProxmoxEndpoint()+"/api2/json", client.WithHTTPClient(&http.Client{Transport: transport}), client.WithAPIToken(id, secret))

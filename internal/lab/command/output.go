@@ -2,7 +2,7 @@ package command
 
 import "github.com/em-infra/em-infra/internal/output"
 
-// checkOutput refuses a format that does not exist.
+// checkOutput returns an error for an unknown format.
 func checkOutput(format string) error {
 	if err := output.Check(format); err != nil {
 		return Refused(err)

@@ -1,5 +1,5 @@
-// Package command has what can be said to a lab on a command line, for the programs that have such commands: `em-infra lab`
-// knows a lab by the stack that is rehearsed on it, em-infra-lab by its folder.
+// Package command has the command-line commands for labs. Two programs use it: `em-infra lab` identifies a lab by the stack
+// that is rehearsed on it, em-infra-lab by its folder.
 package command
 
 import (
@@ -13,40 +13,40 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/control"
 )
 
-// Place is which lab a command is about, and what the program calls things.
+// Place identifies the lab of a command, and has the program's names for things.
 type Place interface {
-	// Bind adds the flags that say which lab it is to a command that has all of its own, and completes their values.
+	// Bind adds the flags that identify the lab to a command that has all its own flags, and their completion.
 	Bind(command *cobra.Command)
-	// Dir is the lab's folder.
+	// Dir returns the lab's folder.
 	Dir() (string, error)
-	// VMID is the number of a VM by what somebody calls it, 0 for "".
+	// VMID returns the number of a VM by its name or number, 0 for "".
 	VMID(vm string) (int, error)
-	// Lab is what the lab is called in a sentence, such as "the lab of k3s-dev".
+	// Lab returns the lab's name in a sentence, such as "the lab of k3s-dev".
 	Lab() string
-	// Place is what says which lab it is, such as " --stack k3s-dev".
+	// Place returns the flags that identify the lab, such as " --stack k3s-dev".
 	Place() string
-	// Typed is what its user types to call the program, with words of a command.
+	// Typed returns a command line of the program, with the given words.
 	Typed(words string) string
-	// Words are those of the program's help.
+	// Words returns the words of the program's help.
 	Words() Words
 }
 
-// Words are how a program speaks of its labs.
+// Words are the program-specific words in the help.
 type Words struct {
-	// Program begins each of its commands: "em-infra lab".
+	// Program is the beginning of each command line: "em-infra lab".
 	Program string
-	// Usage and Example follow a command's own words, as in " --stack STACK" and " --stack k3s-dev".
+	// Usage and Example follow a command's own words, e.g. " --stack STACK" and " --stack k3s-dev".
 	Usage, Example string
-	// VM is the name of a VM in examples, "" where VMs have numbers only; AboutVM says how one is named.
+	// VM is the name of a VM in examples, "" if VMs have numbers only. AboutVM describes how to name one.
 	VM, AboutVM string
-	// List is a command that lists the VMs.
+	// List is the command that lists the VMs.
 	List string
 }
 
-// example is a command line.
+// example returns a command line.
 func (w Words) example(words string) string { return "  " + w.Program + " " + words + w.Example }
 
-// vmExamples are a command with a VM's number, and with a name where the program knows any.
+// vmExamples returns a command with a VM's number, and with its name if VMs have names.
 func (w Words) vmExamples(verb string) string {
 	text := w.example(verb + " 102")
 	if w.VM != "" {
@@ -55,21 +55,20 @@ func (w Words) vmExamples(verb string) string {
 	return text
 }
 
-// next is a command for the same lab, as its user types it.
+// next returns a command line for the same lab.
 func next(place Place, words string) string { return place.Typed(words) + place.Place() }
 
-// start is the command that starts the lab, as it stands in an error.
+// start returns the command line that starts the lab, for use in errors.
 func start(place Place) string { return place.Words().Program + " start" + place.Place() }
 
-// refusal is an error of a command that has touched nothing. It ends the program with code 3, as all of them do.
+// refusal is an error of a command that has changed nothing. It ends the program with exit code 3.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// ExitCode is the program's exit code.
 func (refusal) ExitCode() int { return 3 }
 
-// Refused marks an error as one that came before anything was touched.
+// Refused marks an error that occurred before any change.
 func Refused(err error) error {
 	if err == nil {
 		return nil
@@ -77,7 +76,7 @@ func Refused(err error) error {
 	return refusal{err}
 }
 
-// Described reads the description of a lab and the process that it runs in, 0 for none.
+// Described returns the description of a lab and its process ID, 0 if it does not run.
 func Described(place Place) (lab.Description, int, error) {
 	dir, err := place.Dir()
 	if err != nil {
@@ -94,7 +93,7 @@ func Described(place Place) (lab.Description, int, error) {
 	return d, pid, err
 }
 
-// Running is Described for those who need the lab to answer.
+// Running returns the description of a lab that runs. The error is a refusal if it does not run.
 func Running(place Place) (lab.Description, error) {
 	d, pid, err := Described(place)
 	if err == nil && pid == 0 {
@@ -103,7 +102,7 @@ func Running(place Place) (lab.Description, error) {
 	return d, err
 }
 
-// console is the way into the lab while it runs.
+// console returns a client for the console of a running lab.
 func console(place Place) (*control.Client, error) {
 	if _, err := Running(place); err != nil {
 		return nil, err
@@ -112,7 +111,7 @@ func console(place Place) (*control.Client, error) {
 	return control.NewClient(dir), Refused(err)
 }
 
-// byLab is a failed request to a lab: what the lab itself refuses changes nothing.
+// byLab marks an error as a refusal if the lab itself has refused the request, which changes nothing.
 func byLab(err error) error {
 	if errors.Is(err, control.ErrRefused) {
 		return Refused(err)
@@ -120,7 +119,7 @@ func byLab(err error) error {
 	return err
 }
 
-// OneName has a command that takes a name say so in its own words.
+// OneName returns a check for commands that take exactly one name.
 func OneName(what string) cobra.PositionalArgs {
 	return func(command *cobra.Command, args []string) error {
 		if len(args) == 1 {

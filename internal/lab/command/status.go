@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/output"
 )
 
-// LabStatus is a lab as it is told of.
+// LabStatus is the output of `status`.
 type LabStatus struct {
 	// Running says whether the lab runs.
 	Running bool `json:"running"`
@@ -39,7 +39,7 @@ type LabStatus struct {
 	NodeCalls string `json:"nodeCalls"`
 }
 
-// Status tells of a lab.
+// Status returns the command that prints the state of a lab.
 func Status(place Place, short string) *cobra.Command {
 	var format string
 	command := &cobra.Command{

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// Stop ends a lab and keeps its state. What is said of it in the help is the program's.
+// Stop returns the command that stops a lab and keeps its state. short is its help text.
 func Stop(place Place, short string) *cobra.Command {
 	command := &cobra.Command{
 		Use:     "stop" + place.Words().Usage,

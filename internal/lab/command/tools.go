@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// Tools gets the programs that the lab runs, which takes minutes the first time and nothing afterwards.
+// Tools installs the programs that the lab runs. The first call takes minutes, later ones no time.
 func Tools(ctx context.Context, progress io.Writer) (kubernetes.Tools, error) {
 	var tools kubernetes.Tools
 	for _, program := range []struct {

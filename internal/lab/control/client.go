@@ -16,10 +16,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// Client asks things of the lab that runs in a folder.
+// Client sends requests to the lab that runs in a folder.
 type Client struct{ http *http.Client }
 
-// NewClient is a client of the lab in a folder; it connects with every request.
+// NewClient returns a client of the lab in a folder. It connects for every request.
 func NewClient(dir string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var connection net.Conn
@@ -32,36 +32,36 @@ func NewClient(dir string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
-// Faults are those that are asked for, in the order of asking.
+// Faults returns the faults that are set, in the order in which they were set.
 func (c *Client) Faults(ctx context.Context) ([]fault.State, error) {
 	var list []fault.State
 	err := c.ask(ctx, http.MethodGet, faultsPath, nil, &list)
 	return list, err
 }
 
-// SetFault asks for one more. The error wraps ErrRefused when it is wrong.
+// SetFault sets a fault. The error wraps ErrRefused if the fault is invalid.
 func (c *Client) SetFault(ctx context.Context, f fault.Fault) error {
 	return c.ask(ctx, http.MethodPost, faultsPath, f, nil)
 }
 
-// ClearFaults takes back those of a name, or all of them for "", and returns how many there were.
+// ClearFaults clears the faults of a name, or all for "". It returns how many there were.
 func (c *Client) ClearFaults(ctx context.Context, name string) (int, error) {
 	var answered cleared
 	err := c.ask(ctx, http.MethodDelete, faultsPath+"?"+url.Values{"name": {name}}.Encode(), nil, &answered)
 	return answered.Cleared, err
 }
 
-// Unlock takes a VM's lock away. The error wraps ErrRefused when there is nothing to take it from.
+// Unlock removes a VM's lock. The error wraps ErrRefused if there is no such VM or lock.
 func (c *Client) Unlock(ctx context.Context, vmid int) error {
 	return c.ask(ctx, http.MethodDelete, locksPath+strconv.Itoa(vmid), nil, nil)
 }
 
-// Reset restarts a VM. The error wraps ErrRefused when there is none that runs.
+// Reset restarts a VM. The error wraps ErrRefused if it does not run.
 func (c *Client) Reset(ctx context.Context, vmid int) error {
 	return c.ask(ctx, http.MethodPost, resetsPath+strconv.Itoa(vmid), nil, nil)
 }
 
-// refusal is what the lab said, in its own words.
+// refusal is the lab's own error text.
 type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }
@@ -91,7 +91,7 @@ func (c *Client) ask(ctx context.Context, verb, path string, what, into any) err
 	return failed(response)
 }
 
-// failed is the error in an answer.
+// failed returns the error in a response.
 func failed(response *http.Response) error {
 	raw, err := io.ReadAll(response.Body)
 	if err != nil {

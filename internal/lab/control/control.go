@@ -1,6 +1,5 @@
-// Package control is the way into a running lab that is no emulation: what somebody asks of it who sits at the host's own
-// console, or at the bench that the host stands on. It speaks HTTP over a socket in the lab's folder, which only the
-// folder's owner can open.
+// Package control gives access to a running lab outside its emulated APIs: commands of the host's own console, and the faults
+// of the lab. It uses HTTP over a socket in the lab's folder, which only the folder's owner can open.
 package control
 
 import (
@@ -15,20 +14,20 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// ErrRefused is the parent of what a lab answers to a request that is wrong.
+// ErrRefused is wrapped by the error for an invalid request.
 var ErrRefused = errors.New("the lab refuses")
 
-// Lab is what can be asked of a lab. Errors of a wrong request wrap ErrRefused.
+// Lab handles the requests. Errors for an invalid request wrap ErrRefused.
 type Lab interface {
-	// Faults are those that are asked for, in the order of asking.
+	// Faults returns the faults that are set, in the order in which they were set.
 	Faults() []fault.State
-	// SetFault asks for one more.
+	// SetFault sets a fault.
 	SetFault(fault.Fault) error
-	// ClearFaults takes back those of a name, or all of them for "", and returns how many there were.
+	// ClearFaults clears the faults of a name, or all for "". It returns how many there were.
 	ClearFaults(name string) (int, error)
-	// Unlock takes a VM's lock away, as `qm unlock` does on the host.
+	// Unlock removes a VM's lock, as `qm unlock` does on the host.
 	Unlock(ctx context.Context, vmid int) error
-	// Reset restarts a VM that runs, as `qm reset` does on the host.
+	// Reset restarts a running VM, as `qm reset` does on the host.
 	Reset(ctx context.Context, vmid int) error
 }
 
@@ -41,8 +40,7 @@ const (
 	resetsPath = "/resets/"
 )
 
-// Listen opens the socket in a lab's folder. One that a lab left behind which was killed is replaced: whoever calls holds
-// the folder's lock.
+// Listen opens the socket in a lab's folder. It replaces the socket of a killed lab. The caller holds the folder's lock.
 func Listen(dir string) (net.Listener, error) {
 	if err := os.Remove(filepath.Join(dir, socketName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -55,13 +53,13 @@ func Listen(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lab's console: %w", err)
 	}
-	// The name that it was opened by is gone, and the next lab removes the file.
+	// The path under which it was opened no longer exists; the next lab removes the file.
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
 	return listener, os.Chmod(filepath.Join(dir, socketName), 0o600)
 }
 
-// inFolder gives the socket in a folder a short name: the kernel takes no more than 107 bytes (unix(7), sun_path), and a
-// project may lie deeper.
+// inFolder passes do a short path of the socket in a folder. The kernel allows at most 107 bytes (unix(7), sun_path), and the
+// path of a project may be longer.
 func inFolder(dir string, do func(socket string) error) error {
 	folder, err := os.Open(dir)
 	if err != nil {

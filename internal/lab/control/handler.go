@@ -11,17 +11,17 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// cleared is the answer to a request to take faults back.
+// cleared is the response to a request to clear faults.
 type cleared struct {
 	Cleared int `json:"cleared"`
 }
 
-// failure is the answer to a request that fails.
+// failure is the response to a request that fails.
 type failure struct {
 	Error string `json:"error"`
 }
 
-// Handler answers what is asked of a lab.
+// Handler returns the HTTP handler for the requests to a lab.
 func Handler(lab Lab) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+faultsPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -50,7 +50,7 @@ func Handler(lab Lab) http.Handler {
 	return mux
 }
 
-// ofVM does something to the VM that a request names.
+// ofVM calls do with the VMID of a request.
 func ofVM(r *http.Request, do func(context.Context, int) error) error {
 	vmid, err := strconv.Atoi(r.PathValue("vmid"))
 	if err != nil {
@@ -59,7 +59,7 @@ func ofVM(r *http.Request, do func(context.Context, int) error) error {
 	return do(r.Context(), vmid)
 }
 
-// answer writes what came of a request. Whoever does not wait for it is told nothing.
+// answer writes the response to a request. An error of the connection is ignored.
 func answer(w http.ResponseWriter, what any, err error) {
 	status := http.StatusOK
 	switch {

@@ -9,11 +9,10 @@ import (
 	"github.com/siderolabs/image-factory/pkg/client"
 )
 
-// releases are the stable Talos releases: for each minor version the number of its last patch (tags of
-// github.com/siderolabs/talos).
+// releases are the stable Talos releases: the last patch of each minor version (tags of github.com/siderolabs/talos).
 var releases = []struct{ minor, lastPatch int }{{9, 6}, {10, 9}, {11, 6}, {12, 11}, {13, 9}}
 
-// versions lists the releases, oldest first.
+// versions returns the releases, oldest first.
 func versions() []string {
 	var all []string
 
@@ -44,7 +43,7 @@ var officialExtensions = []string{
 	"zerotier", "zfs",
 }
 
-// renamed are former names that the factory still takes (internal/profile/profile.go, extensionNameAlias).
+// renamed maps former names that the factory still accepts (internal/profile/profile.go, extensionNameAlias).
 var renamed = map[string]string{
 	"v4l-uvc":                        "v4l-uvc-drivers",
 	"usb-modem":                      "usb-modem-drivers",
@@ -61,7 +60,7 @@ var renamed = map[string]string{
 
 const owner = "siderolabs/"
 
-// available reports whether an extension of that name, owner included, can be built into an image.
+// available reports whether an extension of that name, including its owner, can be built into an image.
 func available(name string) bool {
 	if len(name) <= len(owner) || name[:len(owner)] != owner {
 		return false
@@ -75,7 +74,7 @@ func available(name string) bool {
 	return slices.Contains(officialExtensions, bare)
 }
 
-// extensions lists the official extensions of a release. Their own versions and digests are made up.
+// extensions returns the official extensions of a release. Their versions and digests are invented.
 func extensions(version string) []client.ExtensionInfo {
 	list := make([]client.ExtensionInfo, len(officialExtensions))
 

@@ -9,8 +9,8 @@ import (
 	"github.com/siderolabs/image-factory/pkg/schematic"
 )
 
-// ExtensionsOf are the names of the extensions in images of a schematic, as Talos lists them, by the folder that a factory
-// keeps its schematics in (WithStore). A schematic that the factory does not know has none.
+// ExtensionsOf returns the names of the extensions in images of a schematic, as Talos lists them. store is the factory's
+// folder (WithStore). It returns none for an unknown schematic.
 func ExtensionsOf(store, id string) ([]string, error) {
 	stored := &factory{dir: store, known: map[string]*schematic.Schematic{}}
 	s, err := stored.get(id)
@@ -27,7 +27,7 @@ func ExtensionsOf(store, id string) ([]string, error) {
 	return names, nil
 }
 
-// Completed is the ID of the schematic in a folder that begins so; empty when there is none, or more than one.
+// Completed returns the ID of the schematic that begins with the given text; empty if there is none or more than one.
 func Completed(store, beginning string) (string, error) {
 	found, err := filepath.Glob(filepath.Join(store, beginning+"*.yaml"))
 	if err != nil || len(found) != 1 {

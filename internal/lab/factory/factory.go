@@ -1,5 +1,5 @@
-// Package factory emulates the Talos Image Factory: it takes schematics, lists versions and extensions, and serves
-// images whose bytes mean nothing but whose size and name do.
+// Package factory emulates the Talos Image Factory: it accepts schematics, lists versions and extensions, and serves images.
+// Size and name of an image are realistic, its bytes are random.
 //
 // Paths, statuses and texts are those of github.com/siderolabs/image-factory v0.6.9, internal/frontend/http.
 package factory
@@ -21,11 +21,11 @@ import (
 	"github.com/siderolabs/image-factory/pkg/schematic"
 )
 
-// Option changes a factory.
+// Option configures a factory.
 type Option func(*factory)
 
-// WithStore keeps the schematics as files in a folder, so that a factory that is started again still knows them, as
-// the real one does. The folder is made when the first schematic arrives.
+// WithStore keeps the schematics as files in a folder, so that they survive a restart, as in the real factory. The folder is
+// made for the first schematic.
 func WithStore(dir string) Option { return func(f *factory) { f.dir = dir } }
 
 // New returns an Image Factory as an HTTP handler. It is safe for concurrent use.
@@ -53,13 +53,13 @@ type factory struct {
 	known map[string]*schematic.Schematic
 }
 
-// Errors by the status that answers them.
+// Errors that determine the HTTP status.
 var (
 	errNotFound = errors.New("not found")
 	errInvalid  = errors.New("invalid")
 )
 
-// statusError is a text for the client under one of the errors above.
+// statusError is a text for the client with one of the errors above.
 type statusError struct {
 	kind error
 	text string
@@ -76,7 +76,7 @@ func invalid(format string, args ...any) error {
 	return &statusError{kind: errInvalid, text: fmt.Sprintf(format, args...)}
 }
 
-// answer turns errors into responses; what is nobody's fault but the factory's is not told to the client.
+// answer turns errors into responses. It does not show internal errors to the client.
 func (f *factory) answer(serve func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch err := serve(w, r); {
@@ -91,7 +91,7 @@ func (f *factory) answer(serve func(http.ResponseWriter, *http.Request) error) h
 	}
 }
 
-// mostPosted bounds a schematic.
+// mostPosted limits the size of a schematic, in bytes.
 const mostPosted = 1 << 20
 
 func (f *factory) createSchematic(w http.ResponseWriter, r *http.Request) error {
@@ -149,7 +149,7 @@ func (f *factory) put(s *schematic.Schematic) (string, error) {
 	return id, nil
 }
 
-// schematicID is what an ID looks like; nothing else becomes a file name.
+// schematicID matches an ID. Nothing else is used as a file name.
 var schematicID = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 func (f *factory) get(id string) (*schematic.Schematic, error) {
@@ -196,7 +196,7 @@ func (f *factory) listExtensions(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode(extensions(version))
 }
 
-// listOverlays answers with none: overlays are for single-board computers.
+// listOverlays returns none: overlays are for single-board computers.
 func (f *factory) listOverlays(w http.ResponseWriter, r *http.Request) error {
 	if _, err := knownVersion(r.PathValue("version")); err != nil {
 		return err
@@ -205,7 +205,7 @@ func (f *factory) listOverlays(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode([]client.OverlayInfo{})
 }
 
-// imagePath is the one kind of image that the lab boots.
+// imagePath matches the only kind of image that the lab boots.
 var imagePath = regexp.MustCompile(`^([a-z0-9-]+)-(amd64|arm64)\.iso$`)
 
 func (f *factory) serveImage(w http.ResponseWriter, r *http.Request) error {
@@ -241,13 +241,13 @@ func (f *factory) serveImage(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 
-	// A client that hangs up is no failure of the factory, and the header is out anyway.
+	// A disconnected client is not an error of the factory, and the header is already sent.
 	_, _ = io.Copy(w, i)
 
 	return nil
 }
 
-// knownVersion normalizes a version of the path, which may lack its "v".
+// knownVersion normalizes a version in a path, which may lack its "v".
 func knownVersion(text string) (string, error) {
 	version := "v" + strings.TrimPrefix(text, "v")
 

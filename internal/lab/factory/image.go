@@ -6,18 +6,18 @@ import (
 	"math/rand/v2"
 )
 
-// Sizes of an image. A real ISO has about 300 MB; the lab's has less than half of that, so that a template costs no
-// noticeable time on a machine that has better things to do, and still is no toy to a progress bar or a full disk.
+// Sizes of an image. A real ISO has about 300 MB. The lab's has less than half of that: small enough that a template costs no
+// noticeable time, and large enough for progress bars and full disks.
 const (
 	baseBytes      = 128 << 20
 	extensionBytes = 8 << 20
-	// oddSectors keeps images of different contents from having the same size, which is one in ISO 9660's sectors.
+	// oddSectors makes images of different contents differ in size, in sectors of ISO 9660.
 	oddSectors  = 512
 	sectorBytes = 2048
 	blockBytes  = 64 << 10
 )
 
-// image reads as the bytes of an ISO file: the same for the same schematic, version and name, different otherwise.
+// image is a reader for the bytes of an ISO file. They depend on the schematic, the version and the name only.
 type image struct {
 	size, at int64
 	block    []byte
@@ -31,13 +31,13 @@ func newImage(schematicID, version, path string, extensions int) *image {
 		size:  baseBytes + int64(extensions)*extensionBytes + int64(source.Uint64()%oddSectors)*sectorBytes,
 		block: make([]byte, blockBytes),
 	}
-	// ChaCha8 never fails to read.
+	// ChaCha8 never returns an error.
 	_, _ = source.Read(i.block)
 
 	return i
 }
 
-// Read repeats the block until the image's size.
+// Read repeats the block up to the image's size.
 func (i *image) Read(p []byte) (int, error) {
 	if i.at >= i.size {
 		return 0, io.EOF

@@ -1,5 +1,5 @@
-// Package fault knows which failures of a lab are asked for, and on which occasion one of them occurs. What a failure
-// does is up to the emulation in which it occurs.
+// Package fault keeps the faults that are set in a lab, and decides on which occasion one occurs. The emulations implement
+// the effects.
 package fault
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
 )
 
-// ErrFault is the parent of every mistake in a Fault.
+// ErrFault is wrapped by every error for an invalid Fault.
 var ErrFault = errors.New("fault")
 
-// Kind is a failure that can be asked for.
+// Kind is a fault that can be set.
 type Kind struct {
 	// Name is what it is asked for by.
 	Name string `json:"name"`
@@ -29,13 +29,13 @@ type Kind struct {
 	Calls bool `json:"calls,omitempty"`
 }
 
-// failureNumber is a number of docs/failures.md.
+// failureNumber matches a number of docs/failures.md.
 var failureNumber = regexp.MustCompile(`^F\d+$`)
 
-// Origin is Source for a person, to whom a number says nothing.
+// Origin returns Source for users: a number becomes the name of the page.
 func (k Kind) Origin() string { return failureNumber.ReplaceAllString(k.Source, "docs/failures.md") }
 
-// Fault asks for a failure.
+// Fault is a request for a fault.
 type Fault struct {
 	// Name is that of a Kind.
 	Name string `json:"name"`
@@ -54,7 +54,7 @@ type Fault struct {
 	Probability float64 `json:"probability,omitempty"`
 }
 
-// State is a fault that is asked for, with what it has seen so far.
+// State is a fault that is set, with its counters.
 type State struct {
 	Fault
 	// Seen counts the occasions that it concerns.
@@ -63,17 +63,17 @@ type State struct {
 	Occurred int `json:"occurred"`
 }
 
-// Occasion is what a fault is held against; fields that mean nothing to it are zero.
+// Occasion is what a fault is compared with. Fields that do not apply are zero.
 type Occasion struct {
-	// Node is the host that it happens on.
+	// Node is the host of the occasion.
 	Node string
-	// VMIDs are the VMs that it is about.
+	// VMIDs are the VMs that the occasion concerns.
 	VMIDs []int
 	// Endpoint is the method that is called.
 	Endpoint string
 }
 
-// settle completes a fault by its kind and reports what is wrong with it.
+// settle fills in the defaults of the fault's kind. It returns an error for an invalid fault.
 func (f Fault) settle(kinds []Kind) (Fault, error) {
 	i := slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == f.Name })
 	switch {
@@ -106,7 +106,7 @@ func unknown(name string, kinds []Kind) error {
 	return fmt.Errorf("%w: there is no %q: %s", ErrFault, name, do)
 }
 
-// matches reports whether the fault is narrowed to something else.
+// matches reports whether the fault applies to an occasion.
 func (f Fault) matches(o Occasion) bool {
 	return (f.VMID == 0 || slices.Contains(o.VMIDs, f.VMID)) && cmp.Or(f.Node, o.Node) == o.Node &&
 		cmp.Or(f.Endpoint, o.Endpoint) == o.Endpoint

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// Set is the faults that are asked for. It is safe for concurrent use.
+// Set holds the faults that are set. It is safe for concurrent use.
 //
-// What a fault with a probability takes is decided by the seed, its name, and how many of that name were asked for before:
-// with the same seed and the same occasions in the same order it is the same ones, whatever else happens meanwhile.
+// The seed, the fault's name and the number of earlier faults of that name decide when a fault with a probability occurs. The
+// same seed and the same occasions in the same order give the same result, whatever else happens at the same time.
 type Set struct {
 	kinds []Kind
 	seed  [32]byte
@@ -20,24 +20,24 @@ type Set struct {
 	mu      sync.Mutex
 	armed   []*armed
 	asked   map[string]int
-	waiting map[string]chan struct{} // of those who wait until a name is cleared, closed then
+	waiting map[string]chan struct{} // by name: closed when the name is cleared
 }
 
-// armed is a fault with its own chance.
+// armed is a fault with its own random source.
 type armed struct {
 	State
 	chance *rand.Rand
 }
 
-// NewSet returns a set that knows these kinds, with no fault asked for.
+// NewSet returns a set for these kinds, with no fault set.
 func NewSet(seed [32]byte, kinds []Kind) *Set {
 	return &Set{kinds: kinds, seed: seed, asked: map[string]int{}, waiting: map[string]chan struct{}{}}
 }
 
-// Kinds are the failures that can be asked for, in a fixed order.
+// Kinds returns the faults that can be set, in a fixed order.
 func (s *Set) Kinds() []Kind { return slices.Clone(s.kinds) }
 
-// Set asks for a failure from now on. Its errors wrap ErrFault.
+// Set sets a fault from now on. Its errors wrap ErrFault.
 func (s *Set) Set(f Fault) error {
 	f, err := f.settle(s.kinds)
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Set) chance(name string, earlier int) *rand.Rand {
 	return rand.New(rand.NewChaCha8(seed)) //nolint:gosec // no secret depends on it
 }
 
-// Clear takes back all faults of a name, or all of them for "". It returns how many there were.
+// Clear clears all faults of a name, or all for "". It returns how many there were.
 func (s *Set) Clear(name string) (int, error) {
 	if !slices.ContainsFunc(s.kinds, func(k Kind) bool { return name == "" || k.Name == name }) {
 		return 0, unknown(name, s.kinds)
@@ -73,7 +73,7 @@ func (s *Set) Clear(name string) (int, error) {
 	return before - len(s.armed), nil
 }
 
-// Cleared returns a channel that is closed as soon as no fault of a name is asked for.
+// Cleared returns a channel that is closed as soon as no fault of a name is set.
 func (s *Set) Cleared(name string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +90,8 @@ func (s *Set) Cleared(name string) <-chan struct{} {
 	return cleared
 }
 
-// List returns the faults that are asked for, in the order of asking. One that has occurred as often as it was to is kept
-// until it is cleared.
+// List returns the faults that are set, in the order in which they were set. A fault that cannot occur again is kept until it
+// is cleared.
 func (s *Set) List() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +102,8 @@ func (s *Set) List() []State {
 	return list
 }
 
-// Trigger returns the name of the first fault that occurs on an occasion, "" for none, and counts the occasion for all
-// that it concerns.
+// Trigger counts the occasion for all faults that it concerns. It returns the name of the first fault that occurs, "" for
+// none.
 func (s *Set) Trigger(o Occasion, concerns func(name string) bool) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *Set) Trigger(o Occasion, concerns func(name string) bool) string {
 	return occurred
 }
 
-// due reports whether the occasion that was just counted is one on which the fault occurs. The chance is drawn on every occasion, so
-// that what comes later does not depend on whether others occurred.
+// due reports whether the fault occurs on the occasion that was just counted. It draws the chance on every occasion, so that
+// later occasions do not depend on other faults.
 func (a *armed) due() bool {
 	drawn := a.Probability == 0 || a.chance.Float64() < a.Probability
 	return drawn && a.Seen >= max(a.Nth, 1) && (a.Times == 0 || a.Occurred < a.Times)

@@ -1,5 +1,5 @@
-// Package hostfile reads which hosts a lab is to emulate from a small YAML file, for those who have no inventory. Without a
-// file it is one host as the installer of Proxmox VE leaves it.
+// Package hostfile reads the hosts to emulate from a small YAML file, for users without an inventory. Without a file there is
+// one host, as the installer of Proxmox VE sets it up.
 package hostfile
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// file is what may stand in it.
+// file is the format of the file.
 type file struct {
-	// Network is where machines have their addresses; the lab moves it to loopback.
+	// Network has the machines' addresses. The lab moves it to loopback.
 	Network string `yaml:"network" default:"192.168.20.0/24"`
 	Hosts   []host `yaml:"hosts" required:"true" min:"1"`
 }
@@ -54,10 +54,10 @@ type function struct {
 	Mapping         string `yaml:"mapping"`
 }
 
-// cpuModel is what the hosts show; nothing depends on it.
+// cpuModel is the CPU that the hosts report; nothing depends on it.
 const cpuModel = "AMD EPYC 4244P 6-Core Processor"
 
-// Load reads a file; "" is one host named pve. All mistakes in it are reported at once, each with its line.
+// Load reads a file; "" is one host named pve. The error contains all mistakes, each with its line.
 func Load(path string) (lab.Site, error) {
 	if path == "" {
 		return site(file{Network: "192.168.20.0/24", Hosts: []host{{Name: "pve", Cores: 16, MemoryGiB: 64, Bridges: []string{"vmbr0"}}}})
@@ -133,7 +133,7 @@ func (h host) described() proxmox.Host {
 	return described
 }
 
-// folder is where a file-based storage lies unless the file says otherwise.
+// folder returns the default folder of a file-based storage, "" for other types.
 func (v volumes) folder() string {
 	switch {
 	case !storage.Type(v.Type).FileBased():
@@ -152,7 +152,7 @@ func (v volumes) described() proxmox.Storage {
 	}
 }
 
-// installed are the storages that the installer makes (pve-installer, Proxmox/Install.pm, extract_data).
+// installed returns the storages that the installer creates (pve-installer, Proxmox/Install.pm, extract_data).
 func installed() []proxmox.Storage {
 	return []proxmox.Storage{
 		volumes{Name: "local", Type: string(storage.Dir), Content: []string{storage.ISO}, SizeGiB: 96}.described(),

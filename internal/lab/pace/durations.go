@@ -2,32 +2,32 @@ package pace
 
 import "time"
 
-// The assumed durations of a Proxmox VE host at scale 1: a small server (4 cores, ZFS mirror on SATA SSDs, gigabit
-// uplink), lightly loaded. They are estimates, not measurements; what matters is their order and their proportion,
-// since those decide which operations overlap and which polls find a task still running.
+// The assumed durations of a Proxmox VE host at scale 1: a small server (4 cores, ZFS mirror on SATA SSDs, gigabit uplink),
+// lightly loaded. They are estimates, not measurements. Their order and proportion matter, because they decide which
+// operations overlap and which polls find a task still running.
 const (
-	// ConfigWrite is one write of a VM's configuration into the cluster file system.
+	// ConfigWrite is one write of a VM's configuration to the cluster file system.
 	ConfigWrite = 100 * time.Millisecond
-	// VolumeAllocate is the making of one blank volume, during which its storage is locked.
+	// VolumeAllocate is the creation of one blank volume, during which its storage is locked.
 	VolumeAllocate = 200 * time.Millisecond
 	// VMCreate is the worker of a new VM with one blank disk: a zvol and a configuration.
 	VMCreate = 2 * time.Second
 	// VMClone is the worker of a full clone of a blank disk. Data costs VMCopyPerGiB on top.
 	VMClone = 4 * time.Second
-	// VMCopyPerGiB is the copying of one GiB that has really been written (about 200 MiB/s within one mirror).
+	// VMCopyPerGiB is the copying of one GiB of written data (about 200 MiB/s within one mirror).
 	VMCopyPerGiB = 5 * time.Second
 	// VMStart is a start until QEMU runs: regenerating the cloud-init drive and building the machine.
 	VMStart = 1500 * time.Millisecond
-	// VMStarted is what is left of a start's worker once QEMU runs.
+	// VMStarted is the rest of a start's worker once QEMU runs.
 	VMStarted = 500 * time.Millisecond
-	// VMShutdown is what a shutdown takes besides the guest's own stopping: the ACPI event, QEMU's end, and the
-	// second in which Proxmox VE looks for it.
+	// VMShutdown is the time of a shutdown in addition to the guest's own: the ACPI event, QEMU's end, and the polling
+	// interval of Proxmox VE, one second.
 	VMShutdown = 3 * time.Second
-	// VMStop is QEMU being told to quit.
+	// VMStop is the time until QEMU quits.
 	VMStop = time.Second
 	// VMDelete is the worker of a removal: freeing the volumes.
 	VMDelete = 2 * time.Second
-	// VMResize is the growing of one volume.
+	// VMResize is the growth of one volume.
 	VMResize = time.Second
 	// VMMigrate is the worker of an offline migration whose volumes are on shared storage.
 	VMMigrate = 3 * time.Second
@@ -35,34 +35,34 @@ const (
 	VolumeRemove = 500 * time.Millisecond
 	// ISODownload is the download of a Talos ISO, about 300 MB.
 	ISODownload = 12 * time.Second
-	// URLProbe is the HEAD request that asks for a download's size.
+	// URLProbe is the HEAD request for a download's size.
 	URLProbe = 300 * time.Millisecond
 	// NetworkReload is ifreload on a host with a handful of bridges.
 	NetworkReload = 2500 * time.Millisecond
-	// HARound is a round of the HA manager (pve-ha-manager HA/CRM.pm and HA/LRM.pm, max_time).
+	// HARound is one round of the HA manager (pve-ha-manager HA/CRM.pm and HA/LRM.pm, max_time).
 	HARound = 10 * time.Second
-	// HostReboot is a host from power-on until its API answers.
+	// HostReboot is the time from a host's power-on until its API answers.
 	HostReboot = 90 * time.Second
 )
 
-// Time limits that Proxmox VE itself sets.
+// Time limits of Proxmox VE itself.
 const (
 	// ConfigLockTimeout is how long a request waits for the lock of a VM's configuration
 	// (pve-guest-common AbstractConfig.pm, lock_config).
 	ConfigLockTimeout = 10 * time.Second
-	// WorkerLockTimeout is how long a create or clone worker waits for it (qemu-server API2/Qemu.pm, clone_vm).
+	// WorkerLockTimeout is how long a create or clone worker waits for that lock (qemu-server API2/Qemu.pm, clone_vm).
 	WorkerLockTimeout = time.Second
 	// StorageLockTimeout is how long an allocation waits for its storage (pve-storage Storage/Plugin.pm,
 	// cluster_lock_storage).
 	StorageLockTimeout = 10 * time.Second
-	// ShutdownTimeout is how long a shutdown without a limit of its own waits (qemu-server QemuServer.pm, _do_vm_stop).
+	// ShutdownTimeout is the default limit of a shutdown (qemu-server QemuServer.pm, _do_vm_stop).
 	ShutdownTimeout = 60 * time.Second
-	// AgentPing is how long a guest agent may take to answer before it counts as one that is not there (qemu-server
+	// AgentPing is how long Proxmox VE waits for a guest agent before it considers it absent (qemu-server
 	// QemuServer/Agent.pm, qga_check_running).
 	AgentPing = 3 * time.Second
-	// HAStopTimeout is how long the HA manager lets a VM shut down before it stops it (pve-ha-manager
+	// HAStopTimeout is how long the HA manager waits for a VM's shutdown before it stops the VM (pve-ha-manager
 	// HA/Resources/PVEVM.pm, shutdown).
 	HAStopTimeout = 60 * time.Second
-	// LoginDelay holds back every answer that refuses a login (pve-http-server AnyEvent.pm).
+	// LoginDelay delays every response that refuses a login (pve-http-server AnyEvent.pm).
 	LoginDelay = 3 * time.Second
 )

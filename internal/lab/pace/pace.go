@@ -1,4 +1,4 @@
-// Package pace gives the lab a pulse: everything that takes time on a real host takes a scaled share of it here.
+// Package pace scales the durations of a real host for the lab.
 package pace
 
 import (
@@ -9,24 +9,23 @@ import (
 	"time"
 )
 
-// DefaultScale is the scale of a rehearsal nobody chose another for: a tenth of a small server's time.
+// DefaultScale is the default scale of a rehearsal: a tenth of a small server's time.
 const DefaultScale = 0.1
 
-// leastTimeout keeps a scaled time limit above what a busy machine needs to do the work itself: at scale 0 the
-// work costs no assumed time, but it is not finished in none.
+// leastTimeout is the minimum of a scaled time limit. At scale 0 the work costs no assumed time, but it still takes real time
+// on a busy machine.
 const leastTimeout = 2 * time.Second
 
-// ErrScale says that a scale is no number of at least zero.
+// ErrScale is returned for a scale that is not a number of at least zero.
 var ErrScale = errors.New("time scale must be a number of 0 or more")
 
-// Pace turns the assumed duration of an operation into the time that the lab spends on it.
-// Its zero value spends none.
+// Pace converts the assumed duration of an operation to the lab's duration. The zero value has no delays.
 type Pace struct {
 	scale float64
 }
 
-// New returns a pace that multiplies assumed durations by scale: 1 is the speed of a small server, 0 is no delay.
-// It fails with ErrScale for a negative or undefined number.
+// New returns a pace that multiplies durations by scale: 1 is the speed of a small server, 0 is no delay. The error is
+// ErrScale for a negative or undefined number.
 func New(scale float64) (Pace, error) {
 	if math.IsNaN(scale) || math.IsInf(scale, 0) || scale < 0 {
 		return Pace{}, fmt.Errorf("%w, not %v: choose 0 for no delay, 1 for the speed of a small server", ErrScale, scale)
@@ -35,12 +34,12 @@ func New(scale float64) (Pace, error) {
 	return Pace{scale: scale}, nil
 }
 
-// Scaled is the time that the lab spends on an operation of the assumed duration d.
+// Scaled returns the lab's duration for the assumed duration d.
 func (p Pace) Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * p.scale)
 }
 
-// Sleep spends the scaled duration, or returns the context's error when that ends first.
+// Sleep waits for the scaled duration. It returns the context's error when the context ends first.
 func (p Pace) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -62,8 +61,8 @@ func (p Pace) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Timeout is the scaled form of a time limit of the real host. It never falls below two seconds, since a limit
-// guards real work too, which does not get faster with the scale.
+// Timeout returns the scaled form of a time limit of the real host. It is at least two seconds, or d if that is shorter,
+// because a limit also covers real work, which the scale does not speed up.
 func (p Pace) Timeout(d time.Duration) time.Duration {
 	return max(p.Scaled(d), min(d, leastTimeout))
 }
