@@ -11,7 +11,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 )
 
-// activate makes a configuration the one that the node runs by, at boot and when it is changed without a reboot.
+// activate makes a configuration the active one, at boot and after a change without a reboot.
 func (s *system) activate(cfg config.Provider) error {
 	n, err := s.network(cfg)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *system) activate(cfg config.Provider) error {
 		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
 	}
 
-	if serving { // names, addresses and authorities of the API may have changed
+	if serving { // names, addresses or authorities of the API may have changed
 		s.inBackground(func(ctx context.Context) error { return s.reissue(ctx, cfg) })
 	}
 
@@ -35,7 +35,7 @@ func (s *system) activate(cfg config.Provider) error {
 		return err
 	}
 
-	if serving { // what the kubelet and the static pods run by may have changed
+	if serving { // inputs of the kubelet and the static pods may have changed
 		s.tellKubernetes()
 	}
 
@@ -71,7 +71,7 @@ func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
 	)
 }
 
-// publishConfig replaces the configuration resource as a whole, since its content cannot be changed in place.
+// publishConfig replaces the configuration resource as a whole, because its content cannot be changed in place.
 func (s *system) publishConfig(id string, cfg config.Provider) error {
 	r := configres.NewMachineConfigWithID(cfg, id)
 
@@ -86,7 +86,7 @@ func (s *system) publishConfig(id string, cfg config.Provider) error {
 	return nil
 }
 
-// network is what the node is called and where it is reached under a configuration.
+// network returns the node's name and addresses under a configuration.
 func (s *system) network(cfg config.Provider) (nodeNetwork, error) {
 	return networkOf(s.hardware, cfg, s.nodeID())
 }

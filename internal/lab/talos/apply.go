@@ -15,24 +15,24 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Sentences by which Talos tells how a configuration is applied.
+// Texts with which Talos describes how a configuration is applied.
 const (
 	withReboot    = "Applied configuration with a reboot"
 	withoutReboot = "Applied configuration without a reboot"
 	atNextReboot  = "Staged configuration to be applied after the next reboot"
 )
 
-// plan is how a configuration will be applied.
+// plan describes how a configuration will be applied.
 type plan struct {
-	// mode that is really taken, in place of AUTO.
+	// mode is the effective mode, which replaces AUTO.
 	mode machine.ApplyConfigurationRequest_Mode
-	// details tell the caller of it.
+	// details for the caller.
 	details string
-	// reason is why the mode is not a lighter one.
+	// reason why a lighter mode is not possible.
 	reason string
 }
 
-// ApplyConfiguration changes the configuration of a running node, as Talos v1.12 does (v1alpha1_server.go).
+// ApplyConfiguration changes the configuration of a running node, as in Talos v1.12 (v1alpha1_server.go).
 func (m *machinedServer) ApplyConfiguration(
 	ctx context.Context, in *machine.ApplyConfigurationRequest,
 ) (*machine.ApplyConfigurationResponse, error) {
@@ -90,11 +90,11 @@ func (m *machinedServer) judge(ctx context.Context, data []byte) (config.Provide
 	return cfg, warnings, err
 }
 
-// errOnlyDocuments is Talos' refusal of a configuration that would leave the node without its main part.
+// errOnlyDocuments is Talos' error for a configuration without its main document.
 var errOnlyDocuments = errors.New("the applied machine configuration doesn't contain v1alpha1 config, " +
 	"did you mean to patch the machine config instead?")
 
-// plan finds the mode for a configuration; the error is a mode that was asked for and is too light.
+// plan returns the mode for a configuration. The error means that the requested mode is too light.
 func (m *machinedServer) plan(asked machine.ApplyConfigurationRequest_Mode, cfg config.Provider) (plan, error) {
 	tooHeavy := canApplyImmediately(m.system.config(), cfg)
 
@@ -129,7 +129,7 @@ func (m *machinedServer) dryRun(p plan, cfg config.Provider) (string, error) {
 	return fmt.Sprintf("Dry run summary:\n%s (skipped in dry-run).\nConfig diff:\n\n%s", p.details, diff), nil
 }
 
-// apply persists a configuration, and takes it up now or by a reboot as the mode says.
+// apply writes a configuration to the disk, and activates it now or by a reboot, depending on the mode.
 func (s *system) apply(cfg config.Provider, mode machine.ApplyConfigurationRequest_Mode) error {
 	if err := s.installed().writeConfig(cfg); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (s *system) apply(cfg config.Provider, mode machine.ApplyConfigurationReque
 	}
 }
 
-// try takes a configuration up without persisting it, and goes back to the former one after the timeout.
+// try activates a configuration without writing it, and returns to the former one after the timeout.
 func (s *system) try(cfg config.Provider, timeout time.Duration) error {
 	s.keepTried()
 
@@ -158,7 +158,7 @@ func (s *system) try(cfg config.Provider, timeout time.Duration) error {
 
 	s.inBackground(func(context.Context) error {
 		if s.fleet.config.Pace.Sleep(ctx, timeout) != nil {
-			return nil // kept, replaced or gone with the system
+			return nil // confirmed, replaced, or the system has ended
 		}
 
 		return s.activate(former)
@@ -167,7 +167,7 @@ func (s *system) try(cfg config.Provider, timeout time.Duration) error {
 	return s.activate(cfg)
 }
 
-// keepTried ends the time after which a tried configuration is taken back.
+// keepTried stops the timeout of a tried configuration.
 func (s *system) keepTried() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// device is a disk as Linux shows it in one boot.
+// device is a disk as Linux shows it during one boot.
 type device struct {
 	Disk
 	name string // for example sda
@@ -20,15 +20,15 @@ type device struct {
 
 func (d device) path() string { return "/dev/" + d.name }
 
-// firstSCSIHost is the number of the first SCSI host after those of the six SATA ports of a q35 machine.
+// firstSCSIHost is the number of the first SCSI host after the six SATA ports of a q35 machine.
 const firstSCSIHost = 6
 
-// ahci is the SATA controller of a q35 machine, on which its IDE drives hang as well.
+// ahci is the SATA controller of a q35 machine. Its IDE drives are attached to it as well.
 const ahci = "/pci0000:00/0000:00:1f.2"
 
-// devices are the disks by the names of one boot. The kernel names what speaks SCSI in the order in which it is found, and
-// controllers are probed side by side: /dev/sda need not be scsi0 (bpg/terraform-provider-proxmox#1633). The order follows
-// from the seed, the machine and the number of the boot. Disks of virtio-blk are named in slot order.
+// devices returns the disks with their names of one boot. The kernel names SCSI disks in the order of discovery and probes
+// controllers in parallel: /dev/sda need not be scsi0 (bpg/terraform-provider-proxmox#1633). The order depends on the seed,
+// the machine and the number of the boot. Disks of virtio-blk are named in slot order.
 func (h Hardware) devices(seed [sha256.Size]byte, boot int) []device {
 	found := slices.Clone(h.Disks)
 	chance := rand.New(rand.NewChaCha8(bootSeed(seed, h.VMID, boot)))
@@ -57,7 +57,7 @@ func bootSeed(seed [sha256.Size]byte, vmid, boot int) [sha256.Size]byte {
 	return sha256.Sum256(binary.BigEndian.AppendUint64(text, uint64(boot)))
 }
 
-// plug adds a disk to those that have names, under the first name that is free.
+// plug adds a disk under the first free name.
 func (h Hardware) plug(devices []device, disk Disk) []device {
 	host := firstSCSIHost
 	for _, d := range devices {
@@ -79,7 +79,7 @@ func (h Hardware) plug(devices []device, disk Disk) []device {
 	}
 }
 
-// letters counts a to z, aa to az and so on (drivers/scsi/sd.c, sd_format_disk_name).
+// letters returns a to z, aa to az and so on (drivers/scsi/sd.c, sd_format_disk_name).
 func letters(n int) string {
 	const alphabet = 26
 	if n < alphabet {
@@ -97,7 +97,8 @@ func inNameOrder(devices []device) []device {
 	return devices
 }
 
-// transport is what go-blockdevice v2.0.23 makes of the controller's driver (block/device_linux.go, getTransport).
+// transport returns the transport that go-blockdevice v2.0.23 derives from the controller's driver (block/device_linux.go,
+// getTransport).
 func (d device) transport() string {
 	switch {
 	case d.Bus == BusVirtIO:
@@ -111,8 +112,8 @@ func (d device) transport() string {
 	}
 }
 
-// busPath is where the device hangs in sysfs. The LUN is the number of the drive with either virtio-scsi controller
-// (qemu-server, DriveDevice.pm, print_drivedevice_full); PCI addresses are like those of a q35 machine, not the same.
+// busPath returns the path of the device in sysfs. With both virtio-scsi controllers the LUN is the number of the drive
+// (qemu-server, DriveDevice.pm, print_drivedevice_full). PCI addresses resemble those of a q35 machine but are not the same.
 func (d device) busPath() string {
 	switch {
 	case d.Bus == BusVirtIO:
@@ -138,8 +139,8 @@ func (d device) pciAddress() string {
 	}
 }
 
-// serial is what Talos v1.12.4 shows: the file in sysfs that only virtio-blk has. udev's scsi_id is asked where the
-// transport is "ata" or "scsi", which none of these is (controllers/block/disks.go, serialFromUdevdHelpers).
+// serial returns the serial that Talos v1.12.4 shows: the file in sysfs, which only virtio-blk has. Talos asks udev's scsi_id
+// for the transports "ata" and "scsi" only, which no disk here has (controllers/block/disks.go, serialFromUdevdHelpers).
 func (d device) serial() string {
 	if d.Bus == BusVirtIO {
 		return d.Serial
@@ -148,8 +149,8 @@ func (d device) serial() string {
 	return ""
 }
 
-// symlinks are those of udev below /dev/disk. What QEMU says of a SCSI disk is its device_id, else the first 20 characters
-// of its serial, else the drive's name (hw/scsi/scsi-disk.c, scsi_realize).
+// symlinks returns udev's links below /dev/disk. QEMU identifies a SCSI disk by its device_id, otherwise by the first 20
+// characters of its serial, otherwise by the drive's name (hw/scsi/scsi-disk.c, scsi_realize).
 func (d device) symlinks() []string {
 	const longest = 20
 
@@ -175,7 +176,7 @@ func (d device) symlinks() []string {
 	return links
 }
 
-// pathLink is the name of udev's path_id.
+// pathLink returns the name that udev's path_id makes.
 func (d device) pathLink() string {
 	switch {
 	case d.Bus == BusVirtIO:
@@ -189,5 +190,5 @@ func (d device) pathLink() string {
 	}
 }
 
-// partitionPath is the device of a partition, the first of which is 1.
+// partitionPath returns the device of a partition. The first one is 1.
 func (d device) partitionPath(number int) string { return fmt.Sprintf("%s%d", d.path(), number) }

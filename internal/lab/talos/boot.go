@@ -14,8 +14,8 @@ const (
 	outcomeOff
 )
 
-// boot is one boot from the firmware to the end of the system. An error is a boot that failed, which Talos answers with
-// a reboot; when the power was cut the result means nothing.
+// boot runs one boot from the firmware to the end of the system. An error is a failed boot, after which Talos reboots. If the
+// power was cut, the result is meaningless.
 func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome, error) {
 	if err := m.step(ctx, StepBoot, wait); err != nil {
 		return outcomeReboot, err
@@ -50,7 +50,7 @@ func (m *vm) boot(ctx context.Context, wait time.Duration, resume bool) (outcome
 	return next, errors.Join(err, s.stop(ctx))
 }
 
-// start brings up the machine's system with a new boot identifier, or with the former one when it only goes on.
+// start starts the machine's system with a new boot ID, or with the former one when it resumes.
 func (m *vm) start(ctx context.Context, booted medium, resume bool) (*system, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// Bootstrap begins the etcd cluster on this control plane. Preconditions, their order and their texts are those of Talos
-// v1.12 (v1alpha1_server.go); the clock of an emulated node is always in sync.
+// Bootstrap starts the etcd cluster on this control plane. Preconditions, their order and their texts are those of Talos
+// v1.12 (v1alpha1_server.go). The clock of an emulated node is always in sync.
 func (m *machinedServer) Bootstrap(_ context.Context, in *machine.BootstrapRequest) (*machine.BootstrapResponse, error) {
 	if state, _ := m.system.services.State("cri"); state != service.Running {
 		return nil, status.Error(codes.FailedPrecondition, "bootstrap is not available yet")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// logLine is one line of the log: a call when Method is set, a step of a machine's life when Step is.
+// logLine is one line of the log: a call if Method is set, a step of a machine's life if Step is set.
 type logLine struct {
 	Time   time.Time  `json:"time"`
 	VMID   int        `json:"vmid"`
@@ -41,8 +41,8 @@ func newLogbook(w io.Writer, now func() time.Time) *logbook {
 	return &logbook{now: now, encoder: json.NewEncoder(w)}
 }
 
-// write completes the line with the time since it began. A log that cannot be written does not stop a node: the first
-// failure is kept for Fleet.Close.
+// write adds the duration and writes the line. A log that cannot be written does not stop a node: Fleet.Close returns the
+// first failure.
 func (l *logbook) write(line logLine, began time.Time) {
 	line.Time = began.UTC()
 	line.Milliseconds = float64(l.now().Sub(began).Microseconds()) / 1000

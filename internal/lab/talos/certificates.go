@@ -19,18 +19,18 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/role"
 )
 
-// keyring is what apid shows and whom it believes. They can change while connections last.
+// keyring holds apid's certificates and trusted authorities. They can change during open connections.
 type keyring struct{ current atomic.Pointer[issued] }
 
-// issued are the certificates of one moment.
+// issued are the current certificates.
 type issued struct {
 	server   tls.Certificate
 	client   *tls.Certificate // nil on a worker
 	accepted *stdx509.CertPool
 }
 
-// serverConfig is the TLS of the secure API: mutual, by the certificates of the moment. skew is how wrong the node's clock
-// is when it judges a client's certificate.
+// serverConfig returns the TLS configuration of the secure API: mutual, with the current certificates. skew is the error of
+// the node's clock for the check of client certificates.
 func (c *keyring) serverConfig(skew func() time.Duration) (*tls.Config, error) {
 	config, err := talostls.New(talostls.WithClientAuthType(talostls.Mutual))
 	if err != nil {
@@ -54,8 +54,8 @@ func (c *keyring) serverConfig(skew func() time.Duration) (*tls.Config, error) {
 	return config, nil
 }
 
-// verifyPurpose admits certificates that are made for client authentication and for nothing else, as Talos does
-// (internal/app/apid/main.go): a server certificate of a worker must not open the API.
+// verifyPurpose accepts certificates for client authentication only, as Talos does (internal/app/apid/main.go): a worker's
+// server certificate must not open the API.
 func verifyPurpose(_ [][]byte, chains [][]*stdx509.Certificate) error {
 	if len(chains) == 0 {
 		return errors.New("no verified chains")
@@ -70,7 +70,7 @@ func verifyPurpose(_ [][]byte, chains [][]*stdx509.Certificate) error {
 	return nil
 }
 
-// forwardConfig is the TLS towards other nodes; nil on a worker, which forwards nothing.
+// forwardConfig returns the TLS configuration for calls to other nodes; nil on a worker, which does not forward.
 func (c *keyring) forwardConfig() *tls.Config {
 	now := c.current.Load()
 	if now.client == nil {
@@ -84,7 +84,7 @@ func (c *keyring) forwardConfig() *tls.Config {
 	}
 }
 
-// subject is the node for which a certificate of the Talos API is made (controllers/secrets/api_cert_sans.go).
+// subject is the node for which a certificate of the Talos API is issued (controllers/secrets/api_cert_sans.go).
 type subject struct {
 	ips   []net.IP
 	names []string
@@ -127,7 +127,7 @@ func (s subject) options() []x509.Option {
 	return []x509.Option{x509.IPAddresses(s.ips), x509.DNSNames(s.names), x509.CommonName(s.name)}
 }
 
-// acceptedCAs are the authorities whose client certificates open the API: the accepted ones and the issuing one
+// acceptedCAs returns the authorities for client certificates: the accepted ones and the issuing one
 // (controllers/secrets/root.go).
 func acceptedCAs(cfg config.Config) []byte {
 	var pem [][]byte
@@ -151,8 +151,8 @@ func certPool(pem []byte) (*stdx509.CertPool, error) {
 	return pool, nil
 }
 
-// issueOwn is how a control plane gets its certificates: it signs them itself, the client's with the role that lets it
-// speak in the name of others (controllers/secrets/api.go).
+// issueOwn issues a control plane's certificates. It signs them itself; the client certificate has the role that allows calls
+// on behalf of others (controllers/secrets/api.go).
 func issueOwn(cfg config.Config, s subject, now time.Time) (*issued, error) {
 	if cfg.Machine().Security().IssuingCA() == nil {
 		return nil, errors.New("the machine configuration of this control plane has no authority to sign with")
@@ -193,7 +193,7 @@ func keyPair(ca *x509.CertificateAuthority, usage stdx509.ExtKeyUsage, now time.
 	return *pair.Certificate, nil
 }
 
-// maintenanceCertificate is the server certificate of maintenance mode, by an authority that lives as long as the boot
+// maintenanceCertificate returns the server certificate of maintenance mode. Its authority is valid for the boot only
 // (controllers/secrets/maintenance.go).
 func maintenanceCertificate(hardware Hardware, now time.Time) (tls.Certificate, error) {
 	ca, err := x509.NewSelfSignedCertificateAuthority(x509.NotBefore(now), x509.NotAfter(now.Add(x509.DefaultCertificateValidityDuration)))

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// GenerateClientConfiguration makes a talosconfig with a new client certificate, by which operators renew their own.
+// GenerateClientConfiguration returns a talosconfig with a new client certificate, so that operators can renew their own.
 func (m *machinedServer) GenerateClientConfiguration(
 	_ context.Context, in *machine.GenerateClientConfigurationRequest,
 ) (*machine.GenerateClientConfigurationResponse, error) {

@@ -1,9 +1,9 @@
-// Package talos emulates the Talos Linux nodes of a lab: machines that boot when their VM starts, wait in maintenance
-// mode for a configuration, install, reboot and come back with the secure API under their cluster's own PKI.
+// Package talos emulates the Talos Linux nodes of a lab: machines that boot when their VM starts, wait in maintenance mode
+// for a configuration, install, reboot, and open the secure API under their cluster's own PKI.
 //
-// Configuration parsing and validation, PKI, gRPC, access control and kubeconfig generation are Talos' own code. What a
-// kernel, a disk or a container runtime would do is emulated, and takes the time that Durations says. Facts come from
-// Talos v1.12.0; comments name the file, relative to that module.
+// Configuration parsing and validation, PKI, gRPC, access control and kubeconfig generation are Talos' own code. Kernel,
+// disks and container runtime are emulated and take the times of Durations. Facts come from Talos v1.12.0; comments name the
+// file, relative to that module.
 package talos
 
 import (
@@ -16,67 +16,67 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// Pacer makes the lab's delays as long as the lab's time scale wants them.
+// Pacer scales the lab's delays.
 type Pacer interface {
-	// Sleep waits for d, scaled. It returns early, with the context's error, when the context ends.
+	// Sleep waits for the scaled duration d. It returns the context's error when the context ends first.
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
-// Config is what a fleet needs from the lab around it. Only StateDir has no default.
+// Config configures a fleet. Only StateDir has no default.
 type Config struct {
-	// StateDir is the directory that outlives the process: machines, disk contents, etcd memberships. It holds
-	// machine configurations, so it and its files are readable by their owner only.
+	// StateDir is the directory of the persistent state: machines, disk contents, etcd memberships. It holds machine
+	// configurations, so only the owner can read it and its files.
 	StateDir string
-	// Pace scales the delays; nil is no delay at all.
+	// Pace scales the delays; nil means no delays.
 	Pace Pacer
-	// Durations are the delays before scaling; the zero value is AssumedDurations.
+	// Durations are the delays before scaling; the zero value means AssumedDurations.
 	Durations Durations
-	// Log receives one JSON object per line for every call and every step of a machine's life, never a secret; nil
-	// discards them.
+	// Log receives one JSON object per line for every call and every step of a machine's life, never a secret; nil discards
+	// them.
 	Log io.Writer
-	// Port of the Talos API on every node; 0 is 50000 (machinery constants.ApidPort). Clients append it themselves.
+	// Port of the Talos API on every node; 0 means 50000 (machinery constants.ApidPort). Clients append it themselves.
 	Port uint16
-	// Now is the clock; nil is time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Rand is the source of boot and node identifiers; nil is crypto/rand.
+	// Rand is the source of boot and node IDs; nil means crypto/rand.
 	Rand io.Reader
-	// Seed decides in which order a machine finds its disks.
+	// Seed determines the order in which a machine discovers its disks.
 	Seed [sha256.Size]byte
-	// Installer says which Talos an installer image or a boot ISO carries; nil is ReleaseFromReference. An error makes
-	// the installation or the upgrade fail, as an image does that cannot be pulled.
+	// Installer returns the Talos release of an installer image or a boot ISO; nil means ReleaseFromReference. An error makes
+	// the installation or upgrade fail, like an image that cannot be pulled.
 	Installer func(ref string) (Release, error)
-	// Faults decides what goes wrong; nil is nothing.
+	// Faults decides what fails; nil means no faults.
 	Faults Faults
-	// OnPowerOff is told of every machine that switches itself off, be it asked by API or by the power button, but not
-	// of PowerOff. It may call the fleet.
+	// OnPowerOff is called for every machine that switches itself off, after an API call or the power button, but not for
+	// PowerOff. It may call the fleet.
 	OnPowerOff func(vmid int)
-	// Kubernetes is told what the nodes run for Kubernetes; nil is nobody.
+	// Kubernetes is notified of what the nodes run for Kubernetes; nil means none.
 	Kubernetes Kubernetes
 }
 
 // Durations of the steps of a machine's life.
 type Durations struct {
-	// Boot is from power-on to maintenance mode, firmware, kernel and network included.
+	// Boot is the time from power-on to maintenance mode, including firmware, kernel and network.
 	Boot time.Duration
-	// Install is from the accepted configuration to the reboot: pull of the installer image and writing the disk.
+	// Install is the time from the accepted configuration to the reboot: pulling the installer image and writing the disk.
 	Install time.Duration
-	// Reboot is from the end of one boot to the Talos API of the next.
+	// Reboot is the time from the end of one boot to the Talos API of the next.
 	Reboot time.Duration
-	// Services is from the Talos API to the container runtime, before which bootstrap is refused.
+	// Services is the time from the Talos API to the container runtime. Bootstrap is refused before.
 	Services time.Duration
-	// EtcdBootstrap is from the bootstrap call to a healthy etcd: pull of the image and first start.
+	// EtcdBootstrap is the time from the bootstrap call to a healthy etcd: pulling the image and the first start.
 	EtcdBootstrap time.Duration
-	// EtcdJoin is what each step of a further member takes: start as learner, promotion.
+	// EtcdJoin is the time of each step of another member: start as learner, promotion.
 	EtcdJoin time.Duration
-	// Stop is what stopping all services takes before a reboot or power-off.
+	// Stop is the time to stop all services before a reboot or power-off.
 	Stop time.Duration
-	// Failure is the pause before the reboot that follows a failed boot (internal/app/machined/main.go: 10 s).
+	// Failure is the delay of the reboot after a failed boot (internal/app/machined/main.go: 10 s).
 	Failure time.Duration
-	// Affiliate is how long a node that vanished stays known to its cluster (discovery_service.go: 30 min).
+	// Affiliate is how long a lost node stays known to its cluster (discovery_service.go: 30 min).
 	Affiliate time.Duration
 }
 
-// AssumedDurations are those of a small server with local SSDs. Where no source is named they are assumptions.
+// AssumedDurations returns the durations of a small server with local SSDs. Values without a source are assumptions.
 func AssumedDurations() Durations {
 	return Durations{
 		Boot:          18 * time.Second,

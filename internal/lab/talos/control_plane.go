@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// staticPods are the control plane's pods by the names that the kubelet gives them.
+// staticPods returns the names that the kubelet gives the control plane's pods.
 func (s *system) staticPods() ([]string, error) {
 	n, err := s.network(s.config())
 
@@ -22,7 +22,7 @@ func (s *system) staticPods() ([]string, error) {
 	}, err
 }
 
-// startStaticPods starts the control plane's pods once their etcd is healthy, unless they run.
+// startStaticPods starts the control plane's pods once its etcd is healthy, unless they run.
 func (s *system) startStaticPods() error {
 	s.mu.Lock()
 	started := s.pods.static
@@ -86,8 +86,8 @@ func (s *system) clearStaticPods() error {
 	return errors.Join(errs...)
 }
 
-// etcdHealth publishes what depends on the health of etcd: the service, the member, the control plane's static pods and
-// the stage of the machine, whose boot ends when etcd is healthy.
+// etcdHealth publishes what depends on the health of etcd: the service, the member, the control plane's static pods, and the
+// stage of the machine. The boot ends when etcd is healthy.
 func (s *system) etcdHealth(status etcd.Status, stage runtime.MachineStage) error {
 	if status.Leader == 0 {
 		return errors.Join(

@@ -9,8 +9,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// publishPCIDevices lists what is passed through, in the form of Talos (v1.12.0, controllers/hardware/pcidevices.go): the
-// class of a device is the first byte of its number. Addresses in the guest are its own; those of the host stand for them.
+// publishPCIDevices lists the passed-through devices in the format of Talos (v1.12.0, controllers/hardware/pcidevices.go):
+// the class of a device is the first byte of its number. A real guest has its own addresses; here they are the host's.
 func (s *system) publishPCIDevices() error {
 	var errs []error
 	for _, device := range s.hardware.PCI {
@@ -23,7 +23,7 @@ func (s *system) publishPCIDevices() error {
 	return errors.Join(errs...)
 }
 
-// classOf takes a class such as 0x030000 apart.
+// classOf splits a class such as 0x030000.
 func classOf(class string) (base, sub string) {
 	const digits = len("0x030000")
 	if len(class) != digits {
@@ -33,10 +33,10 @@ func classOf(class string) (base, sub string) {
 	return class[:4], "0x" + class[4:6]
 }
 
-// publishModules lists the kernel modules that the configuration loads and that the build and the hardware let load, as
-// /proc/modules would (v1.12.0, controllers/runtime/loaded_kernel_module.go). Those of NVIDIA come with an extension, and
-// the first of them, on which the others depend, fails to load with ENODEV when it has initialized no device
-// (NVIDIA/open-gpu-kernel-modules 595.45.04, kernel-open/nvidia/nv.c, nvidia_init_module).
+// publishModules lists, as /proc/modules does, the kernel modules of the configuration that the build and the hardware can
+// load (v1.12.0, controllers/runtime/loaded_kernel_module.go). NVIDIA's modules come with an extension. The first of them, on
+// which the others depend, fails with ENODEV if it has initialized no device (NVIDIA/open-gpu-kernel-modules 595.45.04,
+// kernel-open/nvidia/nv.c, nvidia_init_module).
 func (s *system) publishModules(cfg config.Provider) error {
 	var errs []error
 	for _, module := range cfg.Machine().Kernel().Modules() {

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/discovery"
 )
 
-// clusterKey is how the discovery service knows the node's cluster; ok is false when the configuration does not use it.
+// clusterKey returns the node's key for the discovery service; ok is false if the configuration does not use the service.
 func clusterKey(cfg config.Config) (key discovery.ClusterKey, ok bool) {
 	discover := cfg.Cluster().Discovery()
 	if !discover.Enabled() || !discover.Registries().Service().Enabled() {
@@ -23,7 +23,7 @@ func clusterKey(cfg config.Config) (key discovery.ClusterKey, ok bool) {
 	return discovery.ClusterKey{ID: cfg.Cluster().ID(), Secret: cfg.Cluster().Secret()}, true
 }
 
-// affiliate is this node as it announces itself.
+// affiliate returns this node's announcement.
 func (s *system) affiliate(cfg config.Config, n nodeNetwork) discovery.Affiliate {
 	a := discovery.Affiliate{
 		NodeID:          s.nodeID(),
@@ -48,8 +48,8 @@ func (s *system) nodeID() string {
 	return ""
 }
 
-// controlPlanes are the addresses at which the node looks for control planes: those that discovery knows and that of
-// the Kubernetes endpoint (controllers/k8s/static_endpoint.go), and a channel that is closed when they may have changed.
+// controlPlanes returns the addresses of control planes from discovery and from the Kubernetes endpoint
+// (controllers/k8s/static_endpoint.go), and a channel that is closed when they may have changed.
 func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}) {
 	var (
 		addrs   []netip.Addr
@@ -76,7 +76,7 @@ func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}
 	return slices.Compact(addrs), changed
 }
 
-// vanish lets the cluster forget a node that stopped without taking its leave, after the time that Talos gives it.
+// vanish withdraws a stopped node from discovery after Talos' timeout, unless it has left before.
 func (s *system) vanish() {
 	cfg := s.config()
 	if cfg == nil {
@@ -90,7 +90,7 @@ func (s *system) vanish() {
 
 	node, fleet := s.nodeID(), s.fleet
 
-	// a closed fleet forgets everything anyway
+	// a closed fleet withdraws nothing
 	_ = fleet.spawn(func() {
 		if fleet.config.Pace.Sleep(fleet.ctx, fleet.config.Durations.Affiliate) == nil && !fleet.announced(key, node) {
 			fleet.discovery.Withdraw(key, node)
@@ -98,7 +98,7 @@ func (s *system) vanish() {
 	})
 }
 
-// announced reports whether a system that runs has this identity.
+// announced reports whether a running system has this identity.
 func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
 	return slices.ContainsFunc(f.all(), func(m *vm) bool {
 		running := m.running()
@@ -112,7 +112,7 @@ func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
 	})
 }
 
-// followDiscovery keeps the list of members up to date until the context ends.
+// followDiscovery updates the list of members until the context ends.
 func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) error {
 	var published []discovery.Affiliate
 
@@ -132,7 +132,7 @@ func (s *system) followDiscovery(ctx context.Context, key discovery.ClusterKey) 
 	}
 }
 
-// followCluster follows the discovery service, if the configuration uses it.
+// followCluster follows the discovery service if the configuration uses it.
 func (s *system) followCluster(ctx context.Context, cfg config.Provider) error {
 	key, ok := clusterKey(cfg)
 	if !ok {
@@ -142,7 +142,7 @@ func (s *system) followCluster(ctx context.Context, cfg config.Provider) error {
 	return s.followDiscovery(ctx, key)
 }
 
-// publishMembers publishes what has changed in the list of the cluster's nodes, each under its name.
+// publishMembers publishes the changes in the list of the cluster's nodes, by name.
 func (s *system) publishMembers(former, present []discovery.Affiliate) error {
 	var errs []error
 

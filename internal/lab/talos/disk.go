@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// contents is what is written on a disk, Talos or volumes of its users; a disk without contents is blank.
+// contents is the data on a disk: Talos or user volumes. A disk without contents is blank.
 type contents struct {
 	// ID of the disk.
 	ID string `json:"id"`
@@ -31,7 +31,7 @@ type contents struct {
 	Etcd etcd.Data `json:"etcd,omitzero"`
 }
 
-// installed reports whether Talos was installed there.
+// installed reports whether Talos is installed on the disk.
 func (c contents) installed() bool { return c.Release.Version != "" }
 
 // disk is a disk with contents. It is safe for concurrent use.
@@ -41,13 +41,13 @@ type disk struct {
 	mu       sync.Mutex
 	contents contents
 	parsed   config.Provider // of contents.Config; nil when there is none
-	erased   bool            // nothing can be written any more
+	erased   bool            // no further writes are possible
 }
 
-// errErased is returned for a write to a disk whose contents are gone.
+// errErased is returned for a write to a wiped disk.
 var errErased = errors.New("the disk was wiped")
 
-// newDisk takes up contents that were validated when they were written.
+// newDisk returns a disk with contents that were validated when they were written.
 func newDisk(s *store, c contents) (*disk, error) {
 	d := &disk{store: s, contents: c}
 
@@ -72,7 +72,7 @@ func (d *disk) read() contents {
 	return d.contents
 }
 
-// config is the machine configuration that the disk holds, nil if it holds none.
+// config returns the machine configuration on the disk, nil for none.
 func (d *disk) config() config.Provider {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -80,7 +80,7 @@ func (d *disk) config() config.Provider {
 	return d.parsed
 }
 
-// change writes to the disk. When it fails the disk is as it was.
+// change writes to the disk. After an error the disk is unchanged.
 func (d *disk) change(change func(*contents)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *disk) apply(change func(*contents)) error {
 	return nil
 }
 
-// writeConfig persists a machine configuration.
+// writeConfig writes a machine configuration to the disk.
 func (d *disk) writeConfig(cfg config.Provider) error {
 	raw, err := cfg.Bytes()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// ChangeDisks plugs disks into a running machine, takes some out, or gives them another size, as its guest sees it: at
-// once. A machine that is off, or that nobody knows, sees them when it is switched on.
+// ChangeDisks adds, removes or resizes disks of a running machine. Its guest sees the change at once. A machine that is off
+// or unknown sees them at its next start.
 func (f *Fleet) ChangeDisks(vmid int, disks []Disk) error {
 	m := f.machine(vmid)
 	if m == nil {
@@ -45,7 +45,7 @@ func (m *vm) changeDisks(disks []Disk) error {
 	return running.changeDisks(disks)
 }
 
-// changeDisks keeps the name of each disk that stays; a new one takes the first that is free.
+// changeDisks keeps the name of each remaining disk. A new disk takes the first free name.
 func (s *system) changeDisks(disks []Disk) error {
 	s.mu.Lock()
 
@@ -70,7 +70,7 @@ func (s *system) changeDisks(disks []Disk) error {
 	return errors.Join(s.publishDisks(), s.progressVolumes())
 }
 
-// blockDevices are the disks of the running system, by name.
+// blockDevices returns the disks of the running system, by name.
 func (s *system) blockDevices() []device {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,12 +78,12 @@ func (s *system) blockDevices() []device {
 	return slices.Clone(s.devices)
 }
 
-// errHalted is what Talos says on its console, again and again.
+// errHalted is the message that Talos repeats on its console.
 var errHalted = fmt.Errorf("Talos is already installed to disk but booted from another media and %s kernel parameter is set. "+
 	"Please reboot from the disk.", constants.KernelParamHaltIfInstalled)
 
-// halt is the phase haltIfInstalled, which the ISO asks for with a kernel parameter (v1.12.4, pkg/imager/imager.go;
-// v1alpha1_sequencer_tasks.go, haltIfInstalled): the API never opens, and after the boot timeout the machine reboots.
+// halt is the phase haltIfInstalled, which a kernel parameter of the ISO requests (v1.12.4, pkg/imager/imager.go;
+// v1alpha1_sequencer_tasks.go, haltIfInstalled): the API never opens, and the machine reboots after the boot timeout.
 func (s *system) halt(ctx context.Context) error {
 	s.vm.setStage(StageHalted)
 	s.vm.note(StepHalt, errHalted, s.fleet.config.Now())

@@ -2,10 +2,10 @@ package talos
 
 import "strconv"
 
-// Bus is the kind of controller that a disk hangs on. It decides the name under which Linux knows the disk.
+// Bus is the kind of a disk's controller. It determines the disk's name in Linux.
 type Bus string
 
-// Buses of Proxmox VE; the empty Bus is SCSI.
+// Buses of Proxmox VE. An empty Bus means SCSI.
 const (
 	BusSCSI   Bus = "scsi"
 	BusVirtIO Bus = "virtio"
@@ -13,16 +13,16 @@ const (
 	BusIDE    Bus = "ide"
 )
 
-// SCSIController is what the SCSI disks of a machine hang on.
+// SCSIController is the controller of a machine's SCSI disks.
 type SCSIController string
 
-// Controllers of Proxmox VE that are told apart.
+// Controllers of Proxmox VE that the lab distinguishes.
 const (
 	// SCSIVirtIOSingle is one virtio-scsi controller for each disk.
 	SCSIVirtIOSingle SCSIController = "virtio-scsi-single"
 	// SCSIVirtIO is one virtio-scsi controller for all disks.
 	SCSIVirtIO SCSIController = "virtio-scsi-pci"
-	// SCSILSI is an emulated LSI 53C895A, what Proxmox VE takes where nothing is said.
+	// SCSILSI is an emulated LSI 53C895A, the default of Proxmox VE.
 	SCSILSI SCSIController = "lsi"
 )
 
@@ -42,7 +42,7 @@ type Disk struct {
 	Rotational bool `json:"rotational,omitempty"`
 }
 
-// drive is the disk's name on the host, such as scsi1.
+// drive returns the disk's name on the host, such as scsi1.
 func (d Disk) drive() string {
 	if d.Bus == "" {
 		return string(BusSCSI) + strconv.Itoa(d.Slot)
@@ -51,5 +51,5 @@ func (d Disk) drive() string {
 	return string(d.Bus) + strconv.Itoa(d.Slot)
 }
 
-// isSCSI reports whether it is a disk of the SCSI controller.
+// isSCSI reports whether the disk is on the SCSI controller.
 func (d Disk) isSCSI() bool { return d.Bus == "" || d.Bus == BusSCSI }

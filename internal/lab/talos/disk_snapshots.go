@@ -6,14 +6,14 @@ import (
 	"io/fs"
 )
 
-// diskSnapshot is what was on a disk.
+// diskSnapshot is a copy of a disk's contents.
 type diskSnapshot struct {
 	Blank    bool     `json:"blank,omitempty"`
 	Contents contents `json:"contents"`
 }
 
-// SnapshotDisks keeps what is on disks under a name, as the storage of the host does. etcd's own data is that of its cluster
-// and goes on.
+// SnapshotDisks keeps a copy of disks under a name, as the host's storage does. The data of etcd belongs to its cluster and
+// is not part of it.
 func (f *Fleet) SnapshotDisks(ids []string, name string) error {
 	var errs []error
 
@@ -33,7 +33,7 @@ func (f *Fleet) SnapshotDisks(ids []string, name string) error {
 	return errors.Join(errs...)
 }
 
-// RollbackDisks puts back what was on disks when they were kept. Their machine is off.
+// RollbackDisks restores the copies of disks. Their machine is off.
 func (f *Fleet) RollbackDisks(ids []string, name string) error {
 	var errs []error
 
@@ -57,7 +57,7 @@ func (f *Fleet) RollbackDisks(ids []string, name string) error {
 	return errors.Join(errs...)
 }
 
-// DropDiskSnapshots forgets what was kept.
+// DropDiskSnapshots deletes the copies.
 func (f *Fleet) DropDiskSnapshots(ids []string, name string) error {
 	var errs []error
 

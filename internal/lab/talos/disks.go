@@ -25,7 +25,7 @@ func (f *Fleet) openDisks() error {
 	return nil
 }
 
-// systemDisk is the first disk of a machine that Talos is installed on, nil if there is none.
+// systemDisk returns the first disk with Talos of a machine, nil for none.
 func (f *Fleet) systemDisk(hardware Hardware) *disk {
 	for _, disk := range hardware.Disks {
 		if written := f.written(disk.ID); written != nil && written.read().installed() {
@@ -36,7 +36,7 @@ func (f *Fleet) systemDisk(hardware Hardware) *disk {
 	return nil
 }
 
-// installedOn is the disk in one drive of a machine if Talos is installed there, else nil.
+// installedOn returns the disk in a drive of a machine if Talos is installed there, otherwise nil.
 func (f *Fleet) installedOn(hardware Hardware, drive string) *disk {
 	i := slices.IndexFunc(hardware.Disks, func(d Disk) bool { return d.drive() == drive })
 	if i < 0 {
@@ -50,7 +50,7 @@ func (f *Fleet) installedOn(hardware Hardware, drive string) *disk {
 	return nil
 }
 
-// written is a disk with contents, nil for a blank one.
+// written returns a disk with contents, nil for a blank one.
 func (f *Fleet) written(id string) *disk {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *Fleet) written(id string) *disk {
 	return f.disks[id]
 }
 
-// format writes a disk anew, whatever was on it before.
+// format replaces the contents of a disk.
 func (f *Fleet) format(c contents) (*disk, error) {
 	formatted, err := newDisk(f.store, c)
 	if err == nil {
@@ -91,7 +91,7 @@ func (f *Fleet) erase(id string) error {
 	return errors.Join(erased.erase(), f.forgetEtcd(erased.read().Etcd))
 }
 
-// forgetEtcd drops an etcd cluster once the last of its data directories is gone.
+// forgetEtcd removes an etcd cluster once its last data directory is gone.
 func (f *Fleet) forgetEtcd(data etcd.Data) error {
 	if data.Empty() {
 		return nil
@@ -114,7 +114,7 @@ func (f *Fleet) forgetEtcd(data etcd.Data) error {
 	return f.saveEtcd()
 }
 
-// saveEtcd writes the memberships down after each change of them; the last to write has the newest.
+// saveEtcd writes the memberships after each change. The last writer has the newest ones.
 func (f *Fleet) saveEtcd() error {
 	f.writing.Lock()
 	defer f.writing.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// errEtcdData is returned for a node that is a member already.
+// errEtcdData is returned for a node that is already a member.
 var errEtcdData = errors.New("etcd data directory is not empty")
 
-// bootstrapEtcd begins a new etcd cluster with this node as its only member.
+// bootstrapEtcd creates an etcd cluster with this node as its only member.
 func (s *system) bootstrapEtcd(cfg config.Provider) error {
 	n, err := s.network(cfg)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *system) bootstrapEtcd(cfg config.Provider) error {
 	return nil
 }
 
-// claimEtcd fills the data directory with the membership that obtain gets, unless it is filled already: a bootstrap and
-// an attempt to join may come at the same time.
+// claimEtcd fills an empty data directory with the membership that obtain returns. A bootstrap and an attempt to join may
+// happen at the same time.
 func (s *system) claimEtcd(obtain func() (etcd.Data, error)) (etcd.Data, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,12 +56,12 @@ func (s *system) claimEtcd(obtain func() (etcd.Data, error)) (etcd.Data, error) 
 		return etcd.Data{}, err
 	}
 
-	// a member without data can be removed; data without a member could not be used
+	// a member without data can be removed, but data without a member is useless
 	return data, errors.Join(s.fleet.saveEtcd(), s.disk.change(func(c *contents) { c.Etcd = data }))
 }
 
-// etcdMembership is the membership in the data directory, once there is one: from an earlier boot, from a bootstrap, or
-// by joining the cluster of another control plane.
+// etcdMembership waits for a membership in the data directory and returns it: from an earlier boot, from a bootstrap, or from
+// joining another control plane's cluster.
 func (s *system) etcdMembership(
 	ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{},
 ) (data etcd.Data, joined bool, err error) {
@@ -108,10 +108,10 @@ func (s *system) firstStart(ctx context.Context) error {
 	return s.vm.step(ctx, StepEtcdStart, s.fleet.config.Durations.EtcdBootstrap)
 }
 
-// errCannotJoin says that no cluster takes the node up now; it tries again when something changes.
+// errCannotJoin means that no cluster accepts the node now. It retries when something changes.
 var errCannotJoin = errors.New("no etcd cluster to join")
 
-// joinEtcd makes the node a learner in the cluster of the first control plane whose etcd lets it.
+// joinEtcd makes the node a learner in the cluster of the first control plane that accepts it.
 func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
 	n, err := s.network(cfg)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *system) joinEtcd(cfg config.Provider) (etcd.Data, error) {
 	return etcd.Data{}, errCannotJoin
 }
 
-// sameEtcd reports whether the other node's etcd would let this one in: its certificates come from the same authority.
+// sameEtcd reports whether the other node's etcd accepts this node: both have certificates of the same authority.
 func (s *system) sameEtcd(cfg config.Provider, other *system) bool {
 	theirs := other.config()
 
@@ -160,12 +160,12 @@ func etcdAuthority(cfg config.Provider) []byte {
 	return nil
 }
 
-// etcdAddress is the address that the member advertises: the first one in the advertised subnets, or the node's first.
+// etcdAddress returns the address that the member advertises: the first one in the advertised subnets, or the node's first.
 func (s *system) etcdAddress(cfg config.Provider, n nodeNetwork) netip.Addr {
 	for _, text := range cfg.Cluster().Etcd().AdvertisedSubnets() {
 		subnet, err := netip.ParsePrefix(text)
 		if err != nil {
-			continue // an exclusion, or what validation has let pass
+			continue // an exclusion, or a value that validation does not check
 		}
 
 		for _, addr := range n.ips() {

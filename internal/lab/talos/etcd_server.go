@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// EtcdMemberList is the member list as the cluster agrees on it.
+// EtcdMemberList returns the member list of the cluster.
 func (m *machinedServer) EtcdMemberList(context.Context, *machine.EtcdMemberListRequest) (*machine.EtcdMemberListResponse, error) {
 	if err := m.needControlPlane("member list"); err != nil {
 		return nil, err
@@ -51,9 +51,9 @@ func clientURLs(member etcd.Member) []string {
 	return nil
 }
 
-// etcdCluster is the cluster that a client on this node reaches: its own member's, or that of the first control plane
-// whose etcd runs. Talos asks them in a random order, which only matters when they are not of one cluster. The failure is
-// what the etcd client in Talos reports when nobody listens.
+// etcdCluster returns the cluster that a client on this node reaches: its own member's, or that of the first control plane
+// with a running etcd. Talos asks them in random order, which only matters if they belong to different clusters. The error is
+// that of Talos' etcd client when no endpoint listens.
 func (s *system) etcdCluster() (uint64, error) {
 	endpoints, _ := s.controlPlanes(s.config())
 	if len(endpoints) == 0 {
@@ -90,7 +90,7 @@ func refused(endpoint netip.Addr) error {
 		netip.AddrPortFrom(endpoint, constants.EtcdClientPort))
 }
 
-// EtcdRemoveMemberByID removes a member, which may be one whose node is gone.
+// EtcdRemoveMemberByID removes a member, whose node may be gone.
 func (m *machinedServer) EtcdRemoveMemberByID(
 	_ context.Context, in *machine.EtcdRemoveMemberByIDRequest,
 ) (*machine.EtcdRemoveMemberByIDResponse, error) {
@@ -119,7 +119,7 @@ func (m *machinedServer) EtcdRemoveMemberByID(
 	return &machine.EtcdRemoveMemberByIDResponse{Messages: []*machine.EtcdRemoveMemberByID{{}}}, nil
 }
 
-// EtcdLeaveCluster takes this node out of the etcd cluster.
+// EtcdLeaveCluster removes this node from the etcd cluster.
 func (m *machinedServer) EtcdLeaveCluster(
 	ctx context.Context, _ *machine.EtcdLeaveClusterRequest,
 ) (*machine.EtcdLeaveClusterResponse, error) {
@@ -134,7 +134,7 @@ func (m *machinedServer) EtcdLeaveCluster(
 	return &machine.EtcdLeaveClusterResponse{Messages: []*machine.EtcdLeaveCluster{{}}}, nil
 }
 
-// EtcdForfeitLeadership hands the lead to another member, if this node has it.
+// EtcdForfeitLeadership moves the leadership to another member, if this node has it.
 func (m *machinedServer) EtcdForfeitLeadership(
 	context.Context, *machine.EtcdForfeitLeadershipRequest,
 ) (*machine.EtcdForfeitLeadershipResponse, error) {
@@ -161,7 +161,7 @@ func (m *machinedServer) EtcdForfeitLeadership(
 	return &machine.EtcdForfeitLeadershipResponse{Messages: []*machine.EtcdForfeitLeadership{{Member: next}}}, nil
 }
 
-// EtcdStatus is what this node's member says of itself.
+// EtcdStatus returns the status of this node's member.
 func (m *machinedServer) EtcdStatus(context.Context, *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
 	if err := m.needControlPlane("etcd status"); err != nil {
 		return nil, err
@@ -183,13 +183,13 @@ func (m *machinedServer) EtcdStatus(context.Context, *emptypb.Empty) (*machine.E
 	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: answer}}}, nil
 }
 
-// Versions of etcd that Talos v1.12 runs (machinery constants.DefaultEtcdVersion, without its v).
+// Versions of etcd in Talos v1.12 (machinery constants.DefaultEtcdVersion, without its v).
 const (
 	etcdVersion    = "3.6.7"
 	storageVersion = "3.6.0"
 )
 
-// EtcdAlarmList is empty: an emulated etcd has no disk to fill.
+// EtcdAlarmList returns no alarms: an emulated etcd has no disk that can be full.
 func (m *machinedServer) EtcdAlarmList(context.Context, *emptypb.Empty) (*machine.EtcdAlarmListResponse, error) {
 	if err := m.needControlPlane("etcd alarm list"); err != nil {
 		return nil, err

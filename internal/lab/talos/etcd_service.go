@@ -11,12 +11,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// etcdControl is how calls reach the etcd service of a system.
+// etcdControl controls the etcd service of a system.
 type etcdControl struct {
-	bootstrapped chan struct{}      // closed when the node has been bootstrapped while the service waited for it
+	bootstrapped chan struct{}      // closed when the node is bootstrapped while the service waits for it
 	stop         context.CancelFunc // nil while the service does not run
-	done         chan struct{}      // closed when it has ended
-	born         bool               // the node was bootstrapped and has not started its member yet
+	done         chan struct{}      // closed when the service has ended
+	born         bool               // the node was bootstrapped and its member has not started yet
 }
 
 // startEtcd starts the etcd service unless it runs.
@@ -42,7 +42,7 @@ func (s *system) startEtcd(cfg config.Provider) {
 	})
 }
 
-// stopEtcd stops the etcd service, if it runs.
+// stopEtcd stops the etcd service if it runs.
 func (s *system) stopEtcd() error {
 	s.mu.Lock()
 	control := s.etcd
@@ -59,8 +59,8 @@ func (s *system) stopEtcd() error {
 	return s.services.Set("etcd", service.Finished, "Service finished successfully")
 }
 
-// runEtcd is the etcd service of a control plane: it waits until the node is bootstrapped or can join, and then runs
-// until it is stopped or the node is no member any more.
+// runEtcd runs the etcd service of a control plane. It waits until the node is bootstrapped or can join, and then runs until
+// it is stopped or the node is no longer a member.
 func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}) error {
 	if err := s.services.Set("etcd", service.Preparing, "Running pre state"); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped 
 	return s.watchEtcd(ctx, data)
 }
 
-// etcdData is the node's etcd data directory.
+// etcdData returns the node's etcd data directory.
 func (s *system) etcdData() etcd.Data {
 	if d := s.installed(); d != nil {
 		return d.read().Etcd
@@ -96,9 +96,9 @@ func (s *system) etcdData() etcd.Data {
 	return etcd.Data{}
 }
 
-// establish publishes the member, as etcd does at every start, and makes one that has just joined a voter as soon as the
-// cluster lets it. A learner that restarts before that stays one, as in Talos (services/etcd.go keeps its identifier in
-// memory only).
+// establish publishes the member, as etcd does at every start, and promotes a member that has just joined as soon as the
+// cluster allows it. A learner that restarts before its promotion stays a learner, as in Talos (services/etcd.go keeps its ID
+// in memory only).
 func (s *system) establish(ctx context.Context, cfg config.Provider, data etcd.Data, joined bool) error {
 	n, err := s.network(cfg)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *system) establish(ctx context.Context, cfg config.Provider, data etcd.D
 	return s.fleet.saveEtcd()
 }
 
-// untilLed repeats a change of the membership for as long as the cluster has no leader to make it.
+// untilLed retries a change of the membership while the cluster has no leader.
 func (s *system) untilLed(ctx context.Context, change func() error) error {
 	for {
 		changed := s.fleet.etcd.Changed()
@@ -138,9 +138,9 @@ func (s *system) untilLed(ctx context.Context, change func() error) error {
 	}
 }
 
-// watchEtcd keeps the health of the service up to date. It ends when the member is none any more.
+// watchEtcd updates the health of the service. It returns when the member is removed.
 func (s *system) watchEtcd(ctx context.Context, data etcd.Data) error {
-	// not known yet, and booting until it has been healthy for the first time
+	// unknown at first; the boot lasts until etcd has been healthy once
 	var healthy *bool
 
 	stage := runtime.MachineStageBooting

@@ -10,10 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 )
 
-// Events streams the events of the node, after an empty one by which the client sees that the stream began. It ends with
+// Events streams the events of the node, after an empty one that shows the client that the stream has started. It ends with
 // the system.
 func (m *machinedServer) Events(in *machine.EventsRequest, stream machine.MachineService_EventsServer) error {
-	// The reader begins before the client hears of it, so that what the client then does is in the stream.
+	// The reader starts before the client is informed, so that the effects of the client's next calls are in the stream.
 	reader, err := m.system.events.Follow(event.Tail{
 		Events:   int(in.GetTailEvents()),
 		ID:       in.GetTailId(),

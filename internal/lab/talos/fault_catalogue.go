@@ -31,7 +31,7 @@ const (
 
 const machineService = "/machine.MachineService/"
 
-// faultRow says at which point a fault occurs and what it does there. An empty point stands for every call.
+// faultRow is a fault with the point at which it occurs and its effect. An empty point means every call.
 type faultRow struct {
 	fault.Kind
 
@@ -40,7 +40,7 @@ type faultRow struct {
 	effect Effect
 }
 
-// bootFaults occur between power-on and a node that has its configuration.
+// bootFaults occur between power-on and the configuration of a node.
 var bootFaults = []faultRow{
 	{
 		Kind:  fault.Kind{Name: FaultBootHangs, About: "a node that is switched on, or reboots, does not come up", Source: "F5"},
@@ -70,14 +70,14 @@ var bootFaults = []faultRow{
 	},
 }
 
-// clusterFaults occur at a node that is to be part of its cluster.
+// clusterFaults occur when a node joins its cluster.
 var clusterFaults = []faultRow{
 	{
 		Kind: fault.Kind{
 			Name: FaultCertWithheld, About: "a node gets no certificate, so that its secure API never opens",
 			Source: "talos internal/app/trustd",
 		},
-		// The controller of the certificates begins anew until it has them (controllers/secrets/api.go, generateWorker).
+		// The controller of the certificates retries until it has them (controllers/secrets/api.go, generateWorker).
 		point: string(StepCertificate), effect: Effect{Hang: true, Retried: 5 * time.Second},
 	},
 	{
@@ -129,7 +129,7 @@ var clusterFaults = []faultRow{
 	},
 }
 
-// isCall tells a gRPC method from a step.
+// isCall reports whether a point is a gRPC method, not a step.
 func isCall(point string) bool { return strings.HasPrefix(point, "/") }
 
 func (row faultRow) occurs(p Point) bool {

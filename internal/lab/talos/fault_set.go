@@ -8,7 +8,7 @@ import (
 
 var faultRows = slices.Concat(bootFaults, clusterFaults)
 
-// FaultKinds are the failures of a node that can be asked for.
+// FaultKinds returns the faults of a node.
 func FaultKinds() []fault.Kind {
 	kinds := make([]fault.Kind, len(faultRows))
 	for i, row := range faultRows {
@@ -19,14 +19,14 @@ func FaultKinds() []fault.Kind {
 	return kinds
 }
 
-// FaultSet makes the failures happen that are asked for.
+// FaultSet applies the faults that are set.
 type FaultSet struct {
 	asked  *fault.Set
 	hostOf func(vmid int) string
 }
 
-// NewFaultSet returns faults that occur as the set of asked faults says, which knows FaultKinds. hostOf names the host of a VM; nil is a
-// fleet whose machines are on no host.
+// NewFaultSet returns the faults of a set, which must know FaultKinds. hostOf returns the host of a VM; nil means that the
+// machines have no host.
 func NewFaultSet(asked *fault.Set, hostOf func(vmid int) string) *FaultSet {
 	if hostOf == nil {
 		hostOf = func(int) string { return "" }
@@ -37,7 +37,7 @@ func NewFaultSet(asked *fault.Set, hostOf func(vmid int) string) *FaultSet {
 
 var _ Faults = (*FaultSet)(nil)
 
-// At implements Faults.
+// At implements [Faults].
 func (s *FaultSet) At(p Point) Effect {
 	o := fault.Occasion{Node: s.hostOf(p.VMID), VMIDs: []int{p.VMID}}
 	if isCall(p.Name) {
@@ -55,7 +55,7 @@ func (s *FaultSet) At(p Point) Effect {
 	return Effect{}
 }
 
-// rowNamed is nil for what is no failure of a node.
+// rowNamed returns the row of a fault, nil for a fault that is not a node's.
 func rowNamed(name string) *faultRow {
 	i := slices.IndexFunc(faultRows, func(row faultRow) bool { return row.Name == name })
 	if i < 0 {

@@ -2,43 +2,43 @@ package talos
 
 import "time"
 
-// Faults decides what goes wrong. Every call of the Talos API and every step of a machine's life passes it.
+// Faults decides what fails. It is called for every call of the Talos API and every step of a machine's life.
 type Faults interface {
-	// At says what happens at this point; the zero Effect lets it pass.
+	// At returns the effect at a point; the zero Effect for none.
 	At(Point) Effect
 }
 
-// Point is a place where something can go wrong.
+// Point is a place where a fault can occur.
 type Point struct {
 	VMID int
 	// Name is the full gRPC method of a call, or a Step.
 	Name string
-	// Done is false before the call or step, true after it was done and before anybody hears of it.
+	// Done is false before the call or step, and true after it, before its result is returned.
 	Done bool
 }
 
-// Effect is what goes wrong at a point.
+// Effect is what happens at a point.
 type Effect struct {
-	// Err makes the call or step fail. A gRPC status reaches the client as it is.
+	// Err makes the call or step fail. A gRPC status reaches the client unchanged.
 	Err error
-	// Hang keeps the call or step from ending until its context ends.
+	// Hang blocks the call or step until its context ends.
 	Hang bool
-	// Retried is how often the node itself tries a step again that hangs, before scaling, so that it goes on when the failure has
-	// passed. 0 is never.
+	// Retried is the interval, before scaling, at which the node itself retries a step that hangs, so that it continues when
+	// the fault is cleared. 0 means never.
 	Retried time.Duration
-	// Attempts is how often at most it does so. 0 is without end.
+	// Attempts limits these retries. 0 means no limit.
 	Attempts int
 	// Cut closes the connection of the call without an answer.
 	Cut bool
-	// Late is how much longer than usual a step takes, before scaling.
+	// Late is the additional duration of a step, before scaling.
 	Late time.Duration
-	// Skew is how wrong the node's clock is where the step reads it.
+	// Skew is the error of the node's clock when the step reads it.
 	Skew time.Duration
-	// Occupied has a step find a node of another cluster on a blank disk.
+	// Occupied puts a node of another cluster on a blank disk.
 	Occupied bool
 }
 
-// Step is a step of a machine's life, by the name under which the log and the faults know it.
+// Step is the name of a step of a machine's life in the log and in faults.
 type Step string
 
 // Steps of a machine's life.
@@ -46,7 +46,7 @@ const (
 	StepBoot             Step = "boot"
 	StepDisk             Step = "disk"
 	StepLeaveMaintenance Step = "leave-maintenance"
-	// StepGuestAgent is a question to QEMU's guest agent.
+	// StepGuestAgent is a call of QEMU's guest agent.
 	StepGuestAgent Step = "guest-agent"
 	// StepHalt is a boot from the ISO that stops because Talos is installed on a disk.
 	StepHalt        Step = "halt"

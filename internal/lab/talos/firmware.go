@@ -8,9 +8,8 @@ type medium struct {
 	iso     bool
 }
 
-// bootMedium is what the firmware finds: the first drive of the boot order with something to boot. OVMF takes the order
-// from QEMU anew at each start, so that a blank scsi0 leads to the ISO, whatever the other disks hold. found is false for a
-// machine that nothing boots.
+// bootMedium returns the first bootable drive in the boot order. OVMF takes the order from QEMU at each start, so that a
+// blank scsi0 leads to the ISO, whatever the other disks hold. ok is false if nothing is bootable.
 func (m *vm) bootMedium() (found medium, ok bool, err error) {
 	hardware := m.facts()
 
@@ -32,7 +31,7 @@ func (m *vm) bootMedium() (found medium, ok bool, err error) {
 	return medium{}, false, nil
 }
 
-// bootOrder are the drives in the order in which the firmware tries them.
+// bootOrder returns the drives in the boot order.
 func (h Hardware) bootOrder() []string {
 	if len(h.BootOrder) > 0 {
 		return h.BootOrder

@@ -13,17 +13,17 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// What a fleet refuses.
+// Errors of a fleet.
 var (
-	// ErrPoweredOn is returned for a machine that is switched on already.
+	// ErrPoweredOn is returned for a machine that is already on.
 	ErrPoweredOn = errors.New("the machine is switched on already")
 	// ErrUnknownMachine is returned for a VMID that was never switched on, or was destroyed.
 	ErrUnknownMachine = errors.New("no such machine")
-	// ErrClosed is returned by a fleet that was closed.
+	// ErrClosed is returned by a closed fleet.
 	ErrClosed = errors.New("the fleet is closed")
 )
 
-// Fleet is all Talos machines of one lab. It is safe for concurrent use.
+// Fleet has all Talos machines of one lab. It is safe for concurrent use.
 type Fleet struct {
 	config    Config
 	schema    *cosi.Schema
@@ -31,9 +31,9 @@ type Fleet struct {
 	log       *logbook
 	discovery *discovery.Service
 	etcd      *etcd.Registry
-	trust     *signal // a trustd began or ceased to answer
+	trust     *signal // a trustd has started or stopped
 
-	lives sync.WaitGroup // one for each machine that is on, and for what outlives a machine
+	lives sync.WaitGroup // one for each machine that is on, and for work that outlives a machine
 	ctx   context.Context
 	end   context.CancelFunc
 
@@ -45,7 +45,7 @@ type Fleet struct {
 	disks    map[string]*disk
 }
 
-// NewFleet opens the state directory. The machines it finds there are switched off until Resume or PowerOn.
+// NewFleet opens the state directory. Its machines are off until Resume or PowerOn.
 func NewFleet(config Config) (*Fleet, error) {
 	config = config.withDefaults()
 	ctx, end := context.WithCancel(context.Background())
@@ -102,8 +102,8 @@ func (f *Fleet) openMachines() error {
 	return nil
 }
 
-// Resume switches on the machines that were on when the fleet was closed, in the boot in which they were: without
-// delay, and with the same boot identifier, so that for a client nothing happened but a pause.
+// Resume switches on the machines that were on when the fleet was closed. It resumes their boot without delay and with the
+// same boot ID, so that a client sees only a pause.
 func (f *Fleet) Resume() error {
 	var errs []error
 
@@ -120,7 +120,7 @@ func (f *Fleet) Resume() error {
 	return errors.Join(errs...)
 }
 
-// PowerOn switches a machine on and returns at once; the machine boots from then on. The context ends the call only.
+// PowerOn switches a machine on and returns at once; the machine then boots. The context applies to the call only.
 func (f *Fleet) PowerOn(ctx context.Context, hardware Hardware) error {
 	if err := errors.Join(ctx.Err(), hardware.validate()); err != nil {
 		return fmt.Errorf("switch on machine %d: %w", hardware.VMID, err)
@@ -141,8 +141,8 @@ func (f *Fleet) PowerOn(ctx context.Context, hardware Hardware) error {
 	return nil
 }
 
-// PowerOff cuts the power: every connection breaks, and what was not on a disk is lost. A machine that is off, or that
-// nobody knows, stays as it is.
+// PowerOff cuts the power: every connection breaks, and data that is not on a disk is lost. It does nothing for a machine
+// that is off or unknown.
 func (f *Fleet) PowerOff(vmid int) error {
 	m := f.machine(vmid)
 	if m == nil {
@@ -156,8 +156,8 @@ func (f *Fleet) PowerOff(vmid int) error {
 	return nil
 }
 
-// Shutdown presses the power button and waits until the machine is off. A machine that has not booted Talos does not
-// notice the button, so that the call ends with the context.
+// Shutdown presses the power button and waits until the machine is off. A machine without a running Talos does not react to
+// the button, so the call ends with the context.
 func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
 	m := f.machine(vmid)
 	if m == nil {
@@ -171,7 +171,7 @@ func (f *Fleet) Shutdown(ctx context.Context, vmid int) error {
 	return nil
 }
 
-// Destroy removes a machine with the contents of its disks. A machine that nobody knows is removed already.
+// Destroy removes a machine and the contents of its disks. It does nothing for an unknown machine.
 func (f *Fleet) Destroy(vmid int) error {
 	m := f.machine(vmid)
 	if m == nil {
@@ -195,7 +195,7 @@ func (f *Fleet) Destroy(vmid int) error {
 	return nil
 }
 
-// Close cuts the power of all machines, to be resumed by another fleet with the same state directory.
+// Close cuts the power of all machines. Another fleet with the same state directory can resume them.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	f.closed = true
@@ -211,7 +211,7 @@ func (f *Fleet) Close() error {
 	return nil
 }
 
-// spawn runs what Close has to wait for.
+// spawn runs work for which Close has to wait.
 func (f *Fleet) spawn(run func()) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,7 +225,7 @@ func (f *Fleet) spawn(run func()) error {
 	return nil
 }
 
-// all are the machines by VMID.
+// all returns the machines, sorted by VMID.
 func (f *Fleet) all() []*vm {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -238,7 +238,7 @@ func (f *Fleet) all() []*vm {
 	return machines
 }
 
-// machine is nil for a VMID that nobody knows.
+// machine returns nil for an unknown VMID.
 func (f *Fleet) machine(vmid int) *vm {
 	f.mu.Lock()
 	defer f.mu.Unlock()

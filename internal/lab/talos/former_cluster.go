@@ -10,8 +10,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// findDisk is what the firmware meets on a blank disk: mostly nothing, but a fault can have left a node of another cluster
-// there, as a disk does that was not wiped when it changed its owner.
+// findDisk is the firmware's look at a blank disk. A fault can put a node of another cluster there, like a disk that was not
+// wiped when its owner changed.
 func (m *vm) findDisk() error {
 	hardware := m.facts()
 	if m.fleet.systemDisk(hardware) != nil || len(hardware.Disks) == 0 || !m.effect(StepDisk).Occupied {
@@ -41,7 +41,7 @@ func (m *vm) findDisk() error {
 	return err
 }
 
-// formerConfig is a control plane's configuration with secrets that nobody has.
+// formerConfig returns a control plane's configuration with unknown secrets.
 func (m *vm) formerConfig(hardware Hardware) ([]byte, error) {
 	bundle, err := secrets.NewBundle(secrets.NewFixedClock(m.fleet.config.Now()), nil)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/transport"
 )
 
-// conflictInterval is how often a node whose address is taken looks whether it has become free.
+// conflictInterval is how often a node checks whether its address, which another machine uses, is free.
 const conflictInterval = 200 * time.Millisecond
 
-// listen opens the node's addresses. While another machine uses one of them the two are in conflict, and this one hears
-// nothing: it waits until the address is free.
+// listen opens the node's addresses. While another machine uses one of them, the addresses conflict and this machine receives
+// nothing, so listen waits until they are free.
 func (s *system) listen(ctx context.Context, addresses []netip.Prefix) (*transport.Listeners, error) {
 	var ends []netip.AddrPort
 	for _, address := range addresses {
@@ -44,7 +44,7 @@ func (s *system) listen(ctx context.Context, addresses []netip.Prefix) (*transpo
 	}
 }
 
-// setFront makes a server the one that answers on the node's addresses.
+// setFront sets the server that answers on the node's addresses.
 func (s *system) setFront(front stoppable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *system) setFront(front stoppable) {
 	s.front = front
 }
 
-// closeFront ends what answers on the node's addresses, if anything does.
+// closeFront stops the server on the node's addresses, if there is one.
 func (s *system) closeFront(patience time.Duration) error {
 	s.mu.Lock()
 	front := s.front
@@ -66,7 +66,7 @@ func (s *system) closeFront(patience time.Duration) error {
 	return front.Stop(patience)
 }
 
-// grpcServer is a gRPC server with the listeners that it serves.
+// grpcServer is a gRPC server with its listeners.
 type grpcServer struct {
 	server  *grpc.Server
 	serving sync.WaitGroup
@@ -76,7 +76,7 @@ func serveGRPC(server *grpc.Server, listeners *transport.Listeners) *grpcServer 
 	g := &grpcServer{server: server}
 
 	for _, listener := range listeners.All() {
-		// Serve ends when the server stops; there is nothing to do about it then
+		// Serve returns when the server stops; nothing can be done about its error then.
 		g.serving.Go(func() { _ = g.server.Serve(listener) })
 	}
 

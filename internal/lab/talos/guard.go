@@ -16,11 +16,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/transport"
 )
 
-// guard stands before every call of a node, in maintenance mode and after: it lets faults occur and writes the log.
+// guard intercepts every call of a node, in maintenance mode and afterwards. It applies faults and writes the log.
 type guard struct {
 	vm        *vm
 	listeners *transport.Listeners
-	// forwards says that calls which name a node go on to that node, even if it is this one.
+	// forwards reports whether calls with a target node are forwarded to it, even to this node itself.
 	forwards bool
 }
 
@@ -38,7 +38,7 @@ func (g *guard) unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 	return answer, err
 }
 
-// pass lets the call through, or what a fault makes of it. A call that goes on to another node is hit there.
+// pass runs the call with the effects of faults. A forwarded call is affected on its target node.
 func (g *guard) pass(ctx context.Context, method string, handle func() error) error {
 	began := g.vm.fleet.config.Now()
 

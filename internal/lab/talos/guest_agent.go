@@ -15,17 +15,17 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// agentService is the service of the extension qemu-guest-agent. It waits for nothing but containerd, the API's socket and
-// QEMU's port, so that it runs in maintenance mode, too (siderolabs/extensions v1.12.4, guest-agents/qemu-guest-agent/
-// qemu-guest-agent.yaml).
+// agentService is the service of the extension qemu-guest-agent. It depends only on containerd, the API's socket and QEMU's
+// port, so it also runs in maintenance mode (siderolabs/extensions v1.12.4,
+// guest-agents/qemu-guest-agent/qemu-guest-agent.yaml).
 const agentService = "ext-qemu-guest-agent"
 
 const agentExtension = "qemu-guest-agent"
 
-// AgentAnswer is what QEMU's guest agent says of a node.
+// AgentAnswer is what QEMU's guest agent reports about a node.
 type AgentAnswer struct {
 	Hostname string
-	// KernelRelease, KernelVersion and Machine are those of uname.
+	// KernelRelease, KernelVersion and Machine have the values of uname.
 	KernelRelease, KernelVersion, Machine string
 	Links                                 []AgentLink
 }
@@ -51,7 +51,7 @@ func (s *system) startAgent() error {
 	}
 }
 
-// AskAgent asks the guest agent of a machine; false when none answers.
+// AskAgent returns the answer of a machine's guest agent; false without an answer.
 func (f *Fleet) AskAgent(vmid int) (AgentAnswer, bool) {
 	m := f.machine(vmid)
 	if m == nil {
@@ -70,7 +70,7 @@ func (f *Fleet) AskAgent(vmid int) (AgentAnswer, bool) {
 	return s.agentAnswer(), true
 }
 
-// ShutdownByAgent has the agent run /sbin/shutdown, which is Talos' own and does not force: it drains first (qemu
+// ShutdownByAgent makes the agent run Talos' /sbin/shutdown, which drains the node first, because it is not forced (qemu
 // qga/commands-posix.c, qmp_guest_shutdown; talos internal/app/poweroff/main.go).
 func (f *Fleet) ShutdownByAgent(ctx context.Context, vmid int) error {
 	m := f.machine(vmid)
@@ -96,7 +96,7 @@ func (s *system) agentAnswer() AgentAnswer {
 
 	n, err := s.network(s.config())
 	if err != nil {
-		return answer // a node without a sound name has none to tell
+		return answer // a node without a valid name has none to report
 	}
 
 	answer.Hostname = n.hostname
@@ -113,15 +113,15 @@ func (s *system) agentAnswer() AgentAnswer {
 	return answer
 }
 
-// errNotCordoned is the end of Talos' wait for its own cordon, which takes a Kubernetes API that answers
-// (v1alpha1_sequencer_tasks.go, waitForNodeCordoned).
+// errNotCordoned is the error of Talos' wait for its own cordon, which needs a Kubernetes API (v1alpha1_sequencer_tasks.go,
+// waitForNodeCordoned).
 var errNotCordoned = errors.New("the node was not cordoned: context deadline exceeded")
 
-// cordonTimeout is how long Talos waits for it.
+// cordonTimeout is the limit of that wait.
 const cordonTimeout = time.Minute
 
-// cordonAndDrain is a phase of a shutdown that is not forced, which fails where nobody can be asked for the node's pods. A
-// machine without a kubelet has nothing to drain. What it does to pods is not emulated.
+// cordonAndDrain is a phase of a shutdown that is not forced. It fails if no Kubernetes API answers. A machine without a
+// kubelet has nothing to drain. The effect on pods is not emulated.
 func cordonAndDrain(ctx context.Context, s *system, _ command) error {
 	answers := func() bool {
 		node, known := s.kubernetesNode()

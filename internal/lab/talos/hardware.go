@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Hardware is a virtual machine as the guest finds it when it starts.
+// Hardware is a virtual machine as the guest finds it at its start.
 type Hardware struct {
 	// VMID is the machine's number on its host; it identifies the machine in the fleet.
 	VMID int `json:"vmid"`
@@ -41,7 +41,7 @@ type Hardware struct {
 	AgentPort bool `json:"agentPort,omitempty"`
 }
 
-// PCIDevice is a device that is passed through, with its IDs as hexadecimal numbers that begin with 0x.
+// PCIDevice is a passed-through device. Its IDs are hexadecimal numbers that begin with 0x.
 type PCIDevice struct {
 	// Address on the host.
 	Address string `json:"address"`
@@ -77,7 +77,7 @@ func (h Hardware) clone() Hardware {
 	return h
 }
 
-// validate names everything that keeps the machine from being emulated.
+// validate returns everything that prevents the emulation of the machine.
 func (h Hardware) validate() error {
 	var errs []error
 
@@ -98,7 +98,7 @@ func (h Hardware) validate() error {
 	return errors.Join(errs...)
 }
 
-// assigned are the addresses with which the machine boots.
+// assigned returns the addresses with which the machine boots.
 func (h Hardware) assigned() []netip.Prefix {
 	if len(h.CloudInit.Addresses) > 0 {
 		return slices.Clone(h.CloudInit.Addresses)
@@ -107,12 +107,12 @@ func (h Hardware) assigned() []netip.Prefix {
 	return slices.Clone(h.Leases)
 }
 
-// addresses are those that the emulation listens on: IPv4 on loopback.
+// addresses returns the addresses on which the emulation listens: IPv4 on loopback.
 func (h Hardware) addresses() []netip.Prefix {
 	return slices.DeleteFunc(h.assigned(), func(p netip.Prefix) bool { return !p.Addr().Is4() || !p.Addr().IsLoopback() })
 }
 
-// otherAddresses are the remaining IPv4 addresses, such as those on a storage network, which a node only tells of.
+// otherAddresses returns the remaining IPv4 addresses, e.g. on a storage network. A node only reports them.
 func (h Hardware) otherAddresses() []netip.Prefix {
 	return slices.DeleteFunc(h.assigned(), func(p netip.Prefix) bool { return !p.Addr().Is4() || p.Addr().IsLoopback() })
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/apid"
 )
 
-// clusterServer makes the checks of `talosctl health` on the node that is asked, with Talos' own code
+// clusterServer runs the checks of `talosctl health` with Talos' own code
 // (internal/app/machined/internal/server/v1alpha1/v1alpha1_cluster.go).
 type clusterServer struct {
 	clusterapi.UnimplementedClusterServiceServer
@@ -36,7 +36,7 @@ type clusterServer struct {
 	system *system
 }
 
-// HealthCheck waits until one check after the other passes, and tells the caller about each.
+// HealthCheck waits until one check after the other passes, and reports each to the caller.
 func (s *clusterServer) HealthCheck(in *clusterapi.HealthCheckRequest, stream clusterapi.ClusterService_HealthCheckServer) (err error) {
 	own := &ownAPI{connect: s.system.connectAPID}
 	kubernetes := &cluster.KubernetesClient{ClientProvider: own, ForceEndpoint: in.GetClusterInfo().GetForceEndpoint()}
@@ -73,7 +73,7 @@ func (s *clusterServer) HealthCheck(in *clusterapi.HealthCheckRequest, stream cl
 	return check.Wait(ctx, &checked, slices.Concat(check.DefaultClusterChecks(), check.ExtraClusterChecks()), &healthReporter{stream: stream})
 }
 
-// connectAPID is the way to the node's own front, while it has one.
+// connectAPID connects to the node's own front, while it has one.
 func (s *system) connectAPID(ctx context.Context) (net.Conn, error) {
 	s.mu.Lock()
 	front, isAPID := s.front.(*apid.Server)
@@ -130,7 +130,7 @@ type healthReporter struct {
 	last   string
 }
 
-// Update implements [check.Reporter]. A caller who is gone has ended the checks, too.
+// Update implements [check.Reporter]. A send error is ignored: when the caller is gone, the checks end too.
 func (r *healthReporter) Update(condition conditions.Condition) {
 	line := strings.TrimSpace(fmt.Sprintf("waiting for %s", condition))
 	if line != r.last {
@@ -139,7 +139,8 @@ func (r *healthReporter) Update(condition conditions.Condition) {
 	}
 }
 
-// nodes are those that the caller names, else those that discovery knows, else those of Kubernetes (buildClusterInfo).
+// nodes returns the nodes that the caller names, otherwise those of discovery, otherwise those of Kubernetes
+// (buildClusterInfo).
 func (s *clusterServer) nodes(ctx context.Context, named *clusterapi.ClusterInfo, kubernetes *cluster.KubernetesClient) (cluster.Info, error) {
 	if len(named.GetControlPlaneNodes())+len(named.GetWorkerNodes()) > 0 {
 		return namedNodes(named)

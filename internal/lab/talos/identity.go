@@ -9,7 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
-// randomUUID is an identifier as the kernel makes for a boot, and Talos for the actor behind a sequence of events.
+// randomUUID returns an ID in the format of the kernel's boot ID, which Talos also uses for the actor of events.
 func randomUUID(random io.Reader) (string, error) {
 	id, err := uuid.NewRandomFromReader(random)
 	if err != nil {
@@ -19,7 +19,7 @@ func randomUUID(random io.Reader) (string, error) {
 	return id.String(), nil
 }
 
-// randomNodeID is a node's identity for cluster discovery: random bytes in base 62.
+// randomNodeID returns a node's identity for cluster discovery: random bytes in base 62.
 func randomNodeID(random io.Reader) (string, error) {
 	raw := make([]byte, constants.DefaultNodeIdentitySize)
 	if _, err := io.ReadFull(random, raw); err != nil {

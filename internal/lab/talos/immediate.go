@@ -10,8 +10,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
-// immediateFields are the parts of a v1alpha1 configuration that take effect without a reboot: the list in Talos v1.12's
-// v1alpha1_runtime.go (CanApplyImmediate), by the names of the machinery's fields. All other documents do as well.
+// immediateFields returns the parts of a v1alpha1 configuration that take effect without a reboot: the list in Talos v1.12's
+// v1alpha1_runtime.go (CanApplyImmediate), with the names of the machinery's fields. All other documents take effect without
+// a reboot, too.
 func immediateFields() (whole, machine, features []string) {
 	whole = []string{"ConfigDebug", "ClusterConfig"}
 
@@ -30,7 +31,7 @@ func immediateFields() (whole, machine, features []string) {
 	return whole, machine, features
 }
 
-// canApplyImmediately says why a change needs a reboot, with the difference that does; nil if none does.
+// canApplyImmediately returns why a change needs a reboot, with the difference; nil if it needs none.
 func canApplyImmediately(current, wanted config.Provider) error {
 	now := current.RawV1Alpha1()
 	then := wanted.RawV1Alpha1().DeepCopy()
@@ -49,7 +50,7 @@ func canApplyImmediately(current, wanted config.Provider) error {
 	return fmt.Errorf("this config change can't be applied in immediate mode\ndiff:\n%s", diff)
 }
 
-// equalise gives then the present values of all fields that may change.
+// equalise copies the current values of all fields that may change.
 func equalise(now, then *v1alpha1.Config) {
 	whole, machine, features := immediateFields()
 

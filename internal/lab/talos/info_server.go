@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Version is the release that runs and the platform it runs on.
+// Version returns the running release and its platform.
 func (m *machinedServer) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
 	return &machine.VersionResponse{Messages: []*machine.Version{{
 		Version:  &machine.VersionInfo{Tag: m.system.release.Version, GoVersion: runtime.Version(), Os: "linux", Arch: "amd64"},
@@ -23,7 +23,7 @@ func (m *machinedServer) Version(context.Context, *emptypb.Empty) (*machine.Vers
 	}}}, nil
 }
 
-// Hostname is the node's name.
+// Hostname returns the node's name.
 func (m *machinedServer) Hostname(context.Context, *emptypb.Empty) (*machine.HostnameResponse, error) {
 	n, err := m.system.network(m.system.config())
 	if err != nil {
@@ -33,10 +33,10 @@ func (m *machinedServer) Hostname(context.Context, *emptypb.Empty) (*machine.Hos
 	return &machine.HostnameResponse{Messages: []*machine.Hostname{{Hostname: n.hostname}}}, nil
 }
 
-// kernelShareMiB is what a VM's memory shrinks by before Linux counts it (pkg/minimal allows for 150 MiB).
+// kernelShareMiB is the part of a VM's memory that Linux does not count (pkg/minimal allows for 150 MiB).
 const kernelShareMiB = 48
 
-// Memory is the VM's memory in KiB, most of it free.
+// Memory returns the VM's memory in KiB, most of it free.
 func (m *machinedServer) Memory(context.Context, *emptypb.Empty) (*machine.MemoryResponse, error) {
 	total := uint64(max(0, m.system.hardware.MemoryMiB-kernelShareMiB)) << 10
 	used := min(total, uint64(600)<<10)
@@ -51,7 +51,7 @@ func (m *machinedServer) ServiceList(context.Context, *emptypb.Empty) (*machine.
 	return &machine.ServiceListResponse{Messages: []*machine.ServiceList{{Services: m.system.services.List()}}}, nil
 }
 
-// SystemStat has the time of the boot and the number of CPUs.
+// SystemStat returns the boot time and the number of CPUs.
 func (m *machinedServer) SystemStat(context.Context, *emptypb.Empty) (*machine.SystemStatResponse, error) {
 	return &machine.SystemStatResponse{Messages: []*machine.SystemStat{{
 		BootTime: uint64(m.system.booted.Unix()),
@@ -60,15 +60,15 @@ func (m *machinedServer) SystemStat(context.Context, *emptypb.Empty) (*machine.S
 	}}}, nil
 }
 
-// LoadAvg is that of a node with nothing to do.
+// LoadAvg returns the load of an idle node.
 func (m *machinedServer) LoadAvg(context.Context, *emptypb.Empty) (*machine.LoadAvgResponse, error) {
 	return &machine.LoadAvgResponse{Messages: []*machine.LoadAvg{{}}}, nil
 }
 
-// bootIDFile is the file by which clients tell one boot from the next.
+// bootIDFile is the file with the ID of the boot.
 const bootIDFile = "/proc/sys/kernel/random/boot_id"
 
-// Read sends a file. An emulated node has one: the boot identifier.
+// Read sends a file. An emulated node has only one: the boot ID.
 func (m *machinedServer) Read(in *machine.ReadRequest, stream machine.MachineService_ReadServer) error {
 	if in.GetPath() == bootIDFile {
 		return stream.Send(&common.Data{Bytes: []byte(m.system.bootID + "\n")})
@@ -77,7 +77,7 @@ func (m *machinedServer) Read(in *machine.ReadRequest, stream machine.MachineSer
 	return status.Errorf(codes.NotFound, "stat %s: no such file or directory", in.GetPath())
 }
 
-// timeServer answers for the clock, which is the lab's and therefore in sync.
+// timeServer serves the clock, which is the lab's and therefore in sync.
 type timeServer struct {
 	timeapi.UnimplementedTimeServiceServer
 
@@ -94,7 +94,7 @@ func (t *timeServer) Time(ctx context.Context, _ *emptypb.Empty) (*timeapi.TimeR
 	return t.TimeCheck(ctx, &timeapi.TimeRequest{Server: server})
 }
 
-// TimeCheck compares the clock with a time server, which agrees with it.
+// TimeCheck compares the clock with a time server. They always agree.
 func (t *timeServer) TimeCheck(_ context.Context, in *timeapi.TimeRequest) (*timeapi.TimeResponse, error) {
 	now := timestamppb.New(t.system.fleet.config.Now())
 

@@ -12,7 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// install writes Talos and the configuration to the disk that the configuration names. The reboot follows.
+// install writes Talos and the configuration to the disk that the configuration names. A reboot follows.
 func (s *system) install(ctx context.Context, cfg config.Provider) error {
 	s.vm.setStage(StageInstalling)
 
@@ -46,7 +46,7 @@ func (s *system) install(ctx context.Context, cfg config.Provider) error {
 	return s.setMachineStage(runtime.MachineStageRebooting, false)
 }
 
-// pull is the release in an installer image; no image stands for the one that fits the running system.
+// pull returns the release of an installer image. An empty image means the running release.
 func (s *system) pull(image string) (Release, error) {
 	if image == "" {
 		return s.release, nil
@@ -79,8 +79,8 @@ func (s *system) writeSystem(cfg config.Provider, target device, release Release
 	return err
 }
 
-// installTarget is the disk to install to: what the selector matches before the name, as in Talos (the Install task in
-// v1alpha1_sequencer_tasks.go). It has to exist and to hold the partitions.
+// installTarget returns the installation disk. The selector takes precedence over the name, as in Talos (the Install task in
+// v1alpha1_sequencer_tasks.go). The disk must exist and have room for the partitions.
 func (s *system) installTarget(ctx context.Context, cfg config.Provider) (device, error) {
 	path := cfg.Machine().Install().Disk()
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Kubeconfig sends the cluster's admin kubeconfig, made by Talos' own generator, as an archive with one file.
+// Kubeconfig sends the cluster's admin kubeconfig, from Talos' own generator, as an archive with one file.
 func (m *machinedServer) Kubeconfig(_ *emptypb.Empty, stream machine.MachineService_KubeconfigServer) error {
 	if err := m.needControlPlane("kubeconfig"); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (m *machinedServer) Kubeconfig(_ *emptypb.Empty, stream machine.MachineServ
 	return stream.Send(&common.Data{Bytes: archive})
 }
 
-// pack makes a gzipped tar archive of one file that only its owner may read.
+// pack returns a gzipped tar archive with one file that only its owner may read.
 func (m *machinedServer) pack(name string, content []byte) ([]byte, error) {
 	var archive bytes.Buffer
 

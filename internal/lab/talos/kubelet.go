@@ -11,11 +11,10 @@ import (
 
 const kubelet = "kubelet"
 
-// byAPI reports whether Talos lets one start and stop a service by its API: the kubelet and those of extensions
+// byAPI reports whether Talos allows clients to start and stop a service: the kubelet and the services of extensions
 // (system/services, APIStartAllowed).
 func byAPI(id string) bool { return id == kubelet || id == agentService }
 
-// ServiceStart starts a service.
 func (m *machinedServer) ServiceStart(_ context.Context, in *machine.ServiceStartRequest) (*machine.ServiceStartResponse, error) {
 	running, err := m.runs(in.GetId())
 	if err == nil && !running {
@@ -29,7 +28,6 @@ func (m *machinedServer) ServiceStart(_ context.Context, in *machine.ServiceStar
 	return &machine.ServiceStartResponse{Messages: []*machine.ServiceStart{{Resp: fmt.Sprintf("Service %q started", in.GetId())}}}, nil
 }
 
-// ServiceStop stops a service.
 func (m *machinedServer) ServiceStop(_ context.Context, in *machine.ServiceStopRequest) (*machine.ServiceStopResponse, error) {
 	running, err := m.runs(in.GetId())
 	if err == nil && running {

@@ -9,18 +9,18 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// Kubernetes is told what Talos does for Kubernetes on the nodes of a fleet: it runs kubelets and static pods. Its
-// methods are called from within a node's work, so they return at once.
+// Kubernetes receives what Talos does for Kubernetes on the nodes of a fleet: it runs kubelets and static pods. The methods
+// are called during a node's work, so they must return at once.
 type Kubernetes interface {
-	// NodeChanged says how a node stands; it may say the same again.
+	// NodeChanged passes the state of a node. It may be called with an unchanged state.
 	NodeChanged(node KubernetesNode)
 	// Answers reports whether a Kubernetes API of the node's cluster answers.
 	Answers(ctx context.Context, node KubernetesNode) bool
-	// ClusterGone says that no data directory of an etcd cluster is left, so that nothing will ask for it again.
+	// ClusterGone is called when the last data directory of an etcd cluster is gone, so that it is never used again.
 	ClusterGone(etcdCluster string)
 }
 
-// KubernetesNode is what Kubernetes depends on in a node.
+// KubernetesNode is the state of a node that matters for Kubernetes.
 type KubernetesNode struct {
 	// Hardware of the machine; its VMID identifies the node.
 	Hardware Hardware
@@ -32,23 +32,23 @@ type KubernetesNode struct {
 	Release Release
 	// Identity of the node in its cluster, and of its boot.
 	Identity, BootID string
-	// Kubelet says that the kubelet runs.
+	// Kubelet reports whether the kubelet runs.
 	Kubelet bool
-	// StaticPods are the versions of what the static pods of a control plane run by.
+	// StaticPods are the versions of the inputs of a control plane's static pods.
 	StaticPods StaticPodVersions
-	// EtcdCluster identifies the etcd cluster that the node is a healthy member of; its static pods run then. "" for
+	// EtcdCluster is the ID of the etcd cluster of which the node is a healthy member, with its static pods running. "" for
 	// every other node.
 	EtcdCluster string
 }
 
-// podServices are those services of a system that Kubernetes depends on.
+// podServices is the state of the services that matter for Kubernetes.
 type podServices struct {
 	kubelet bool // runs
 	etcd    bool // runs and is healthy
 	static  bool // the control plane's pods have started
 }
 
-// followPodServices notes a change of a service, and tells it when Kubernetes depends on it.
+// followPodServices records a change of a service, and passes it on if it matters for Kubernetes.
 func (s *system) followPodServices(c service.Change) {
 	s.mu.Lock()
 	before := s.pods
@@ -68,7 +68,7 @@ func (s *system) followPodServices(c service.Change) {
 	}
 }
 
-// losePods is the end of the system: nothing runs any more.
+// losePods records the end of the system: nothing runs any more.
 func (s *system) losePods() {
 	s.mu.Lock()
 	had := s.pods != podServices{}
@@ -80,9 +80,9 @@ func (s *system) losePods() {
 	}
 }
 
-// tellKubernetes says how the node stands.
+// tellKubernetes passes the node's current state on.
 func (s *system) tellKubernetes() {
-	s.telling.Lock() // what is said last is how it is
+	s.telling.Lock() // one at a time, so that the last call has the current state
 	defer s.telling.Unlock()
 
 	if node, known := s.kubernetesNode(); known {
@@ -90,7 +90,7 @@ func (s *system) tellKubernetes() {
 	}
 }
 
-// kubernetesNode is how the node stands; false for one without a configuration.
+// kubernetesNode returns the node's state; known is false for a node without a configuration.
 func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 	s.mu.Lock()
 	pods, cfg := s.pods, s.active
@@ -102,7 +102,7 @@ func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 
 	n, err := s.network(cfg)
 	if err != nil {
-		return KubernetesNode{}, false // a node without a sound name never got as far as to run anything
+		return KubernetesNode{}, false // a node without a valid name has never run anything
 	}
 
 	node := KubernetesNode{
@@ -118,7 +118,7 @@ func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 	return node, true
 }
 
-// noKubernetes is a lab whose nodes run no pods.
+// noKubernetes is used by a lab whose nodes run no pods.
 type noKubernetes struct{}
 
 func (noKubernetes) NodeChanged(KubernetesNode) {}

@@ -16,16 +16,17 @@ import (
 
 const (
 	loopbackName = "lo"
-	// standardMTU is that of a card which nobody gives another, loopbackMTU the kernel's for its loopback.
+	// standardMTU is the default of a network card, loopbackMTU the kernel's value for its loopback.
 	standardMTU = 1500
 	loopbackMTU = 65536
 )
 
-// cardName is what the kernel calls a card: Talos' nocloud platform boots with net.ifnames=0 (platform/nocloud/nocloud.go).
+// cardName returns the kernel's name of a card. Talos' nocloud platform boots with net.ifnames=0
+// (platform/nocloud/nocloud.go).
 func cardName(i int) string { return fmt.Sprintf("eth%d", i) }
 
-// publishLinks publishes the loopback and the network cards, which a machine has without any configuration, as the kernel and
-// ethtool describe them (controllers/network/link_status.go).
+// publishLinks publishes the loopback and the network cards, which exist without any configuration, with the values of the
+// kernel and ethtool (controllers/network/link_status.go).
 func (s *system) publishLinks(cfg config.Config) error {
 	errs := []error{put(s, network.NewLinkStatus(network.NamespaceName, loopbackName), func(r *network.LinkStatus) {
 		*r.TypedSpec() = network.LinkStatusSpec{
@@ -49,7 +50,7 @@ func (s *system) publishLinks(cfg config.Config) error {
 	return errors.Join(errs...)
 }
 
-// mtuOf is what a configuration makes of the MTU of a card.
+// mtuOf returns the MTU of a card under a configuration.
 func mtuOf(cfg config.Config, i int, mac net.HardwareAddr) uint32 {
 	if cfg == nil || cfg.Machine() == nil {
 		return standardMTU
@@ -64,7 +65,7 @@ func mtuOf(cfg config.Config, i int, mac net.HardwareAddr) uint32 {
 	return standardMTU
 }
 
-// means reports whether a device of the configuration is a card, by its name or by what selects it.
+// means reports whether a device of the configuration is the given card, by its name or its selector.
 func means(device configtypes.Device, i int, mac net.HardwareAddr) bool {
 	if device.Interface() != "" {
 		return device.Interface() == cardName(i)
@@ -80,7 +81,7 @@ func means(device configtypes.Device, i int, mac net.HardwareAddr) bool {
 	return err == nil && found
 }
 
-// publishAddressStatuses publishes the addresses that are on links: all of a node on its first card.
+// publishAddressStatuses publishes the addresses on links: all of a node's addresses are on its first card.
 func (s *system) publishAddressStatuses(n nodeNetwork) error {
 	stay := map[resource.ID]bool{}
 	publish := func(link string, index uint32, address netip.Prefix, scope nethelpers.Scope) error {

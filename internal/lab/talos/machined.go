@@ -24,8 +24,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/cosi"
 )
 
-// machinedServer answers the Talos API of a configured node. Only apid reaches it, which has put the caller's roles
-// into the metadata.
+// machinedServer serves the Talos API of a configured node. Only apid connects to it, and puts the caller's roles into the
+// metadata.
 type machinedServer struct {
 	machine.UnimplementedMachineServiceServer
 
@@ -35,7 +35,7 @@ type machinedServer struct {
 	serving  sync.WaitGroup
 }
 
-// connectionBuffer is the size of the buffer between apid and machined, in bytes; there is one for each direction.
+// connectionBuffer is the size of the buffer between apid and machined, in bytes, for each direction.
 const connectionBuffer = 64 << 10
 
 // startMachined starts the server behind apid.
@@ -46,7 +46,7 @@ func (s *system) startMachined() *machinedServer {
 	access := &authz.Authorizer{Rules: accessRules, FallbackRoles: role.MakeSet(role.Admin)}
 
 	m.grpc = factory.NewServer(m,
-		// calls may start work in the background, so that none may outlive the system
+		// calls may start background work, so none may outlive the system
 		factory.ServerOptions(grpc.MaxRecvMsgSize(constants.GRPCMaxMessageSize), grpc.WaitForHandlers(true)),
 		factory.WithUnaryInterceptor(roles.UnaryInterceptor()),
 		factory.WithStreamInterceptor(roles.StreamInterceptor()),
@@ -54,7 +54,7 @@ func (s *system) startMachined() *machinedServer {
 		factory.WithStreamInterceptor(access.StreamInterceptor()),
 	)
 
-	// Serve ends when the server stops; there is nothing to do about it then
+	// Serve returns when the server stops; nothing can be done about its error then.
 	m.serving.Go(func() { _ = m.grpc.Serve(m.listener) })
 
 	s.mu.Lock()
@@ -82,7 +82,7 @@ func (m *machinedServer) stop() {
 	m.serving.Wait()
 }
 
-// actor is a new identifier for what a call sets going.
+// actor returns a new ID for the effects of a call.
 func (m *machinedServer) actor() (string, error) {
 	id, err := randomUUID(m.system.fleet.config.Rand)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *machinedServer) actor() (string, error) {
 	return id, nil
 }
 
-// needControlPlane refuses on a worker what only control planes have.
+// needControlPlane returns an error on a worker, for calls that only control planes support.
 func (m *machinedServer) needControlPlane(name string) error {
 	if m.system.config().Machine().Type().IsControlPlane() {
 		return nil

@@ -9,11 +9,11 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// maintenanceTask is the task by whose events Talos says that it enters and leaves maintenance mode.
+// maintenanceTask is the task whose events mark the start and end of maintenance mode in Talos.
 const maintenanceTask = "runningMaintenance"
 
-// maintain is maintenance mode: it waits until someone applies a configuration that is enough to go on with. A machine
-// without address waits for ever, since nobody can reach it.
+// maintain runs maintenance mode until a client applies a sufficient configuration. A machine without an address waits
+// forever, because no client can reach it.
 func (s *system) maintain(ctx context.Context) (config.Provider, error) {
 	service := &maintenanceServer{system: s, applied: make(chan config.Provider, 1)}
 

@@ -23,8 +23,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/cosi"
 )
 
-// maintenanceServer is the machine service in maintenance mode: what Talos' internal/app/maintenance answers, with its
-// texts. Every caller is a reader there, so that what needs an admin is as good as not there.
+// maintenanceServer is the machine service in maintenance mode, with the answers and texts of Talos'
+// internal/app/maintenance. Every caller has the role reader, so calls that need an admin are not available.
 type maintenanceServer struct {
 	machine.UnimplementedMachineServiceServer
 
@@ -32,8 +32,8 @@ type maintenanceServer struct {
 	applied chan config.Provider
 }
 
-// openMaintenance opens the maintenance API on the addresses of the configuration drive, with a certificate that
-// nobody vouches for.
+// openMaintenance opens the maintenance API on the addresses of the configuration drive, with a certificate of an unknown
+// authority.
 func (s *system) openMaintenance(ctx context.Context, service *maintenanceServer) error {
 	certificate, err := maintenanceCertificate(s.hardware, s.fleet.config.Now())
 	if err != nil {
@@ -71,8 +71,8 @@ func (m *maintenanceServer) Register(g *grpc.Server) {
 	cosiapi.RegisterStateServer(g, server.NewState(cosi.Restricted(m.system.resources)))
 }
 
-// ApplyConfiguration takes the first configuration of the machine. One that cannot be parsed is an error without a
-// code, as in Talos, which makes clients try again.
+// ApplyConfiguration accepts the first configuration of the machine. A parse error has no code, as in Talos, so clients
+// retry.
 func (m *maintenanceServer) ApplyConfiguration(
 	ctx context.Context, in *machine.ApplyConfigurationRequest,
 ) (*machine.ApplyConfigurationResponse, error) {
@@ -105,7 +105,7 @@ func (m *maintenanceServer) ApplyConfiguration(
 	return &machine.ApplyConfigurationResponse{Messages: []*machine.ApplyConfiguration{answer}}, nil
 }
 
-// hand passes the configuration on; while an earlier one is still to be taken up it waits.
+// hand passes the configuration on. It waits while an earlier one is being processed.
 func (m *maintenanceServer) hand(ctx context.Context, cfg config.Provider) error {
 	select {
 	case m.applied <- cfg:
@@ -115,39 +115,39 @@ func (m *maintenanceServer) hand(ctx context.Context, cfg config.Provider) error
 	}
 }
 
-// errMaintenance is what Talos answers in maintenance mode to calls that need an admin.
+// errMaintenance is Talos' error in maintenance mode for calls that need an admin.
 func errMaintenance() error {
 	return status.Error(codes.Unimplemented, "API is not implemented in maintenance mode")
 }
 
-// GenerateClientConfiguration is refused: there is no authority to sign for.
+// GenerateClientConfiguration is refused: there is no authority that could sign.
 func (m *maintenanceServer) GenerateClientConfiguration(
 	context.Context, *machine.GenerateClientConfigurationRequest,
 ) (*machine.GenerateClientConfigurationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "client configuration (talosconfig) can't be generated in the maintenance mode")
 }
 
-// Version needs an admin, which nobody is in maintenance mode.
+// Version is refused: it needs an admin.
 func (m *maintenanceServer) Version(context.Context, *emptypb.Empty) (*machine.VersionResponse, error) {
 	return nil, errMaintenance()
 }
 
-// Upgrade needs an admin, which nobody is in maintenance mode.
+// Upgrade is refused: it needs an admin.
 func (m *maintenanceServer) Upgrade(context.Context, *machine.UpgradeRequest) (*machine.UpgradeResponse, error) {
 	return nil, errMaintenance()
 }
 
-// Reset needs an admin, which nobody is in maintenance mode.
+// Reset is refused: it needs an admin.
 func (m *maintenanceServer) Reset(context.Context, *machine.ResetRequest) (*machine.ResetResponse, error) {
 	return nil, errMaintenance()
 }
 
-// MetaWrite needs an admin, which nobody is in maintenance mode.
+// MetaWrite is refused: it needs an admin.
 func (m *maintenanceServer) MetaWrite(context.Context, *machine.MetaWriteRequest) (*machine.MetaWriteResponse, error) {
 	return nil, errMaintenance()
 }
 
-// MetaDelete needs an admin, which nobody is in maintenance mode.
+// MetaDelete is refused: it needs an admin.
 func (m *maintenanceServer) MetaDelete(context.Context, *machine.MetaDeleteRequest) (*machine.MetaDeleteResponse, error) {
 	return nil, errMaintenance()
 }

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Mounts is what is mounted, with its size (Talos v1.12.4, server/v1alpha1/v1alpha1_server.go, Mounts): the root file system,
-// which has no room of its own, and the volumes. Half of a volume is free.
+// Mounts returns the mounts with their sizes (Talos v1.12.4, server/v1alpha1/v1alpha1_server.go, Mounts): the root file
+// system, which has no size of its own, and the volumes. Half of a volume is free.
 func (m *machinedServer) Mounts(ctx context.Context, _ *emptypb.Empty) (*machine.MountsResponse, error) {
 	mounted, err := safe.StateListAll[*block.MountStatus](ctx, m.system.resources)
 	if err != nil {

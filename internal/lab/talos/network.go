@@ -13,9 +13,9 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 )
 
-// nodeNetwork is what a node is called and where it is reached.
+// nodeNetwork has the name and the addresses of a node.
 type nodeNetwork struct {
-	// addresses of the node; those that it listens on come first.
+	// addresses of the node, first those on which it listens.
 	addresses []netip.Prefix
 	hostname  string
 	domain    string
@@ -29,7 +29,7 @@ func (n nodeNetwork) fqdn() string {
 	return n.hostname + "." + n.domain
 }
 
-// ips are all addresses without their networks.
+// ips returns all addresses without their networks.
 func (n nodeNetwork) ips() []netip.Addr {
 	ips := make([]netip.Addr, 0, len(n.addresses))
 	for _, address := range n.addresses {
@@ -39,14 +39,14 @@ func (n nodeNetwork) ips() []netip.Addr {
 	return ips
 }
 
-// isLocal reports whether a name or address that a client uses means this node.
+// isLocal reports whether a client's target, a name or an address, is this node.
 func (n nodeNetwork) isLocal(target string) bool {
 	return target == n.hostname || target == n.fqdn() ||
 		slices.ContainsFunc(n.addresses, func(a netip.Prefix) bool { return a.Addr().String() == target })
 }
 
-// networkOf is the network of a machine with this configuration, which is nil in maintenance mode. The addresses of the
-// configuration drive stay when the configuration adds others, since Talos merges the two layers.
+// networkOf returns the network of a machine with this configuration, which is nil in maintenance mode. The configuration
+// drive's addresses stay when the configuration adds others, because Talos merges the two layers.
 func networkOf(hardware Hardware, cfg config.Config, nodeID string) (nodeNetwork, error) {
 	n := nodeNetwork{addresses: slices.Concat(hardware.addresses(), hardware.otherAddresses())}
 
@@ -75,7 +75,7 @@ func networkOf(hardware Hardware, cfg config.Config, nodeID string) (nodeNetwork
 	return n, nil
 }
 
-// hostnameOf follows Talos' layers: machine configuration, then platform, then what Talos makes up
+// hostnameOf uses Talos' layers: machine configuration, then platform, then a generated name
 // (controllers/network/hostname_config.go).
 func hostnameOf(hardware Hardware, cfg config.Config, nodeID string) string {
 	platform := hardware.CloudInit.Hostname
@@ -99,7 +99,7 @@ func hostnameOf(hardware Hardware, cfg config.Config, nodeID string) string {
 	}
 }
 
-// stableHostname is made from the node's identity, so that it survives reboots but not a reset.
+// stableHostname derives a name from the node's identity, so that it survives reboots but not a reset.
 func stableHostname(nodeID string) string {
 	sum := sha256.Sum256([]byte(nodeID))
 	text := new(big.Int).SetBytes(sum[:8]).Text(36)
@@ -108,7 +108,7 @@ func stableHostname(nodeID string) string {
 	return "talos-" + text[1:4] + "-" + text[4:7]
 }
 
-// staticAddresses are those that a machine configuration sets, in its old form and in its documents.
+// staticAddresses returns the addresses of a machine configuration, in its old form and in its documents.
 func staticAddresses(cfg config.Config) ([]netip.Prefix, error) {
 	var texts []string
 
@@ -127,7 +127,7 @@ func staticAddresses(cfg config.Config) ([]netip.Prefix, error) {
 	for _, text := range texts {
 		address, err := netip.ParsePrefix(text)
 		if err != nil {
-			// Talos takes a bare address for one without a network
+			// Talos accepts an address without a network.
 			addr, bare := netip.ParseAddr(text)
 			if bare != nil {
 				return nil, fmt.Errorf("address %q of the machine configuration: %w", text, err)
@@ -148,9 +148,9 @@ func staticAddresses(cfg config.Config) ([]netip.Prefix, error) {
 	return addresses, nil
 }
 
-// checkAddresses refuses a configuration that puts the machine at another address of its network than the one it
-// booted with. A real node would then be reached at both, or fight for an address that another has; in a rehearsal it
-// means that the two places where the address is written disagree. Addresses on other networks are let be.
+// checkAddresses returns an error for a configuration with another address in the network of the machine's boot address. A
+// real node would answer at both, or conflict with another machine. In a rehearsal it means that the two places with the
+// address disagree. Addresses in other networks are allowed.
 func checkAddresses(hardware Hardware, cfg config.Config) error {
 	configured, err := staticAddresses(cfg)
 	if err != nil {

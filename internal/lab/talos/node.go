@@ -12,10 +12,10 @@ type Stage string
 // Stages of a machine.
 const (
 	StageOff Stage = "off"
-	// StageBooting is from power-on to maintenance mode or, on an installed machine, to the secure API. A worker stays
-	// in it for as long as no control plane of its cluster signs its certificate.
+	// StageBooting lasts from power-on to maintenance mode or, on an installed machine, to the secure API. A worker stays in
+	// it until a control plane of its cluster signs its certificate.
 	StageBooting Stage = "booting"
-	// StageUnbootable is a machine that found neither an installed disk nor an ISO.
+	// StageUnbootable is a machine with neither an installed disk nor an ISO.
 	StageUnbootable  Stage = "unbootable"
 	StageMaintenance Stage = "maintenance"
 	// StageHalted is a machine that booted the ISO although Talos is installed on one of its disks.
@@ -26,24 +26,24 @@ const (
 	StageRunning Stage = "running"
 )
 
-// Node is a machine as the lab's operator sees it.
+// Node is a machine as the lab's user sees it.
 type Node struct {
 	VMID  int
 	Name  string
 	Stage Stage
-	// Address on which the Talos API answers or will answer; zero for a machine that has none.
+	// Address of the Talos API, now or later; zero for a machine without one.
 	Address netip.Addr
-	// Cluster is the name of the cluster in the machine's configuration, "" without one.
+	// Cluster is the cluster's name in the machine's configuration, "" without one.
 	Cluster string
 	// Type is machine.TypeUnknown without a configuration.
 	Type machine.Type
-	// Release that is installed on its disk; zero without one.
+	// Release installed on its disk; zero without one.
 	Release Release
-	// Bootstrapped says that the machine is a member of an etcd cluster.
+	// Bootstrapped reports whether the machine is a member of an etcd cluster.
 	Bootstrapped bool
 }
 
-// Nodes are all machines that the fleet knows, by VMID.
+// Nodes returns all machines of the fleet, sorted by VMID.
 func (f *Fleet) Nodes() []Node {
 	machines := f.all()
 

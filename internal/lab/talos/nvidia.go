@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
-// NVIDIADevices are the NVIDIA display controllers of a machine.
+// NVIDIADevices returns the NVIDIA display controllers of a machine.
 func (h Hardware) NVIDIADevices() []PCIDevice {
 	var found []PCIDevice
 
@@ -19,11 +19,11 @@ func (h Hardware) NVIDIADevices() []PCIDevice {
 	return found
 }
 
-// DrivenBy are the NVIDIA GPUs of a machine that the driver in a build of Talos takes. The driver asks each device when it is
-// probed and leaves those that it does not support (NVIDIA/open-gpu-kernel-modules 595.45.04, kernel-open/nvidia/nv-pci.c and
+// DrivenBy returns the NVIDIA GPUs of a machine that the driver in a build of Talos supports. The driver probes each device
+// and skips those that it does not support (NVIDIA/open-gpu-kernel-modules 595.45.04, kernel-open/nvidia/nv-pci.c and
 // src/nvidia/arch/nvalloc/unix/src/osapi.c, rm_is_supported_device: "not supported by open nvidia.ko because it does not
 // include the required GPU System Processor"; a GPU that is too old is "supported through the NVIDIA 580.xx Legacy drivers",
-// NixOS/nixos-hardware#1880). A device of a generation that nobody knows is taken.
+// NixOS/nixos-hardware#1880). A device of an unknown generation counts as supported.
 func (h Hardware) DrivenBy(release Release) []PCIDevice {
 	names := make([]string, 0, len(release.Extensions))
 	for _, extension := range release.Extensions {

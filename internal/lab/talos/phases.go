@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// phases are those of Talos' sequencer (v1alpha1_sequencer.go). What has nothing to do on an emulated machine is there
-// for its events only, by which clients follow a sequence.
+// phases returns the phases of Talos' sequencer (v1alpha1_sequencer.go). A phase without an effect on an emulated machine
+// exists only for its events, with which clients follow a sequence.
 func phases(c command) []phase {
 	drain := phase{name: "drain", task: "cordonAndDrainNode"}
 	cleanup := phase{name: "cleanup", task: "stopAllPods", work: stopKubelet}
@@ -39,7 +39,7 @@ func phases(c command) []phase {
 			{name: "stopEverything", task: "stopAllServices", work: stopEverything},
 			{name: "reboot", task: "reboot"},
 		})
-	case sequenceInstall: // runs by itself, in system.install
+	case sequenceInstall: // has no command: see system.install
 		return nil
 	default:
 		return nil
@@ -76,7 +76,7 @@ func resetPhases(c command, drain, dbus phase) []phase {
 	return append(list, phase{name: "shutdown", task: "shutdown"})
 }
 
-// stopServices ends what needs the disk.
+// stopServices stops everything that needs the disk.
 func stopServices() []phase {
 	return []phase{
 		{name: "stopServices", task: "stopServicesForUpgrade", work: stopCRI},
@@ -110,14 +110,14 @@ func stopCRI(_ context.Context, s *system, _ command) error {
 	return errors.Join(s.stopEtcd(), s.finish("trustd", "cri"))
 }
 
-// stopEverything ends the API as well: what clients hear last is that it begins.
+// stopEverything also stops the API: the last event for clients is the start of this phase.
 func stopEverything(_ context.Context, s *system, _ command) error {
 	s.events.End()
 
 	return errors.Join(s.closeFront(grace), s.finish("apid", "auditd", "syslogd", "udevd", "containerd"))
 }
 
-// finish stops services that the system has.
+// finish stops services that exist on this system.
 func (s *system) finish(ids ...string) error {
 	var errs []error
 

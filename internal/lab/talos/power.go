@@ -6,7 +6,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 )
 
-// Reboot restarts the node.
 func (m *machinedServer) Reboot(_ context.Context, in *machine.RebootRequest) (*machine.RebootResponse, error) {
 	actor, err := m.actor()
 	if err != nil {
@@ -21,7 +20,6 @@ func (m *machinedServer) Reboot(_ context.Context, in *machine.RebootRequest) (*
 	return &machine.RebootResponse{Messages: []*machine.Reboot{{ActorId: actor}}}, nil
 }
 
-// Shutdown switches the node off.
 func (m *machinedServer) Shutdown(_ context.Context, in *machine.ShutdownRequest) (*machine.ShutdownResponse, error) {
 	actor, err := m.actor()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/version"
 )
 
-// Release is a build of Talos: what an ISO boots and what an installer image writes.
+// Release is a build of Talos, in an ISO or an installer image.
 type Release struct {
 	// Version with its "v", for example v1.12.4.
 	Version string `json:"version"`
@@ -31,15 +31,15 @@ func (r Release) clone() Release {
 	return r
 }
 
-// Patterns of what names of images and ISO files carry: a version, and the SHA-256 that is a schematic's identifier.
+// Patterns in the names of images and ISO files: a version, and a schematic's ID, which is a SHA-256.
 const (
 	versionPattern   = `v\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+)?`
 	schematicPattern = `[0-9a-f]{64}`
 )
 
-// ReleaseFromReference reads version and schematic out of the name of an installer image
-// (factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4) or of an ISO volume. A name without version carries the Talos
-// that this program is built with, as Talos' default installer image does.
+// ReleaseFromReference reads version and schematic from the name of an installer image
+// (factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4) or of an ISO volume. A name without a version means the Talos
+// version of this program's library, like Talos' default installer image.
 func ReleaseFromReference(ref string) (Release, error) {
 	if ref == "" {
 		return Release{}, errors.New("no image is named")

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// resetOptions say what a reset wipes and how the machine goes on.
+// resetOptions are what a reset wipes and what the machine does afterwards.
 type resetOptions struct {
 	graceful     bool
 	reboot       bool
@@ -20,11 +20,11 @@ type resetOptions struct {
 	// system wipes the whole system disk, unless partitions are named.
 	system     bool
 	partitions []string
-	// user are the disks besides the system disk that are wiped, by device path.
+	// user are other disks to wipe, by device path.
 	user []string
 }
 
-// Reset wipes the node. The checks and their texts are Talos' own; errors without a code are so there as well.
+// Reset wipes the node. The checks and their texts are Talos' own, including errors without a code.
 func (m *machinedServer) Reset(_ context.Context, in *machine.ResetRequest) (*machine.ResetResponse, error) {
 	actor, err := m.actor()
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *system) checkUserDisk(path string) error {
 	}
 }
 
-// wipe is the part of a reset that erases.
+// wipe erases the data that a reset names.
 func wipe(_ context.Context, s *system, c command) error {
 	var errs []error
 
@@ -135,8 +135,8 @@ func (s *system) wipePartitions(installed *disk, labels []string) error {
 	return errors.Join(errs...)
 }
 
-// leaveEtcd takes the node out of its etcd cluster and empties its data directory. A cluster that would lose its quorum
-// refuses; one that is only unwell is asked again when that changes (internal/pkg/etcd, LeaveCluster).
+// leaveEtcd removes the node from its etcd cluster and empties its data directory. If the cluster would lose its quorum, it
+// refuses. If it is only unhealthy, leaveEtcd retries when that changes (internal/pkg/etcd, LeaveCluster).
 func (s *system) leaveEtcd(ctx context.Context) error {
 	data := s.etcdData()
 	if data.Empty() {

@@ -20,7 +20,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// put creates or changes one resource of the system.
+// put creates or updates one resource of the system.
 func put[R resource.Resource](s *system, r R, set func(R)) error {
 	err := safe.StateModify(s.ctx, s.resources, r, func(r R) error {
 		set(r)
@@ -34,7 +34,7 @@ func put[R resource.Resource](s *system, r R, set func(R)) error {
 	return nil
 }
 
-// withdraw destroys a resource that may not exist.
+// withdraw destroys a resource if it exists.
 func withdraw(s *system, r resource.Resource) error {
 	if err := s.resources.Destroy(s.ctx, r.Metadata()); err != nil && !state.IsNotFoundError(err) {
 		return fmt.Errorf("withdraw %s %s: %w", r.Metadata().Type(), r.Metadata().ID(), err)
@@ -43,7 +43,7 @@ func withdraw(s *system, r resource.Resource) error {
 	return nil
 }
 
-// publishMachine publishes what is known before any configuration: the build, the hardware and the configuration drive.
+// publishMachine publishes what is known without a configuration: the build, the hardware and the configuration drive.
 func (s *system) publishMachine() error {
 	n, err := networkOf(s.hardware, nil, "")
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *system) publishMachine() error {
 	)
 }
 
-// publishExtensions lists those of the build, and the one by which the Image Factory says what it made the image from
+// publishExtensions lists the build's extensions, and the one with which the Image Factory marks the schematic of an image
 // (image-factory v0.6.9, internal/artifacts/schematic.go).
 func (s *system) publishExtensions() error {
 	extensions := s.release.clone().Extensions
@@ -110,8 +110,8 @@ func (s *system) publishHardware() error {
 	)
 }
 
-// publishNetwork publishes names and addresses. Kubernetes' own addresses are never on an emulated node, so that the
-// lists without them are the whole lists and the lists of only them stay empty.
+// publishNetwork publishes names and addresses. An emulated node never has Kubernetes' own addresses, so the lists without
+// them are complete, and the lists with only them are empty.
 func (s *system) publishNetwork(n nodeNetwork) error {
 	errs := []error{
 		s.publishAddressStatuses(n),
@@ -146,7 +146,7 @@ func (s *system) publishAddresses(list resource.ID, addresses []netip.Prefix) er
 	})
 }
 
-// setMachineStage publishes how far the machine is, as resource and as event.
+// setMachineStage publishes the machine's stage, as resource and as event.
 func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet ...runtime.UnmetCondition) error {
 	status := runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{Ready: ready, UnmetConditions: unmet}}
 
@@ -160,13 +160,13 @@ func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet .
 	return errors.Join(
 		put(s, runtime.NewMachineStatus(), func(r *runtime.MachineStatus) { *r.TypedSpec() = status }),
 		s.events.Publish("", &machine.MachineStatusEvent{
-			// the resource's stages and the event's have the same numbers (machinery resources/runtime)
+			// The resource's and the event's stages have the same numbers (machinery resources/runtime).
 			Stage: machine.MachineStatusEvent_MachineStage(stage), Status: reported,
 		}),
 	)
 }
 
-// publishService follows Talos' rule that only services that run have a resource (controllers/v1alpha1/service.go).
+// publishService publishes a resource for a running service only, as Talos does (controllers/v1alpha1/service.go).
 func (s *system) publishService(c service.Change) error {
 	r := v1alpha1.NewService(c.ID)
 	if c.State != service.Running {

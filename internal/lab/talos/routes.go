@@ -12,15 +12,15 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 )
 
-// route is an IPv4 route of the main table. The destination of a default route is the zero prefix, as Talos shows it.
+// route is an IPv4 route of the main table. The destination of a default route is the zero prefix, as in Talos.
 type route struct {
 	destination netip.Prefix
 	gateway     netip.Addr
 	metric      uint32
 }
 
-// wantedRoutes are those of the configuration drive, which Talos reads at every boot, and those of the configuration, in
-// this order. Only equal ones are one; the rest adds up (pkg/machinery/resources/network/route_merge.go, configlayer.go).
+// wantedRoutes returns the routes of the configuration drive, which Talos reads at every boot, followed by those of the
+// configuration. Only equal routes are merged (pkg/machinery/resources/network/route_merge.go, configlayer.go).
 func wantedRoutes(hardware Hardware, cfg config.Config) ([]route, error) {
 	var wanted []route
 
@@ -42,7 +42,7 @@ func wantedRoutes(hardware Hardware, cfg config.Config) ([]route, error) {
 	return wanted, nil
 }
 
-// configuredRoutes are those that a machine configuration sets, in its old form and in its documents.
+// configuredRoutes returns the routes of a machine configuration, in its old form and in its documents.
 func configuredRoutes(cfg config.Config) ([]route, error) {
 	if cfg == nil {
 		return nil, nil
@@ -108,12 +108,12 @@ func defaultAsZero(destination netip.Prefix) netip.Prefix {
 	return destination
 }
 
-// errFileExists is what the kernel answers to a second route of one destination and metric: Talos adds with NLM_F_EXCL
-// (rtnetlink, Route.Add), and tries again and again.
+// errFileExists is the kernel's error for a second route with the same destination and metric. Talos adds routes with
+// NLM_F_EXCL (rtnetlink, Route.Add) and retries forever.
 var errFileExists = errors.New("netlink receive: file exists")
 
-// kernelRoutes are those that are there once Talos has taken away what is not wanted and added what is: one for each
-// destination and metric, the first that came. The rest is refused.
+// kernelRoutes returns the routes after Talos has removed unwanted ones and added wanted ones: one for each destination and
+// metric, the first that came. The others are refused.
 func kernelRoutes(present, wanted []route) (there []route, refused error) {
 	for _, r := range present {
 		if slices.Contains(wanted, r) {
@@ -134,7 +134,7 @@ func kernelRoutes(present, wanted []route) (there []route, refused error) {
 	return there, refused
 }
 
-// publishRoutes brings the routes of the kernel to what is wanted, as far as it takes them, and shows those that are there.
+// publishRoutes updates the kernel's routes and publishes them. The error contains the routes that the kernel refused.
 func (s *system) publishRoutes(cfg config.Config) error {
 	wanted, err := wantedRoutes(s.hardware, cfg)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/role"
 )
 
-// The methods that each group of roles may call, as in Talos v1.12 (services/machined.go). A method that is not listed is
-// for admins.
+// The methods that each group of roles may call, as in Talos v1.12 (services/machined.go). All other methods are for admins.
 var (
 	readerMethods = []string{
 		"/cluster.ClusterService/HealthCheck",
@@ -107,5 +106,5 @@ var accessRules = func() map[string]role.Set {
 	return rules
 }()
 
-// Methods are the full names of the methods of the Talos API, sorted.
+// Methods returns the full names of the methods of the Talos API, sorted.
 func Methods() []string { return slices.Sorted(maps.Keys(accessRules)) }

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// openSecureAPI gets the node's certificates, for which a worker waits until a control plane signs, and opens the API.
+// openSecureAPI obtains the node's certificates and opens the API. A worker waits until a control plane signs them.
 func (s *system) openSecureAPI(ctx context.Context, cfg config.Provider) error {
 	if err := errors.Join(
 		s.services.Set("apid", service.Waiting, "Waiting for api certificates"),
@@ -70,14 +70,14 @@ func (s *system) startAPID(ctx context.Context, keys *keyring) error {
 	return nil
 }
 
-// isLocal reports whether a name or address that a client uses means this node.
+// isLocal reports whether a client's target, a name or an address, is this node.
 func (s *system) isLocal(target string) bool {
 	n, err := s.network(s.config())
 
 	return err == nil && n.isLocal(target)
 }
 
-// issue gets certificates: a control plane signs them itself, a worker asks one.
+// issue obtains certificates: a control plane signs its own, a worker asks a control plane.
 func (s *system) issue(ctx context.Context, cfg config.Provider) (*issued, error) {
 	n, err := s.network(cfg)
 	if err != nil {
@@ -111,11 +111,11 @@ func (s *system) reissue(ctx context.Context, cfg config.Provider) error {
 	return nil
 }
 
-// clockInterval is how often a node asks its time servers while its clock is wrong, before scaling.
+// clockInterval is how often a node with a wrong clock asks its time servers, before scaling.
 const clockInterval = 30 * time.Second
 
-// renew replaces the certificates half way through their time, which is real time: the clients are real. Those that were
-// made by a wrong clock are replaced as soon as it is set (controllers/secrets/api.go, reconcile: a jump of the time).
+// renew replaces the certificates after half of their validity, in real time, because the clients are real. Certificates of a
+// wrong clock are replaced as soon as the clock is set (controllers/secrets/api.go, reconcile: a jump of the time).
 func (s *system) renew(ctx context.Context) error {
 	for {
 		if err := s.untilRenewal(ctx); err != nil {

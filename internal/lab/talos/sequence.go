@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// sequence is a sequence of Talos' sequencer by the name that its events carry.
+// sequence is the name of a sequence in the events of Talos' sequencer.
 type sequence string
 
 const (
@@ -23,19 +23,19 @@ const (
 	sequenceUpgrade  sequence = "upgrade"
 )
 
-// command asks for a sequence.
+// command is a request for a sequence.
 type command struct {
 	sequence sequence
-	// actor is the identifier that the answer to the causing call carried.
+	// actor is the ID in the answer to the causing call.
 	actor string
-	// force leaves out the graceful part: a reboot without stopping, a shutdown without draining.
+	// force skips the graceful part: stopping before a reboot, draining before a shutdown.
 	force bool
-	// reset and upgrade say what the sequence of that name is to do.
+	// reset and upgrade are the parameters of these two sequences.
 	reset   *resetOptions
 	upgrade *Release
 }
 
-// outcome is how the machine goes down at the end of the sequence.
+// outcome returns what the machine does at the end of the sequence.
 func (c command) outcome() outcome {
 	if c.sequence == sequenceShutdown || c.sequence == sequenceReset && !c.reset.reboot {
 		return outcomeOff
@@ -44,15 +44,15 @@ func (c command) outcome() outcome {
 	return outcomeReboot
 }
 
-// phase is a phase of a sequence with its only task, by the names that their events carry.
+// phase is a phase of a sequence with its only task, both with their names in events.
 type phase struct {
 	name string
 	task string
 	work func(ctx context.Context, s *system, c command) error
 }
 
-// execute runs a sequence with the events of Talos: one for the start and the end of the sequence, of each phase and of
-// each task. An error is a sequence that failed half way; the system stays up.
+// execute runs a sequence with the events of Talos: for the start and the end of the sequence, of each phase and of each
+// task. An error is a sequence that failed half way; the system then stays up.
 func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 	defer s.finished()
 
@@ -78,7 +78,7 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 	return s.conclude(c)
 }
 
-// conclude publishes the last event of a sequence, which says how the machine goes down.
+// conclude publishes the last event of a sequence, which contains what the machine does next.
 func (s *system) conclude(c command) (outcome, error) {
 	last := int64(unix.LINUX_REBOOT_CMD_RESTART)
 	if c.outcome() == outcomeOff {
@@ -91,7 +91,7 @@ func (s *system) conclude(c command) (outcome, error) {
 	)
 }
 
-// abandon tells that a sequence has failed.
+// abandon publishes that a sequence has failed.
 func (s *system) abandon(c command, failure error) error {
 	s.vm.setStage(StageRunning)
 

@@ -9,7 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// serve is an installed and configured node: it takes up its configuration, gets its certificates, opens the secure API
+// serve runs an installed and configured node: it activates its configuration, obtains its certificates, opens the secure API
 // and starts its services. It ends with the context.
 func (s *system) serve(ctx context.Context, cfg config.Provider) error {
 	if err := s.persist(cfg); err != nil {
@@ -41,7 +41,7 @@ func (s *system) serve(ctx context.Context, cfg config.Provider) error {
 	return ctx.Err()
 }
 
-// persist writes a configuration to a disk that has none, which is one whose state was wiped.
+// persist writes a configuration to a disk without one, whose state was wiped.
 func (s *system) persist(cfg config.Provider) error {
 	d := s.installed()
 	if d.config() != nil {
@@ -56,10 +56,10 @@ func (s *system) persist(cfg config.Provider) error {
 	return errors.Join(d.change(func(c *contents) { c.Identity = identity }), d.writeConfig(cfg))
 }
 
-// errNoNetwork says why a node goes no further: Talos makes no certificates before it has a name and an address.
+// errNoNetwork is why a node does not continue: Talos creates no certificates without a name and an address.
 var errNoNetwork = errors.New("the node has no hostname or no address: neither the machine configuration nor the configuration drive gives both")
 
-// needNetwork waits for ever on a node without name or address, as Talos does.
+// needNetwork blocks forever on a node without a name or an address, as Talos does.
 func (s *system) needNetwork(ctx context.Context, cfg config.Provider) error {
 	n, err := s.network(cfg)
 	if err != nil || n.hostname != "" && len(n.addresses) > 0 {
@@ -72,7 +72,7 @@ func (s *system) needNetwork(ctx context.Context, cfg config.Provider) error {
 	return ctx.Err()
 }
 
-// inBackground runs work until the system stops; what ends it earlier goes into the log.
+// inBackground runs work until the system stops. An earlier error is logged.
 func (s *system) inBackground(work func(context.Context) error) {
 	s.background.Go(func() {
 		if err := work(s.ctx); err != nil && s.ctx.Err() == nil {
@@ -81,8 +81,8 @@ func (s *system) inBackground(work func(context.Context) error) {
 	})
 }
 
-// startServices is the boot sequence after the API is open: on a control plane trustd, then the container runtime and
-// the kubelet, and on a control plane etcd, with whose health the boot ends.
+// startServices is the boot sequence after the API is open: trustd on a control plane, then the container runtime and the
+// kubelet, and finally etcd on a control plane. The boot ends when etcd is healthy.
 func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 	controlPlane := cfg.Machine().Type().IsControlPlane()
 
@@ -111,7 +111,7 @@ func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 	return s.setMachineStage(runtime.MachineStageRunning, true)
 }
 
-// startEarlyServices starts what runs from the beginning of every boot, in maintenance mode as well.
+// startEarlyServices starts the services that run from the beginning of every boot, even in maintenance mode.
 func (s *system) startEarlyServices() error {
 	var errs []error
 	for _, id := range []string{"auditd", "containerd", "machined", "syslogd", "udevd"} {

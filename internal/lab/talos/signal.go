@@ -2,7 +2,7 @@ package talos
 
 import "sync"
 
-// signal tells any number of waiters that something has changed. It is safe for concurrent use.
+// signal notifies any number of waiters of a change. It is safe for concurrent use.
 type signal struct {
 	mu      sync.Mutex
 	changed chan struct{}
@@ -10,7 +10,7 @@ type signal struct {
 
 func newSignal() *signal { return &signal{changed: make(chan struct{})} }
 
-// wait is closed at the next change. Take it before looking at what may change.
+// wait returns a channel that is closed at the next change. Call it before reading the state.
 func (s *signal) wait() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,17 +13,17 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/secrets"
 )
 
-// StaticPodVersions are the versions that the static pods of a control plane are rendered from. Talos writes them into the
-// pods' annotations, so a pod that carries other ones runs what was before (k8s/control_plane_static_pod.go).
+// StaticPodVersions are the versions from which a control plane's static pods are rendered. Talos writes them into the pods'
+// annotations, so a pod with other versions still runs the former configuration (k8s/control_plane_static_pod.go).
 type StaticPodVersions struct {
-	// Config of each pod, by its name, such as kube-apiserver.
+	// Config of each pod by its name, such as kube-apiserver.
 	Config map[string]string
-	// Files and Secrets are those of the configuration files and of the certificates that are mounted into the pods.
+	// Files and Secrets are the versions of the configuration files and of the certificates that are mounted into the pods.
 	Files, Secrets string
 }
 
-// publishStaticPodConfigs publishes what the static pods of a control plane are rendered from. A resource gets another
-// version only when its content changes, and begins at 1 with each boot.
+// publishStaticPodConfigs publishes the inputs of a control plane's static pods. The version of a resource changes only with
+// its content, and starts at 1 with each boot.
 func (s *system) publishStaticPodConfigs(cfg config.Provider, n nodeNetwork) error {
 	if !cfg.Machine().Type().IsControlPlane() {
 		return nil
@@ -73,7 +73,7 @@ func (s *system) publishPodConfigs(cfg config.Provider) error {
 	)
 }
 
-// publishPodFiles publishes the configuration files of the pods and, when all of them are written, their common version
+// publishPodFiles publishes the configuration files of the pods and, when all are written, their common version
 // (k8s/render_config_static_pods.go).
 func (s *system) publishPodFiles(cfg config.Provider) error {
 	api := cfg.Cluster().APIServer()
@@ -106,7 +106,7 @@ func (s *system) publishPodFiles(cfg config.Provider) error {
 	})
 }
 
-// authorizers are the configuration's own behind Node and RBAC, unless it places those itself.
+// authorizers returns the configuration's own authorizers, with those of Node and RBAC that they lack added at the beginning.
 func authorizers(own []configinterface.AuthorizationConfigAuthorizer) []k8s.AuthorizationAuthorizersSpec {
 	var all []k8s.AuthorizationAuthorizersSpec
 	for _, a := range own {
@@ -122,8 +122,8 @@ func authorizers(own []configinterface.AuthorizationConfigAuthorizer) []k8s.Auth
 	return all
 }
 
-// publishPodSecrets publishes the names in the API server's certificate: other names are another certificate, with which
-// the pods start anew (secrets/kubernetes_cert_sans.go, k8s/render_secrets_static_pod.go).
+// publishPodSecrets publishes the names in the API server's certificate. Other names mean another certificate, with which the
+// pods restart (secrets/kubernetes_cert_sans.go, k8s/render_secrets_static_pod.go).
 func (s *system) publishPodSecrets(cfg config.Provider, n nodeNetwork) error {
 	names := secrets.NewCertSAN(secrets.NamespaceName, secrets.CertSANKubernetesID)
 
@@ -153,7 +153,7 @@ func (s *system) publishPodSecrets(cfg config.Provider, n nodeNetwork) error {
 	})
 }
 
-// staticPodVersions are those that are published now; none for a worker.
+// staticPodVersions returns the published versions; none for a worker.
 func (s *system) staticPodVersions() StaticPodVersions {
 	v := StaticPodVersions{Config: map[string]string{}}
 	for id, r := range map[string]resource.Resource{
@@ -173,7 +173,7 @@ func (s *system) staticPodVersions() StaticPodVersions {
 	return v
 }
 
-// versionOf is the version of a published resource; "" of one that is not there.
+// versionOf returns the version of a published resource; "" if it does not exist.
 func (s *system) versionOf(r resource.Resource) string {
 	found, err := s.resources.Get(s.ctx, r.Metadata())
 	if err != nil {

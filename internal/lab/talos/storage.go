@@ -11,15 +11,15 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// storageServer answers for the disks, in maintenance mode and after, from the resources as Talos does
-// (internal/app/storaged). Clients use it to find out whether a node is in maintenance mode.
+// storageServer serves the disks from the resources, as Talos does (internal/app/storaged), in maintenance mode and
+// afterwards. Clients use it to detect maintenance mode.
 type storageServer struct {
 	storage.UnimplementedStorageServiceServer
 
 	system *system
 }
 
-// Disks lists the disks, the drive with the ISO included.
+// Disks lists the disks, including the drive with the ISO.
 func (s *storageServer) Disks(ctx context.Context, _ *emptypb.Empty) (*storage.DisksResponse, error) {
 	systemDisk, err := safe.StateGetByID[*block.SystemDisk](ctx, s.system.resources, block.SystemDiskID)
 	if err != nil && !state.IsNotFoundError(err) {

@@ -17,11 +17,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// store keeps a fleet in files: one per machine, one per installed disk, one for the etcd memberships. Each is replaced
-// as a whole, so that a crash leaves the old or the new one.
+// store keeps a fleet in files: one for each machine, one for each written disk, one for the etcd memberships. Each is
+// replaced atomically, so a crash leaves the old or the new version.
 type store struct{ dir string }
 
-// record is what outlives the process of a machine.
+// record is the persistent state of a machine.
 type record struct {
 	Hardware Hardware `json:"hardware"`
 	// On says that the machine is switched on.
@@ -140,7 +140,7 @@ func read[T any](path string) (T, error) {
 	return value, nil
 }
 
-// readAll reads the files of a folder, by name. What an interrupted write left behind has another suffix.
+// readAll reads the files of a folder, sorted by name. Remains of an interrupted write have another suffix.
 func readAll[T any](folder string) ([]T, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
-// system is the Talos that runs on a machine from one boot to the next. It is safe for concurrent use.
+// system is the Talos of a machine during one boot. It is safe for concurrent use.
 type system struct {
 	vm       *vm
 	fleet    *Fleet
@@ -31,42 +31,43 @@ type system struct {
 	events    *event.Stream
 	services  *service.Table
 
-	ctx        context.Context // of everything that runs in the background
+	ctx        context.Context // for everything that runs in the background
 	cancel     context.CancelFunc
 	background sync.WaitGroup
 
-	telling sync.Mutex // of how the node stands, to Kubernetes
+	telling sync.Mutex // orders the calls of tellKubernetes
 
-	wrongClock atomic.Bool // whether the certificates were made by a clock that is not set
+	wrongClock atomic.Bool // whether the certificates were issued by a clock that is not set
 
-	provisioning sync.Mutex // of volumes
+	provisioning sync.Mutex // held while volumes are provisioned
 	volumes      map[string]block.VolumeStatusSpec
 
 	mu        sync.Mutex
 	devices   []device // disks by their names
 	disk      *disk    // nil until Talos is installed
 	active    config.Provider
-	front     stoppable // what listens on the node's addresses, nil if nothing does
-	keys      *keyring  // of the secure API, nil while it is not open
+	front     stoppable // the server on the node's addresses, nil for none
+	keys      *keyring  // of the secure API, nil while it is closed
 	machined  *machinedServer
 	trusted   *authority // this node's trustd, nil while it does not run
 	etcd      etcdControl
-	rollback  context.CancelFunc // of a configuration that is only tried
+	rollback  context.CancelFunc // ends the trial of a configuration
 	pending   *command
 	pods      podServices
 	routes    []route
 	interrupt context.CancelFunc
 }
 
-// stoppable is what can be stopped within a time, after which it breaks off.
+// stoppable can be stopped with a grace period, after which it aborts.
 type stoppable interface {
 	Stop(grace time.Duration) error
 }
 
-// grace is how long calls may go on when the system goes down in order; it is not scaled, since the clients are real.
+// grace is how long calls may continue during an orderly shutdown of the system. It is not scaled, because the clients are
+// real.
 const grace = time.Second
 
-// newSystem boots a machine whose hardware does not change meanwhile: m.mu is held.
+// newSystem boots a machine. The caller holds m.mu, so the hardware does not change.
 func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	now := m.fleet.config.Now
@@ -92,8 +93,8 @@ func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 	return s, nil
 }
 
-// run is the life of the system: its work until something asks for a sequence, and then the sequence. When a sequence
-// fails, the system stays as the failure left it, as Talos does.
+// run runs the system: its work until a sequence is requested, and then the sequence. When a sequence fails, the system stays
+// in that state, as in Talos.
 func (s *system) run(ctx context.Context) (outcome, error) {
 	err := s.untilInterrupted(ctx, s.work)
 
@@ -124,8 +125,8 @@ func (s *system) run(ctx context.Context) (outcome, error) {
 	}
 }
 
-// work brings the machine from an empty disk, or from whatever is installed, to a node that runs. It ends early only
-// after an installation, which the reboot follows, or with an error.
+// work turns a machine with a blank or an installed disk into a running node. It returns early only after an installation,
+// which a reboot follows, or with an error.
 func (s *system) work(ctx context.Context) error {
 	if s.fromISO && s.installed() != nil {
 		return s.halt(ctx)
@@ -151,7 +152,7 @@ func (s *system) work(ctx context.Context) error {
 	return s.serve(ctx, cfg)
 }
 
-// untilInterrupted runs the work until it ends by itself or request asks for something else.
+// untilInterrupted runs the work until it ends or a sequence is requested.
 func (s *system) untilInterrupted(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -168,7 +169,7 @@ func (s *system) untilInterrupted(ctx context.Context, work func(context.Context
 	return work(ctx)
 }
 
-// request asks for a sequence. While one is under way another does not begin, which only an event tells.
+// request requests a sequence. During another sequence it is dropped; only an event reports that.
 func (s *system) request(c command) error {
 	if s.accept(c) {
 		return nil
@@ -196,7 +197,7 @@ func (s *system) accept(c command) bool {
 	return true
 }
 
-// take is the sequence that was asked for, nil if none was.
+// take returns the requested sequence, nil for none.
 func (s *system) take() *command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +205,7 @@ func (s *system) take() *command {
 	return s.pending
 }
 
-// finished makes room for the next request.
+// finished allows the next request.
 func (s *system) finished() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +213,7 @@ func (s *system) finished() {
 	s.pending = nil
 }
 
-// stop ends the system. When the power was cut every connection breaks at once.
+// stop ends the system. After a power cut every connection breaks at once.
 func (s *system) stop(ctx context.Context) error {
 	patience := grace
 	if ctx.Err() != nil {
@@ -244,7 +245,7 @@ func (s *system) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// installed is the system disk, nil on a machine that runs from the ISO and has none.
+// installed returns the system disk, nil on a machine that runs from the ISO without one.
 func (s *system) installed() *disk {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +261,7 @@ func (s *system) installedConfig() config.Provider {
 	return nil
 }
 
-// config is the active machine configuration, nil in maintenance mode.
+// config returns the active machine configuration, nil in maintenance mode.
 func (s *system) config() config.Provider {
 	s.mu.Lock()
 	defer s.mu.Unlock()

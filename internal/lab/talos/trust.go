@@ -16,8 +16,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
-// authority is the trustd of a control plane: it signs the server certificates of workers that know the cluster's token
-// (internal/app/trustd). Talos serves it on port 50001; between the machines of a lab it is a call.
+// authority is the trustd of a control plane: it signs the server certificates of workers that have the cluster's token
+// (internal/app/trustd). Talos serves it on port 50001; in a lab it is a function call.
 type authority struct {
 	issuing  *x509.PEMEncodedCertificateAndKey
 	accepted []byte
@@ -32,10 +32,10 @@ func authorityOf(cfg config.Config) *authority {
 	}
 }
 
-// errUnauthenticated is trustd's answer to a wrong token (pkg/grpc/middleware/auth/basic).
+// errUnauthenticated is trustd's error for a wrong token (pkg/grpc/middleware/auth/basic).
 var errUnauthenticated = errors.New("rpc error: code = Unknown desc = Unauthenticated")
 
-// sign signs for server use only, and tells which authorities the cluster accepts.
+// sign signs a certificate for server use only, and returns the authorities that the cluster accepts.
 func (a *authority) sign(token string, request []byte, now time.Time) (certificate, accepted []byte, err error) {
 	if subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) != 1 {
 		return nil, nil, errUnauthenticated
@@ -51,7 +51,7 @@ func (a *authority) sign(token string, request []byte, now time.Time) (certifica
 	return signed.X509CertificatePEM, a.accepted, nil
 }
 
-// joinTrust starts this node's trustd, leaveTrust stops it.
+// joinTrust starts this node's trustd.
 func (s *system) joinTrust(a *authority) {
 	s.mu.Lock()
 	s.trusted = a
@@ -69,7 +69,7 @@ func (s *system) trustd() *authority {
 	return s.trusted
 }
 
-// trustedAt is the trustd that answers at an address, nil if none does.
+// trustedAt returns the trustd at an address, nil for none.
 func (f *Fleet) trustedAt(addr netip.Addr) *authority {
 	running := f.systemAt(addr)
 	if running == nil {
@@ -79,7 +79,7 @@ func (f *Fleet) trustedAt(addr netip.Addr) *authority {
 	return running.trustd()
 }
 
-// systemAt is the system that listens on an address, nil if none does.
+// systemAt returns the system that listens on an address, nil for none.
 func (f *Fleet) systemAt(addr netip.Addr) *system {
 	for _, m := range f.all() {
 		running := m.running()
@@ -91,8 +91,8 @@ func (f *Fleet) systemAt(addr netip.Addr) *system {
 	return nil
 }
 
-// issueRemote is how a worker gets its server certificate: it asks each control plane that it knows until one signs,
-// and asks again whenever one appears.
+// issueRemote issues a worker's server certificate. It asks each known control plane until one signs, and again whenever
+// another one appears.
 func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject, now time.Time) (*issued, error) {
 	request, identity, err := certificateRequest(cfg, who)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *system) issueRemote(ctx context.Context, cfg config.Config, who subject
 	}
 }
 
-// ask goes through the control planes; the error tells what each of them answered.
+// ask asks one control plane after the other. The error contains the answer of each.
 func (s *system) ask(
 	cfg config.Config, endpoints []netip.Addr, request []byte, now time.Time,
 ) (certificate, accepted []byte, err error) {
@@ -149,7 +149,7 @@ func (s *system) ask(
 }
 
 func certificateRequest(cfg config.Config, who subject) (*x509.CertificateSigningRequest, *x509.PEMEncodedCertificateAndKey, error) {
-	// the last accepted authority decides the kind of key (controllers/secrets/api.go)
+	// the last accepted authority determines the type of the key (controllers/secrets/api.go)
 	security := cfg.Machine().Security()
 
 	last := &x509.PEMEncodedCertificate{}

@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// Upgrade writes another release to the disk and reboots into it, at once or staged for the next boot. On a control plane
-// etcd has to bear it, unless the caller forces the upgrade.
+// Upgrade writes another release to the disk and reboots into it, or stages it for the next boot. On a control plane etcd
+// must tolerate the upgrade, unless the caller forces it.
 func (m *machinedServer) Upgrade(_ context.Context, in *machine.UpgradeRequest) (*machine.UpgradeResponse, error) {
 	actor, err := m.actor()
 	if err != nil {
@@ -47,7 +47,7 @@ func (m *machinedServer) Upgrade(_ context.Context, in *machine.UpgradeRequest) 
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
 }
 
-// etcdBearsUpgrade has the rules of Talos' internal/pkg/etcd (ValidateForUpgrade).
+// etcdBearsUpgrade applies the rules of Talos' internal/pkg/etcd (ValidateForUpgrade).
 func (s *system) etcdBearsUpgrade() error {
 	data := s.etcdData()
 
@@ -74,7 +74,7 @@ func (s *system) etcdBearsUpgrade() error {
 	return nil
 }
 
-// writeUpgrade is the part of an upgrade that changes the disk.
+// writeUpgrade writes the new release to the disk.
 func writeUpgrade(ctx context.Context, s *system, c command) error {
 	return s.writeRelease(ctx, *c.upgrade)
 }
@@ -90,8 +90,8 @@ func (s *system) writeRelease(ctx context.Context, release Release) error {
 	})
 }
 
-// installStaged installs what an upgrade has staged; the reboot follows. The mark is taken away first, so that an
-// installation that fails is not tried at every boot (v1alpha1_state.go, probeMeta).
+// installStaged installs a staged upgrade. A reboot follows. The mark is removed first, so that a failing installation is not
+// retried at every boot (v1alpha1_state.go, probeMeta).
 func (s *system) installStaged(ctx context.Context, release Release) error {
 	if err := s.installed().change(func(c *contents) { c.Staged = nil }); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (s *system) installStaged(ctx context.Context, release Release) error {
 // errNoPrevious is returned for a rollback of a node that was never upgraded.
 var errNoPrevious = errors.New("previous entry not found")
 
-// Rollback returns to the release before the last upgrade, by a reboot.
+// Rollback returns to the release before the last upgrade and reboots.
 func (m *machinedServer) Rollback(context.Context, *machine.RollbackRequest) (*machine.RollbackResponse, error) {
 	installed := m.system.installed()
 	if installed == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/validation"
 )
 
-// platformName is the platform whose ISO and installer a Proxmox VM runs.
+// platformName is the Talos platform for Proxmox VE.
 const platformName = "nocloud"
 
 // platformMode is the runtime mode of the nocloud platform: "cloud", in which a configuration needs no install section
@@ -24,8 +24,8 @@ func (platformMode) RequiresInstall() bool { return false }
 
 func (platformMode) InContainer() bool { return false }
 
-// validate has Talos' own code judge a configuration, first by itself and then against this machine. The prefixes are
-// what the two server modes put before an error.
+// validate validates a configuration with Talos' own code, first alone and then for this machine. The prefixes are those of
+// the two servers' errors.
 func (s *system) validate(ctx context.Context, cfg config.Provider, prefix, runtimePrefix string) (warnings []string, err error) {
 	warnings, err = cfg.Validate(platformMode{})
 	if err != nil {

@@ -14,12 +14,12 @@ type vm struct {
 
 	mu       sync.Mutex
 	hardware Hardware
-	on       bool // as it was written down; differs from life only in a fleet that is not resumed yet
+	on       bool // the saved value; differs from life only in a fleet that is not resumed yet
 	bootID   string
-	boots    int // how often it has booted
+	boots    int // number of boots
 	stage    Stage
 	life     *life   // nil while the machine is off
-	system   *system // nil while no Talos runs on it
+	system   *system // nil while no Talos runs
 }
 
 // life is the time from power-on to power-off.
@@ -100,7 +100,7 @@ func (m *vm) powerOff() error {
 	return m.switchedOff(running)
 }
 
-// switchedOff records the end of a life; the first who does so wins.
+// switchedOff records the end of a life. Only the first call has an effect.
 func (m *vm) switchedOff(ended *life) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,12 +114,12 @@ func (m *vm) switchedOff(ended *life) error {
 	return m.save()
 }
 
-// save writes the machine down; m.mu is held.
+// save writes the machine's record. The caller holds m.mu.
 func (m *vm) save() error {
 	return m.fleet.store.saveMachine(record{Hardware: m.hardware, On: m.on, BootID: m.bootID, Boots: m.boots})
 }
 
-// halt asks Talos to switch itself off. The power button forces it to (v1alpha1_controller.go, ListenForEvents).
+// halt requests Talos to switch the machine off. The power button forces it (v1alpha1_controller.go, ListenForEvents).
 func (m *vm) halt(ctx context.Context, force bool) error {
 	m.mu.Lock()
 	running, system := m.life, m.system
@@ -143,8 +143,8 @@ func (m *vm) halt(ctx context.Context, force bool) error {
 	}
 }
 
-// live is a machine's life: one boot after the other until the power is cut or Talos switches the machine off, in which
-// case it is true.
+// live runs one boot after the other until the power is cut, or until Talos switches the machine off. In the latter case it
+// returns true.
 func (m *vm) live(ctx context.Context, resume bool) (byItself bool) {
 	wait := m.fleet.config.Durations.Boot
 	if resume {
@@ -175,8 +175,8 @@ func (m *vm) live(ctx context.Context, resume bool) (byItself bool) {
 	}
 }
 
-// pause is Talos' wait before it reboots after a failure. It is never quite zero, lest a machine that fails at every
-// boot keeps the lab busy.
+// pause is Talos' delay before the reboot after a failure. It is never zero, because a machine that fails at every boot would
+// keep the lab busy.
 func (m *vm) pause(ctx context.Context) error {
 	if err := m.fleet.config.Pace.Sleep(ctx, m.fleet.config.Durations.Failure); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (m *vm) setStage(stage Stage) {
 	m.stage = stage
 }
 
-// running is the system that runs on the machine, nil if none does.
+// running returns the system that runs on the machine, nil for none.
 func (m *vm) running() *system {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,7 +212,7 @@ func (m *vm) setSystem(s *system) {
 	m.system = s
 }
 
-// address by which the log names the machine; zero if it has none.
+// address returns the machine's address for the log; zero for none.
 func (m *vm) address() netip.Addr {
 	if addresses := m.facts().addresses(); len(addresses) > 0 {
 		return addresses[0].Addr()
@@ -221,7 +221,7 @@ func (m *vm) address() netip.Addr {
 	return netip.Addr{}
 }
 
-// step takes the time of one step of the machine's life, and is where the step can go wrong.
+// step takes the time of one step of the machine's life, and applies faults.
 func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	began := m.fleet.config.Now()
 	err := m.fleet.config.Pace.Sleep(ctx, d)
@@ -241,7 +241,7 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	return err
 }
 
-// outlast waits at a step that hangs until it does so no more, which only a node notices that tries it again.
+// outlast waits at a step that hangs. Only a node that retries the step notices when it no longer hangs.
 func (m *vm) outlast(ctx context.Context, name Step, effect Effect) error {
 	for attempt := 0; effect.Hang; attempt++ {
 		if effect.Retried == 0 || effect.Attempts > 0 && attempt >= effect.Attempts {
@@ -260,10 +260,10 @@ func (m *vm) outlast(ctx context.Context, name Step, effect Effect) error {
 	return effect.Err
 }
 
-// shortestRetry keeps a node of a lab that takes no time from trying again all the time.
+// shortestRetry limits the retries of a node in a lab without delays.
 const shortestRetry = 50 * time.Millisecond
 
-// untilRetry waits for the next of several tries.
+// untilRetry waits for the next retry.
 func (m *vm) untilRetry(ctx context.Context, interval time.Duration) error {
 	select {
 	case <-time.After(shortestRetry):
@@ -273,7 +273,7 @@ func (m *vm) untilRetry(ctx context.Context, interval time.Duration) error {
 	}
 }
 
-// effect is what goes wrong at a step.
+// effect returns the effect of faults on a step.
 func (m *vm) effect(name Step) Effect {
 	return m.fleet.config.Faults.At(Point{VMID: m.facts().VMID, Name: string(name)})
 }

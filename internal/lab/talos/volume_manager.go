@@ -15,10 +15,10 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 )
 
-// progressVolumes brings the volumes as far as they come, when the system boots, and whenever its configuration or its
-// disks change (Talos v1.12.4, controllers/block/volume_manager.go, processVolumeConfig). A volume that is ready is never
-// looked at again, so that a disk which grew is used from the next boot on. One that finds no disk is "failed", which is an
-// error of the volume alone: the configuration was applied, and the node goes on.
+// progressVolumes provisions the volumes at boot, and when the configuration or the disks change (Talos v1.12.4,
+// controllers/block/volume_manager.go, processVolumeConfig). A volume that is ready is not processed again, so a larger disk
+// is used from the next boot on. A volume without a disk is "failed". That concerns the volume only: the configuration was
+// applied, and the node continues.
 func (s *system) progressVolumes() error {
 	s.provisioning.Lock()
 	defer s.provisioning.Unlock()
@@ -57,7 +57,7 @@ func (s *system) progressVolumes() error {
 	return errors.Join(append(errs, s.publishVolumes(wanted))...)
 }
 
-// progress finds the volume, or makes it. The error is one of the emulation; what is wrong with the volume is in its status.
+// progress finds or creates the volume. The error is the emulation's own; a problem of the volume is in its status.
 func (s *system) progress(volume wantedVolume, status *block.VolumeStatusSpec) error {
 	if volume.kind == block.VolumeTypeDirectory {
 		status.Phase = block.VolumePhaseReady
@@ -104,7 +104,7 @@ func (s *system) progress(volume wantedVolume, status *block.VolumeStatusSpec) e
 	return nil
 }
 
-// place is where a volume lies: a partition, or with number 0 a whole disk.
+// place is the location of a volume: a partition, or a whole disk if number is 0.
 type place struct {
 	device device
 	number int
@@ -118,7 +118,7 @@ func (p place) path() string {
 	return p.device.partitionPath(p.number)
 }
 
-// locate finds a partition by its label, whatever the selector says now.
+// locate finds a partition by its label, whatever the current selector.
 func (s *system) locate(volume wantedVolume) (place, bool) {
 	for _, d := range s.blockDevices() {
 		if number := numberOf(volume.id, s.partitionsOf(d)); number > 0 {
@@ -133,7 +133,7 @@ func (s *system) locate(volume wantedVolume) (place, bool) {
 	return place{}, false
 }
 
-// partitionsOf is the partition table of a disk.
+// partitionsOf returns the partition table of a disk.
 func (s *system) partitionsOf(d device) []partition {
 	if written := s.fleet.written(d.ID); written != nil {
 		return written.read().Partitions
@@ -142,7 +142,7 @@ func (s *system) partitionsOf(d device) []partition {
 	return nil
 }
 
-// diskFor is the first disk that the selector matches and that has room, or what Talos says when there is none
+// diskFor returns the first disk that matches the selector and has enough space, or Talos' error if there is none
 // (internal/volumes/locate.go, LocateAndProvision).
 func (s *system) diskFor(volume wantedVolume) (device, error) {
 	var matched []device
@@ -189,7 +189,7 @@ func paths(devices []device) []string {
 	return list
 }
 
-// matches evaluates a selector as Talos does, in its own environment: system_disk is not there before Talos is installed.
+// matches evaluates a selector in the environment of Talos: system_disk is undefined before the installation.
 func (s *system) matches(selector *cel.Expression, d device) (bool, error) {
 	published, err := safe.StateGetByID[*block.Disk](s.ctx, s.resources, d.name)
 	if err != nil {
@@ -209,7 +209,8 @@ func (s *system) matches(selector *cel.Expression, d device) (bool, error) {
 	return selector.EvalBool(celenv.DiskLocator(), facts)
 }
 
-// provision makes the volume's partition, as large as it may be. A disk volume is noted as one partition of no number.
+// provision creates the volume's partition with the maximum size. A disk volume is recorded as one partition without a
+// number.
 func (s *system) provision(volume wantedVolume, d device) error {
 	size := unallocated(d.Bytes, s.partitionsOf(d))
 	if limit := volume.size.ResolveMaxSize(size); limit > 0 {
@@ -228,7 +229,7 @@ func (s *system) provision(volume wantedVolume, d device) error {
 	return written.change(func(c *contents) { c.Partitions = append(slices.Clone(c.Partitions), made) })
 }
 
-// grow lets the last partition of a disk have what the disk has more, if the volume wants it (internal/volumes/grow.go). It
+// grow extends the last partition of a disk to the end of the disk, if the volume requests it (internal/volumes/grow.go). It
 // returns the volume's size.
 func (s *system) grow(volume wantedVolume, p place) (uint64, error) {
 	if p.number == 0 {
@@ -255,7 +256,7 @@ func (s *system) grow(volume wantedVolume, p place) (uint64, error) {
 	})
 }
 
-// systemVolumeLabels are the partitions of Talos that it keeps a volume status for.
+// systemVolumeLabels are the partitions for which Talos keeps a volume status.
 func systemVolumeLabels() []string {
 	return []string{constants.MetaPartitionLabel, constants.StatePartitionLabel, constants.EphemeralPartitionLabel}
 }

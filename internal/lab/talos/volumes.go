@@ -10,7 +10,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 )
 
-// publishVolumes publishes how the volumes are, what lies on the disks, and what is mounted where.
+// publishVolumes publishes the volumes, the contents of the disks, and the mounts.
 func (s *system) publishVolumes(wanted []wantedVolume) error {
 	var errs []error
 
@@ -37,7 +37,7 @@ func (s *system) publishVolumes(wanted []wantedVolume) error {
 			}
 		}))
 
-		// the older resource shows what has a partition or a disk of its own (controllers/runtime/mount_status.go)
+		// the older resource shows volumes with their own partition or disk (controllers/runtime/mount_status.go)
 		if spec.Type != block.VolumeTypePartition && spec.Type != block.VolumeTypeDisk {
 			continue
 		}
@@ -59,7 +59,7 @@ func (s *system) publishVolumes(wanted []wantedVolume) error {
 	)...)
 }
 
-// publishDiscovered publishes what is found on the disks: each disk, and each partition with its label.
+// publishDiscovered publishes each disk, and each partition with its label.
 func (s *system) publishDiscovered() error {
 	var errs []error
 
@@ -101,7 +101,7 @@ func (s *system) publishDiscovered() error {
 	return errors.Join(append(errs, withdrawOthers[*block.DiscoveredVolume](s, found))...)
 }
 
-// publishDisks publishes the disks under the names that Linux gives them, and which of them is the system disk.
+// publishDisks publishes the disks with their names in Linux, and the system disk.
 func (s *system) publishDisks() error {
 	var errs []error
 
@@ -136,7 +136,7 @@ func (s *system) publishDisks() error {
 
 const sysfsBlock = "/sys/class/block"
 
-// describe is the disk as Talos shows it (v1.12.4, controllers/block/disks.go, analyzeBlockDevice).
+// describe sets the fields of the disk as Talos does (v1.12.4, controllers/block/disks.go, analyzeBlockDevice).
 func (d device) describe(spec *block.DiskSpec) {
 	spec.DevPath = d.path()
 	spec.SetSize(d.Bytes)
@@ -144,12 +144,12 @@ func (d device) describe(spec *block.DiskSpec) {
 	spec.Transport, spec.Serial, spec.Rotational = d.transport(), d.serial(), d.Rotational
 	spec.BusPath, spec.SubSystem, spec.Symlinks = d.busPath(), sysfsBlock, d.symlinks()
 
-	if d.Bus != BusVirtIO { // virtio-blk has no model, and its modalias is another one
+	if d.Bus != BusVirtIO { // virtio-blk has no model, and another modalias
 		spec.Model, spec.Modalias = "QEMU HARDDISK", "scsi:t-0x00"
 	}
 }
 
-// withdrawOthers destroys the resources of a type that are not among those that stay.
+// withdrawOthers destroys the resources of a type that are not in stay.
 func withdrawOthers[R meta.ResourceWithRD](s *system, stay map[resource.ID]bool) error {
 	list, err := safe.StateListAll[R](s.ctx, s.resources)
 	if err != nil {

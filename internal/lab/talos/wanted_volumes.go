@@ -13,23 +13,23 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 )
 
-// wantedVolume is a volume as a configuration asks for it.
+// wantedVolume is a volume that a configuration requests.
 type wantedVolume struct {
 	id    string
 	kind  block.VolumeType
-	label string // of the resource
-	// selector finds the disk to make the volume on; nil for one that is only ever found.
+	label string // label of the resource
+	// selector matches the disk for a new volume; nil for a volume that is never created.
 	selector   *cel.Expression
 	size       block.PartitionSpec
 	filesystem block.FilesystemType
-	target     string // where it is mounted, "" for nowhere
+	target     string // mount point, "" for none
 }
 
-// minimumUserVolume is the least that a user volume is given (volumeconfig/user_volumes.go).
+// minimumUserVolume is the minimum size of a user volume, in bytes (volumeconfig/user_volumes.go).
 const minimumUserVolume = 100 << 20
 
-// wantedVolumes are those of Talos v1.12.4 (controllers/block/internal/volumes/volumeconfig) that have a device: META,
-// STATE, and with a configuration EPHEMERAL and the user volumes, in the order in which they are provisioned.
+// wantedVolumes returns the volumes of Talos v1.12.4 that have a device (controllers/block/internal/volumes/volumeconfig), in
+// the order in which they are provisioned: META, STATE, and with a configuration EPHEMERAL and the user volumes.
 func wantedVolumes(cfg config.Provider) ([]wantedVolume, error) {
 	wanted := []wantedVolume{
 		{id: constants.MetaPartitionLabel, kind: block.VolumeTypePartition, label: block.SystemVolumeLabel},
@@ -71,7 +71,7 @@ func ephemeral(cfg config.Provider, onSystemDisk cel.Expression) wantedVolume {
 	}
 }
 
-// userVolume is a volume of the document UserVolumeConfig: a partition unless it says otherwise.
+// userVolume returns the volume of a UserVolumeConfig document: a partition by default.
 func userVolume(volume document.UserVolumeConfig) wantedVolume {
 	wanted := wantedVolume{
 		id: constants.UserVolumePrefix + volume.Name(), kind: volume.Type().ValueOr(block.VolumeTypePartition),

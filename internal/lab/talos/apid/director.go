@@ -11,18 +11,18 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Metadata by which a client names the nodes it means, and by which a forwarded call is known.
+// Metadata keys: the nodes that a client names, and the mark of a forwarded call.
 const (
 	nodeKey  = "node"
 	nodesKey = "nodes"
 	proxied  = "proxyfrom"
 )
 
-// director decides who answers a call: this node, the one that the client named, or all that it named. The rules and
-// texts are those of Talos v1.12 internal/app/apid/pkg/director.
+// director decides which node answers a call: this node, or the nodes that the client named. The rules and texts are those of
+// Talos v1.12 internal/app/apid/pkg/director.
 type director struct {
 	local   proxy.Backend
-	remotes *remotes // nil on a worker, which forwards nothing
+	remotes *remotes // nil on a worker, which does not forward
 	isLocal func(target string) bool
 }
 
@@ -38,7 +38,7 @@ func (d *director) direct(ctx context.Context, method string) (proxy.Mode, []pro
 		return proxy.One2One, nil, status.Error(codes.InvalidArgument, "node metadata must be single-valued")
 	}
 
-	// a worker answers for itself although it cannot forward
+	// a worker answers a call to itself, although it cannot forward
 	if d.remotes == nil {
 		node, nodes = d.withoutSelf(node), d.withoutSelf(nodes)
 	}
@@ -82,21 +82,21 @@ func (d *director) forward(mode proxy.Mode, targets []string) (proxy.Mode, []pro
 	return mode, backends, nil
 }
 
-// Forwarded reports whether another node passed this call on.
+// Forwarded reports whether another node forwarded this call.
 func Forwarded(ctx context.Context) bool {
 	md, _ := metadata.FromIncomingContext(ctx)
 
 	return len(md[proxied]) > 0
 }
 
-// Target is what the client named as the node or nodes to answer, "" when it named none.
+// Target returns the node or nodes that the client named, "" for none.
 func Target(ctx context.Context) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 
 	return strings.Join(slices.Concat(md[nodeKey], md[nodesKey]), ",")
 }
 
-// streamed reports whether a method's answer is a stream; it lists those of Talos v1.12 (internal/app/apid/main.go).
+// streamed reports whether a method returns a stream. The list is that of Talos v1.12 (internal/app/apid/main.go).
 func streamed(method string) bool {
 	switch method {
 	case "/machine.MachineService/Copy",

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// local is the node's own machined. Talos reaches it by a socket file; here the connection stays in memory, so that a
-// lab needs no paths that fit into the 108 bytes of a socket address.
+// local is the node's own machined. Talos uses a socket file. Here the connection stays in memory, so that no path has to fit
+// into the 108 bytes of a socket address.
 type local struct{ conn *grpc.ClientConn }
 
 func newLocal(connect func(context.Context) (net.Conn, error)) (*local, error) {
@@ -33,7 +33,7 @@ func newLocal(connect func(context.Context) (net.Conn, error)) (*local, error) {
 
 func (l *local) String() string { return "machined" }
 
-// GetConnection passes the caller's roles on as metadata, which is all that machined looks at.
+// GetConnection passes the caller's roles on as metadata. machined uses nothing else.
 func (l *local) GetConnection(ctx context.Context, _ string) (context.Context, *grpc.ClientConn, error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	md := incoming.Copy()
@@ -43,8 +43,8 @@ func (l *local) GetConnection(ctx context.Context, _ string) (context.Context, *
 	return metadata.NewOutgoingContext(ctx, md), l.conn, nil
 }
 
-// AppendInfo leaves the answer as it is: only forwarded answers carry the name of their node.
+// AppendInfo returns the answer unchanged: only forwarded answers carry the name of their node.
 func (l *local) AppendInfo(_ bool, answer []byte) ([]byte, error) { return answer, nil }
 
-// BuildError is never needed: a local call has one answer.
+// BuildError is never used, because a local call has one answer.
 func (l *local) BuildError(bool, error) ([]byte, error) { return nil, nil }

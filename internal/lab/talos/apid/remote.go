@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// remotes are the connections to other nodes, kept for as long as the node is up. It is safe for concurrent use.
+// remotes holds the connections to other nodes while the node is up. It is safe for concurrent use.
 type remotes struct {
 	port uint16
 	tls  *tls.Config
@@ -32,7 +32,7 @@ type remotes struct {
 	nodes map[string]*remote
 }
 
-// errTarget is Talos' word for an empty target and one that carries a port.
+// errTarget is Talos' error for an empty target or one with a port.
 var errTarget = errors.New("invalid target")
 
 func (r *remotes) get(target string) (proxy.Backend, error) {
@@ -70,7 +70,7 @@ func (r *remotes) close() error {
 	return errors.Join(errs...)
 }
 
-// address completes a target, which may be a hostname, with the port of the Talos API.
+// address adds the port of the Talos API to a target, which may be a hostname.
 func address(target string, port uint16) string {
 	if addr, err := netip.ParseAddr(target); err == nil {
 		return netip.AddrPortFrom(addr, port).String()
@@ -79,7 +79,7 @@ func address(target string, port uint16) string {
 	return fmt.Sprintf("%s:%d", target, port)
 }
 
-// dial has the connection parameters of Talos' apid (internal/app/apid/pkg/backend).
+// dial uses the connection parameters of Talos' apid (internal/app/apid/pkg/backend).
 func dial(address string, config *tls.Config) (*grpc.ClientConn, error) {
 	patience := backoff.DefaultConfig
 	patience.MaxDelay = 15 * time.Second
@@ -100,8 +100,8 @@ type remote struct {
 
 func (r *remote) String() string { return r.target }
 
-// GetConnection passes the call on in the name of its caller: the roles travel as metadata, which the other side trusts
-// because this side's certificate has the impersonator role.
+// GetConnection forwards the caller's roles as metadata. The other node trusts them because this node's certificate has the
+// role impersonator.
 func (r *remote) GetConnection(ctx context.Context, _ string) (context.Context, *grpc.ClientConn, error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	md := incoming.Copy()
@@ -122,8 +122,8 @@ func (r *remote) GetConnection(ctx context.Context, _ string) (context.Context, 
 	return metadata.NewOutgoingContext(ctx, md), r.conn, nil
 }
 
-// AppendInfo marks an answer with the node that it comes from. A unary answer is a message whose field 1 holds the
-// reply, and the reply's own field 1 is its metadata; appending the metadata to the reply sets it without decoding.
+// AppendInfo adds the name of the node to an answer. A unary answer is a message whose field 1 holds the reply, and field 1
+// of the reply is its metadata. Metadata that is appended to the reply takes effect without decoding.
 func (r *remote) AppendInfo(streaming bool, answer []byte) ([]byte, error) {
 	mark, err := proto.Marshal(&common.Empty{Metadata: &common.Metadata{Hostname: r.target}})
 	if err != nil || streaming {
@@ -149,7 +149,7 @@ func (r *remote) AppendInfo(streaming bool, answer []byte) ([]byte, error) {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), reply), nil
 }
 
-// BuildError turns the failure of one node of many into an answer that says so.
+// BuildError turns the failure of one node among several into an answer.
 func (r *remote) BuildError(streaming bool, failure error) ([]byte, error) {
 	empty := &common.Empty{Metadata: &common.Metadata{
 		Hostname: r.target, Error: failure.Error(), Status: status.Convert(failure).Proto(),

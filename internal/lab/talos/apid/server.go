@@ -1,5 +1,5 @@
-// Package apid is the front of an emulated Talos node: it listens with mutual TLS, learns the caller's roles from the
-// client certificate and hands each call to this node's machined or on to other nodes.
+// Package apid is the front of an emulated Talos node. It listens with mutual TLS, reads the caller's roles from the client
+// certificate, and forwards each call to this node's machined or to other nodes.
 package apid
 
 import (
@@ -18,21 +18,21 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Options of a server; all are required but Forward.
+// Options of a server. All but Forward are required.
 type Options struct {
-	// Listeners on which to serve, by mutual TLS.
+	// Listeners of the server.
 	Listeners []net.Listener
-	// TLS names the server certificate and the authorities that client certificates come from.
+	// TLS has the server certificate and the authorities for client certificates.
 	TLS *tls.Config
-	// Forward is how this node presents itself to others; nil on a worker, which forwards nothing.
+	// Forward is the TLS configuration for calls to other nodes; nil on a worker, which does not forward.
 	Forward *tls.Config
 	// Port of the Talos API on the other nodes.
 	Port uint16
-	// Machined connects to the node's own services.
+	// Machined dials the node's own services.
 	Machined func(context.Context) (net.Conn, error)
-	// IsLocal reports whether a target that a client named is this node.
+	// IsLocal reports whether a target of a client is this node.
 	IsLocal func(target string) bool
-	// Guard sees every call after its roles are known.
+	// Guard intercepts every call after its roles are known.
 	Guard grpc.StreamServerInterceptor
 }
 
@@ -45,7 +45,7 @@ type Server struct {
 	serving sync.WaitGroup
 }
 
-// Serve starts to answer on all listeners, which it then owns.
+// Serve starts to serve on all listeners, and takes ownership of them.
 func Serve(o Options) (*Server, error) {
 	machined, err := newLocal(o.Machined)
 	if err != nil {
@@ -63,7 +63,7 @@ func Serve(o Options) (*Server, error) {
 	s.serving.Go(func() { _ = s.socket.grpc.Serve(s.socket.listener) })
 
 	for _, listener := range o.Listeners {
-		// Serve ends when the server stops; there is nothing to do about it then
+		// Serve returns when the server stops; nothing can be done about its error then.
 		s.serving.Go(func() { _ = s.grpc.Serve(listener) })
 	}
 
@@ -91,7 +91,7 @@ func newServer(o Options, router *director) *grpc.Server {
 	)
 }
 
-// Stop lets calls that are under way finish for as long as the grace lasts, and then ends all.
+// Stop lets running calls finish within the grace period, and then ends all calls.
 func (s *Server) Stop(grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

@@ -12,11 +12,11 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// socketBuffer is the size of the buffer of a connection to the socket, in bytes; there is one for each direction.
+// socketBuffer is the size of the buffer of a connection to the socket, in bytes, for each direction.
 const socketBuffer = 64 << 10
 
-// socket is apid's second way in, for the node's own services: without TLS, with the roles of the caller in the metadata (talos
-// internal/app/apid/main.go; a socket file there, memory here).
+// socket is apid's listener for the node's own services: without TLS, with the caller's roles in the metadata (talos
+// internal/app/apid/main.go). Talos uses a socket file; here it is in memory.
 type socket struct {
 	listener *bufconn.Listener
 	grpc     *grpc.Server
@@ -39,7 +39,7 @@ func newSocket(router *director) socket {
 	}
 }
 
-// Connect is for a service of this node that calls its own API, or that of other nodes.
+// Connect returns a connection for a service of this node that calls its own API, or the API of other nodes.
 func (s *Server) Connect(ctx context.Context) (net.Conn, error) {
 	return s.socket.listener.DialContext(ctx)
 }

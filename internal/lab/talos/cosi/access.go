@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Restricted is st as the Talos API shows it: read-only, known types and namespaces only, and what is sensitive only to
-// an admin. Rules and texts are those of Talos v1.12 internal/app/resources.
+// Restricted returns st as the Talos API shows it: read-only, known types and namespaces only, and sensitive resources for
+// admins only. Rules and texts are those of Talos v1.12 internal/app/resources.
 func Restricted(st state.State) state.State {
 	return state.WrapCore(state.Filter(st, func(ctx context.Context, access state.Access) error {
 		if !access.Verb.Readonly() {

@@ -1,5 +1,5 @@
-// Package cosi builds the resource state of an emulated Talos system: the same namespaces and resource types as Talos
-// registers, so that a stock client resolves every name and alias it knows.
+// Package cosi provides the resource state of an emulated Talos system. It has the same namespaces and resource types as
+// Talos, so that an unmodified client resolves all its names and aliases.
 package cosi
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/cosi-project/runtime/pkg/state/registry"
 )
 
-// Schema is the registry of namespaces and resource definitions. It never changes once it is built, so that all systems
-// of a lab share one: a private copy would cost each of them the definitions of about 150 types.
+// Schema is the registry of namespaces and resource definitions. It is immutable, so that all systems of a lab share one: a
+// copy for each would hold the definitions of about 150 types.
 type Schema struct {
 	meta state.CoreState
 }
@@ -32,14 +32,14 @@ func NewSchema(ctx context.Context) (*Schema, error) {
 	return schema, registerTypes(ctx, registry.NewResourceRegistry(st))
 }
 
-// NewState is the empty resource state of one system.
+// NewState returns the empty resource state of one system.
 func (s *Schema) NewState() state.State {
 	return state.WrapCore(namespaced.NewState(func(ns resource.Namespace) state.CoreState {
 		if ns == meta.NamespaceName {
 			return s.meta
 		}
 
-		// The bounds of the event history are those of Talos (v1alpha2_state.go), which bound what a watcher may miss.
+		// The limits of the event history are those of Talos (v1alpha2_state.go). They determine what a watcher may miss.
 		return inmem.NewStateWithOptions(
 			inmem.WithHistoryInitialCapacity(8),
 			inmem.WithHistoryMaxCapacity(1024),

@@ -22,7 +22,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/v1alpha1"
 )
 
-// namespace is one namespace of Talos with what is shown for it.
+// namespace is a namespace of Talos with its description.
 type namespace struct {
 	name        resource.Namespace
 	description string
@@ -47,8 +47,8 @@ var talosNamespaces = []namespace{
 	{perf.NamespaceName, "Performance counters."},
 }
 
-// talosTypes are the resource types that Talos v1.12 registers (same source). Only some are ever filled here; the rest
-// is registered so that asking for them answers with an empty list, as on a node where nothing of that kind exists.
+// talosTypes are the resource types that Talos v1.12 registers (same source). Only some have resources here. A list of the
+// others is empty, as on a node without such resources.
 var talosTypes = []meta.ResourceWithRD{
 	&block.Device{},
 	&block.DiscoveredVolume{},

@@ -1,5 +1,4 @@
-// Package discovery is the lab's discovery service: the nodes of a cluster that announce themselves, seen by those of
-// the same cluster only.
+// Package discovery is the lab's discovery service. Only nodes of the same cluster see each other's announcements.
 package discovery
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
 )
 
-// ClusterKey names a cluster to the discovery service: only who knows both sees its affiliates.
+// ClusterKey identifies a cluster. A client needs both values to see its affiliates.
 type ClusterKey struct {
 	ID     string
 	Secret string
 }
 
-// Affiliate is a node as it announces itself.
+// Affiliate is the announcement of a node.
 type Affiliate struct {
 	NodeID          string
 	Hostname        string
@@ -34,19 +33,19 @@ func (a Affiliate) Equal(b Affiliate) bool {
 		a.Type == b.Type && a.OperatingSystem == b.OperatingSystem && a.APIServerPort == b.APIServerPort
 }
 
-// Service holds what is announced. It is safe for concurrent use.
+// Service holds the announcements. It is safe for concurrent use.
 type Service struct {
 	mu         sync.Mutex
 	affiliates map[ClusterKey][]Affiliate
 	changed    chan struct{}
 }
 
-// NewService knows no affiliates.
+// NewService returns a service without affiliates.
 func NewService() *Service {
 	return &Service{affiliates: map[ClusterKey][]Affiliate{}, changed: make(chan struct{})}
 }
 
-// Announce adds the affiliate, or replaces what it announced before.
+// Announce adds an affiliate, or replaces its earlier announcement.
 func (s *Service) Announce(cluster ClusterKey, a Affiliate) {
 	s.replace(cluster, a.NodeID, func(rest []Affiliate) []Affiliate { return append(rest, a) })
 }
@@ -75,7 +74,7 @@ func (s *Service) replace(cluster ClusterKey, nodeID string, with func([]Affilia
 	s.changed = make(chan struct{})
 }
 
-// Affiliates are the nodes of the cluster, by hostname, and a channel that is closed when that may have changed.
+// Affiliates returns the nodes of a cluster, sorted by hostname, and a channel that is closed when they may have changed.
 func (s *Service) Affiliates(cluster ClusterKey) ([]Affiliate, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Members is the member list as the cluster agrees on it; without a quorum it is ErrNoLeader.
+// Members returns the member list of the cluster. Without a quorum the error is ErrNoLeader.
 func (r *Registry) Members(cluster uint64) ([]Member, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -18,8 +18,8 @@ func (r *Registry) Members(cluster uint64) ([]Member, error) {
 	return slices.Clone(c.Members), nil
 }
 
-// AddLearner makes a node a member that does not vote yet, and gives the data directory with which it joins. A member
-// of the same name is one whose data was lost; Talos removes it first (services/etcd.go, addMember).
+// AddLearner adds a node as a member without a vote, and returns the data directory with which it joins. A member of the same
+// name has lost its data; Talos removes it first (services/etcd.go, addMember).
 func (r *Registry) AddLearner(cluster uint64, name string, addr netip.Addr) (Data, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -65,7 +65,7 @@ func (r *Registry) mayAddLearner(c *Cluster, addr netip.Addr) error {
 	return nil
 }
 
-// Publish gives a member that has started its name, by which the list shows it.
+// Publish sets the name of a started member in the member list.
 func (r *Registry) Publish(d Data, name string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (r *Registry) Publish(d Data, name string) error {
 	return nil
 }
 
-// Promote makes a learner that runs a voting member.
+// Promote makes a running learner a voting member.
 func (r *Registry) Promote(d Data) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func (r *Registry) Promote(d Data) error {
 	return nil
 }
 
-// Remove takes a member out of the cluster.
+// Remove removes a member from the cluster.
 func (r *Registry) Remove(cluster, member uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +145,7 @@ func (r *Registry) remove(c *Cluster, member uint64) error {
 	return nil
 }
 
-// mayRemove protects the quorum: etcd's mayRemoveMember and IsReadyToRemoveVotingMember.
+// mayRemove protects the quorum, as etcd's mayRemoveMember and IsReadyToRemoveVotingMember do.
 func (r *Registry) mayRemove(c *Cluster, leaving Member) error {
 	if leaving.Learner {
 		return nil
@@ -177,7 +177,7 @@ func (r *Registry) mayRemove(c *Cluster, leaving Member) error {
 	case started < voters/2+1:
 		return ErrNotEnoughStarted
 	case !r.running[Data{c.ID, leaving.ID}]:
-		return nil // a member that is down is no part of the active quorum
+		return nil // a member that is down does not count for the active quorum
 	case active-1 < 1+voters/2:
 		return ErrUnhealthy
 	default:

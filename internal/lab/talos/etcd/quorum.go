@@ -2,7 +2,7 @@ package etcd
 
 import "slices"
 
-// Status is what one running member says of itself and its cluster.
+// Status is what a running member reports about itself and its cluster.
 type Status struct {
 	Member  Member
 	Leader  uint64
@@ -10,7 +10,7 @@ type Status struct {
 	Changes uint64
 }
 
-// Status of a member; a member that does not run has none (ErrMemberNotFound).
+// Status returns the status of a member. For a member that does not run, the error is ErrMemberNotFound.
 func (r *Registry) Status(d Data) (Status, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -28,8 +28,8 @@ func (r *Registry) Status(d Data) (Status, error) {
 	return status, nil
 }
 
-// MoveLeader hands the lead from this member to the first other voter that runs, and gives its name. It is "" when the
-// member does not lead.
+// MoveLeader moves the leadership from this member to the first other running voter, and returns that member's name. It
+// returns "" if the member is not the leader.
 func (r *Registry) MoveLeader(d Data) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -52,7 +52,7 @@ func (r *Registry) MoveLeader(d Data) (string, error) {
 	return "", ErrUnhealthy
 }
 
-// led is the cluster when it has a leader that a quorum follows.
+// led returns the cluster if it has a quorum with a leader.
 func (r *Registry) led(cluster uint64) (*Cluster, error) {
 	c := r.find(cluster)
 	if c == nil || !r.quorum(c) {
@@ -80,7 +80,7 @@ func (r *Registry) quorum(c *Cluster) bool {
 	return running >= voters/2+1
 }
 
-// elect replaces a leader that left or stopped by the first voter that runs.
+// elect replaces a leader that left or stopped by the first running voter.
 func (r *Registry) elect(c *Cluster) {
 	leads := func(m Member) bool { return !m.Learner && r.running[Data{c.ID, m.ID}] }
 

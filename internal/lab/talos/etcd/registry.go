@@ -1,6 +1,6 @@
-// Package etcd models the etcd clusters of a lab by what Talos lets one see of them: members, learners, quorum, leader.
-// It stores no keys. The rules of who may join and leave are those of etcd v3.6 with strict reconfiguration checks
-// (etcdserver/server.go, membership/cluster.go), the texts those of its v3rpc/rpctypes.
+// Package etcd models the etcd clusters of a lab as far as Talos shows them: members, learners, quorum, leader. It stores no
+// keys. The membership rules are those of etcd v3.6 with strict reconfiguration checks (etcdserver/server.go,
+// membership/cluster.go), the texts those of its v3rpc/rpctypes.
 package etcd
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// What etcd refuses with.
+// Errors of etcd.
 var (
 	ErrMemberNotFound   = errors.New("etcdserver: member not found")
 	ErrNotEnoughStarted = errors.New("etcdserver: re-configuration failed due to not enough started members")
@@ -32,17 +32,17 @@ const (
 	peerPort   = 2380
 )
 
-// Data is what lies in an etcd data directory: which member of which cluster its owner is. The zero value is an empty
+// Data is the content of an etcd data directory: the cluster and the member of its owner. The zero value is an empty
 // directory.
 type Data struct {
 	Cluster uint64 `json:"cluster"`
 	Member  uint64 `json:"member"`
 }
 
-// Empty reports whether the directory holds nothing.
+// Empty reports whether the directory is empty.
 func (d Data) Empty() bool { return d == Data{} }
 
-// Member is a member of a cluster as its member list shows it.
+// Member is an entry of a cluster's member list.
 type Member struct {
 	ID      uint64     `json:"id"`
 	Name    string     `json:"name"` // "" until the member has started for the first time
@@ -50,10 +50,10 @@ type Member struct {
 	Learner bool       `json:"learner"`
 }
 
-// PeerURL is where other members reach this one.
+// PeerURL returns the member's URL for other members.
 func (m Member) PeerURL() string { return url(m.Address, peerPort) }
 
-// ClientURL is where clients reach this member; it has none before it has started.
+// ClientURL returns the member's URL for clients; "" before its first start.
 func (m Member) ClientURL() string {
 	if m.Name == "" {
 		return ""
@@ -66,7 +66,7 @@ func url(addr netip.Addr, port uint16) string {
 	return "https://" + netip.AddrPortFrom(addr, port).String()
 }
 
-// Cluster is one etcd cluster; its fields are what has to survive a restart of the lab.
+// Cluster is the persistent state of one etcd cluster.
 type Cluster struct {
 	ID      uint64   `json:"id"`
 	Members []Member `json:"members"`
@@ -76,7 +76,7 @@ type Cluster struct {
 	Term    uint64 `json:"term"`
 }
 
-// Registry holds the clusters of a lab and which of their members run. It is safe for concurrent use.
+// Registry holds the clusters of a lab, and which of their members run. It is safe for concurrent use.
 type Registry struct {
 	mu       sync.Mutex
 	clusters []*Cluster
@@ -85,7 +85,7 @@ type Registry struct {
 	changed  chan struct{} // closed and replaced on every change
 }
 
-// NewRegistry takes up clusters as Clusters gave them; none of their members runs yet.
+// NewRegistry returns a registry with clusters from Clusters. None of their members runs yet.
 func NewRegistry(clusters ...Cluster) *Registry {
 	r := &Registry{running: map[Data]bool{}, changed: make(chan struct{})}
 
@@ -98,7 +98,7 @@ func NewRegistry(clusters ...Cluster) *Registry {
 	return r
 }
 
-// Changed is closed at the next change. Take it before looking at what may change.
+// Changed returns a channel that is closed at the next change. Call it before reading the state.
 func (r *Registry) Changed() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +111,7 @@ func (r *Registry) wake() {
 	r.changed = make(chan struct{})
 }
 
-// Clusters is a copy of all clusters, in the order of their birth.
+// Clusters returns a copy of all clusters, in the order of their creation.
 func (r *Registry) Clusters() []Cluster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *Registry) Clusters() []Cluster {
 	return all
 }
 
-// Bootstrap begins a new cluster with one member, which does not run yet.
+// Bootstrap creates a cluster with one member, which does not run yet.
 func (r *Registry) Bootstrap(name string, addr netip.Addr) Data {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +140,7 @@ func (r *Registry) Bootstrap(name string, addr netip.Addr) Data {
 	return Data{Cluster: cluster.ID, Member: member.ID}
 }
 
-// Forget drops a cluster of which no data directory is left.
+// Forget removes a cluster that has no data directory left.
 func (r *Registry) Forget(cluster uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *Registry) Forget(cluster uint64) {
 	r.clusters = slices.DeleteFunc(r.clusters, func(c *Cluster) bool { return c.ID == cluster })
 }
 
-// SetRunning reports whether the process of this member runs.
+// SetRunning records whether the process of a member runs.
 func (r *Registry) SetRunning(d Data, running bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,8 +174,8 @@ func (r *Registry) find(cluster uint64) *Cluster {
 	return nil
 }
 
-// identifier is a member's or cluster's number. etcd hashes the peer address with the time of birth; here the time is
-// the count of births, so that the same history gives the same numbers.
+// identifier returns the ID of a member or cluster. etcd hashes the peer address with the time of creation. Here a counter
+// replaces the time, so that the same history gives the same IDs.
 func identifier(addr netip.Addr, seed, birth uint64) uint64 {
 	text := addr.String() + "/" + strconv.FormatUint(seed, 16) + "/" + strconv.FormatUint(birth, 16)
 	sum := sha256.Sum256([]byte(text))
@@ -183,5 +183,5 @@ func identifier(addr netip.Addr, seed, birth uint64) uint64 {
 	return binary.BigEndian.Uint64(sum[:8])
 }
 
-// FormatID is how etcd and Talos write the identifier of a member.
+// FormatID returns the ID of a member in the format of etcd and Talos.
 func FormatID(id uint64) string { return fmt.Sprintf("%016x", id) }

@@ -1,5 +1,4 @@
-// Package event is the event stream of an emulated Talos system: a bounded history that any number of readers follow,
-// each at its own pace.
+// Package event is the event stream of an emulated Talos system: a limited history for any number of independent readers.
 package event
 
 import (
@@ -16,18 +15,19 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// History is how many past events a stream keeps: 1000 with a safety gap of 10, as in Talos v1.12 (v1alpha1_controller.go).
+// History is the number of past events that a stream keeps: 1000 with a safety gap of 10, as in Talos v1.12
+// (v1alpha1_controller.go).
 const History = 990
 
-// ErrOverrun is what a reader gets that fell behind by more than the history.
+// ErrOverrun is returned to a reader that is further behind than the history.
 var ErrOverrun = errors.New("events were lost: the reader is too slow")
 
-// Stream is one system's events from its boot on. It is safe for concurrent use.
+// Stream has one system's events since its boot. It is safe for concurrent use.
 type Stream struct {
 	now func() time.Time
 
 	mu      sync.Mutex
-	first   int // number of the oldest event that is kept
+	first   int // number of the oldest event in the history
 	events  []entry
 	ended   bool
 	changed chan struct{} // closed and replaced on every change
@@ -38,12 +38,12 @@ type entry struct {
 	at      time.Time
 }
 
-// NewStream is an empty stream whose events are dated by now.
+// NewStream returns an empty stream with the clock now.
 func NewStream(now func() time.Time) *Stream {
 	return &Stream{now: now, changed: make(chan struct{})}
 }
 
-// Publish appends an event. The actor is the identifier that the answer to the causing call carried, "" if there was none.
+// Publish appends an event. The actor is the ID in the answer to the causing call, "" for none.
 func (s *Stream) Publish(actor string, payload proto.Message) error {
 	value, err := proto.Marshal(payload)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Stream) Publish(actor string, payload proto.Message) error {
 	return nil
 }
 
-// End says that no event follows. Readers get what is left and then io.EOF.
+// End ends the stream. Readers get the remaining events and then io.EOF.
 func (s *Stream) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,17 +90,17 @@ func (s *Stream) wake() {
 	s.changed = make(chan struct{})
 }
 
-// typeURL is how Talos names an event's payload (internal/app/machined/pkg/runtime/events.go).
+// typeURL returns Talos' name of an event's payload (internal/app/machined/pkg/runtime/events.go).
 func typeURL(payload proto.Message) string {
 	return "talos/runtime/" + string(payload.ProtoReflect().Descriptor().FullName())
 }
 
-// identifier sorts by time and then by number, and has the 20 characters of the xid that Talos uses.
+// identifier sorts by time and then by number. It has 20 characters, like the xid that Talos uses.
 func identifier(at time.Time, number int) string {
 	return fmt.Sprintf("%08x%012x", uint32(at.Unix()), number)
 }
 
-// Hello is the empty first message of every event stream, by which a client sees that streaming began.
+// Hello returns the empty first message of every event stream, which shows the client that streaming has started.
 func (s *Stream) Hello(actor string) *machine.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,15 +108,15 @@ func (s *Stream) Hello(actor string) *machine.Event {
 	return &machine.Event{Id: identifier(s.now(), s.first+len(s.events)), ActorId: actor, Data: &anypb.Any{}}
 }
 
-// Reader follows a stream.
+// Reader reads a stream.
 type Reader struct {
 	stream *Stream
 	next   int
 	actor  string
 }
 
-// Next is the next event. It waits for it, and ends with io.EOF when the stream has ended, with ErrOverrun when the
-// event is no longer kept, or with the context's error.
+// Next waits for the next event and returns it. The error is io.EOF at the end of the stream, ErrOverrun when the event is no
+// longer in the history, or the context's error.
 func (r *Reader) Next(ctx context.Context) (*machine.Event, error) {
 	for {
 		message, wait, err := r.take()
@@ -132,7 +132,7 @@ func (r *Reader) Next(ctx context.Context) (*machine.Event, error) {
 	}
 }
 
-// take is the next event, or the channel on which to wait for it.
+// take returns the next event, or the channel on which to wait for it.
 func (r *Reader) take() (*machine.Event, <-chan struct{}, error) {
 	s := r.stream
 

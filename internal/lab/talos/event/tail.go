@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// errTail is Talos' rule that a reader names at most one place to begin at.
+// errTail is Talos' error for a reader with more than one starting point.
 var errTail = errors.New("only one of the number of past events, the last event and the past duration can be given")
 
-// Tail says where a reader begins; the zero value begins after the newest event. At most one of Events, ID and Duration
-// may be set.
+// Tail is the starting point of a reader. The zero value starts after the newest event. At most one of Events, ID and
+// Duration may be set.
 type Tail struct {
-	// Events is how many past events are read first; negative means all that are kept.
+	// Events is the number of past events to read first; a negative number means all.
 	Events int
-	// ID is the event after which to begin.
+	// ID is the event after which to start.
 	ID string
-	// Duration is the age of the oldest event that is read.
+	// Duration is the maximum age of the events.
 	Duration time.Duration
-	// Actor restricts the reader to the events of one actor; "" reads all.
+	// Actor limits the reader to the events of one actor; "" means all.
 	Actor string
 }
 
-// Follow begins to read at tail.
+// Follow returns a reader that starts at tail.
 func (s *Stream) Follow(tail Tail) (*Reader, error) {
 	given := 0
 	for _, set := range []bool{tail.Events != 0, tail.ID != "", tail.Duration != 0} {
@@ -41,7 +41,7 @@ func (s *Stream) Follow(tail Tail) (*Reader, error) {
 	return &Reader{stream: s, next: s.first + s.begin(tail), actor: tail.Actor}, nil
 }
 
-// begin is the position in s.events at which a reader with this tail starts.
+// begin returns the index in s.events at which a reader with this tail starts.
 func (s *Stream) begin(tail Tail) int {
 	first := func(reached func(entry) bool) int {
 		if i := slices.IndexFunc(s.events, reached); i >= 0 {

@@ -1,4 +1,4 @@
-// Package service is the service table of an emulated Talos system: what runs, what waits, and the history of each.
+// Package service is the service table of an emulated Talos system: the state and the history of each service.
 package service
 
 import (
@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// State is the state of a service; its values are Talos' own (machine.ServiceStateEvent.Action).
+// State is the state of a service, with Talos' own values (machine.ServiceStateEvent.Action).
 type State = machine.ServiceStateEvent_Action
 
-// States by the names that Talos shows for them (internal/app/machined/pkg/system/events).
+// States with their names in Talos (internal/app/machined/pkg/system/events).
 const (
 	Initialized = machine.ServiceStateEvent_INITIALIZED
 	Preparing   = machine.ServiceStateEvent_PREPARING
@@ -28,10 +28,9 @@ const (
 	Skipped     = machine.ServiceStateEvent_SKIPPED
 )
 
-// kept is how many events a service remembers, as in Talos.
+// kept is the number of events in the history of a service, as in Talos.
 const kept = 64
 
-// Change is one change of a service.
 type Change struct {
 	ID      string
 	State   State
@@ -55,12 +54,12 @@ type entry struct {
 	events []*machine.ServiceEvent
 }
 
-// NewTable is an empty table. onChange is called for every change, one at a time and in order.
+// NewTable returns an empty table. It calls onChange for every change, one at a time and in order.
 func NewTable(now func() time.Time, onChange func(Change) error) *Table {
 	return &Table{now: now, onChange: onChange, services: map[string]*entry{}}
 }
 
-// Set brings a service into a state, with the message that its history shows.
+// Set sets the state of a service, with a message for its history.
 func (t *Table) Set(id string, state State, message string) error {
 	return t.record(id, func(e *entry) string {
 		e.state = state
@@ -73,7 +72,7 @@ func (t *Table) Set(id string, state State, message string) error {
 	})
 }
 
-// SetHealth records the outcome of a health check; the reason is only shown when it failed.
+// SetHealth records the result of a health check. The reason applies to a failed check only.
 func (t *Table) SetHealth(id string, healthy bool, reason string) error {
 	return t.record(id, func(e *entry) string {
 		if healthy {
@@ -88,7 +87,7 @@ func (t *Table) SetHealth(id string, healthy bool, reason string) error {
 	})
 }
 
-// Start is the way of a service that comes up: running, and then healthy.
+// Start sets a service to running and then to healthy.
 func (t *Table) Start(id string) error {
 	return errors.Join(t.Set(id, Running, "Started task "+id), t.SetHealth(id, true, ""))
 }
@@ -114,7 +113,7 @@ func (t *Table) record(id string, change func(*entry) string) error {
 	return t.onChange(Change{ID: id, State: e.state, Message: message, Health: e.health})
 }
 
-// State is the state of a service; known is false when the system has no such service.
+// State returns the state of a service; known is false if the system has no such service.
 func (t *Table) State(id string) (state State, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +125,7 @@ func (t *Table) State(id string) (state State, known bool) {
 	return Initialized, false
 }
 
-// List is the table as the Talos API shows it, by identifier.
+// List returns the table in the format of the Talos API, sorted by ID.
 func (t *Table) List() []*machine.ServiceInfo {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +147,7 @@ func (t *Table) List() []*machine.ServiceInfo {
 	return list
 }
 
-// Name is how Talos writes a state: "Running" for RUNNING.
+// Name returns Talos' name of a state: "Running" for RUNNING.
 func Name(state State) string {
 	upper := state.String()
 

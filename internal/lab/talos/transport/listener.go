@@ -1,4 +1,4 @@
-// Package transport listens for the servers of an emulated node and can cut single connections, as a network would.
+// Package transport listens for the servers of an emulated node. It can cut single connections, like a network failure.
 package transport
 
 import (
@@ -19,10 +19,10 @@ type Listeners struct {
 	conns map[ends]net.Conn
 }
 
-// ends are the two addresses that tell a connection from every other.
+// ends are the two addresses that identify a connection.
 type ends struct{ local, remote string }
 
-// Listen opens one listener on each address. When one address is taken none stays open.
+// Listen opens one listener on each address. If one fails, none stays open.
 func Listen(ctx context.Context, addrs []netip.AddrPort) (*Listeners, error) {
 	l := &Listeners{conns: map[ends]net.Conn{}}
 
@@ -40,17 +40,17 @@ func Listen(ctx context.Context, addrs []netip.AddrPort) (*Listeners, error) {
 	return l, nil
 }
 
-// All are the listeners, in the order of the addresses.
+// All returns the listeners, in the order of the addresses.
 func (l *Listeners) All() []net.Listener { return l.all }
 
-// Close closes the listeners, not the connections.
+// Close closes the listeners, but not the connections.
 func (l *Listeners) Close() {
 	for _, listener := range l.all {
-		_ = listener.Close() // a listener that was closed before is as good
+		_ = listener.Close() // it may already be closed
 	}
 }
 
-// Cut closes the connection by which the call of this context came, with no answer and no notice.
+// Cut closes the connection of this context's call, without an answer.
 func (l *Listeners) Cut(ctx context.Context) {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.LocalAddr == nil {
@@ -62,11 +62,11 @@ func (l *Listeners) Cut(ctx context.Context) {
 	l.mu.Unlock()
 
 	if conn != nil {
-		_ = conn.Close() // the peer sees the end of it either way
+		_ = conn.Close() // the peer sees the end in any case
 	}
 }
 
-// tracking registers its connections with their owner for as long as they are open.
+// tracking registers its open connections with their owner.
 type tracking struct {
 	net.Listener
 	owner *Listeners
