@@ -7,19 +7,19 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
-// Cause is something that went wrong by itself.
+// Cause is a root cause.
 type Cause struct {
-	// Failure is the first report of it, unchanged.
+	// Failure is its first report, unchanged.
 	progress.Failure
-	// Explanations are what is known about it; none for a failure that is not known.
+	// Explanations are what is known about it; nil for an unknown failure.
 	Explanations []explain.Explanation
 	// Because are the names of the resources that failed because of it.
 	Because []string
-	// Alike are the names of the resources that failed in the same way, each by itself.
+	// Alike are the names of the resources that failed in the same way, independently.
 	Alike []string
 }
 
-// Of are the causes of failures in a cluster of these nodes, in the order in which they were reported.
+// Of returns the root causes of failures in a cluster with these nodes, in the order in which they were reported.
 func Of(failures []progress.Failure, nodes []Node) []Cause {
 	reported := once(failures)
 	var causes []Cause
@@ -50,7 +50,7 @@ func Of(failures []progress.Failure, nodes []Node) []Cause {
 	return causes
 }
 
-// same reports whether two resources failed with the same words, as with a token that is not valid.
+// same reports whether two resources failed with the same text or explanation, as with an invalid token.
 func (c Cause) same(other Cause) bool {
 	if other.Name == "" || c.Name == "" {
 		return false
@@ -63,14 +63,15 @@ func (c Cause) same(other Cause) bool {
 	})
 }
 
-// alike reports whether the same is known about both: the same error, of another machine.
+// alike reports whether both have the same explanations: the same error, of another machine.
 func (c Cause) alike(other Cause) bool {
 	return c.Name != "" && other.Name != "" && len(c.Explanations) > 0 &&
 		slices.EqualFunc(c.Explanations, other.Explanations, func(a, b explain.Explanation) bool { return a.Name == b.Name })
 }
 
-// originOf is the failure that another follows from, which may be itself: that of a node which it names, as in "worker-2 is untouched,
-// because worker-1 did not come back", and so on. Of those that name each other it is the first that was reported.
+// originOf returns the index of the failure from which another follows, possibly its own. A failure follows from the failure of a
+// node that its text names, as in "worker-2 is untouched, because worker-1 did not come back", transitively. If failures name each
+// other, the first one that was reported counts.
 func originOf(failures []progress.Failure, of int, nodes []Node) int {
 	path := []int{of}
 	for {
@@ -85,7 +86,7 @@ func originOf(failures []progress.Failure, of int, nodes []Node) int {
 	}
 }
 
-// namedBy is the first failure of a node, other than its own, that a failure names; -1 for none.
+// namedBy returns the index of the first failure of another node that a failure names; -1 if there is none.
 func namedBy(failures []progress.Failure, of int, nodes []Node) int {
 	own := nodeOf(failures[of].Name, nodes)
 	return slices.IndexFunc(failures, func(other progress.Failure) bool {

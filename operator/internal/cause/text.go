@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// WriteText writes what is known about what went wrong, or quotes it, and counts what failed with it.
+// WriteText writes the explanations of a cause, or its text, and the number of failures that follow from it.
 func (c Cause) WriteText(out io.Writer) {
 	where := ""
 	if c.Name != "" {
@@ -26,7 +26,7 @@ func (c Cause) WriteText(out io.Writer) {
 	writeOthers(out, c.Alike, "in the same way")
 }
 
-// writeOthers counts what failed with something else, and names it as far as that is read.
+// writeOthers writes the number of other failures, and the first of their names.
 func writeOthers(out io.Writer, others []string, how string) {
 	const enough = 5
 	if len(others) == 0 {

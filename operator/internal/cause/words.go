@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
 
-// once removes what other programs wrap around a failure, and drops what the same resource has reported already.
+// once removes the wrappings of other programs from failures, and drops repeated reports about the same resource.
 func once(failures []progress.Failure) []progress.Failure {
 	var told []progress.Failure
 	for _, failure := range failures {
@@ -30,7 +30,7 @@ func once(failures []progress.Failure) []progress.Failure {
 	return told
 }
 
-// repeats reports whether one of two texts of a resource contains the other, by its words or its meaning.
+// repeats reports whether one of two texts about a resource contains the other, or both have the same explanations.
 func repeats(a, b string) bool {
 	if strings.Contains(a, b) || strings.Contains(b, a) {
 		return true
@@ -47,20 +47,20 @@ func repeats(a, b string) bool {
 	return true
 }
 
-// What other programs wrap around an error.
+// The wrappings that other programs add to an error.
 var wrappings = []*regexp.Regexp{
 	// the log of the bridge (pulumi-terraform-bridge, unstable/logging): place, logger, text, provider
 	regexp.MustCompile(`^\s*[\w./-]+\.go:\d+: [\w.-]+: `),
 	regexp.MustCompile(`: provider=\S+@[\w.+-]+\s*$`),
 	// hashicorp/go-multierror, ListFormatFunc, of one error; the bridge nests them
 	regexp.MustCompile(`^1 error occurred:\s*\* `),
-	// pulumi-terraform-bridge pkg/tfbridge/provider.go: what was done, and with what
+	// pulumi-terraform-bridge pkg/tfbridge/provider.go: the operation and its resource
 	regexp.MustCompile(`^(?:creating|updating|deleting|reading) urn:\S+: `),
-	// pulumi-command, of a command that failed: how it ended, and the command
+	// pulumi-command, a command that failed: its exit status and its text
 	regexp.MustCompile(`^exit status \d+: running "[^\n]*":\n`),
 }
 
-// bare is a text without what is wrapped around it.
+// bare returns a text without its wrappings.
 func bare(text string) string {
 	for text = strings.TrimSpace(text); ; {
 		before := text
@@ -73,15 +73,16 @@ func bare(text string) string {
 	}
 }
 
-// Node is one of the cluster's.
+// Node is a node of the cluster.
 type Node struct {
-	// Name is that of the inventory.
+	// Name is the node's name in the inventory.
 	Name string
-	// Logical is what the names of its resources begin with (components.NodeName).
+	// Logical is the prefix of the names of its resources (components.NodeName).
 	Logical string
 }
 
-// nodeOf is the name of the node that a resource is of, empty for one that is of none. Of worker-1 and worker-1-b it is the longer.
+// nodeOf returns the name of a resource's node; empty if it belongs to none. If several names match, such as worker-1 and
+// worker-1-b, the longest counts.
 func nodeOf(resource string, nodes []Node) string {
 	found := Node{}
 	for _, node := range nodes {
@@ -92,7 +93,7 @@ func nodeOf(resource string, nodes []Node) string {
 	return found.Name
 }
 
-// names reports whether a text names a node, and not one whose name only begins or ends like it.
+// names reports whether a text contains a node's name, and not only as a part of another name.
 func names(text, node string) bool {
 	for rest := text; ; {
 		at := strings.Index(rest, node)

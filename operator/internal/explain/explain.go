@@ -1,5 +1,5 @@
-// Package explain turns the raw errors of Proxmox VE, the providers, Talos, Kubernetes and the engine into what they mean,
-// what mends them, and whether that is safe. Its table is data: one row for each error that is known.
+// Package explain explains the raw errors of Proxmox VE, the providers, Talos, Kubernetes and the engine: what they mean, what to
+// do, and whether that is safe. Its table is data: one row for each known error.
 package explain
 
 import (
@@ -35,12 +35,12 @@ type Explanation struct {
 	do, safe string // with failedVerb
 }
 
-// For is the explanation for a user who has run that command of em-infra: up, destroy and so on.
+// For returns the explanation for a user who has run that command of em-infra: up, destroy and so on.
 func (e Explanation) For(verb string) Explanation {
 	return e.advise(strings.ReplaceAll(e.do, failedVerb, verb), strings.ReplaceAll(e.safe, failedVerb, verb))
 }
 
-// At is the explanation with its commands as they are typed at a place.
+// At returns the explanation with its commands completed for a place.
 func (e Explanation) At(place remedy.Place) Explanation {
 	return e.advise(place.Complete(e.Do), place.Complete(e.Safe))
 }
@@ -51,19 +51,19 @@ func (e Explanation) advise(do, safe string) Explanation {
 	return e
 }
 
-// row is an error that is known.
+// row is a known error.
 type row struct {
 	name, speaker, failure, source string
-	// pattern finds it; its named groups replace the names in braces in the texts below.
+	// pattern matches the error; its named groups replace the names in braces in the texts below.
 	pattern           *regexp.Regexp
 	meaning, do, safe string
 }
 
-// Text explains every error in a text that is known, each once, in the order of the text. Of the rows that know a line, the
-// first in the table is taken.
+// Text explains every known error in a text, each once, in the order of the text. If several rows match a line, the first in the
+// table counts.
 func Text(raw string) []Explanation {
 	var found []Explanation
-	places := map[string]int{} // in found, by what was said
+	places := map[string]int{} // indices of found by name and text
 	subject := ""
 	for line := range strings.Lines(raw) {
 		if name := heading.FindStringSubmatch(line); name != nil {
@@ -80,14 +80,14 @@ func Text(raw string) []Explanation {
 			explanation.Subject = subject
 			places[explanation.Name+explanation.Said] = len(found)
 			found = append(found, explanation)
-		case found[place].Subject == "": // the engine says it on the way, and once more under the resource's name
+		case found[place].Subject == "": // the engine reports it during the run, and again under the resource's name
 			found[place].Subject = subject
 		}
 	}
 	return found
 }
 
-// heading is how the engine names the resource of the lines below it: its type and, in brackets, its name (pulumi pkg/v3
+// heading matches the engine's heading of the lines about a resource: its type and, in parentheses, its name (pulumi pkg/v3
 // v3.254.0, backend/display/progress.go, printDiagnostics).
 var heading = regexp.MustCompile(`^ {2}[a-zA-Z][\w-]*:[\w./-]*:[\w./-]+ \(([^)]+)\):\s*$`)
 

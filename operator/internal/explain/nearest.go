@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Nearest is the row whose error has most in common with a text that no row matches. It is a guess: nothing in it is certain.
+// Nearest is the row whose error has most in common with a text that no row matches. It is only a guess.
 type Nearest struct {
-	// Explanation is the row's; what its error would name (a VMID, a host) stands in it in capitals, since the text has not that
-	// error. Said is the line that was compared.
+	// Explanation is the row's explanation. Values that its error would contain (a VMID, a host) are written as words in capitals,
+	// because the text does not contain them. Said is the line that was compared.
 	Explanation
-	// Shared are the words that the line has in common with the row's error, in the order of the line.
+	// Shared are the common words of the line and the row's error, in the order of the line.
 	Shared []string
-	// Of is how many words the row's error has.
+	// Of is the number of words in the row's error.
 	Of int
 }
 
-// What has to be in common at least, so that a row is offered: as many words, one of which few rows have, and a part of the weight
-// of the row's words. It is half, not more, since a pattern has the words of all the errors that it knows.
+// The minimum that a line and a row must have in common: a number of words, one of which is in few rows, and a part of the weight of
+// the row's words. The part is a half and not more, because a pattern contains the words of all errors that it matches.
 const (
 	leastShared  = 2
 	rareAmong    = 3 // rows
-	leastPortion = 2 // one of so many parts
+	leastPortion = 2 // one in this many parts
 )
 
-// FindNearest is the row that is nearest to a text, false when nothing in the table is near.
+// FindNearest returns the row that is nearest to a text; false if none is near.
 func FindNearest(raw string) (Nearest, bool) {
 	var best Nearest
 	var bestRank, of uint64 = 0, 1 // a fraction
@@ -37,7 +37,7 @@ func FindNearest(raw string) (Nearest, bool) {
 			if len(shared) < leastShared || !rare || weight*leastPortion < vocabulary.weights[i] {
 				continue
 			}
-			// A row of which much is there is nearer than one of which little is; of equal ones the first in the table.
+			// The rank is the common share of the row's weight; among equal ranks the first row in the table counts.
 			if rank := weight * weight; rank*of > bestRank*vocabulary.weights[i] {
 				bestRank, of = rank, vocabulary.weights[i]
 				best = Nearest{Explanation: r.guess(line), Shared: shared, Of: len(vocabulary.rows[i])}
@@ -47,7 +47,7 @@ func FindNearest(raw string) (Nearest, bool) {
 	return best, bestRank > 0
 }
 
-// inCommon are the words of a line that are in row i, whether one of them is rare, and what they weigh together.
+// inCommon returns the words of a line that are in row i, whether one of them is rare, and their total weight.
 func inCommon(words []string, i int) (shared []string, rare bool, weight uint64) {
 	for _, word := range words {
 		if !slices.Contains(vocabulary.rows[i], word) {
@@ -60,13 +60,13 @@ func inCommon(words []string, i int) (shared []string, rare bool, weight uint64)
 	return shared, rare, weight
 }
 
-// lexicon are the words of the errors in the table.
+// lexicon contains the words of the errors in the table.
 type lexicon struct {
-	// rows are the words of each row's pattern, each once.
+	// rows are the words of each row's pattern, without duplicates.
 	rows [][]string
-	// frequency is in how many rows a word is.
+	// frequency is the number of rows with a word.
 	frequency map[string]int
-	// weights are what the words of each row weigh together.
+	// weights are the total weights of the words of each row.
 	weights []uint64
 }
 
@@ -91,27 +91,27 @@ func newLexicon() lexicon {
 	return l
 }
 
-// weight is the more, the fewer rows have a word: the binary logarithm of how rare it is.
+// weight returns a higher value for a word in fewer rows: the binary logarithm of its rarity.
 func (l lexicon) weight(word string) uint64 {
 	return uint64(bits.Len(uint(len(l.rows) / l.frequency[word]))) //nolint:gosec // neither is negative
 }
 
 var (
-	// syntax is what in a pattern is not the words of an error.
+	// syntax matches the parts of a pattern that are not words of an error.
 	syntax = regexp.MustCompile(`\(\?P<\w+>|\(\?[a-z]*:?|\[[^\]]*\]|\\[A-Za-z]|\{\d[\d,]*\}`)
-	// alphabetic is a word; shorter ones say nothing.
+	// alphabetic matches a word; shorter ones are not specific.
 	alphabetic = regexp.MustCompile(`[a-z]{3,}`)
-	// around is what the provider, gRPC and Proxmox VE put around every error, and what says nothing of this one.
+	// around matches what the provider, gRPC and Proxmox VE add to every error.
 	around = regexp.MustCompile(`received an HTTP \d+ response - Reason:|task "UPID:[^"]*" failed to complete with exit code:|error waiting for [\w ]+:|rpc error: code = \w+ desc =|TASK ERROR:`)
 	// common are words of every sentence.
 	common = strings.Fields("and are but can did for from get had has have its not one the that then this was were which while with you your")
-	// placeholder is a value of an error in a row's texts.
+	// placeholder matches a placeholder for a value in a row's texts.
 	placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 )
 
 func literalsOf(pattern *regexp.Regexp) string { return syntax.ReplaceAllString(pattern.String(), " ") }
 
-// wordsOf are the words of a text, each once, in its order, without the s of the plural.
+// wordsOf returns the words of a text without duplicates, in order, without the plural s.
 func wordsOf(text string) []string {
 	var words []string
 	for _, word := range alphabetic.FindAllString(strings.ToLower(around.ReplaceAllString(text, " ")), -1) {
@@ -128,7 +128,7 @@ func wordsOf(text string) []string {
 	return words
 }
 
-// guess is what the row says of its own error, of which the line has none of the values.
+// guess returns the row's explanation for a line that does not contain the values of the row's error.
 func (r row) guess(line string) Explanation {
 	unfilled := func(text string) string {
 		return placeholder.ReplaceAllStringFunc(text, func(value string) string { return strings.ToUpper(strings.Trim(value, "{}")) })

@@ -2,15 +2,15 @@ package explain
 
 import "regexp"
 
-// Place is where an operator finds out more about an error that is not known.
+// Place is a source of information about an unknown error.
 type Place struct {
 	// Where is a page or a command.
 	Where string
-	// For is what it shows.
+	// For describes what it shows.
 	For string
 }
 
-// places are those that belong to one upstream, known by its words in the text.
+// places are specific to one upstream, which is recognized by words in the text.
 var places = []struct {
 	words *regexp.Regexp
 	Place
@@ -46,7 +46,7 @@ var always = []Place{
 	{"`em-infra rehearse`", "whether the same inventory comes up on a lab, which has no host of yours"},
 }
 
-// Places are where to look for what a text means: first those that its own words lead to.
+// Places returns the places for a text: first the specific ones.
 func Places(raw string) []Place {
 	var found []Place
 	for _, place := range places {

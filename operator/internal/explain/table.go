@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// table holds what is known, the special before the general.
+// table contains the known errors, specific ones before general ones.
 var table = slices.Concat(
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
@@ -33,7 +33,7 @@ const (
 // failedVerb is a placeholder in the texts of rows for the command that has failed.
 const failedVerb = "<verb>"
 
-// What is the same for many.
+// Texts of several rows.
 const (
 	goesOn     = "yes: nothing was left half done; " + failedVerb + " goes on from here"
 	upAgain    = "run `em-infra " + failedVerb + "` again"

@@ -1,6 +1,6 @@
 package explain
 
-// backend are what the engine says of the place where the state is, and of what it finds there.
+// backend contains the engine's errors about the location and content of the state.
 var backend = []row{
 	{
 		name: "no-login", speaker: pulumi, source: "pulumi pkg/v3 backend/backenderr; pulumi/pulumi#13293, pulumi/pulumi#3202",
@@ -74,7 +74,7 @@ var backend = []row{
 	},
 }
 
-// programs are what the engine says of your program, its language and its plugins.
+// programs contains the engine's errors about the program, its language and its plugins.
 var programs = []row{
 	{
 		name: "language-absent", speaker: pulumi, source: "pulumi sdk/v3 go/common/workspace; pulumi/pulumi#11228, pulumi/pulumi#1956",

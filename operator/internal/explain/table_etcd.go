@@ -45,7 +45,7 @@ var etcdMembers = []row{
 	},
 }
 
-// etcdTrouble are what members say whose data or place in the cluster is not what they think.
+// etcdTrouble contains the errors of members with inconsistent data or membership.
 var etcdTrouble = []row{
 	{
 		name: "etcd-upgrade-unhealthy", speaker: talos, failure: "F4", source: "talos internal/pkg/etcd/etcd.go, ValidateForUpgrade; hcloud-k8s/terraform-hcloud-kubernetes#183",

@@ -1,6 +1,6 @@
 package explain
 
-// deliveries are what Flux says of its source, its keys and what it applies.
+// deliveries contains the errors of Flux about its source, its keys and what it applies.
 var deliveries = []row{
 	{
 		name: "sops-no-key", speaker: flux, source: "getsops/sops; fluxcd/flux2#5154, getsops/sops#1084",

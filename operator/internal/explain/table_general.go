@@ -1,6 +1,6 @@
 package explain
 
-// general are those that only say that something ended; what they quote is better known when another row knows it.
+// general contains errors that report only that something ended. Rows for the error that they quote come first.
 var general = []row{
 	{
 		name: "copy-broke", speaker: proxmox, failure: "F18", source: "qemu-server QemuServer/BlockJob.pm, monitor",

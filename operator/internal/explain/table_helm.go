@@ -1,6 +1,6 @@
 package explain
 
-// releases are what Helm says of charts, their repositories and their releases.
+// releases contains the errors of Helm about charts, their repositories and their releases.
 var releases = []row{
 	{
 		name: "release-not-ready", speaker: helm, source: "pulumi-kubernetes provider/pkg/provider/helm_release.go; pulumi/pulumi-kubernetes#2921, pulumi/pulumi-kubernetes#4389",

@@ -66,7 +66,7 @@ var hosts = []row{
 	},
 }
 
-// hostServices are what the host's own services say when one of them does not stand.
+// hostServices contains the errors of the host's own services when one of them does not run.
 var hostServices = []row{
 	{
 		name: "hostname-lookup", speaker: proxmox, source: "pve-common Network.pm, get_ip_from_hostname; siderolabs/omni-infra-provider-proxmox#49",

@@ -1,7 +1,7 @@
 package explain
 
-// takenVMID leaves the question to recovery first: a creation that was cut off looks the same to the provider, which tries
-// again and meets what it has made itself.
+// takenVMID refers to recovery first: after an interrupted creation the provider gets the same error, because it finds the machine
+// that it has created itself.
 const takenVMID = upAgain + ", which finds out whether a creation of ours was cut off there, and goes on or says what to do; if it is ours and whole, import it (docs/state.md); else give the node another vmid in nodes.yaml"
 
 var machines = []row{

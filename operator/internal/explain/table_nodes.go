@@ -1,6 +1,6 @@
 package explain
 
-// nodes are what nodes say, or what is said of them.
+// nodes contains the errors of nodes, and of other programs about nodes.
 var nodes = []row{
 	{
 		name: "in-maintenance", speaker: talos, failure: "F7", source: "talos internal/app/maintenance/server.go; machinery, machine_grpc.pb.go",

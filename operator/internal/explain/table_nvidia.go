@@ -1,6 +1,6 @@
 package explain
 
-// gpuNodes are what NVIDIA's driver, its container tools and its device plugin say on a node with a GPU.
+// gpuNodes contains the errors of NVIDIA's driver, container tools and device plugin on a node with a GPU.
 var gpuNodes = []row{
 	{
 		name: "nvml-absent", speaker: "the device plugin", failure: "F38", source: "NVIDIA/go-nvml; NVIDIA/k8s-device-plugin#478, NVIDIA/k8s-device-plugin#1371",

@@ -1,6 +1,6 @@
 package explain
 
-// objects are what the API server answers when something is to be written, and what kubectl makes of its answers.
+// objects contains the API server's errors about writes, and kubectl's errors about its answers.
 var objects = []row{
 	{
 		name: "webhook-away", speaker: cluster, source: "k8s.io/apiserver pkg/util/webhook/error.go; phenixblue/imageswap-webhook#82",

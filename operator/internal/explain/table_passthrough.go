@@ -1,6 +1,6 @@
 package explain
 
-// passthrough are what the host says when a PCI device is to be given to a machine.
+// passthrough contains the host's errors about PCI devices that are passed through to a machine.
 var passthrough = []row{
 	{
 		name: "group-not-viable", speaker: proxmox, failure: "F14", source: "QEMU hw/vfio; kubevirt/kubevirt#6718",

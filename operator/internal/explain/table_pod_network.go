@@ -1,6 +1,6 @@
 package explain
 
-// podNetwork are what the network plugins and the cluster's DNS say.
+// podNetwork contains the errors of the network plugins and the cluster's DNS.
 var podNetwork = []row{
 	{
 		name: "no-cni", speaker: "the kubelet", source: "containerd pkg/cri; flannel-io/flannel#2039, kubernetes/kubernetes#71692",

@@ -1,6 +1,6 @@
 package explain
 
-// pods are what the scheduler and the kubelets say of pods that do not start.
+// pods contains the errors of the scheduler and the kubelets about pods that do not start.
 var pods = []row{
 	{
 		name: "no-gpu-free", speaker: cluster, failure: "F38", source: "kubernetes pkg/scheduler/framework/plugins/noderesources",

@@ -1,6 +1,6 @@
 package explain
 
-// starts are what Proxmox VE says when a machine is cloned, started or deleted and the machine is not as it should be.
+// starts contains the errors of Proxmox VE about cloning, starting and deleting a machine that is not in the required state.
 var starts = []row{
 	{
 		name: "already-running", speaker: proxmox, source: "qemu-server QemuServer.pm, vm_start",

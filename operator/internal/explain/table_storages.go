@@ -80,7 +80,7 @@ var storages = []row{
 	},
 }
 
-// volumes are what the storages say of single volumes, and why a storage does not come up.
+// volumes contains the errors of the storages about single volumes, and about storages that cannot be activated.
 var volumes = []row{
 	{
 		name: "zfs-exists", speaker: proxmox, source: "pve-storage Storage/ZFSPoolPlugin.pm, zfs_request; zfs(8)",

@@ -1,6 +1,6 @@
 package explain
 
-// talosAPI are what talosctl, and whoever else talks to the nodes, is told.
+// talosAPI contains the errors that talosctl and other clients of the nodes get.
 var talosAPI = []row{
 	{
 		name: "certificate-names", speaker: "the connection to Talos or Kubernetes", source: "crypto/x509, HostnameError; siderolabs/talos#11099, siderolabs/talos#11105",

@@ -1,6 +1,6 @@
 package explain
 
-// talosSystem are what a node says of itself, on its console and in talosctl dmesg.
+// talosSystem contains the errors of a node on its console and in talosctl dmesg.
 var talosSystem = []row{
 	{
 		name: "etcd-waits", speaker: talos, failure: "F6", source: "talos internal/app/machined/pkg/system/services/etcd.go; siderolabs/talos#5942",

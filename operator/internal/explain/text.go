@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// labelWidth is that of what stands before each line.
+// labelWidth is the width of the label before each line.
 const labelWidth = 14
 
-// WriteText writes an explanation for a person.
+// WriteText writes an explanation as text.
 func (e Explanation) WriteText(out io.Writer) {
 	if e.Subject != "" {
 		fmt.Fprintf(out, "%s\n", e.Subject)
@@ -23,15 +23,15 @@ func (e Explanation) WriteText(out io.Writer) {
 	fmt.Fprintf(out, "  %-*s %s\n", labelWidth, "safe", e.Safe)
 }
 
-// Guess is what can be said of a text that is not known: nothing in it is certain.
+// Guess is a guess about an unknown error.
 type Guess struct {
-	// Nearest is the known error that is nearest; nil when none is near.
+	// Nearest is the nearest known error; nil if none is near.
 	Nearest *Nearest
-	// Places are where to look.
+	// Places are the places to look for more.
 	Places []Place
 }
 
-// GuessAt is the guess about a text.
+// GuessAt returns the guess about a text.
 func GuessAt(raw string) Guess {
 	guess := Guess{Places: Places(raw)}
 	if nearest, isNear := FindNearest(raw); isNear {
@@ -40,7 +40,7 @@ func GuessAt(raw string) Guess {
 	return guess
 }
 
-// At is the guess with its commands as they are typed at a place.
+// At returns the guess with its commands completed for a place.
 func (g Guess) At(place remedy.Place) Guess {
 	there := Guess{}
 	if g.Nearest != nil {
@@ -52,7 +52,7 @@ func (g Guess) At(place remedy.Place) Guess {
 	return there
 }
 
-// WriteText writes the guess for a person.
+// WriteText writes the guess as text.
 func (g Guess) WriteText(out io.Writer) {
 	if nearest := g.Nearest; nearest != nil {
 		fmt.Fprintf(out, "not known; a guess, which may be wrong: the nearest error that is known is\n")
