@@ -21,12 +21,12 @@ type Certificate struct {
 	Ends time.Time `json:"ends"`
 }
 
-// renewalDays is how long before its end a certificate is worth a warning: the provider renews both with the next up
-// that falls within a month of it (terraform-provider-talos v0.8.0, talos_machine_secrets_resource.go and
+// renewalDays is how long before its end a certificate gets a warning: the provider renews both certificates with the next up within
+// a month of their end (terraform-provider-talos v0.8.0, talos_machine_secrets_resource.go and
 // talos_cluster_kubeconfig_resource.go).
 const renewalDays = 30
 
-// DaysLeft are the whole days until its end; negative once it is over.
+// DaysLeft returns the whole days until its end; negative after its end.
 func (c Certificate) DaysLeft(now time.Time) int {
 	return int(math.Floor(c.Ends.Sub(now).Hours() / 24))
 }

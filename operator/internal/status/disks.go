@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
-// diskProblems are what is wrong with a node's disks, each with what to do: Talos on another drive than the firmware boots,
-// and volumes that are not ready. A node that did not say where it is installed was not asked.
+// diskProblems returns the problems of a node's disks, each with a remedy: Talos is on another drive than the firmware boots, or
+// volumes are not ready. It returns nil for a node that was not asked.
 func (m Machine) diskProblems() []string {
 	if m.Node == nil || m.Node.InstalledOn == "" {
 		return nil
@@ -32,7 +32,7 @@ func (m Machine) diskProblems() []string {
 	return problems
 }
 
-// dataDiskProblems compares the volume of a data disk with the drive that it should lie on.
+// dataDiskProblems compares the volume of a data disk with its expected drive.
 func (m Machine) dataDiskProblems(name, drive string) []string {
 	i := slices.IndexFunc(m.Node.Volumes, func(v nodeops.Volume) bool { return v.Name == name })
 	switch {
@@ -67,7 +67,7 @@ func (m Machine) printGrowth(out io.Writer) {
 	}
 }
 
-// place is where a volume is mounted.
+// place returns the mount point of a volume.
 func place(volume string) string {
 	if volume == constants.EphemeralPartitionLabel {
 		return constants.EphemeralMountPoint

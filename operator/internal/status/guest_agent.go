@@ -22,10 +22,10 @@ type GuestAgent struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// agentPatience is how long all agents together may take: the host itself gives up on one after three seconds.
+// agentPatience is the time limit for all agents together; the host itself waits three seconds for one.
 const agentPatience = 5 * time.Second
 
-// askAgents asks the agents of the machines that run, where the inventory's images have any.
+// askAgents asks the guest agents of the running machines, if the inventory's images contain them.
 func (s Sources) askAgents(ctx context.Context, r *Report) error {
 	if !guestagent.In(s.Inventory.Cluster.Talos.Schematic.Extensions) {
 		return nil
@@ -52,7 +52,7 @@ func (s Sources) askAgents(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// askAgent never fails: a cluster is none the worse for an agent that is silent.
+// askAgent returns no error, because a silent agent does not affect the cluster.
 func (s Sources) askAgent(ctx context.Context, guest pve.Guest) *GuestAgent {
 	told, err := s.Host.AskAgent(ctx, guest)
 	switch {
@@ -89,7 +89,7 @@ func (m Machine) agentText() string {
 	}
 }
 
-// agentRemedy is for an agent that should answer by all that its host knows.
+// agentRemedy returns the remedy for an agent that should answer according to the host.
 func (m Machine) agentRemedy() string {
 	if m.otherImage() != nil {
 		return "it comes with the image of the inventory, see below"
@@ -98,7 +98,7 @@ func (m Machine) agentRemedy() string {
 		m.Address, guestagent.Service, m.VMID, m.Host)
 }
 
-// agentAddresses are those of the machine's own card; pods have theirs on others.
+// agentAddresses returns the addresses of the machine's own card, without the addresses of pods.
 func (m Machine) agentAddresses() []string {
 	var texts []string
 	for _, one := range m.GuestAgent.Interfaces {

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// askHost asks Proxmox VE for its guests, and for what lies on the storages that the inventory names.
+// askHost reads from Proxmox VE its guests and the contents of the inventory's storages.
 func (s Sources) askHost(ctx context.Context, r *Report) error {
 	guests, err := s.Host.Guests(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	return err
 }
 
-// findOn adds to the guests of the host how they are configured, and what lies on the storages that the inventory names.
+// findOn reads the configurations of the guests and the contents of the inventory's storages.
 func (s Sources) findOn(ctx context.Context, guests []pve.Guest) (Found, error) {
 	found := Found{Guests: guests, Configs: map[int]pve.GuestConfig{}, Volumes: map[string][]pve.Volume{}}
 	for _, guest := range guests {
@@ -63,7 +63,7 @@ func (s Sources) ours() Ours {
 	return ours
 }
 
-// readVolumes lists each storage of the inventory where it is: a shared one on the first host that has it.
+// readVolumes lists each storage of the inventory on its hosts, a shared one only on the first.
 func (s Sources) readVolumes(ctx context.Context, volumes map[string][]pve.Volume) error {
 	var shared []string
 	for _, host := range s.Inventory.Nodes.Hosts() {

@@ -47,7 +47,7 @@ func (o OtherImage) String() string {
 		o.Node, runs, wants, o.Address, o.Wanted.Installer)
 }
 
-// talos is the release of an installer, which is the tag of its reference; empty where the tag is none.
+// talos returns the release in an installer's reference, which is its tag; empty if the tag is not a release.
 func (i Image) talos() string {
 	tag := i.Installer[strings.LastIndex(i.Installer, ":")+1:]
 	if _, err := semver.ParseTolerant(tag); err != nil || !strings.HasPrefix(tag, "v") {
@@ -63,7 +63,7 @@ func schematicText(id string) string {
 	return "schematic " + brief(id)
 }
 
-// brief is the start of an ID, enough to recognise it.
+// brief returns the beginning of an ID, enough to recognize it.
 func brief(id string) string {
 	const enough = 12
 	if id == "" {
@@ -72,8 +72,7 @@ func brief(id string) string {
 	return id[:min(enough, len(id))]
 }
 
-// otherImage compares what the node says of itself with what the inventory wants; nil where they are the same, and for a
-// node that did not answer.
+// otherImage compares the node's image with the inventory's. It returns nil if they are the same, or if the node did not answer.
 func (m Machine) otherImage() *OtherImage {
 	if m.Node == nil || m.Node.Talos == "" {
 		return nil
@@ -85,10 +84,10 @@ func (m Machine) otherImage() *OtherImage {
 	return &OtherImage{Node: m.Name, Address: m.Address, Runs: m.Node.Schematic, Talos: m.Node.Talos, Wanted: m.Image}
 }
 
-// imagePatience is how long a node may take to say what it runs, since a person waits for it.
+// imagePatience is the time limit for a node's answer about its image, because a person is waiting.
 const imagePatience = 5 * time.Second
 
-// OtherImages asks nodes of the inventory what they run, by their names. Unread are those that do not answer, a sentence each.
+// OtherImages compares the images of these nodes with the inventory. unread contains a sentence for each node that does not answer.
 func (s Sources) OtherImages(ctx context.Context, standing []string) (others []OtherImage, unread []string) {
 	ctx, cancel := context.WithTimeout(ctx, imagePatience)
 	defer cancel()

@@ -11,15 +11,15 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Template is one that a state knows, with the ISO that it boots.
+// Template is a template in a state, with the ISO that it boots.
 type Template struct {
-	// ISO is its volume on a storage of the host.
+	// ISO is the ISO's volume on a storage of the host.
 	ISO pve.ISO
 	// Ensures is the Command that ensures the ISO.
 	Ensures resource.URN
 }
 
-// Templates are those that a state knows.
+// Templates returns the templates in a state.
 func Templates(deployment apitype.DeploymentV3) []Template {
 	var templates []Template
 	for _, component := range deployment.Resources {
@@ -31,14 +31,14 @@ func Templates(deployment apitype.DeploymentV3) []Template {
 		at := slices.IndexFunc(deployment.Resources, func(r apitype.ResourceV3) bool {
 			return r.Type == token.Command && r.Parent == component.URN && !r.Delete
 		})
-		if host != "" && volume != "" && at >= 0 { // else it was never made
+		if host != "" && volume != "" && at >= 0 { // else it was never created
 			templates = append(templates, Template{ISO: pve.ISO{Host: host, Volume: volume}, Ensures: deployment.Resources[at].URN})
 		}
 	}
 	return templates
 }
 
-// isos are what the templates of a state boot, by the host's names for them.
+// isos returns the volume IDs of the ISOs that the templates of a state boot.
 func isos(deployment apitype.DeploymentV3) []string {
 	var files []string
 	for _, template := range Templates(deployment) {
@@ -47,8 +47,8 @@ func isos(deployment apitype.DeploymentV3) []string {
 	return files
 }
 
-// LostISOs are the templates whose ISO is no longer where it was: machines are cloned from them, and do not start. A refresh
-// does not see that, since the file is no resource of the provider's.
+// LostISOs returns the templates whose ISO no longer exists: machines that are cloned from them do not start. A refresh does not
+// detect that, since the ISO is not a resource of the provider.
 func LostISOs(ctx context.Context, host pve.Reader, deployment apitype.DeploymentV3) (lost []Template, err error) {
 	for _, template := range Templates(deployment) {
 		there, err := host.HasISO(ctx, template.ISO)

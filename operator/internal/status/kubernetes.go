@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
-// askKubernetes asks for the Nodes, by the way that the administrator's kubeconfig leads.
+// askKubernetes reads the Nodes with the administrator's kubeconfig.
 func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	config, err := clientcmd.RESTConfigFromKubeConfig(s.Kubeconfig)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	return nil
 }
 
-// KubernetesAnswers asks the Kubernetes API whether it is ready, by the way that the administrator's kubeconfig leads. It may
-// take that long for an answer. The error is why it is not ready.
+// KubernetesAnswers asks the Kubernetes API whether it is ready, with the administrator's kubeconfig. patience is the time limit. It
+// returns an error if the API is not ready.
 func KubernetesAnswers(ctx context.Context, kubeconfig []byte, patience time.Duration) error {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Left is what a stack that was destroyed has left on its host.
+// Left contains what a destroyed stack has left on its host.
 type Left struct {
-	// Machines belong to the stack by their descriptions.
+	// Machines are machines whose descriptions name the stack.
 	Machines []Orphan
-	// Disks bear the VMID of a machine that the stack had, and no machine has that VMID.
+	// Disks are disks with the VMID of one of the stack's machines, if no machine has that VMID any more.
 	Disks []Orphan
-	// ISOs are those that its templates booted.
+	// ISOs are the ISOs that its templates booted.
 	ISOs []Orphan
 }
 
-// Left looks for what is on the host of a stack that the state, which is Deployment as it was before, does not know any more.
-// owners are the stack with each cluster that it had.
+// Left finds what a destroyed stack has left on its host. Deployment is the state from before the destroy; owners are the stack with
+// each cluster that it had.
 func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -32,11 +32,11 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 	if err != nil {
 		return left, err
 	}
-	found.Guests = guests // a disk of one that is out of reach is no disk without a machine
+	found.Guests = guests // the disk of an unreachable guest has an owner
 	return LeftOf(found, owners, slices.Concat(vmids(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
 }
 
-// LeftOf is what is left on a host of a stack: machines of its owners, disks of the VMIDs that it had, and its ISOs.
+// LeftOf returns what a stack has left on a host: machines of its owners, disks with its VMIDs, and its ISOs.
 func LeftOf(found Found, owners []ownership.Owner, had []int, booted []string) (left Left) {
 	for _, guest := range found.Guests {
 		owner, isMarked := ownership.In(found.Configs[guest.VMID]["description"])
@@ -57,11 +57,11 @@ func LeftOf(found Found, owners []ownership.Owner, had []int, booted []string) (
 	return left
 }
 
-// isOutOfReach reports whether a guest is on a host of the cluster that is off: nothing of ours, whose machines the engine has just
+// isOutOfReach reports whether a guest is on a host of the cluster that is off. It is not one of ours, which the engine has just
 // deleted (pve-manager, PVE/API2Tools.pm, extract_vm_stats).
 func isOutOfReach(guest pve.Guest) bool { return guest.Status == "unknown" }
 
-// leftMachine names no command that deletes a machine which runs.
+// leftMachine gives no command that deletes a running machine.
 func leftMachine(guest pve.Guest) Orphan {
 	left := Orphan{What: fmt.Sprintf("VM %d (%s) on %s", guest.VMID, guest.Name, guest.Node), Host: guest.Node}
 	if guest.Status != "stopped" {
@@ -73,7 +73,7 @@ func leftMachine(guest pve.Guest) Orphan {
 	return left
 }
 
-// leftISO names no command where a machine would not start any more without it (F16).
+// leftISO gives no command for an ISO without which a machine would not start (F16).
 func leftISO(host string, volume pve.Volume, found Found) Orphan {
 	left := Orphan{What: fmt.Sprintf("%s (%s)", volume.ID, gibibytes(volume.Bytes)), Host: host}
 	if found.names(volume.ID) {

@@ -26,7 +26,7 @@ type Orphan struct {
 	Do string `json:"do,omitempty"`
 }
 
-// At is the orphan with its commands as they are typed at a place. Those of a lab say by themselves where they are run.
+// At returns the orphan with its commands completed for a place. The commands of a lab already contain where to run them.
 func (o Orphan) At(place remedy.Place) Orphan {
 	o.Do = place.Complete(o.Do)
 	if do := place.Complete(fmt.Sprintf("`%s` on %s", o.Remove, o.Host)); place.Lab != "" && !strings.Contains(do, o.Remove) {
@@ -42,31 +42,31 @@ func (o Orphan) remedy() string {
 	return fmt.Sprintf("on %s, if nobody needs it: %s", o.Host, o.Remove)
 }
 
-// Ours is what the inventory and the state know.
+// Ours is what the inventory and the state contain.
 type Ours struct {
-	// Owner is the stack with its cluster, which the description of each machine of ours names.
+	// Owner is the stack with its cluster, as in the description of each of our machines.
 	Owner ownership.Owner
-	// VMIDs that the state knows.
+	// VMIDs are the VMIDs in the state.
 	VMIDs []int
 	// Named maps the VMIDs of the inventory to the names of their machines, templates included.
 	Named map[int]string
-	// ISO is the file that the templates boot now, as in local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso.
+	// ISO are the ISOs that the templates boot now, as in local:iso/talos-v1.12.4-nocloud-0123456789abcdef-amd64.iso.
 	ISO []string
 }
 
-// Found is what a host has.
+// Found is what is on the hosts.
 type Found struct {
-	// Guests of all hosts, those that the token may see.
+	// Guests are the guests of all hosts that the token may see.
 	Guests []pve.Guest
-	// Configs of the guests, by VMID.
+	// Configs are the configurations of the guests by VMID.
 	Configs map[int]pve.GuestConfig
-	// Volumes of the storages that the inventory names, by host; those of a shared one by one of its hosts only.
+	// Volumes are the volumes on the inventory's storages by host; the ones of a shared storage under one of its hosts only.
 	Volumes map[string][]pve.Volume
 }
 
-// Orphans are, in this order: machines that the state lost, disks whose machine is gone, disks that a machine of ours does
-// not use any more, and ISOs that nothing boots. Only a machine whose description says so is ours: a copy of a stack has the
-// same names and VMIDs. One without a mark, from a release before the marks, is ours where the state knows it.
+// Orphans returns, in this order: machines that are not in the state, disks without a machine, disks that our machines no longer
+// use, and ISOs that no machine boots. A machine is ours only if its description says so, because a copy of a stack has the same
+// names and VMIDs. A machine without a mark, from a release before the marks, is ours if it is in the state.
 func (o Ours) Orphans(found Found) []Orphan {
 	return slices.Concat(o.lostMachines(found), lostDisks(found), o.unusedDisks(found), o.unusedISOs(found))
 }
@@ -105,7 +105,7 @@ func (o Ours) lostMachine(guest pve.Guest) Orphan {
 	return orphan
 }
 
-// lostDisks belong to a VMID that no guest has. Whose they were nobody can tell any more; they are on our storages.
+// lostDisks returns the disks on our storages whose VMID no guest has. Their owner is not known.
 func lostDisks(found Found) (orphans []Orphan) {
 	for _, host := range sorted(found.Volumes) {
 		for _, volume := range found.Volumes[host] {
@@ -126,7 +126,7 @@ func lostDisk(host string, volume pve.Volume) Orphan {
 	}
 }
 
-// unusedKey is where Proxmox VE notes a disk that was detached.
+// unusedKey matches the settings in which Proxmox VE records detached disks.
 var unusedKey = regexp.MustCompile(`^unused\d+$`)
 
 func (o Ours) unusedDisks(found Found) (orphans []Orphan) {
@@ -148,7 +148,7 @@ func (o Ours) unusedDisks(found Found) (orphans []Orphan) {
 	return orphans
 }
 
-// isoName is how the program names the ISOs that it downloads (components, image.isoFile).
+// isoName matches the names of the ISOs that the program downloads (components, image.isoFile).
 var isoName = regexp.MustCompile(`:iso/talos-v[^/]+-nocloud-[0-9a-f]{16}-amd64\.iso$`)
 
 func (o Ours) unusedISOs(found Found) (orphans []Orphan) {
@@ -171,7 +171,7 @@ func (f Found) has(vmid int) bool {
 	return slices.ContainsFunc(f.Guests, func(guest pve.Guest) bool { return guest.VMID == vmid })
 }
 
-// names reports whether the configuration of any guest names a volume.
+// names reports whether the configuration of any guest contains a volume.
 func (f Found) names(volume string) bool {
 	for _, config := range f.Configs {
 		for _, value := range config {

@@ -104,8 +104,8 @@ type Update struct {
 	Ended time.Time `json:"ended"`
 }
 
-// Lacks says what needs somebody's attention, or time: a machine that does not run, a node that is not ready, something
-// that could not be read. Nothing for a cluster that is well. Orphans, certificates and guest agents take nothing from a cluster yet.
+// Lacks returns what needs attention or time: a machine that does not run, a node that is not ready, something that could not be
+// read. It returns nil for a healthy cluster. Orphans, certificates and guest agents do not affect a cluster's health.
 func (r Report) Lacks() []string {
 	var lacks []string
 	for _, machine := range r.Machines {
@@ -127,8 +127,8 @@ func (r Report) Lacks() []string {
 	return append(lacks, r.Unread...)
 }
 
-// Remedies say what somebody can do about what no time mends: an etcd member that stays a learner (talos v1.12.4,
-// internal/app/machined/pkg/system/services/etcd.go, promoteMember).
+// Remedies returns what to do about problems that do not disappear by themselves: an etcd member that stays a learner (talos
+// v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember).
 func (r Report) Remedies() []string {
 	var remedies []string
 	for _, member := range r.Members {
@@ -165,8 +165,8 @@ func (m Machine) lacks(networked bool) string {
 	}
 }
 
-// misrouted is what a default route lacks of the inventory's; empty for none that is known. A node that has none of a family
-// is not blamed, as the emulated nodes have no IPv6.
+// misrouted describes a default route that differs from the inventory's; empty if there is none. A node without a default route of a
+// family is accepted, because the emulated nodes have no IPv6.
 func (m Machine) misrouted() string {
 	for _, wanted := range m.Gateways {
 		for _, used := range m.Node.Gateways {
@@ -178,8 +178,8 @@ func (m Machine) misrouted() string {
 	return ""
 }
 
-// unmet are the conditions that Talos waits for, but for that of Kubernetes where no network was installed (talos v1.12.0,
-// controllers/runtime/machine_status.go).
+// unmet returns the conditions that Talos waits for. It omits the condition of the Kubernetes Node if no network was installed
+// (talos v1.12.0, controllers/runtime/machine_status.go).
 func (m Machine) unmet(networked bool) []string {
 	return slices.DeleteFunc(slices.Clone(m.Node.Unmet), func(condition string) bool {
 		return !networked && strings.HasPrefix(condition, "nodeReady: ")

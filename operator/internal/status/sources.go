@@ -18,30 +18,30 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// Sources are whom a report asks.
+// Sources are the sources of a report.
 type Sources struct {
-	// Inventory of the cluster.
+	// Inventory is the cluster's inventory.
 	Inventory *inventory.Inventory
-	// Images that the inventory wants, by the name of the node.
+	// Images are the inventory's images by the name of the node.
 	Images map[string]Image
-	// Host is Proxmox VE.
+	// Host reads from Proxmox VE.
 	Host pve.Reader
-	// Owner is the stack, with its cluster where the state has one.
+	// Owner is the stack, with its cluster if the state has one.
 	Owner ownership.Owner
 	// Deployment is the state.
 	Deployment apitype.DeploymentV3
-	// LastUpdate is the last run; nil when there was none.
+	// LastUpdate is the last run; nil if there was none.
 	LastUpdate *Update
-	// Locks lie on the state.
+	// Locks are the locks of the state.
 	Locks []recovery.Lock
-	// Talosconfig and Kubeconfig are the stack's outputs, secret; empty before there are any.
+	// Talosconfig and Kubeconfig are outputs of the stack, secret; empty if it has none yet.
 	Talosconfig, Kubeconfig []byte
 }
 
-// patience is how long one source may take: a host that is off does not answer at all.
+// patience is the time limit for one source: a host that is off does not answer at all.
 const patience = 20 * time.Second
 
-// Report asks all sources at the same time. The report says which of them did not answer.
+// Report asks all sources concurrently. It contains the errors of the sources that did not answer.
 func (s Sources) Report(ctx context.Context, now time.Time) Report {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 		Cluster:  s.Inventory.Cluster.Name,
 		Time:     now,
 		Machines: s.machines(),
-		// What was installed by hand cannot be seen from here, so only a network that we know of is expected to work.
+		// A network that was installed by hand cannot be detected, so only a network from the inventory is expected to work.
 		Networked: s.Inventory.Cluster.Kubernetes.CNI != inventory.CNINone,
 		State: State{
 			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
@@ -80,7 +80,7 @@ func (s Sources) machines() []Machine {
 	return machines
 }
 
-// mounts are the names of the volumes on data disks.
+// mounts returns the names of the volumes on data disks.
 func mounts(disks []inventory.DataDisk) []string {
 	var names []string
 	for _, disk := range disks {
@@ -89,7 +89,7 @@ func mounts(disks []inventory.DataDisk) []string {
 	return names
 }
 
-// offered is what the device plugin makes of a node's GPUs.
+// offered returns the number of GPUs that the device plugin offers on a node.
 func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	if support == nil {
 		return 0
@@ -101,7 +101,7 @@ func offered(support *inventory.GPUSupport, node inventory.Node) int64 {
 	return int64(len(node.GPUs) * shares)
 }
 
-// askNodes asks each machine that the state knows; a node that does not answer is nothing unread but a finding.
+// askNodes asks each machine in the state. A node that does not answer is a finding, not an error.
 func (s Sources) askNodes(ctx context.Context, r *Report) error {
 	indices := make([]int, 0, len(r.Machines))
 	for i := range r.Machines {
@@ -131,7 +131,7 @@ func (s Sources) askEtcd(ctx context.Context, r *Report) (err error) {
 	return nil
 }
 
-// Health asks the nodes of the inventory, and the host about those that are silent.
+// Health returns access to the nodes of the inventory, which asks the host whether silent nodes run.
 func (s Sources) Health() nodeops.Health {
 	health, vmids := nodeops.Health{Talosconfig: s.Talosconfig}, map[string]int{}
 	if s.Host != (pve.Reader{}) {
@@ -153,7 +153,7 @@ func (s Sources) readCertificates(_ context.Context, r *Report) (err error) {
 	return err
 }
 
-// inParallel does something to each at the same time, and returns what their errors say, in their order.
+// inParallel calls do for each element concurrently, and returns the texts of the errors in order.
 func inParallel[T any](each []T, do func(T) error) []string {
 	errs := make([]error, len(each))
 	var all sync.WaitGroup

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// vmids are the virtual machines that a state knows.
+// vmids returns the VMIDs of the virtual machines in a state.
 func vmids(deployment apitype.DeploymentV3) []int {
 	var known []int
 	for _, resource := range deployment.Resources {
@@ -19,7 +19,7 @@ func vmids(deployment apitype.DeploymentV3) []int {
 	return known
 }
 
-// pending are the operations that have started and not ended, as far as the state knows.
+// pending returns the operations that have begun but not ended according to the state.
 func pending(deployment apitype.DeploymentV3) []string {
 	var begun []string
 	for _, operation := range deployment.PendingOperations {

@@ -12,8 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// WriteText writes a report for a person: a table of the machines with a word in each cell, a line for each other thing, and what
-// to do about what is not well.
+// WriteText writes a report as text: a table of the machines, a line for each other fact, and what to do about each problem.
 func (r Report) WriteText(out io.Writer) error {
 	if err := r.table(out).Write(out); err != nil {
 		return err
@@ -34,7 +33,7 @@ func (r Report) table(out io.Writer) terminal.Table {
 	return table
 }
 
-// toned colours a word that is well, or is not.
+// toned returns a word in the colour of its health.
 func toned(out io.Writer, well bool, text string) string {
 	if well {
 		return terminal.Paint(out, terminal.Good, text)
@@ -50,10 +49,10 @@ func (m Machine) vmText(out io.Writer) string {
 	return fmt.Sprintf("%d %s", m.VMID, status)
 }
 
-// running is what Proxmox VE and Talos call what is on and well.
+// running is the name that Proxmox VE and Talos use for a healthy running machine.
 const running = "running"
 
-// talosText is the stage of a node that answers. What it waits for is printed below the table.
+// talosText returns the stage of a node that answers. Its unmet conditions are printed below the table.
 func (m Machine) talosText(out io.Writer) string {
 	switch {
 	case m.Node == nil:

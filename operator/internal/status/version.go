@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Versions is what the nodes say that they run, not what the inventory wants, as in `Kubernetes v1.35.4 · Talos v1.12.4`. Where
-// they differ, each version is followed by its nodes. It is empty while no node answers.
+// Versions returns the versions that the nodes report, not the inventory's, as in `Kubernetes v1.35.4 · Talos v1.12.4`. If they
+// differ, each version is followed by its nodes. It is empty while no node answers.
 func (r Report) Versions() string {
 	var parts []string
 	for _, part := range []struct {
@@ -34,7 +34,7 @@ func (r Report) Versions() string {
 	return strings.Join(parts, " · ")
 }
 
-// versionsOf is one version, or several with the nodes that have each, in the order of the inventory.
+// versionsOf returns one version, or several with the nodes of each, in the order of the inventory.
 func (r Report) versionsOf(of func(Machine) string) string {
 	var versions []string
 	nodes := map[string][]string{}
