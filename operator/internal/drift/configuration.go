@@ -14,17 +14,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// hidden stands for a value that is compared and not shown.
+// hidden replaces a value that is compared but not shown.
 const hidden = "(not shown)"
 
-// private are the parts of a machine configuration of which no value is shown. Users keep secrets in some that Talos does
-// not know as such, and so does not redact: contents of files and manifests, environments, passwords of registries. A
-// certificate is no secret, but nothing to read either.
+// private matches the parts of a machine configuration whose values are not shown. Some may contain users' secrets that Talos does
+// not redact: contents of files and manifests, environments, registry passwords. A certificate is no secret, but not readable
+// either.
 var private = regexp.MustCompile(`^(machine\.(files|env|pods|registries)|cluster\.(inlineManifests|extraManifestHeaders)|` +
 	`ExtensionServiceConfig)\b|\.crt$`)
 
-// Configurations compares two machine configurations, property by property. Both hold secrets, which the differences do not:
-// of two that differ only in a secret it says no more than that. The error quotes nothing of either.
+// Configurations compares two machine configurations, property by property. Both contain secrets, but the differences do not: if
+// only a secret differs, the difference reports only that. The error quotes neither configuration.
 func Configurations(node string, want, have []byte) ([]Difference, error) {
 	wanted, err := readConfiguration(want)
 	if err != nil {
@@ -51,10 +51,10 @@ func Configurations(node string, want, have []byte) ([]Difference, error) {
 	return differences, nil
 }
 
-// configuration is a machine configuration taken apart.
+// configuration is a parsed machine configuration.
 type configuration struct {
-	values map[string]string // the leaves by their path, without secrets
-	whole  []byte            // in Talos' own form
+	values map[string]string // the leaves by their paths, without secrets
+	whole  []byte            // in Talos' own format
 }
 
 var errNoConfiguration = errors.New("cannot be read")
@@ -76,7 +76,7 @@ func readConfiguration(text []byte) (configuration, error) {
 	return configuration{values: values, whole: whole}, err
 }
 
-// leaves are the values of all documents by their path; a document of its own kind begins with that kind and its name.
+// leaves returns the values of all documents by their paths. The paths in a document with a kind begin with the kind and its name.
 func leaves(text []byte) (map[string]string, error) {
 	values := map[string]string{}
 	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {

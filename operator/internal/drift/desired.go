@@ -11,20 +11,21 @@ import (
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// rawStateDelta is what a bridged provider keeps beside the outputs, to make of them what it had itself. It does not fit outputs
-// that were edited; without it they are taken as they are (pulumi-terraform-bridge v3.116.0, pkg/tfbridge/rawstate.go, Recover).
+// rawStateDelta is a property that a bridged provider stores beside the outputs, to restore its own form of the state. It does not
+// fit edited outputs; without it the outputs are used as they are (pulumi-terraform-bridge v3.116.0, pkg/tfbridge/rawstate.go,
+// Recover).
 const rawStateDelta = "__pulumi_raw_state_delta"
 
-// AppliedConfiguration is the machine configuration that a node was given last, as the state has it.
+// AppliedConfiguration is the machine configuration that was last applied to a node, from the state.
 type AppliedConfiguration struct {
-	// URN of the resource.
+	// URN is the URN of the resource.
 	URN resource.URN
-	// Text with all patches, as the provider noted it. Secret.
+	// Text is the configuration with all patches, as recorded by the provider. Secret.
 	Text []byte
 }
 
-// Applied are the machine configurations that were applied last, by the address of their node. The state must be one with
-// its secrets in clear.
+// Applied returns the machine configurations that were last applied, by the address of their node. The state must have its secrets
+// in plain text.
 func Applied(deployment apitype.DeploymentV3) (map[string]AppliedConfiguration, error) {
 	applied := map[string]AppliedConfiguration{}
 	for _, one := range deployment.Resources {
@@ -43,16 +44,16 @@ func Applied(deployment apitype.DeploymentV3) (map[string]AppliedConfiguration, 
 	return applied, nil
 }
 
-// Note writes what a node really runs into the state, as a refresh would if the provider read it: its Read does nothing
-// (terraform-provider-talos v0.10.1, pkg/talos/talos_machine_configuration_apply_resource.go). The engine then plans an
-// update like any other. The configuration takes the place of the one that was given and of its patches, which would else
-// hide what was changed in the same places.
+// Note writes the running configuration of a node into the state, as a refresh would if the provider's Read did anything
+// (terraform-provider-talos v0.10.1, pkg/talos/talos_machine_configuration_apply_resource.go). The engine then plans an ordinary
+// update. The running configuration replaces both the applied one and its patches, because the patches would hide changes in the
+// same places.
 func Note(deployment *apitype.DeploymentV3, configuration resource.URN, running []byte) error {
 	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool {
 		return one.URN == configuration && !one.Delete
 	})
 	if at < 0 {
-		return nil // it has left the state meanwhile, and is made anew
+		return nil // it is no longer in the state and will be created again
 	}
 	one := &deployment.Resources[at]
 	given, err := engine.Unseal(one.Inputs["machineConfigurationInput"])
@@ -60,7 +61,7 @@ func Note(deployment *apitype.DeploymentV3, configuration resource.URN, running 
 		return err
 	}
 	text, _ := given.(string)
-	// It is the same machine as before, so its mark stays.
+	// It is the same machine as before, so its birth identifier stays.
 	sealed, err := engine.Seal(machineconfig.WithBirth(string(running), machineconfig.BirthIn(text)))
 	if err != nil {
 		return err

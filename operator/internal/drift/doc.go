@@ -1,4 +1,4 @@
-// Package drift finds what differs between the inventory and what runs.
+// Package drift compares the inventory with what runs.
 package drift
 
 // Difference is one property that is not as the inventory says.

@@ -14,15 +14,15 @@ import (
 
 // Machine is a virtual machine of the state.
 type Machine struct {
-	// URN of the resource.
+	// URN is the URN of the resource.
 	URN resource.URN
-	// VMID is its number.
+	// VMID is the machine's VMID.
 	VMID int
-	// Noted are its inputs in the state.
+	// Noted are the inputs in the state.
 	Noted map[string]any
 }
 
-// Machines are the virtual machines of a state, templates too, in its order.
+// Machines returns the virtual machines of a state, including templates, in its order.
 func Machines(deployment apitype.DeploymentV3) []Machine {
 	var found []Machine
 	for _, one := range deployment.Resources {
@@ -34,10 +34,10 @@ func Machines(deployment apitype.DeploymentV3) []Machine {
 	return found
 }
 
-// Overlooked are the properties of a machine that differ from the state in what the provider does not read back: whether it
-// starts with its host, its boot order (bpg v0.69.1, proxmoxtf/resource/vm/vm.go: on_boot and boot_order are set by no read),
-// and its pool, which is looked for in the machine's configuration, where it never stands (the same, vmReadCustom; qemu-server,
-// API2/Qemu.pm, vm_config). The values are those of the host, nil for one that is absent.
+// Overlooked returns the properties that differ from the state but that the provider does not read back: whether the machine starts
+// with its host and its boot order (bpg v0.69.1, proxmoxtf/resource/vm/vm.go: no read sets on_boot and boot_order), and its pool,
+// which the provider looks for in the machine's configuration, where it never is (the same, vmReadCustom; qemu-server, API2/Qemu.pm,
+// vm_config). The values are the host's; nil if absent.
 func (m Machine) Overlooked(guest pve.Guest, config pve.GuestConfig) map[string]any {
 	have := map[string]any{"onBoot": config["onboot"] == "1", "bootOrders": bootOrder(config["boot"]), "poolId": nil}
 	if guest.Pool != "" {
@@ -51,7 +51,7 @@ func (m Machine) Overlooked(guest pve.Guest, config pve.GuestConfig) map[string]
 	return have
 }
 
-// bootOrder are the devices of the setting boot, which has them as order=scsi0;ide0 (qemu-server, QemuServer.pm, $boot_fmt).
+// bootOrder returns the devices in the setting boot, as in order=scsi0;ide0 (qemu-server, QemuServer.pm, $boot_fmt).
 func bootOrder(setting string) []any {
 	devices := []any{}
 	_, order, _ := strings.Cut(setting, "order=")
@@ -61,7 +61,7 @@ func bootOrder(setting string) []any {
 	return devices
 }
 
-// isUnset reports whether a value means as much as none.
+// isUnset reports whether a value is equivalent to none.
 func isUnset(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -77,7 +77,7 @@ func isUnset(value any) bool {
 	}
 }
 
-// PoolMaker is the Command that has made a pool, in a state that has one.
+// PoolMaker returns the Command that created a pool, if the state has one.
 func PoolMaker(deployment apitype.DeploymentV3, pool string) (urn resource.URN, found bool) {
 	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool {
 		create, _ := one.Inputs["create"].(string)
@@ -89,16 +89,17 @@ func PoolMaker(deployment apitype.DeploymentV3, pool string) (urn resource.URN, 
 	return deployment.Resources[at].URN, true
 }
 
-// Undone are the properties of a Command whose work is no longer there: with another text in the state the engine updates
-// it, and a Command without one for updates does what it did at first (pulumi-command v1.2.1, provider/pkg/provider/local).
+// Undone returns the properties of a Command whose result no longer exists. The changed text in the state makes the engine update
+// the Command, and a Command without a text for updates runs its first one again (pulumi-command v1.2.1,
+// provider/pkg/provider/local).
 func Undone() map[string]any { return map[string]any{"create": nil} }
 
-// NoteMachine writes what the host really has into the state of a machine, or of a pool's Command, as a refresh would if the
-// provider read it.
+// NoteMachine writes the host's values into the state of a machine, or of a pool's Command, as a refresh would if the provider read
+// them.
 func NoteMachine(deployment *apitype.DeploymentV3, of resource.URN, have map[string]any) {
 	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool { return one.URN == of && !one.Delete })
 	if at < 0 {
-		return // it has left the state meanwhile
+		return // it is no longer in the state
 	}
 	for name, value := range have {
 		for _, properties := range []map[string]any{deployment.Resources[at].Inputs, deployment.Resources[at].Outputs} {

@@ -2,19 +2,19 @@ package drift
 
 import "github.com/em-infra/em-infra/internal/nodeops"
 
-// Wanted is what the inventory and the state say of one node.
+// Wanted describes one node according to the inventory and the state.
 type Wanted struct {
-	// Name of the node.
+	// Name is the node's name.
 	Name string
 	// Talos is the release, e.g. v1.12.4.
 	Talos string
-	// Schematic is the ID of what the image is built from; empty for an image from elsewhere.
+	// Schematic is the ID of the image's schematic; empty for an image from another source.
 	Schematic string
-	// Configuration is the machine configuration that was applied last. Secret.
+	// Configuration is the machine configuration that was last applied. Secret.
 	Configuration []byte
 }
 
-// Node compares a node with what is wanted of it. The error quotes no secret.
+// Node compares a node with its description. The error contains no secret.
 func Node(want Wanted, have nodeops.Observation) ([]Difference, error) {
 	var differences []Difference
 	if want.Talos != have.Talos {

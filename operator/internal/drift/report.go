@@ -21,7 +21,7 @@ type Report struct {
 // Found reports whether anything differs.
 func (r Report) Found() bool { return len(r.Host)+len(r.Nodes) > 0 }
 
-// WriteText writes a report for a person: a line for each difference, with both values.
+// WriteText writes a report as text: a line for each difference, with both values.
 func (r Report) WriteText(out io.Writer) error {
 	table := terminal.Table{Header: []string{"WHAT", "PROPERTY", "WANTED", "FOUND"}}
 	for _, difference := range append(r.Host, r.Nodes...) {

@@ -9,15 +9,15 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// Resources are what a preview would do once it has read what is really there: that is how far the host has drifted from
-// the inventory. What is not applied yet differs in the same way.
+// Resources returns the changes that a preview would make after a refresh: they are the drift of the host from the inventory.
+// Changes that were not applied yet are included.
 func Resources(steps []plan.Step) []Difference {
 	var differences []Difference
 	for _, step := range steps {
 		name := step.URN.Name()
 		switch {
 		case token.IsAbstract(string(step.URN.Type())):
-			continue // components and providers stand for nothing on a host
+			continue // components and providers are not on the host
 		case step.Op == apitype.OpCreate:
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "there", Have: "absent"})
 		case step.Op == apitype.OpDelete:
@@ -33,7 +33,7 @@ func Resources(steps []plan.Step) []Difference {
 	return differences
 }
 
-// shown is a value as a person reads it; the engine has taken secrets out.
+// shown returns a value as text; the engine has removed secrets.
 func shown(value any) string {
 	if value == nil {
 		return ""
