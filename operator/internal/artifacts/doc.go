@@ -1,3 +1,3 @@
-// Package artifacts keeps what a run leaves behind to be looked at: the engine's events, how long everything took, the
-// inventory as it was understood, and the machine configurations. No secret is ever in it.
+// Package artifacts writes the artifacts of a run for inspection: the engine's events, all durations, the effective inventory, and
+// the machine configurations. They contain no secrets.
 package artifacts

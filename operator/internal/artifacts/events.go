@@ -7,8 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 )
 
-// Keep writes an event of the engine as one line. The engine has taken the secrets that it knows of out of it; what is known
-// here is taken out again. [Run.Finish] reports failures: a run does not end because of its artifacts.
+// Keep writes an event of the engine as one line. The engine has already removed the secrets that it knows; Keep also removes the
+// ones that the redactor knows. [Run.Finish] returns the errors, because a run must not fail because of its artifacts.
 func (r *Run) Keep(event events.EngineEvent) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

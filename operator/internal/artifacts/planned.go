@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// Planned collects the machine configurations that a program plans, which are there before any is applied. The zero value is ready.
+// Planned collects the machine configurations that a program plans, before they are applied. The zero value is ready.
 type Planned struct {
 	mutex sync.Mutex
 	nodes map[string]string
 }
 
-// Take keeps the configuration of a node, by its logical name.
+// Take stores the configuration of a node by its logical name.
 func (p *Planned) Take(node, configuration string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -21,7 +21,7 @@ func (p *Planned) Take(node, configuration string) {
 	p.nodes[node] = configuration
 }
 
-// Over returns the planned configurations over those that were applied.
+// Over returns the applied configurations, replaced by the planned ones where both exist.
 func (p *Planned) Over(applied map[string]string) map[string]string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -13,17 +13,17 @@ import (
 // redacted replaces a secret.
 const redacted = "[secret]"
 
-// shortestSecret is the fewest bytes of what is taken out wherever it stands; anything shorter is a word that stands
-// everywhere, and what is secret in it is the property, which the engine leaves out itself.
+// shortestSecret is the minimum length in bytes of a secret that is replaced. Shorter ones would also match ordinary words; the
+// engine itself removes the secret properties that contain them.
 const shortestSecret = 8
 
-// Redactor takes secrets out of texts, as they are and as JSON writes them.
+// Redactor removes secrets from texts, also in their JSON encoding.
 type Redactor struct {
 	secrets  []string
 	replacer *strings.Replacer
 }
 
-// NewRedactor makes a redactor of what must not be seen.
+// NewRedactor returns a redactor for secrets.
 func NewRedactor(secrets []string) *Redactor {
 	secrets = slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(strings.TrimSpace(s)) < shortestSecret })
 	// The longest first, so that a secret that contains another one is replaced as a whole.
@@ -43,7 +43,7 @@ func NewRedactor(secrets []string) *Redactor {
 	return &Redactor{secrets: secrets, replacer: strings.NewReplacer(pairs...)}
 }
 
-// forms are a secret as it is, and as it stands in JSON, with and without the escapes for HTML.
+// forms returns a secret as plain text and in JSON, with and without escapes for HTML.
 func forms(secret string) []string {
 	written := []string{secret}
 	for _, escape := range []bool{true, false} {
@@ -51,7 +51,7 @@ func forms(secret string) []string {
 		encoder := json.NewEncoder(&text)
 		encoder.SetEscapeHTML(escape)
 		if err := encoder.Encode(secret); err != nil {
-			continue // a string always has a form
+			continue // encoding a string does not fail
 		}
 		written = append(written, strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text.String()), `"`), `"`))
 	}
@@ -59,13 +59,13 @@ func forms(secret string) []string {
 	return slices.Compact(written)
 }
 
-// Secrets are those that are taken out.
+// Secrets returns the secrets that are removed.
 func (r *Redactor) Secrets() []string { return slices.Clone(r.secrets) }
 
 // Redact returns the text without the secrets.
 func (r *Redactor) Redact(text []byte) []byte { return []byte(r.replacer.Replace(string(text))) }
 
-// redactFolder takes the secrets out of every file in a folder.
+// redactFolder removes the secrets from every file in a folder.
 func (r *Redactor) redactFolder(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/retention"
 )
 
-// Names of what is in a run's folder.
+// Names in a run's folder.
 const (
 	fileEvents    = "events.jsonl"
 	fileSummary   = "summary.json"
@@ -27,15 +27,15 @@ const (
 	privateFolder = 0o700
 )
 
-// Folder is where the runs of a stack are kept.
+// Folder is the folder with the artifacts of a stack's runs.
 type Folder struct {
 	// Dir is the folder. The first run creates it.
 	Dir string
-	// Keep is how many runs of each command stay; the oldest go first. Default: [retention.Default].
+	// Keep is the number of runs of each command to keep; the oldest are deleted first. Default: [retention.Default].
 	Keep int
 }
 
-// Run is what one run leaves behind.
+// Run writes the artifacts of one run.
 type Run struct {
 	// Dir is the run's own folder.
 	Dir string
@@ -49,11 +49,11 @@ type Run struct {
 	timeline timeline
 }
 
-// runForm is the name of a run's folder, with its command. Times are in UTC, so that their order is that of the names.
+// runForm matches the name of a run's folder and its command. Times are in UTC, so that names sort by time.
 var runForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([a-z-]*[a-z])(-\d+)?$`)
 
-// Begin makes the folder of a run, and forgets the oldest runs of each command beyond those that stay. secrets are those that are known
-// before it; [Run.Finish] takes those that are known after it.
+// Begin creates the folder of a run and deletes old runs of each command. secrets are the secrets that are known before the run;
+// [Run.Finish] adds the ones of the run.
 func (f Folder) Begin(clock func() time.Time, command string, secrets []string) (*Run, error) {
 	started := clock()
 	dir, err := f.makeDir(started.UTC().Format(timeFormat) + "-" + command)
@@ -101,10 +101,10 @@ func (f Folder) prune() error {
 	return nil
 }
 
-// Inventory keeps the effective inventory, each file by its name.
+// Inventory writes the files of the effective inventory by their names.
 func (r *Run) Inventory(files map[string][]byte) error { return r.writeAll(dirInventory, files) }
 
-// MachineConfigurations keeps the configuration of each node by its name, with the secrets replaced that Talos knows as such.
+// MachineConfigurations writes the configuration of each node by its name, without the values that Talos treats as secrets.
 func (r *Run) MachineConfigurations(nodes map[string]string) error {
 	files := make(map[string][]byte, len(nodes))
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
@@ -133,7 +133,7 @@ func (r *Run) writeAll(folder string, files map[string][]byte) error {
 	return nil
 }
 
-// Finish writes the summary and looks through everything once more for secrets, those too that came to be in the run.
+// Finish writes the summary and redacts all files again, now also with the secrets that the run has created.
 func (r *Run) Finish(end End, secrets []string) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
-// SecretsOf are all secrets in a deployment with secrets in clear: every text below what is marked as one.
+// SecretsOf returns all secrets in a deployment with secrets in plain text: every text in a value that is marked as secret.
 func SecretsOf(deployment *apitype.DeploymentV3) ([]string, error) {
 	var found []string
 	for _, r := range deployment.Resources {
@@ -29,7 +29,7 @@ func SecretsOf(deployment *apitype.DeploymentV3) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// collect appends the texts in a value, all of them when it is secret, else those that are marked so.
+// collect appends all texts in a value if it is secret, else only the texts in values that are marked as secret.
 func collect(value any, secret bool, found *[]string) error {
 	switch v := value.(type) {
 	case string:
@@ -59,7 +59,8 @@ func collect(value any, secret bool, found *[]string) error {
 	return nil
 }
 
-// Applied are the machine configurations in a deployment with secrets in clear, secrets and all, by the logical name of the node.
+// Applied returns the machine configurations in a deployment with secrets in plain text, by the node's logical name. They contain
+// secrets.
 func Applied(deployment *apitype.DeploymentV3) (map[string]string, error) {
 	nodes := make(map[string]string)
 	for _, r := range deployment.Resources {

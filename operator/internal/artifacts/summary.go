@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-// Outcome is how a run ended.
+// Outcome is the outcome of a run.
 type Outcome string
 
 // Outcomes of a run.
@@ -18,19 +18,19 @@ const (
 	Interrupted Outcome = "interrupted"
 )
 
-// End is what is known of a run when it is over.
+// End describes the end of a run.
 type End struct {
-	// Stack that the run worked on.
+	// Stack is the name of the stack.
 	Stack string
-	// Command of em-infra.
+	// Command is the command of em-infra.
 	Command string
-	// Outcome of the run.
+	// Outcome is the outcome of the run.
 	Outcome Outcome
-	// Error is why the run failed. Default: none.
+	// Error is the reason of a failure. Default: none.
 	Error string
 }
 
-// Summary is summary.json.
+// Summary is the content of summary.json.
 type Summary struct {
 	Stack   string    `json:"stack"`
 	Command string    `json:"command"`
@@ -38,15 +38,15 @@ type Summary struct {
 	Seconds float64   `json:"seconds"`
 	Outcome Outcome   `json:"outcome"`
 	Error   string    `json:"error,omitempty"`
-	// Changes are the resources by what was done to them.
+	// Changes are the numbers of resources by operation.
 	Changes map[apitype.OpType]int `json:"changes,omitempty"`
-	// Phases that anything was done in, in their order. They overlap, so their sum may exceed the whole.
+	// Phases are the phases with operations, in their order. They overlap, so their sum may exceed the duration of the run.
 	Phases []PhaseSummary `json:"phases"`
-	// Resources that anything was done to, in the order in which that began.
+	// Resources are the resources with operations, in the order in which these began.
 	Resources []ResourceSummary `json:"resources"`
 }
 
-// PhaseSummary is a phase in summary.json, from the first thing that began in it to the last that ended.
+// PhaseSummary is a phase in summary.json, from the beginning of its first operation to the end of its last.
 type PhaseSummary struct {
 	Phase     phase.Phase `json:"phase"`
 	Seconds   float64     `json:"seconds"`
@@ -61,7 +61,7 @@ type ResourceSummary struct {
 	Operation apitype.OpType `json:"operation"`
 	// Outcome is done, failed or unfinished.
 	Outcome string `json:"outcome"`
-	// After is how many seconds into the run it began.
+	// After is the beginning in seconds after the start of the run.
 	After   float64 `json:"after"`
 	Seconds float64 `json:"seconds"`
 }
@@ -95,7 +95,7 @@ func (r *Run) summary(end End) Summary {
 	return s
 }
 
-// span is the time of several operations.
+// span is the time from the first of several operations to the last.
 type span struct {
 	began, ended time.Time
 	count        int
@@ -108,5 +108,5 @@ func (s *span) stretch(o operation) {
 	}
 }
 
-// seconds are rounded to the precision with which events arrive.
+// seconds rounds to the precision with which events arrive.
 func seconds(d time.Duration) float64 { return d.Round(10 * time.Millisecond).Seconds() }

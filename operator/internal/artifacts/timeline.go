@@ -8,8 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// timeline is when the engine began and ended each of its operations. Its own times are in whole seconds, so those count
-// at which its events arrive.
+// timeline records when the engine began and ended each operation. It uses the times at which events arrive, because the engine's
+// own times are in whole seconds.
 type timeline struct {
 	operations []operation // in the order in which they began
 	changes    map[apitype.OpType]int
@@ -34,7 +34,7 @@ func (t *timeline) add(at time.Time, event apitype.EngineEvent) {
 	case event.ResourcePreEvent != nil:
 		step := event.ResourcePreEvent.Metadata
 		if !isCustom(step) {
-			return // a component is its children
+			return // a component is only the sum of its children
 		}
 		t.operations = append(t.operations, operation{urn: resource.URN(step.URN), kind: step.Op, outcome: outcomeUnfinished, began: at, ended: at})
 	case event.ResOutputsEvent != nil:

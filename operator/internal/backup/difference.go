@@ -5,22 +5,22 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Difference is what putting a backup in the place of the present state changes.
+// Difference is the change that restoring a backup would make to the state.
 type Difference struct {
-	// Forgotten are the resources that the present state knows and the backup does not. They stay where they are, and the
-	// next run would make them once more.
+	// Forgotten are the resources in the present state but not in the backup. They stay on the host, and the next run would create
+	// them again.
 	Forgotten []string
-	// Remembered are those that the backup knows and the present state does not. They may be gone.
+	// Remembered are the resources in the backup but not in the present state. They may no longer exist.
 	Remembered []string
 }
 
-// Compare returns the difference, by name and in the order of the states. Components, which are nothing outside of the
-// state, and providers are left out.
+// Compare returns the difference as names, in the order of the states. It omits components, which exist only in the state, and
+// providers.
 func Compare(present, backup apitype.DeploymentV3) Difference {
 	return Difference{Forgotten: missing(present, backup), Remembered: missing(backup, present)}
 }
 
-// missing are the resources of one state that another does not know.
+// missing returns the resources of one state that are not in the other.
 func missing(from, in apitype.DeploymentV3) []string {
 	known := make(map[resource.URN]bool, len(in.Resources))
 	for _, r := range in.Resources {

@@ -1,3 +1,3 @@
-// Package backup keeps copies of a stack's state, with its secrets encrypted as in the state itself, and describes what putting
-// one back would mean.
+// Package backup stores copies of a stack's state, with secrets encrypted as in the state itself, and compares them with the present
+// state.
 package backup

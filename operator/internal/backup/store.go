@@ -19,7 +19,7 @@ import (
 type Store struct {
 	// Dir is the folder. The first backup creates it.
 	Dir string
-	// Keep is how many backups of each reason stay; the oldest go first. Default: [retention.Default].
+	// Keep is the number of backups of each reason to keep; the oldest are deleted first. Default: [retention.Default].
 	Keep int
 }
 
@@ -36,7 +36,7 @@ type Backup struct {
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
 
-	turn int // among those of the same second
+	turn int // number among the backups of the same second
 }
 
 // ErrNone means that a stack has no backup.
@@ -47,7 +47,7 @@ const (
 	timeFormat = "2006-01-02T15-04-05"
 )
 
-// form is the name of a backup. Times are in UTC, so that their order is that of the names.
+// form matches the name of a backup. Times are in UTC, so that names sort by time.
 var form = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([a-z-]*[a-z])(?:-(\d+))?$`)
 
 // Save stores the text of a state, and deletes the oldest backups of each reason beyond the limit. If the newest backup has the
@@ -90,7 +90,7 @@ func (s Store) write(text []byte) (string, error) {
 	return file.Name(), nil
 }
 
-// publish links a file under its name, with a number behind it if a backup of the same second has that name.
+// publish links a file under its name, followed by a number if a backup of the same second has that name.
 func (s Store) publish(file, name string) (string, error) {
 	for turn := 1; ; turn++ {
 		candidate := name
@@ -136,7 +136,7 @@ func newestFirst(a, b Backup) int {
 	return b.turn - a.turn
 }
 
-// Find returns the backup of that name, or the newest for none. The error is [ErrNone] when there is not even one.
+// Find returns the backup with that name, or the newest if the name is empty. It returns [ErrNone] if there is no backup at all.
 func (s Store) Find(name string) (Backup, error) {
 	backups, err := s.List()
 	switch {
@@ -154,7 +154,7 @@ func (s Store) Find(name string) (Backup, error) {
 	return backups[index], nil
 }
 
-// Text is the text of the state that the backup holds.
+// Text returns the text of the state in the backup.
 func (b Backup) Text() ([]byte, error) { return os.ReadFile(b.Path) }
 
 func (s Store) path(name string) string { return filepath.Join(s.Dir, name+ending) }
