@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// nodeAddresses are the IPv4 addresses of a node, those on loopback first.
+// nodeAddresses returns the IPv4 addresses of a node, loopback addresses first.
 func nodeAddresses(node talos.KubernetesNode) []netip.Addr {
 	var loopback, other []netip.Addr
 	for _, prefix := range node.Hardware.CloudInit.Addresses {
@@ -25,8 +25,8 @@ func nodeAddresses(node talos.KubernetesNode) []netip.Addr {
 	return slices.Concat(loopback, other)
 }
 
-// kubeletAddresses are those by which the kubelet registers: of the valid subnets, if any are set, else the first
-// (k8s/nodeip.go takes the first of each family).
+// kubeletAddresses returns the addresses with which the kubelet registers: the first one in the valid subnets, or the first
+// one of all if there are no valid subnets (k8s/nodeip.go takes the first of each family).
 func kubeletAddresses(node talos.KubernetesNode) []netip.Addr {
 	addresses := nodeAddresses(node)
 	if subnets := node.Config.Machine().Kubelet().NodeIP().ValidSubnets(); len(subnets) > 0 {
@@ -35,7 +35,7 @@ func kubeletAddresses(node talos.KubernetesNode) []netip.Addr {
 	return addresses[:min(1, len(addresses))]
 }
 
-// within reports whether an address is in one of the subnets; one that is no subnet excludes or is none, and counts not.
+// within reports whether an address is in one of the subnets. Entries that are no subnet, e.g. exclusions, are ignored.
 func within(address netip.Addr, subnets []string) bool {
 	return slices.ContainsFunc(subnets, func(text string) bool {
 		subnet, err := netip.ParsePrefix(text)
@@ -43,8 +43,8 @@ func within(address netip.Addr, subnets []string) bool {
 	})
 }
 
-// virtualAddresses are those that the control planes share, in the documents of a machine configuration and in its old
-// form.
+// virtualAddresses returns the addresses that the control planes share, from the documents of a machine configuration and
+// from its old form.
 func virtualAddresses(cfg config.Provider) []netip.Addr {
 	var addresses []netip.Addr
 	for _, virtual := range cfg.NetworkVirtualIPConfigs() {
@@ -61,7 +61,7 @@ func virtualAddresses(cfg config.Provider) []netip.Addr {
 	return addresses
 }
 
-// authorities are the certificates that a node accepts Kubernetes' by (secrets/root.go).
+// authorities returns the Kubernetes authorities that a node accepts (secrets/root.go).
 func authorities(cfg config.Provider) []*x509.PEMEncodedCertificate {
 	accepted := slices.Clone(cfg.Cluster().AcceptedCAs())
 	if issuing := cfg.Cluster().IssuingCA(); issuing != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 )
 
-// The arguments are those of Talos' static pods (k8s/control_plane_static_pod.go), merged with the extra arguments of
-// the machine configuration by the same rules. Then comes what a lab needs to be otherwise; each says why.
+// The arguments are those of Talos' static pods (k8s/control_plane_static_pod.go), merged with the extra arguments of the
+// machine configuration by the same rules. After them come the changes for a lab, each with its reason.
 
-// nodeSelector is the label by which KWOK knows whose Pods to play: a kubelet sets it when it registers, and the lab
-// takes it away when the kubelet stands still.
+// nodeSelector is the label of the Nodes whose Pods KWOK simulates. A kubelet sets it when it registers, and the lab removes
+// it when the kubelet stops.
 const nodeSelector = kubeletLabel + "=" + kubeletRuns
 
-// deny lists arguments that a machine configuration may not set.
+// deny marks arguments that a machine configuration must not set.
 func deny(policies argsbuilder.MergePolicies, names ...string) argsbuilder.MergePolicies {
 	for _, name := range names {
 		policies[name] = argsbuilder.MergeDenied
@@ -47,14 +47,14 @@ func apiServerArguments(cfg config.Provider, f folder, p ports, advertise netip.
 	// The control planes forward their own addresses to this one.
 	args.Set("bind-address", "127.0.0.1").Set("secure-port", strconv.Itoa(int(p.api)))
 	args.Set("etcd-servers", "https://"+local(p.etcdClient).String())
-	// Endpoints refuse loopback addresses, and the nodes have no others.
+	// Endpoints reject loopback addresses, and the nodes have no others.
 	args.Set("endpoint-reconciler-type", "none").Set("advertise-address", advertise.String())
-	// A log that nobody reads does not fill a disk.
+	// Limit the size of a log that is not read.
 	args.Set("audit-log-path", f.path("audit.log")).Set("audit-log-maxsize", "10").Set("audit-log-maxbackup", "1")
 	return args.Args(), nil
 }
 
-// mergedModes are Talos' own authorization modes, and those of the machine configuration.
+// mergedModes returns Talos' own authorization modes, followed by those of the machine configuration.
 func mergedModes(extra string) string {
 	modes := "Node,RBAC"
 	for mode := range strings.SplitSeq(extra, ",") {
@@ -65,7 +65,7 @@ func mergedModes(extra string) string {
 	return modes
 }
 
-// cipherSuites that Talos allows; those of TLS 1.2 are for clients that know no better.
+// cipherSuites are those that Talos allows. The suites of TLS 1.2 are for older clients.
 const cipherSuites = "TLS_AES_128_GCM_SHA256,TLS_AES_256_GCM_SHA384,TLS_CHACHA20_POLY1305_SHA256," +
 	"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305," +
 	"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256," +
@@ -138,7 +138,7 @@ func controllerManagerArguments(cfg config.Provider, f folder, beat heartbeat) (
 		return nil, fmt.Errorf("arguments of kube-controller-manager: %w", err)
 	}
 	alone(args)
-	// A lost node is noticed as early as the time scale wants it.
+	// The time scale also determines when a lost node is detected.
 	args.Set("node-monitor-period", beat.monitor.String()).Set("node-monitor-grace-period", beat.grace.String())
 	return args.Args(), nil
 }
@@ -161,14 +161,14 @@ func schedulerArguments(cfg config.Provider, f folder) ([]string, error) {
 	return args.Args(), nil
 }
 
-// alone is for a component that is the only one of its cluster, whom nobody probes: it need not wait until the lease of
-// one that was killed has run out, and several clusters do not fight for one port.
+// alone configures the only instance of a component, which is not probed. It need not wait for the lease of a killed
+// predecessor, and several clusters do not compete for one port.
 func alone(args argsbuilder.Args) {
 	args.Set("leader-elect", "false").Set("secure-port", "0")
 }
 
-// etcdArguments are for a single member; how many members a cluster shows is up to the Talos nodes. Nothing is synced to
-// the disk: what this process has written outlives it, and a rehearsal need not outlive the machine.
+// etcdArguments returns the arguments of a single member; the member list of a cluster comes from the Talos nodes. Writes are
+// not synced to the disk: they survive the end of the process, and a rehearsal need not survive a crash of the machine.
 func etcdArguments(f folder, p ports) []string {
 	client, peer := "https://"+local(p.etcdClient).String(), "https://"+local(p.etcdPeer).String()
 	return argsbuilder.Args{

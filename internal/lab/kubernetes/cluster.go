@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// retryDelay is the pause before a control plane that failed is started again.
+// retryDelay is the delay before a failed control plane is started again.
 const retryDelay = 2 * time.Second
 
-// cluster is one Kubernetes cluster: it runs for as long as one of its control planes does.
+// cluster is one Kubernetes cluster. It runs while one of its control planes runs.
 type cluster struct {
 	clusters *Clusters
 	id       string
@@ -21,9 +21,9 @@ type cluster struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	ended   chan struct{}
-	changed chan struct{} // holds one notice that membership may have changed
+	changed chan struct{} // holds one notification that the membership may have changed
 
-	// What follows belongs to live alone.
+	// The fields below are used by live only.
 	front    *front
 	kubelets map[int]*kubelet // by VMID
 	pods     *staticPodRuns
@@ -40,15 +40,15 @@ func newCluster(c *Clusters, id string) *cluster {
 	return started
 }
 
-// wake has the cluster look at its members again.
+// wake makes the cluster check its members again.
 func (c *cluster) wake() {
 	select {
 	case c.changed <- struct{}{}:
-	default: // it has not looked yet
+	default: // a notification is already pending
 	}
 }
 
-// live runs the control plane whenever a member can, until the context ends.
+// live runs the control plane whenever there is a member that can, until the context ends.
 func (c *cluster) live() {
 	defer close(c.ended)
 	defer c.end()
@@ -76,7 +76,7 @@ func (c *cluster) pause() {
 	}
 }
 
-// run is the time from the start of the processes to their end, which is that of the last running control plane.
+// run runs the processes from their start until they end, or until the last control plane stops.
 func (c *cluster) run(m membership) error {
 	ctx, stop := context.WithCancel(c.ctx)
 	plane := newControlPlane(c.dir, c.clusters.config, soundFirst(c.pods.follow(ctx, m.controlPlanes)))
@@ -112,8 +112,7 @@ func (c *cluster) run(m membership) error {
 	}
 }
 
-// serve lets the API answer where it does now, and has the kubelets run that do now. What takes longer is work, which ends
-// with ctx.
+// serve updates the addresses of the API and the running kubelets. Longer tasks are started as work and end with ctx.
 func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlPlane, m membership) {
 	if err := plane.renew(m.controlPlanes); err != nil {
 		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
@@ -137,7 +136,7 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 	}
 }
 
-// stopKubelets stops those that are not among the nodes, or run by something that has changed.
+// stopKubelets stops the kubelets that are not among the nodes, or whose configuration has changed.
 func (c *cluster) stopKubelets(nodes ...talos.KubernetesNode) {
 	for vmid, running := range c.kubelets {
 		stays := slices.ContainsFunc(nodes, func(n talos.KubernetesNode) bool { return running.plays(n) })
@@ -148,7 +147,7 @@ func (c *cluster) stopKubelets(nodes ...talos.KubernetesNode) {
 	}
 }
 
-// hostnames of the nodes whose kubelets run.
+// hostnames returns the names of the nodes whose kubelets run.
 func (c *cluster) hostnames() []string {
 	var names []string
 	for _, running := range c.kubelets {
@@ -158,8 +157,8 @@ func (c *cluster) hostnames() []string {
 	return names
 }
 
-// endpoints are where the API answers: on each control plane's own addresses, on the virtual ones that they share, and
-// where the machine configuration says that it is, as far as that is on loopback.
+// endpoints returns the addresses of the API: each control plane's own ones, their virtual ones, and the endpoint in the
+// machine configuration if it is on loopback.
 func endpoints(controlPlanes []talos.KubernetesNode) []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, node := range controlPlanes {

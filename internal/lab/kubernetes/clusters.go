@@ -17,23 +17,23 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// Tools are the executables that a control plane is made of.
+// Tools are the executables of a control plane.
 type Tools struct {
 	// ControlPlane is tools/controlplane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
 	ControlPlane string
-	// Kwok is tools/kwok, which plays Pods.
+	// Kwok is tools/kwok, which simulates Pods.
 	Kwok string
 }
 
-// Config is what the clusters need of the lab around them.
+// Config configures the clusters of a lab.
 type Config struct {
 	// Dir keeps keys, settings, logs and the contents of etcd, one folder per cluster. Required.
 	Dir string
 	// Tools that are run. Required.
 	Tools Tools
-	// Scaled is the time that the lab spends on an operation of an assumed duration. Required.
+	// Scaled returns the lab's duration for an assumed duration. Required.
 	Scaled func(time.Duration) time.Duration
-	// Log receives what goes wrong. Required.
+	// Log receives errors. Required.
 	Log *slog.Logger
 }
 
@@ -47,12 +47,12 @@ type Clusters struct {
 
 	mu       sync.Mutex
 	nodes    map[int]talos.KubernetesNode // by VMID
-	clusters map[string]*cluster          // by the identifier of their etcd
+	clusters map[string]*cluster          // by the ID of their etcd
 }
 
 var _ talos.Kubernetes = (*Clusters)(nil)
 
-// New makes the folder and starts nothing: clusters start when nodes of theirs run.
+// New creates the folder and starts nothing. A cluster starts when one of its nodes runs.
 func New(config Config) (*Clusters, error) {
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the Kubernetes clusters: %w", err)
@@ -79,7 +79,7 @@ func (c *Clusters) NodeChanged(node talos.KubernetesNode) {
 	}
 }
 
-// Answers implements [talos.Kubernetes]. A node asks the control planes that it trusts.
+// Answers implements [talos.Kubernetes]. It asks the control planes that the node trusts.
 func (c *Clusters) Answers(ctx context.Context, node talos.KubernetesNode) bool {
 	c.mu.Lock()
 	var trusted []talos.KubernetesNode
@@ -99,7 +99,7 @@ func (c *Clusters) Answers(ctx context.Context, node talos.KubernetesNode) bool 
 	return false
 }
 
-// ClusterGone implements [talos.Kubernetes]: the cluster ends and its folder is removed.
+// ClusterGone implements [talos.Kubernetes]. It ends the cluster and removes its folder.
 func (c *Clusters) ClusterGone(etcdCluster string) {
 	c.mu.Lock()
 	gone := c.clusters[etcdCluster]
@@ -117,7 +117,7 @@ func (c *Clusters) ClusterGone(etcdCluster string) {
 	})
 }
 
-// Close ends all processes and returns when they are gone. What etcd holds stays, for the next lab in that folder.
+// Close ends all processes and waits for them. The data of etcd is kept for the next lab in that folder.
 func (c *Clusters) Close() error {
 	c.end()
 	c.work.Wait()
@@ -126,16 +126,16 @@ func (c *Clusters) Close() error {
 
 func (c *Clusters) dir(etcdCluster string) string { return filepath.Join(c.config.Dir, etcdCluster) }
 
-// membership is who belongs to a cluster now, each list by VMID.
+// membership are the current members of a cluster, each list sorted by VMID.
 type membership struct {
-	// controlPlanes whose static pods run.
+	// controlPlanes have running static pods.
 	controlPlanes []talos.KubernetesNode
-	// kubelets that run and trust the cluster.
+	// kubelets run and trust the cluster.
 	kubelets []talos.KubernetesNode
 }
 
-// members of the cluster of an etcd. A kubelet finds its cluster by the authority that both have from their machine
-// configurations.
+// members returns the members of an etcd's cluster. A kubelet belongs to the cluster whose authority is in its machine
+// configuration.
 func (c *Clusters) members(etcdCluster string) membership {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,7 +159,7 @@ func (c *Clusters) members(etcdCluster string) membership {
 	return m
 }
 
-// report logs what goes wrong in a cluster; that its work was cut short is nothing wrong.
+// report logs an error of a cluster, unless it is a cancellation.
 func (c *Clusters) report(etcdCluster, what string, err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.config.Log.Error(what, "etcd", etcdCluster, "error", err)

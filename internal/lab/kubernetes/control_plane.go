@@ -20,30 +20,30 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// readyInterval is how often an API server that starts is asked whether it is ready.
+// readyInterval is how often a starting API server is checked.
 const readyInterval = 200 * time.Millisecond
 
-// controlPlane is the processes of one cluster, from their start to their end.
+// controlPlane has the processes of one cluster, from their start to their end.
 type controlPlane struct {
 	folder folder
 	config Config
-	nodes  []talos.KubernetesNode // the control planes at the start; the first one's configuration counts
+	nodes  []talos.KubernetesNode // the control planes at the start; the first one's configuration is used
 	ports  ports
 
-	// What follows is for others once the API is ready.
+	// The fields below are valid once the API is ready.
 	admin *kubernetes.Clientset
 	rest  *rest.Config // of admin
 	names string       // in the API server's certificate
 }
 
-// ports on 127.0.0.1 of the processes that others talk to.
+// ports are the processes' ports on 127.0.0.1.
 type ports struct{ etcdClient, etcdPeer, api uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
 	return &controlPlane{folder: folder(dir), config: config, nodes: nodes}
 }
 
-// run starts the processes, calls ready when the API is, and returns when one of them has ended or the context has.
+// run starts the processes, calls ready when the API is ready, and returns when a process or the context has ended.
 func (p *controlPlane) run(ctx context.Context, ready func()) error {
 	if err := p.prepare(); err != nil {
 		return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
@@ -93,13 +93,13 @@ func (p *controlPlane) prepare() (err error) {
 	return err
 }
 
-// newClient is a client that waits for nobody but the server.
+// newClient returns a client without client-side rate limiting.
 func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	config.QPS, config.Timeout = -1, 10*time.Second
 	return kubernetes.NewForConfig(config)
 }
 
-// components are the processes that the API needs, and those that need the API.
+// components returns the processes that the API needs, and those that need the API.
 func (p *controlPlane) components() (first, rest []component, err error) {
 	cfg, tool := p.nodes[0].Config, p.config.Tools.ControlPlane
 	api, apiErr := apiServerArguments(cfg, p.folder, p.ports, advertised(p.nodes[0]))
@@ -123,15 +123,15 @@ func (p *controlPlane) components() (first, rest []component, err error) {
 	return first, append(rest, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
 }
 
-// untilReady waits for the API server, which may be slow: it ends with the context or with the process.
+// untilReady waits until the API server is ready, without a limit of its own.
 func (p *controlPlane) untilReady(ctx context.Context) error {
 	return poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
 		return p.admin.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
 	})
 }
 
-// renew writes a certificate for the API server when the control planes have other names or addresses than the one that
-// is there says; the API server takes it up by itself.
+// renew writes a certificate for the API server when the names or addresses of the control planes have changed. The API
+// server reloads it by itself.
 func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	names, err := servingNames(nodes)
 	if err != nil {
@@ -146,14 +146,14 @@ func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	return nil
 }
 
-// api is where the API server listens.
+// api returns the address of the API server.
 func (p *controlPlane) api() netip.AddrPort { return local(p.ports.api) }
 
 func local(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
 }
 
-// advertised is the address that the API server gives for itself: that of the first control plane.
+// advertised returns the address that the API server advertises: that of the first control plane.
 func advertised(node talos.KubernetesNode) netip.Addr {
 	if addresses := nodeAddresses(node); len(addresses) > 0 {
 		return addresses[0]
@@ -161,8 +161,8 @@ func advertised(node talos.KubernetesNode) netip.Addr {
 	return local(0).Addr()
 }
 
-// freePorts are three that nobody listens on now. When somebody does by the time that they are used, the control plane
-// fails and is started again with others.
+// freePorts returns three free ports. If one is in use by the time it is needed, the control plane fails and is started again
+// with others.
 func freePorts() (ports, error) {
 	var chosen [3]uint16
 	for i := range chosen {
@@ -170,23 +170,23 @@ func freePorts() (ports, error) {
 		if err != nil {
 			return ports{}, fmt.Errorf("find a free port: %w", err)
 		}
-		defer listener.Close() // all at the end, lest one is found twice
+		defer listener.Close() // close all at the end, so that no port is returned twice
 		chosen[i] = listener.Addr().(*net.TCPAddr).AddrPort().Port()
 	}
 	return ports{etcdClient: chosen[0], etcdPeer: chosen[1], api: chosen[2]}, nil
 }
 
-// folder of a cluster.
+// folder is the folder of a cluster.
 type folder string
 
 func (f folder) path(parts ...string) string {
 	return filepath.Join(append([]string{string(f)}, parts...)...)
 }
 
-// secret is the path of a key, a certificate or a kubeconfig.
+// secret returns the path of a key, a certificate or a kubeconfig.
 func (f folder) secret(name string) string { return f.path("secrets", name) }
 
-// setting is the path of a configuration file.
+// setting returns the path of a configuration file.
 func (f folder) setting(name string) string { return f.path("settings", name) }
 
 func (f folder) make() error {
@@ -197,7 +197,7 @@ func (f folder) make() error {
 	return errors.Join(errs...)
 }
 
-// write replaces a file as a whole, readable by its owner only.
+// write replaces a file atomically. Only its owner can read it.
 func write(path string, content []byte) error {
 	return renameio.WriteFile(path, content, 0o600, renameio.WithTempDir(filepath.Dir(path)))
 }

@@ -10,15 +10,15 @@ import (
 	"sync"
 )
 
-// front is where a cluster's API answers: each of its addresses forwards to the one API server. TLS passes through.
-// It belongs to one goroutine.
+// front forwards each address of a cluster's API to the one API server. TLS passes through. It must be used by one goroutine
+// only.
 type front struct {
 	forwarders map[netip.AddrPort]*forwarder
 }
 
 func newFront() *front { return &front{forwarders: map[netip.AddrPort]*forwarder{}} }
 
-// serve answers on these addresses and no others. One that cannot be opened does not keep the others closed.
+// serve forwards these addresses and no others. An address that cannot be opened does not affect the others.
 func (f *front) serve(target netip.AddrPort, addresses []netip.AddrPort) error {
 	for address, running := range f.forwarders {
 		if !slices.Contains(addresses, address) || running.target != target {
@@ -41,7 +41,7 @@ func (f *front) serve(target netip.AddrPort, addresses []netip.AddrPort) error {
 	return errors.Join(errs...)
 }
 
-// close breaks all connections.
+// close closes all connections.
 func (f *front) close() {
 	for address, running := range f.forwarders {
 		running.close()
@@ -49,7 +49,7 @@ func (f *front) close() {
 	}
 }
 
-// forwarder is one address of a front.
+// forwarder forwards one address of a front.
 type forwarder struct {
 	target   netip.AddrPort
 	listener net.Listener
@@ -80,7 +80,7 @@ func (f *forwarder) accept() {
 	}
 }
 
-// connect joins a client with the API server until either hangs up.
+// connect copies data between a client and the API server until either side closes.
 func (f *forwarder) connect(client net.Conn) {
 	if !f.keep(client) {
 		return
@@ -88,20 +88,20 @@ func (f *forwarder) connect(client net.Conn) {
 	defer f.drop(client)
 	server, err := net.Dial("tcp", f.target.String())
 	if err != nil || !f.keep(server) {
-		return // the client sees its connection close, as with a node whose API server is down
+		return // the client sees a closed connection, as with a node whose API server is down
 	}
 	defer f.drop(server)
 	done := make(chan struct{}, 2)
 	for _, pair := range [][2]net.Conn{{client, server}, {server, client}} {
 		f.work.Go(func() {
-			_, _ = io.Copy(pair[0], pair[1]) // ends with either connection; there is nobody to tell why
+			_, _ = io.Copy(pair[0], pair[1]) // ends with either connection; the error has no receiver
 			done <- struct{}{}
 		})
 	}
 	<-done
 }
 
-// keep notes a connection, so that close breaks it; it is false when that has happened.
+// keep registers a connection, so that close closes it. It returns false if close was already called.
 func (f *forwarder) keep(connection net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,22 +20,22 @@ const (
 	gpuResource = corev1.ResourceName("nvidia.com/gpu")
 	// devicePlugin is part of the name of NVIDIA's image, nvcr.io/nvidia/k8s-device-plugin.
 	devicePlugin = "k8s-device-plugin"
-	// nvidiaHandler is the container runtime that the extension nvidia-container-toolkit adds; outside of it the device
+	// nvidiaHandler is the container runtime of the extension nvidia-container-toolkit. With another runtime the device
 	// plugin finds no driver (siderolabs/extensions, nvidia-gpu/nvidia-container-toolkit/README.md).
 	nvidiaHandler = "nvidia"
-	// pluginGrace is how long a kubelet remembers the devices of a plugin that went (pkg/kubelet/cm/devicemanager).
+	// pluginGrace is how long a kubelet remembers the devices of a plugin that is gone (pkg/kubelet/cm/devicemanager).
 	pluginGrace = 5 * time.Minute
 )
 
-// gpus are the GPUs that a kubelet has been told of by a device plugin on its node.
+// gpus are the GPUs that a device plugin has registered with the node's kubelet.
 type gpus struct {
-	told int64     // 0 until a plugin has told of some
-	lost time.Time // when the plugin went; zero while it is there
+	told int64     // 0 until a plugin has registered
+	lost time.Time // when the plugin was gone; zero while it runs
 }
 
-// offers is how many GPUs a device plugin finds on the node: those that the driver in its Talos takes, when the driver's
-// modules are loaded and the container toolkit is there with the driver's own libraries (same README). The toolkit's services
-// wait for ever without one of them.
+// offers returns the number of GPUs that a device plugin finds on the node: those that the driver in its Talos supports, if
+// the driver's modules are loaded and the container toolkit with the driver's libraries is installed (same README). The
+// toolkit's services wait forever if one of them is missing.
 func offers(node talos.KubernetesNode) int64 {
 	var extensions, loaded []string
 	for _, extension := range node.Release.Extensions {
@@ -50,7 +50,7 @@ func offers(node talos.KubernetesNode) int64 {
 	return int64(len(node.Hardware.DrivenBy(node.Release)))
 }
 
-// follow looks whether a device plugin tells of the GPUs now, and as how many of each.
+// follow updates the GPUs by the device plugin's current registration. Each device counts as the given number of shares.
 func (g *gpus) follow(node talos.KubernetesNode, shares int64, now time.Time) {
 	switch count := offers(node) * shares; {
 	case count > 0:
@@ -60,8 +60,8 @@ func (g *gpus) follow(node talos.KubernetesNode, shares int64, now time.Time) {
 	}
 }
 
-// into writes the GPUs into a Node's status as a kubelet does: those of a plugin that went cannot be used any more, and
-// after a while there are none, which is not the same as never having had any.
+// into writes the GPUs into a Node's status, as a kubelet does. After the plugin is gone, the GPUs are not allocatable, and
+// later the number is zero. That differs from a Node that never had GPUs.
 func (g *gpus) into(status *corev1.NodeStatus, now time.Time) {
 	if g.told == 0 {
 		return
@@ -77,7 +77,7 @@ func (g *gpus) into(status *corev1.NodeStatus, now time.Time) {
 	status.Allocatable[gpuResource] = *resource.NewQuantity(allocatable, resource.DecimalSI)
 }
 
-// sameGPUs compares what two statuses say of GPUs.
+// sameGPUs reports whether two statuses have the same GPUs.
 func sameGPUs(a, b corev1.NodeStatus) bool {
 	for _, lists := range [][2]corev1.ResourceList{{a.Capacity, b.Capacity}, {a.Allocatable, b.Allocatable}} {
 		one, hasOne := lists[0][gpuResource]
@@ -89,7 +89,7 @@ func sameGPUs(a, b corev1.NodeStatus) bool {
 	return true
 }
 
-// addGPUs adds those of the node to its status.
+// addGPUs adds the GPUs of the node to its status.
 func (k *kubelet) addGPUs(ctx context.Context, status *corev1.NodeStatus) error {
 	if len(k.node.Hardware.NVIDIADevices()) == 0 {
 		return nil
@@ -104,8 +104,8 @@ func (k *kubelet) addGPUs(ctx context.Context, status *corev1.NodeStatus) error 
 	return nil
 }
 
-// pluginOffers is as how many a device plugin's Pod offers each GPU: none unless it runs on the node, in the runtime that
-// gives it the driver.
+// pluginOffers returns the number of shares per GPU that a device plugin's Pod offers: zero unless the Pod runs on the node,
+// in NVIDIA's container runtime.
 func (k *kubelet) pluginOffers(ctx context.Context) (int64, error) {
 	pods, err := k.pods(ctx)
 	if err != nil {

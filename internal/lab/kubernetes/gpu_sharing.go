@@ -12,15 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What a device plugin divides its GPUs by, as NVIDIA/k8s-device-plugin v0.19.3 has it: the chart mounts a ConfigMap of
-// configurations under this name, and cmd/config-manager chooses one of them for the plugin.
+// The GPU sharing of NVIDIA/k8s-device-plugin v0.19.3: the chart mounts a ConfigMap of configurations under this name, and
+// cmd/config-manager chooses one of them for the plugin.
 const (
 	pluginConfigurations = "available-configs"
-	// pluginConfigurationLabel of a node names its configuration.
+	// pluginConfigurationLabel is the node label with the name of its configuration.
 	pluginConfigurationLabel = "nvidia.com/device-plugin.config"
 )
 
-// sharing is what a configuration says of it (api/config/v1/sharing.go, replicas.go).
+// sharing is the sharing section of a configuration (api/config/v1/sharing.go, replicas.go).
 type sharing struct {
 	Sharing struct {
 		TimeSlicing replicated `yaml:"timeSlicing"`
@@ -36,7 +36,7 @@ type replicated struct {
 	} `yaml:"resources"`
 }
 
-// shares is how many of gpuResource one GPU is offered as: 1 without sharing, none where it is offered under another name.
+// shares returns how many units of gpuResource one GPU provides: 1 without sharing, 0 if the shares have another name.
 func (s sharing) shares() int64 {
 	for _, kind := range []replicated{s.Sharing.TimeSlicing, s.Sharing.MPS} {
 		for _, r := range kind.Resources {
@@ -52,7 +52,7 @@ func (s sharing) shares() int64 {
 	return 1
 }
 
-// sharesOf is how many of gpuResource a device plugin's pod offers each GPU as.
+// sharesOf returns how many units of gpuResource one GPU provides with this device plugin's pod.
 func (k *kubelet) sharesOf(ctx context.Context, plugin corev1.Pod) (int64, error) {
 	at := slices.IndexFunc(plugin.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == pluginConfigurations && v.ConfigMap != nil })
 	if at < 0 {
@@ -77,8 +77,8 @@ func (k *kubelet) sharesOf(ctx context.Context, plugin corev1.Pod) (int64, error
 	return configuration.shares(), nil
 }
 
-// chosenConfiguration is the key of the configuration that config-manager chooses (updateConfigName): the node's label, the
-// default, and then what the fallback strategies find. An empty one is none.
+// chosenConfiguration returns the key of the configuration that config-manager chooses (updateConfigName): by the node's
+// label, then the default, then the fallback strategies. An empty key means none.
 func chosenConfiguration(configurations map[string]string, label string, plugin corev1.Pod) (name string, found bool) {
 	variables := map[string]string{}
 	for _, container := range slices.Concat(plugin.Spec.InitContainers, plugin.Spec.Containers) {

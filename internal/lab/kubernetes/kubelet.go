@@ -17,11 +17,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// statusEvery is how many leases a kubelet renews before it looks at its Node again.
+// statusEvery is the number of lease renewals between two updates of the Node's status.
 const statusEvery = 5
 
-// kubelet plays the kubelet of one node: it registers the Node with an identity of its own, within what the API server
-// lets a kubelet do, and keeps its lease. Pods are KWOK's.
+// kubelet simulates the kubelet of one node. It registers the Node with its own identity and a kubelet's permissions, and
+// renews its lease. KWOK simulates the Pods.
 type kubelet struct {
 	node   talos.KubernetesNode
 	plane  *controlPlane
@@ -29,7 +29,7 @@ type kubelet struct {
 	client *kubernetes.Clientset
 	report func(error)
 	gpus   gpus
-	// static are the node's static pods as they run; nil while none does.
+	// static are the node's running static pods; nil while none runs.
 	static atomic.Pointer[staticPodRun]
 
 	cancel context.CancelFunc
@@ -52,13 +52,13 @@ func startKubelet(ctx context.Context, plane *controlPlane, node talos.Kubernete
 	return k
 }
 
-// stop returns when the kubelet says nothing any more.
+// stop stops the kubelet and waits for its end.
 func (k *kubelet) stop() {
 	k.cancel()
 	<-k.done
 }
 
-// plays reports whether this is the kubelet of the node as it stands: in the same boot, with the same configuration.
+// plays reports whether this is the kubelet of the node in its current boot, with its current configuration.
 func (k *kubelet) plays(node talos.KubernetesNode) bool {
 	return node.Hardware.VMID == k.node.Hardware.VMID && node.BootID == k.node.BootID && node.Config == k.node.Config &&
 		node.Hostname == k.node.Hostname
@@ -69,7 +69,7 @@ func (k *kubelet) live(ctx context.Context) {
 		return
 	}
 	var talos sync.WaitGroup
-	// Talos does its part beside the kubelet: what it is refused does not make the node NotReady.
+	// Talos works in parallel to the kubelet: a refused call of Talos does not make the node NotReady.
 	talos.Go(func() { _ = k.until(ctx, k.applyMachineConfig) }) // fails with the context only
 	defer talos.Wait()
 	if err := k.mirrorStaticPods(ctx); err != nil {
@@ -78,7 +78,7 @@ func (k *kubelet) live(ctx context.Context) {
 	k.beats(ctx)
 }
 
-// beats keeps the lease and the status until the context ends.
+// beats renews the lease and updates the status until the context ends.
 func (k *kubelet) beats(ctx context.Context) {
 	ticker := time.NewTicker(k.beat.renew)
 	defer ticker.Stop()
@@ -91,7 +91,7 @@ func (k *kubelet) beats(ctx context.Context) {
 		if err := k.renewLease(ctx); err != nil {
 			k.report(err)
 		}
-		if beats%statusEvery == 0 || len(k.node.Hardware.NVIDIADevices()) > 0 { // a device plugin is heard at once
+		if beats%statusEvery == 0 || len(k.node.Hardware.NVIDIADevices()) > 0 { // react to a device plugin at once
 			if err := k.updateStatus(ctx); err != nil {
 				k.report(err)
 			}
@@ -102,7 +102,7 @@ func (k *kubelet) beats(ctx context.Context) {
 	}
 }
 
-// until repeats a step until it succeeds; its error is that of the context. The same failure is reported once.
+// until retries a step until it succeeds or the context ends. A repeated error is reported once.
 func (k *kubelet) until(ctx context.Context, step func(context.Context) error) error {
 	reported := ""
 	for {
@@ -131,8 +131,8 @@ func (k *kubelet) connect(context.Context) error {
 	return err
 }
 
-// register makes the Node, or takes up the one that is there. A Node that is deleted afterwards is not made again before
-// the next start, as with a real kubelet (pkg/kubelet/kubelet_node_status.go).
+// register creates the Node or adopts the existing one. A Node that is deleted later is not created again before the next
+// start, as with a real kubelet (pkg/kubelet/kubelet_node_status.go).
 func (k *kubelet) register(ctx context.Context) error {
 	wanted, err := newNode(k.node, time.Now())
 	if err != nil {
@@ -148,7 +148,7 @@ func (k *kubelet) register(ctx context.Context) error {
 	return errors.Join(k.renewLease(ctx), k.updateStatus(ctx))
 }
 
-// takeUp sets the labels that are a kubelet's own on a Node that was there before.
+// takeUp sets a kubelet's own labels on an existing Node.
 func (k *kubelet) takeUp(ctx context.Context, wanted *corev1.Node) error {
 	node, err := k.client.CoreV1().Nodes().Get(ctx, wanted.Name, metav1.GetOptions{})
 	if err != nil {
@@ -164,7 +164,7 @@ func (k *kubelet) takeUp(ctx context.Context, wanted *corev1.Node) error {
 	return err
 }
 
-// updateStatus says how the machine is, unless the Node says so already.
+// updateStatus updates the Node's status if it has changed.
 func (k *kubelet) updateStatus(ctx context.Context) error {
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
 	if err != nil {
@@ -185,7 +185,7 @@ func (k *kubelet) updateStatus(ctx context.Context) error {
 	return nil
 }
 
-// ready reports whether a Node is, by all its conditions that a kubelet sets.
+// ready reports whether all conditions that a kubelet sets on a Node are good.
 func ready(node *corev1.Node) bool {
 	for _, wanted := range conditions(time.Time{}) {
 		found := false
@@ -199,7 +199,7 @@ func ready(node *corev1.Node) bool {
 	return true
 }
 
-// renewLease says that the kubelet is alive.
+// renewLease renews the kubelet's lease.
 func (k *kubelet) renewLease(ctx context.Context) error {
 	leases := k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	seconds, now := int32(k.beat.lease/time.Second), metav1.NewMicroTime(time.Now())

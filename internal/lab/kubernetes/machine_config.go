@@ -16,9 +16,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// applyMachineConfig sets what the machine configuration wants on the Node: labels, annotations and taints, and takes
-// away what an earlier one wanted (k8s/node_apply.go). A control plane does so as administrator, a worker as its
-// kubelet, whom the API server refuses labels such as node-role.kubernetes.io.
+// applyMachineConfig sets the labels, annotations and taints of the machine configuration on the Node, and removes those of
+// an earlier configuration (k8s/node_apply.go). A control plane does so as administrator, a worker as its kubelet, which must
+// not set labels such as node-role.kubernetes.io.
 func (k *kubelet) applyMachineConfig(ctx context.Context) error {
 	var client kubernetes.Interface = k.client
 	if k.node.Config.Machine().Type().IsControlPlane() {
@@ -63,7 +63,7 @@ func applyTo(object *corev1.Node, node talos.KubernetesNode) error {
 	return applyTaints(object, wantedTaints(node))
 }
 
-// wantedLabels are those of the machine configuration, the role of a control plane, and the extensions
+// wantedLabels returns the labels of the machine configuration, the role of a control plane, and the extensions
 // (k8s/node_label_spec.go).
 func wantedLabels(node talos.KubernetesNode) map[string]string {
 	labels := map[string]string{}
@@ -77,7 +77,7 @@ func wantedLabels(node talos.KubernetesNode) map[string]string {
 	return labels
 }
 
-// wantedTaints are those of the machine configuration, KEY: VALUE:EFFECT or KEY: EFFECT, and that of a control plane
+// wantedTaints returns the taints of the machine configuration, KEY: VALUE:EFFECT or KEY: EFFECT, and that of a control plane
 // (k8s/node_taint_spec.go).
 func wantedTaints(node talos.KubernetesNode) []corev1.Taint {
 	var taints []corev1.Taint
@@ -95,8 +95,8 @@ func wantedTaints(node talos.KubernetesNode) []corev1.Taint {
 	return taints
 }
 
-// applyOwned sets what is wanted, removes what Talos owned and wants no more, and writes down what it owns now. What
-// somebody else has set stays.
+// applyOwned sets the wanted values, removes values that Talos owned and no longer wants, and records what it owns now.
+// Values of other owners stay.
 func applyOwned(object *corev1.Node, record string, have, wanted map[string]string) error {
 	owned, err := readOwned(object, record)
 	if err != nil {

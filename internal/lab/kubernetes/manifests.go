@@ -18,14 +18,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// manifest is a group of objects that Talos makes in the cluster; they are made in the order of the names.
+// manifest is a group of objects that Talos creates in the cluster, in the order of the names.
 type manifest struct {
 	name    string
 	objects []runtime.Object
 }
 
-// manifestsOf are what Talos makes for the machine configuration of a control plane (k8s/manifest.go,
-// k8s/control_plane.go). Manifests by URL are not among them: a rehearsal asks nobody outside of its machine.
+// manifestsOf returns the manifests that Talos creates for the machine configuration of a control plane (k8s/manifest.go,
+// k8s/control_plane.go). Manifests by URL are left out: a rehearsal contacts no other machine.
 func manifestsOf(cfg config.Provider) ([]manifest, error) {
 	cluster := cfg.Cluster()
 	all := accessManifests(cfg)
@@ -57,7 +57,7 @@ func manifestsOf(cfg config.Provider) ([]manifest, error) {
 	return all, nil
 }
 
-// decode reads the documents of a manifest.
+// decode decodes the documents of a manifest.
 func decode(text string) ([]runtime.Object, error) {
 	var objects []runtime.Object
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewBufferString(text), 4096); ; {
@@ -74,7 +74,8 @@ func decode(text string) ([]runtime.Object, error) {
 	}
 }
 
-// flatten is the objects of all manifests, Namespaces first and definitions of resources next (k8s/manifest_apply.go).
+// flatten returns the objects of all manifests: first Namespaces, then CustomResourceDefinitions, then the others
+// (k8s/manifest_apply.go).
 func flatten(manifests []manifest) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, m := range manifests {
@@ -101,7 +102,7 @@ func rank(object *unstructured.Unstructured) int {
 	}
 }
 
-// untyped is an object with its kind, as the dynamic client takes it.
+// untyped returns an object with its kind, as the dynamic client needs it.
 func untyped(object runtime.Object) (*unstructured.Unstructured, error) {
 	if generic, is := object.(*unstructured.Unstructured); is {
 		return generic, nil
@@ -116,12 +117,12 @@ func untyped(object runtime.Object) (*unstructured.Unstructured, error) {
 	return generic, err
 }
 
-// system is the name of an object of Talos' own in kube-system.
+// system returns the metadata of one of Talos' own objects in kube-system.
 func system(name string, labels map[string]string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceSystem, Labels: labels}
 }
 
-// everywhere lets a Pod stand on any node, whatever befalls it.
+// everywhere returns tolerations that keep a Pod on any node.
 func everywhere() []corev1.Toleration {
 	return []corev1.Toleration{
 		{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},

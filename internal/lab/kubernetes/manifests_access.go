@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Groups of kubelets, with and without a certificate.
+// Groups of kubelets, without and with a certificate.
 const (
 	bootstrappers = "system:bootstrappers:nodes"
 	kubelets      = "system:nodes"
 )
 
-// rbacDefaults mark what belongs to a cluster's first rules.
+// rbacDefaults mark the initial RBAC rules of a cluster.
 var rbacDefaults = map[string]string{"kubernetes.io/bootstrapping": "rbac-defaults"}
 
-// accessManifests let kubelets join, and their Pods and Talos itself reach the API (k8stemplates/{csr,kubelet,kubeconfig,
-// talos}.go).
+// accessManifests allow kubelets to join, and give their Pods and Talos itself access to the API
+// (k8stemplates/{csr,kubelet,kubeconfig,talos}.go).
 func accessManifests(cfg config.Provider) []manifest {
 	token := cfg.Cluster().Token()
 	return []manifest{
@@ -45,7 +45,7 @@ func accessManifests(cfg config.Provider) []manifest {
 	}
 }
 
-// talosNodes lets workers find the API servers.
+// talosNodes allows workers to find the API servers.
 func talosNodes() []runtime.Object {
 	binding := groupBinding("system:talos-nodes", "system:talos-nodes", kubelets)
 	binding.Labels = rbacDefaults
@@ -58,7 +58,7 @@ func talosNodes() []runtime.Object {
 	}}
 }
 
-// inClusterKubeconfig leads a Pod without a network of its own to the API: through KubePrism where that is on.
+// inClusterKubeconfig returns a kubeconfig for a Pod in the host network. It uses KubePrism if that is enabled.
 func inClusterKubeconfig(cfg config.Provider) string {
 	server := cfg.Cluster().Endpoint().String()
 	if prism := cfg.Machine().Features().KubePrism(); prism.Enabled() {
@@ -90,7 +90,7 @@ func groupBinding(name, role string, groups ...string) *rbacv1.ClusterRoleBindin
 	return binding
 }
 
-// accountBinding gives a role to a service account of kube-system.
+// accountBinding grants a role to a service account of kube-system.
 func accountBinding(name, role, account string) *rbacv1.ClusterRoleBinding {
 	binding := groupBinding(name, role)
 	binding.Subjects = []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: metav1.NamespaceSystem}}

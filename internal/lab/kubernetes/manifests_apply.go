@@ -20,23 +20,23 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// manifestRetry is the pause before objects that could not be made are tried again.
+// manifestRetry is the delay before failed objects are tried again.
 const manifestRetry = 5 * time.Second
 
-// manifestWork is the work of Talos on the manifests of each control plane.
+// manifestWork applies the manifests of each control plane.
 type manifestWork struct {
 	group   sync.WaitGroup
 	current map[int]manifestRun // by VMID
 }
 
-// manifestRun is for one boot and one machine configuration of a control plane.
+// manifestRun belongs to one boot and one machine configuration of a control plane.
 type manifestRun struct {
 	node talos.KubernetesNode
 	stop context.CancelFunc
 }
 
-// begin begins anew for the control planes that have booted since, or whose machine configuration has changed. What is
-// begun ends with ctx.
+// begin starts again for the control planes that have rebooted, or whose machine configuration has changed. The work ends
+// with ctx.
 func (w *manifestWork) begin(ctx context.Context, controlPlanes []talos.KubernetesNode, apply func(context.Context, talos.KubernetesNode)) {
 	if w.current == nil {
 		w.current = map[int]manifestRun{}
@@ -55,7 +55,7 @@ func (w *manifestWork) begin(ctx context.Context, controlPlanes []talos.Kubernet
 	}
 }
 
-// applyManifests makes the manifests of a control plane, again and again until all of them are there.
+// applyManifests creates the manifests of a control plane. It retries until all of them exist.
 func (p *controlPlane) applyManifests(ctx context.Context, node talos.KubernetesNode, report func(error)) {
 	reported := ""
 	_ = poll.Until(ctx, manifestRetry, func(ctx context.Context) (bool, error) {
@@ -68,10 +68,10 @@ func (p *controlPlane) applyManifests(ctx context.Context, node talos.Kubernetes
 			reported = text
 		}
 		return false, nil
-	}) // it ends with the context of the control plane, whose business that is
+	}) // the only error is that of the control plane's context
 }
 
-// makeManifests makes what is not there. What is there stays as it is, even when the manifest says otherwise by now
+// makeManifests creates missing objects. An existing object stays unchanged, even if the manifest differs
 // (k8s/manifest_apply.go).
 func (p *controlPlane) makeManifests(ctx context.Context, node talos.KubernetesNode) error {
 	manifests, err := manifestsOf(node.Config)

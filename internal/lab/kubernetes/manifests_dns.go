@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// dnsLabels find the Pods of CoreDNS; the name is that of its forerunner.
+// dnsLabels select the Pods of CoreDNS. The name is that of its predecessor.
 var dnsLabels = map[string]string{"k8s-app": "kube-dns"}
 
 const coreDNSName = "coredns"
 
-// coreDNS is CoreDNS with its Service (k8stemplates/coredns.go).
+// coreDNS returns CoreDNS with its Service (k8stemplates/coredns.go).
 func coreDNS(cfg config.Provider) ([]manifest, error) {
 	addresses, err := cfg.Cluster().Network().DNSServiceIPs()
 	if err != nil {
@@ -46,7 +46,7 @@ func coreDNS(cfg config.Provider) ([]manifest, error) {
 	}, nil
 }
 
-// corefile is what the configuration of CoreDNS comes down to; nobody in a rehearsal reads it.
+// corefile returns a configuration of CoreDNS. No process in a rehearsal reads it.
 func corefile(domain string) string {
 	return strings.Join([]string{
 		".:53 {", "  errors", "  health", "  ready", "  prometheus :9153", "  kubernetes " + domain + " in-addr.arpa ip6.arpa",
@@ -88,7 +88,7 @@ func coreDNSDeployment(image string) *appsv1.Deployment {
 	}
 }
 
-// apart prefers that Pods with the labels stand on different nodes.
+// apart prefers different nodes for Pods with the labels.
 func apart(labels map[string]string) *corev1.Affinity {
 	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
@@ -100,7 +100,7 @@ func apart(labels map[string]string) *corev1.Affinity {
 	}}
 }
 
-// dnsService has the tenth address of each service network.
+// dnsService returns the Service with the addresses of the DNS service, IPv4 first.
 func dnsService(addresses []netip.Addr) *corev1.Service {
 	labels := map[string]string{"k8s-app": "kube-dns", "kubernetes.io/cluster-service": "true", "kubernetes.io/name": "CoreDNS"}
 	service := &corev1.Service{

@@ -25,7 +25,7 @@ const (
 	kubeProxyName = "kube-proxy"
 )
 
-// flannel is the CNI that Talos brings along (k8stemplates/flannel.go).
+// flannel returns the CNI that Talos includes (k8stemplates/flannel.go).
 func flannel(cfg config.Provider) (manifest, error) {
 	network, err := flannelNetwork(cfg.Cluster().Network().PodCIDRs())
 	if err != nil {
@@ -58,7 +58,7 @@ func flannel(cfg config.Provider) (manifest, error) {
 	}}, nil
 }
 
-// flannelNetwork tells flannel the networks of the Pods, of which it has at most one of each family.
+// flannelNetwork returns flannel's configuration with the networks of the Pods, at most one of each family.
 func flannelNetwork(cidrs []string) (string, error) {
 	network := map[string]any{"Backend": map[string]any{"Type": "vxlan", "Port": 4789}, "EnableIPv4": false}
 	for _, cidr := range cidrs {
@@ -67,13 +67,13 @@ func flannelNetwork(cidrs []string) (string, error) {
 			continue
 		}
 		network["Network"] = cidr
-		delete(network, "EnableIPv4") // on, unless it is said to be off
+		delete(network, "EnableIPv4") // enabled by default
 	}
 	text, err := json.MarshalIndent(network, "", "  ")
 	return string(text), err
 }
 
-// kubeProxy is kube-proxy (k8stemplates/kube-proxy.go).
+// kubeProxy returns kube-proxy (k8stemplates/kube-proxy.go).
 func kubeProxy(cfg config.Provider) manifest {
 	proxy := cfg.Cluster().Proxy()
 	set := daemonSet(kubeProxyName, map[string]string{"k8s-app": kubeProxyName, "tier": "node"}, corev1.PodSpec{
@@ -93,11 +93,11 @@ func kubeProxy(cfg config.Provider) manifest {
 	}}
 }
 
-// firstNFTables is the first release whose kube-proxy Talos has use nftables.
+// firstNFTables is the first release for which Talos configures kube-proxy with nftables.
 var firstNFTables = version.MustParseGeneric("1.31.0")
 
-// proxyArguments are Talos' own, over which those of the machine configuration go; the mode follows the release
-// (k8s/control_plane.go).
+// proxyArguments returns Talos' own arguments, overridden by those of the machine configuration. The mode depends on the
+// release (k8s/control_plane.go).
 func proxyArguments(cfg config.Provider) []string {
 	proxy := cfg.Cluster().Proxy()
 	mode := proxy.Mode()
@@ -119,7 +119,7 @@ func proxyArguments(cfg config.Provider) []string {
 	return list
 }
 
-// daemonSet is one of Talos' own: a Pod in the network of each node, whatever its taints.
+// daemonSet returns one of Talos' own DaemonSets: a Pod in the host network of each node, whatever its taints.
 func daemonSet(name string, labels map[string]string, pod corev1.PodSpec) *appsv1.DaemonSet {
 	pod.HostNetwork, pod.Tolerations = true, everywhere()
 	pod.Containers[0].Env = []corev1.EnvVar{{

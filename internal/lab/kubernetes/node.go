@@ -18,20 +18,20 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// Labels by which KWOK tells the Nodes whose kubelet runs. Real Nodes have none such; they are the mark of a rehearsal.
+// KWOK selects the Nodes with a running kubelet by this label. Real Nodes do not have it.
 const (
 	kubeletLabel = "em-infra/kubelet"
 	kubeletRuns  = "emulated"
 )
 
-// What a node of Talos v1.12.4 runs on amd64: the kernel is machinery's default, containerd that of Talos' go.mod.
+// Software of a node with Talos v1.12.4 on amd64: the kernel is machinery's default, containerd that of Talos' go.mod.
 const (
 	architecture      = "amd64"
 	operatingSystem   = "linux"
 	containerdVersion = "containerd://2.1.5"
 )
 
-// Limits of a kubelet (KubeletConfiguration of Kubernetes 1.35): Pods on a node, and memory that is kept from them.
+// Limits of a kubelet (KubeletConfiguration of Kubernetes 1.35): Pods on a node, and memory that is reserved.
 const (
 	maxPods       = 110
 	evictionHard  = "100Mi"
@@ -39,7 +39,7 @@ const (
 	hostnameLabel = corev1.LabelHostname
 )
 
-// newNode is the Node as a kubelet registers it.
+// newNode returns the Node that a kubelet registers.
 func newNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 	taints, err := registeredTaints(node)
 	if err != nil {
@@ -61,8 +61,8 @@ func newNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 	return object, nil
 }
 
-// registeredTaints are those that a kubelet brings along: what its extraConfig says, and for a control plane the one that
-// keeps Pods away until Talos sets its taints (k8s/kubelet_spec.go).
+// registeredTaints returns the taints with which a kubelet registers: those of its extraConfig and, on a control plane, the
+// one that keeps Pods away until Talos sets its taints (k8s/kubelet_spec.go).
 func registeredTaints(node talos.KubernetesNode) ([]corev1.Taint, error) {
 	text, err := json.Marshal(node.Config.Machine().Kubelet().ExtraConfig())
 	if err != nil {
@@ -83,7 +83,7 @@ func registeredTaints(node talos.KubernetesNode) ([]corev1.Taint, error) {
 	return taints, nil
 }
 
-// nodeStatus is what a kubelet says of its machine.
+// nodeStatus returns the status that a kubelet reports for its machine.
 func nodeStatus(node talos.KubernetesNode, now time.Time) corev1.NodeStatus {
 	capacity := capacity(node)
 	status := corev1.NodeStatus{
@@ -100,7 +100,7 @@ func nodeStatus(node talos.KubernetesNode, now time.Time) corev1.NodeStatus {
 	return status
 }
 
-// conditions of a node on which all is well.
+// conditions returns the conditions of a healthy node.
 func conditions(now time.Time) []corev1.NodeCondition {
 	at := metav1.NewTime(now)
 	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason, message string) corev1.NodeCondition {
@@ -116,7 +116,7 @@ func conditions(now time.Time) []corev1.NodeCondition {
 	}
 }
 
-// capacity is what the machine has; its first disk holds the images and volumes of Pods.
+// capacity returns the machine's resources. Its first disk holds the images and volumes of Pods.
 func capacity(node talos.KubernetesNode) corev1.ResourceList {
 	list := corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewQuantity(int64(node.Hardware.CPUs), resource.DecimalSI),
@@ -129,7 +129,7 @@ func capacity(node talos.KubernetesNode) corev1.ResourceList {
 	return list
 }
 
-// allocatable is what Talos and the kubelet leave of the capacity to Pods (k8s/kubelet_spec.go).
+// allocatable returns the capacity minus what Talos and the kubelet reserve (k8s/kubelet_spec.go).
 func allocatable(node talos.KubernetesNode, capacity corev1.ResourceList) corev1.ResourceList {
 	memory := constants.KubeletSystemReservedMemoryWorker
 	if node.Config.Machine().Type().IsControlPlane() {
@@ -153,7 +153,8 @@ func allocatable(node talos.KubernetesNode, capacity corev1.ResourceList) corev1
 	return list
 }
 
-// nodeInfo names the software. The kubelet is that of the machine configuration, whatever the control plane is.
+// nodeInfo returns the versions of the software. The kubelet is that of the machine configuration, whatever the control
+// plane's version.
 func nodeInfo(node talos.KubernetesNode) corev1.NodeSystemInfo {
 	identity := sha256.Sum256([]byte(node.Identity))
 	machine := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s", node.Hardware.VMID, node.Hostname))

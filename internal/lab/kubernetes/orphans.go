@@ -12,11 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// orphanTimeout is how long the marking of Nodes may take.
+// orphanTimeout limits the update of the Nodes' labels.
 const orphanTimeout = 5 * time.Second
 
-// orphan takes the mark of a running kubelet from all Nodes but these, so that KWOK leaves their Pods as a dead machine
-// does: none starts there, none ends.
+// orphan removes the label of a running kubelet from all Nodes except these. KWOK then leaves their Pods alone, as on a dead
+// machine: none starts and none ends.
 func (p *controlPlane) orphan(ctx context.Context, running []string) error {
 	ctx, cancel := context.WithTimeout(ctx, orphanTimeout)
 	defer cancel()

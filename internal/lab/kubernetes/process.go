@@ -12,20 +12,21 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to end before it is killed. Nothing is lost then: etcd has what was answered.
+// patience is how long a process may take to end before it is killed. A kill loses nothing: etcd has stored everything that
+// it has confirmed.
 const patience = 3 * time.Second
 
 // component is a process of a control plane.
 type component struct {
-	name string // of the process, and of its log
+	name string // of the process and of its log
 	path string
 	args []string
 }
 
-// errEnded says that a process ended that nobody told to.
+// errEnded is the error of a process that ended by itself.
 var errEnded = errors.New("it ended by itself")
 
-// run runs the process until it ends or the context does. It ends with this program too, however that ends.
+// run runs the process until it or the context ends. The process also ends with this program in every case.
 func (c component) run(ctx context.Context, dir string) error {
 	logFile := filepath.Join(dir, c.name+".log")
 	log, err := os.OpenFile(logFile, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -37,12 +38,12 @@ func (c component) run(ctx context.Context, dir string) error {
 	command.Dir = dir
 	command.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	command.Stdout, command.Stderr = log, log
-	// A group of its own keeps the terminal's signals away.
+	// A separate process group shields it from the terminal's signals.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = patience
 
-	// The signal comes when the thread ends that started the process, so that thread has to stay (prctl(2)).
+	// The kernel sends the signal when the thread that started the process ends, so that thread must stay (prctl(2)).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = command.Run()
@@ -55,7 +56,7 @@ func (c component) run(ctx context.Context, dir string) error {
 	return fmt.Errorf("%s: %w (log: %s)", c.name, err, logFile)
 }
 
-// ignoreCanceled is the error of work that was told to end.
+// ignoreCanceled drops the error of a cancellation.
 func ignoreCanceled(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -23,7 +23,7 @@ import (
 // validity of all certificates (secrets/kubernetes.go).
 const validity = constants.KubernetesDefaultCertificateValidityDuration
 
-// What a certificate may be used for.
+// Purposes of certificates.
 var (
 	server = []stdx509.ExtKeyUsage{stdx509.ExtKeyUsageServerAuth}
 	client = []stdx509.ExtKeyUsage{stdx509.ExtKeyUsageClientAuth}
@@ -61,7 +61,7 @@ func (f folder) writeSecrets(cfg config.Provider) error {
 	)
 }
 
-// bundle is the authorities that are accepted, one after the other.
+// bundle returns the accepted authorities in PEM.
 func bundle(cfg config.Provider) []byte {
 	var all []byte
 	for _, ca := range authorities(cfg) {
@@ -86,7 +86,7 @@ func (f folder) issue(name string, ca *x509.PEMEncodedCertificateAndKey, usage [
 	return errors.Join(write(f.secret(name+".key"), issued.Key), write(f.secret(name+".crt"), issued.Crt))
 }
 
-// servingNames are what clients may call the API server (secrets/kubernetes_cert_sans.go), on all control planes.
+// servingNames returns the names and addresses of the API server (secrets/kubernetes_cert_sans.go), on all control planes.
 func servingNames(nodes []talos.KubernetesNode) (secrets.CertSANSpec, error) {
 	var names secrets.CertSANSpec
 	for _, node := range nodes {
@@ -112,7 +112,7 @@ func (f folder) writeServingCertificate(cfg config.Provider, names secrets.CertS
 		x509.Organization("kube-master"), x509.IPAddresses(names.StdIPs()), x509.DNSNames(names.DNSNames))
 }
 
-// writeKubeconfigs writes those by which the components reach the API server (secrets/kubernetes.go).
+// writeKubeconfigs writes the kubeconfigs of the components (secrets/kubernetes.go).
 func (f folder) writeKubeconfigs(cfg config.Provider, api netip.AddrPort) error {
 	var errs []error
 	for _, user := range []struct{ file, name, organization string }{
@@ -129,7 +129,7 @@ func (f folder) writeKubeconfigs(cfg config.Provider, api netip.AddrPort) error 
 	return errors.Join(errs...)
 }
 
-// kubeconfigFor is made by Talos' own generator; cfg is the configuration of a control plane.
+// kubeconfigFor returns a kubeconfig from Talos' own generator. cfg is the configuration of a control plane.
 func kubeconfigFor(cfg config.Provider, api netip.AddrPort, name, organization string) ([]byte, error) {
 	var text bytes.Buffer
 	err := kubeconfig.Generate(&kubeconfig.GenerateInput{
@@ -143,7 +143,8 @@ func kubeconfigFor(cfg config.Provider, api netip.AddrPort, name, organization s
 	return text.Bytes(), nil
 }
 
-// kubeletClient is how a kubelet reaches the API: with the certificate that a real one is given for its bootstrap token.
+// kubeletClient returns the client configuration of a kubelet, with the certificate that a real kubelet gets for its
+// bootstrap token.
 func (p *controlPlane) kubeletClient(hostname string) (*rest.Config, error) {
 	text, err := kubeconfigFor(p.nodes[0].Config, p.api(), "system:node:"+hostname, "system:nodes")
 	if err != nil {

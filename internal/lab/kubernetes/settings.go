@@ -13,8 +13,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 )
 
-// The configuration files of the components, as JSON, which is YAML. Only those fields have types of their own here that
-// a machine configuration does not give as a whole.
+// The configuration files of the components, in JSON, which is valid YAML. Only fields that a machine configuration does not
+// contain as a whole have types here.
 type (
 	header struct {
 		APIVersion string `json:"apiVersion"`
@@ -94,7 +94,7 @@ func admission(cfg config.Provider) admissionConfiguration {
 	return c
 }
 
-// authorization has Node and RBAC first, unless the machine configuration places them (k8s/control_plane.go).
+// authorization puts Node and RBAC first, unless the machine configuration contains them (k8s/control_plane.go).
 func authorization(cfg config.Provider) authorizationConfiguration {
 	api := cfg.Cluster().APIServer()
 	version := compatibility.VersionFromImageRef(api.Image()).KubeAPIServerAuthorizationConfigAPIVersion()
@@ -114,7 +114,7 @@ func ownAuthorizer(spec k8s.AuthorizationAuthorizersSpec) authorizer {
 	return authorizer{Type: spec.Type, Name: spec.Name}
 }
 
-// encryption of Secrets in etcd (k8s/internal/k8stemplates/apiserver.go).
+// encryption returns the encryption of Secrets in etcd (k8s/internal/k8stemplates/apiserver.go).
 func encryption(cfg config.Provider) encryptionConfiguration {
 	var providers []encryptionProvider
 	if secret := cfg.Cluster().SecretboxEncryptionSecret(); secret != "" {
@@ -130,7 +130,7 @@ func encryption(cfg config.Provider) encryptionConfiguration {
 	}
 }
 
-// scheduling is the machine configuration's own, with the kubeconfig of this folder.
+// scheduling returns the scheduler settings of the machine configuration with the kubeconfig of this folder.
 func (f folder) scheduling(cfg config.Provider) map[string]any {
 	c := maps.Clone(cfg.Cluster().Scheduler().Config())
 	if c == nil {

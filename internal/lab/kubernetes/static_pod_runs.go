@@ -15,32 +15,32 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// staticPodLag is how long the static pods of a node go on as they were after a change of its machine configuration: Talos
-// serves them by HTTP, and the kubelet asks every 20 s (KubeletConfiguration of Kubernetes 1.35, httpCheckFrequency).
+// staticPodLag is how long a node's static pods stay unchanged after a change of its machine configuration: Talos serves them
+// by HTTP, and the kubelet polls every 20 s (KubeletConfiguration of Kubernetes 1.35, httpCheckFrequency).
 const staticPodLag = 20 * time.Second
 
-// judgeTimeout is for kube-apiserver to read its arguments on a machine that others keep busy.
+// judgeTimeout limits how long kube-apiserver parses its arguments on a busy machine.
 const judgeTimeout = time.Minute
 
-// staticPodRuns are the static pods of each control plane as its kubelet runs them. It belongs to one goroutine.
+// staticPodRuns are the running static pods of each control plane. It must be used by one goroutine only.
 type staticPodRuns struct {
 	cluster *cluster
 	byVMID  map[int]*staticPodRun
-	refused map[string]bool // by the arguments of an API server that were judged
+	refused map[string]bool // results, by the arguments of an API server
 }
 
-// staticPodRun is what one node runs, and what it will run from a time on.
+// staticPodRun is what one node runs, and when that changes.
 type staticPodRun struct {
 	node    talos.KubernetesNode
-	next    time.Time // zero when nothing waits
-	crashes bool      // the API server ends as soon as it starts
+	next    time.Time // zero if no change is pending
+	crashes bool      // the API server exits as soon as it starts
 }
 
 func newStaticPodRuns(c *cluster) *staticPodRuns {
 	return &staticPodRuns{cluster: c, byVMID: map[int]*staticPodRun{}, refused: map[string]bool{}}
 }
 
-// follow takes up what control planes run by now, and has the cluster look again when a kubelet will have noticed the rest.
+// follow updates what the control planes run. It wakes the cluster when a kubelet will have noticed a pending change.
 func (r *staticPodRuns) follow(ctx context.Context, controlPlanes []talos.KubernetesNode) []staticPodRun {
 	runs := make([]staticPodRun, 0, len(controlPlanes))
 	for _, node := range controlPlanes {
@@ -70,9 +70,9 @@ func (r *staticPodRuns) start(ctx context.Context, node talos.KubernetesNode) *s
 	return run
 }
 
-// refuses reports whether kube-apiserver ends at once with the node's arguments. It is asked itself: with --version it prints
-// that and ends, but only after it has read all arguments (k8s.io/kubernetes cmd/kube-apiserver/app/server.go). Talos' own
-// arguments are right, so that a node without further ones is not judged.
+// refuses reports whether kube-apiserver exits with the node's arguments. It runs kube-apiserver with --version, which parses
+// all arguments before it prints the version and exits (k8s.io/kubernetes cmd/kube-apiserver/app/server.go). Talos' own
+// arguments are valid, so a node without extra arguments is not checked.
 func (r *staticPodRuns) refuses(ctx context.Context, node talos.KubernetesNode) bool {
 	if len(node.Config.Cluster().APIServer().ExtraArgs()) == 0 {
 		return false
@@ -107,7 +107,7 @@ func lastLine(output []byte) string {
 	return lines[len(lines)-1]
 }
 
-// serving are the control planes whose own API server runs.
+// serving returns the control planes whose own API server runs.
 func serving(runs []staticPodRun) []talos.KubernetesNode {
 	var nodes []talos.KubernetesNode
 	for _, run := range runs {
@@ -118,8 +118,8 @@ func serving(runs []staticPodRun) []talos.KubernetesNode {
 	return nodes
 }
 
-// soundFirst puts a control plane whose API server runs before the others: by the first one's configuration the processes
-// are started that all share.
+// soundFirst puts control planes with a running API server first: the shared processes use the configuration of the first
+// one.
 func soundFirst(runs []staticPodRun) []talos.KubernetesNode {
 	nodes := serving(runs)
 	for _, run := range runs {
@@ -130,7 +130,7 @@ func soundFirst(runs []staticPodRun) []talos.KubernetesNode {
 	return nodes
 }
 
-// runOf is the run of a node, nil for one without static pods.
+// runOf returns the run of a node, nil for a node without static pods.
 func runOf(runs []staticPodRun, vmid int) *staticPodRun {
 	i := slices.IndexFunc(runs, func(r staticPodRun) bool { return r.node.Hardware.VMID == vmid })
 	if i < 0 {

@@ -18,10 +18,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// staticPod is a component that Talos has the kubelet of a control plane run (k8s/control_plane_static_pod.go).
+// staticPod is a component that Talos runs as a static pod of a control plane (k8s/control_plane_static_pod.go).
 type staticPod struct{ name, image string }
 
-// staticPods are those of a node, without what its machine configuration has switched off.
+// staticPods returns the static pods of a node, without those that its machine configuration disables.
 func staticPods(node talos.KubernetesNode) []staticPod {
 	cluster, plane := node.Config.Cluster(), node.Config.Machine().Controlplane()
 	pods := []staticPod{{k8s.APIServerID, cluster.APIServer().Image()}}
@@ -34,8 +34,8 @@ func staticPods(node talos.KubernetesNode) []staticPod {
 	return pods
 }
 
-// mirrorStaticPods shows the node's static pods in the API, as its kubelet does. What somebody deletes there comes back,
-// since it runs all the same; one that was changed is made anew (pkg/kubelet/pod/mirror_client.go).
+// mirrorStaticPods creates the mirror pods of the node's static pods, as its kubelet does. A deleted mirror pod is created
+// again, because the static pod still runs; a changed one is replaced (pkg/kubelet/pod/mirror_client.go).
 func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
 	run := k.static.Load()
 	if run == nil {
@@ -43,7 +43,7 @@ func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
 	}
 	node, err := k.client.CoreV1().Nodes().Get(ctx, k.node.Hostname, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil // nothing is mirrored for a Node that was deleted
+		return nil // a deleted Node has no mirror pods
 	}
 	if err != nil {
 		return fmt.Errorf("mirror the static pods: %w", err)
@@ -69,7 +69,7 @@ func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
 	return nil
 }
 
-// mirrorAnew makes a mirror pod, in place of the former one if there is one.
+// mirrorAnew creates a mirror pod and replaces the former one, if there is one.
 func (k *kubelet) mirrorAnew(ctx context.Context, wanted *corev1.Pod, former bool) (*corev1.Pod, error) {
 	pods := k.client.CoreV1().Pods(wanted.Namespace)
 	if former {
@@ -81,8 +81,8 @@ func (k *kubelet) mirrorAnew(ctx context.Context, wanted *corev1.Pod, former boo
 	return pods.Create(ctx, wanted, metav1.CreateOptions{})
 }
 
-// showCrashing says of a pod that its container ends again and again. A real one is not Ready; to say so would have KWOK make
-// it Ready (tools/kwok, stages.yaml), so that nothing is said of that.
+// showCrashing sets a pod's container to CrashLoopBackOff. A real one is not Ready. Here the Ready condition is left out,
+// because KWOK would otherwise set it to true (tools/kwok, stages.yaml).
 func (k *kubelet) showCrashing(ctx context.Context, pod *corev1.Pod, node talos.KubernetesNode) error {
 	crashing := "CrashLoopBackOff"
 	pod = pod.DeepCopy()
@@ -103,12 +103,12 @@ func (k *kubelet) showCrashing(ctx context.Context, pod *corev1.Pod, node talos.
 	}
 	_, err := k.client.CoreV1().Pods(pod.Namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return nil // somebody was first; the next look says it
+		return nil // another client was faster; the next update repeats it
 	}
 	return err
 }
 
-// pods are those on the node; a kubelet may ask for no others.
+// pods returns the Pods on the node. A kubelet may list no others.
 func (k *kubelet) pods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := k.client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("spec.nodeName", k.node.Hostname).String(),
@@ -119,8 +119,8 @@ func (k *kubelet) pods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// mirror is a static pod as the API shows it: it belongs to its Node (pkg/kubelet/pod/mirror_client.go), and has the
-// labels and annotations that Talos gives it.
+// mirror returns the mirror pod of a static pod: it belongs to its Node (pkg/kubelet/pod/mirror_client.go), and has Talos'
+// labels and annotations.
 func mirror(pod staticPod, object *corev1.Node, node talos.KubernetesNode) *corev1.Pod {
 	isController := true
 	hash := hashOf(pod.name, node)
@@ -147,13 +147,13 @@ func mirror(pod staticPod, object *corev1.Node, node talos.KubernetesNode) *core
 		Spec: corev1.PodSpec{
 			NodeName: object.Name, HostNetwork: true, PriorityClassName: "system-cluster-critical",
 			Containers: []corev1.Container{{Name: pod.name, Image: pod.image}},
-			// Nothing that befalls a Node drives them away (pkg/kubelet/config/common.go).
+			// No taint of a Node evicts it (pkg/kubelet/config/common.go).
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute}},
 		},
 	}
 }
 
-// hashOf tells one content of a static pod from the next.
+// hashOf returns a hash that identifies the content of a static pod.
 func hashOf(pod string, node talos.KubernetesNode) string {
 	v := node.StaticPods
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s/%s/%s", pod, v.Config[pod], v.Files, v.Secrets))
