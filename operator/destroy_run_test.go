@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// destroyParts are all parts of a destroy, which note the order in which they are asked.
+// destroyParts implements all parts of a destroy and records the order of their calls.
 type destroyParts struct {
 	parts
 
@@ -40,7 +40,7 @@ func (p *destroyParts) order(lab bool) destroyRun {
 	return destroyRun{recovery: p, host: p, state: p, copies: p, engine: p, stack: "k3s-dev", place: place, tell: p.told.Handle}
 }
 
-// wholeDestroy is the order of a destroy.
+// wholeDestroy is the order of the steps of a destroy.
 var wholeDestroy = []string{
 	"end what a killed run left working", "protection", "backup before-destroy", "recover (going up: false)", "preview and consent",
 	"delete remnants", "what the stack has", "engine destroy", "forget credentials", "what is left",
@@ -56,8 +56,8 @@ func TestTheOrderOfADestroy(t *testing.T) {
 	require.Empty(t, p.told, "nothing is left")
 }
 
-// TestNothingIsDestroyedAfterARefusal: whatever refuses or fails leaves the rest undone. Before the consent nothing is deleted, and
-// what opens a cluster stays until the cluster is gone.
+// TestNothingIsDestroyedAfterARefusal checks that no step follows a refusal or failure. Before the consent nothing is deleted, and
+// the credentials are removed only after the cluster.
 func TestNothingIsDestroyedAfterARefusal(t *testing.T) {
 	t.Parallel()
 	for i, step := range wholeDestroy {
@@ -72,7 +72,7 @@ func TestNothingIsDestroyedAfterARefusal(t *testing.T) {
 	}
 }
 
-// TestADestroyThatFails is the engine's failure, with how to go on.
+// TestADestroyThatFails checks that the error contains the engine's failure and the command to continue.
 func TestADestroyThatFails(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{parts: parts{failing: "engine destroy"}}
@@ -81,8 +81,8 @@ func TestADestroyThatFails(t *testing.T) {
 	require.NotContains(t, p.steps, "forget credentials", "the cluster may stand")
 }
 
-// TestWhatADestroyLeaves is named, each with what to do about it where it lies. A machine that stays is an error: its state does not
-// know it.
+// TestWhatADestroyLeaves checks that each leftover is named with its host and what to do. A machine that is left is an error,
+// because the state does not contain it.
 func TestWhatADestroyLeaves(t *testing.T) {
 	t.Parallel()
 	iso := status.Orphan{What: "ISO local:iso/talos.iso", Host: "vmhost", Remove: "pvesm free local:iso/talos.iso"}
@@ -133,7 +133,7 @@ func TestWhatADestroyLeaves(t *testing.T) {
 	}
 }
 
-// TestAHostThatDoesNotAnswerAfterADestroy: the engine is done, and nobody knows what is left.
+// TestAHostThatDoesNotAnswerAfterADestroy: the engine has finished, but it is unknown what is left.
 func TestAHostThatDoesNotAnswerAfterADestroy(t *testing.T) {
 	t.Parallel()
 	p := &destroyParts{parts: parts{failing: "what is left"}}

@@ -32,7 +32,7 @@ func TestFailedPassesARefusalOn(t *testing.T) {
 	require.ErrorAs(t, err, new(*FailedError), "the run after it is refused by nobody")
 }
 
-// TestAnInterruptIsNoRefusal, whatever the program said before.
+// TestAnInterruptIsNoRefusal, even if the program has refused before.
 func TestAnInterruptIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	interrupted, cancel := context.WithCancel(t.Context())
@@ -43,7 +43,7 @@ func TestAnInterruptIsNoRefusal(t *testing.T) {
 	require.NoError(t, s.refusal.take())
 }
 
-// A run that failed explains itself, in the words of the command that failed.
+// TestFailedExplains: the error of a failed run contains explanations for the command that failed.
 func TestFailedExplains(t *testing.T) {
 	t.Parallel()
 	const lockError = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"

@@ -46,7 +46,7 @@ const (
 	urnBootstrap = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$talos:machine/bootstrap:Bootstrap::k3s-dev-bootstrap"
 )
 
-// planned are the events of a preview that meets these resources, each with its parent.
+// planned returns the events of a preview with these resources and their parents.
 func planned(pairs ...string) []apitype.EngineEvent {
 	var seen []apitype.EngineEvent
 	for i := 0; i < len(pairs); i += 2 {

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// TestOtherPluginsAreNamed: the state itself names the builds that wrote it, so that they come with a backup and from a bucket.
+// TestOtherPluginsAreNamed: the state itself contains the builds that wrote it, so that a backup or a bucket has them, too.
 func TestOtherPluginsAreNamed(t *testing.T) {
 	t.Parallel()
 	const built, official = "v6.18.1, built from v0.73.0", "v6.18.1, official"

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// previewParts are all parts of a preview. The host is asked while the others are.
+// previewParts implements all parts of a preview. The host is examined concurrently with the others.
 type previewParts struct {
 	failing  string
 	checks   preflight.Report
@@ -27,7 +27,7 @@ type previewParts struct {
 	steps []string
 	hosts int
 	told  recordedEvents
-	// thinks is closed by the engine, whom the host waits for.
+	// thinks is closed by the engine; the host waits for it.
 	thinks chan struct{}
 }
 
@@ -44,7 +44,7 @@ func (p *previewParts) step(name string) error {
 func (p *previewParts) findFormerNames(context.Context) error { return p.step("former names") }
 func (p *previewParts) Foresee(context.Context) error         { return p.step("foresee recovery") }
 
-// examineHost answers once the engine thinks, where a test says so.
+// examineHost answers after the engine has started its preview, if a test sets thinks.
 func (p *previewParts) examineHost(context.Context) (preflight.Report, error) {
 	if p.thinks != nil {
 		<-p.thinks
@@ -74,7 +74,7 @@ func (p *previewParts) order() previewRun {
 
 var wholePreview = []string{"former names", "foresee recovery", "find changes by hand", "judge [] with 0 options", "other images"}
 
-// TestTheOrderOfAPreview: the host is asked while the engine thinks, and once.
+// TestTheOrderOfAPreview: the host is examined once, while the engine previews.
 func TestTheOrderOfAPreview(t *testing.T) {
 	t.Parallel()
 	p := &previewParts{judged: judgement{counts: map[apitype.OpType]int{apitype.OpCreate: 1}}, thinks: make(chan struct{})}
@@ -93,7 +93,7 @@ func TestTheOrderOfAPreview(t *testing.T) {
 	require.NoError(t, preview.Err(), "nothing would change")
 }
 
-// TestAPreviewEndsWithWhatFails, and does not ask further.
+// TestAPreviewEndsWithWhatFails and runs no further step.
 func TestAPreviewEndsWithWhatFails(t *testing.T) {
 	t.Parallel()
 	for i, step := range wholePreview {
@@ -108,7 +108,7 @@ func TestAPreviewEndsWithWhatFails(t *testing.T) {
 	require.Equal(t, wholePreview, p.steps, "the engine thinks meanwhile")
 }
 
-// TestAHostThatRefuses is the reason of a preview whose engine failed, and one of the reasons why up would stop otherwise.
+// TestAHostThatRefuses: the host's refusal is the error if the engine failed, else one of the reasons why up would stop.
 func TestAHostThatRefuses(t *testing.T) {
 	t.Parallel()
 	const refusal = "refused: the host cannot bear it yet; 2 checks: 1 ok, 1 failure. Nothing was touched"

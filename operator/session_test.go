@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// recordedEvents are what an operation has told.
+// recordedEvents are the events of an operation.
 type recordedEvents []Event
 
 func (r *recordedEvents) Handle(event Event) { *r = append(*r, event) }
@@ -32,7 +32,7 @@ func (p *personWho) Confirm(ctx context.Context, question Question) (bool, error
 	return p.answers == question.Yes, context.Cause(ctx)
 }
 
-// sessionWith is a session that got as far as a question.
+// sessionWith returns a session that is ready to ask for consent.
 func sessionWith(t *testing.T, person Person, rehearsed bool) (*session, *recordedEvents) {
 	t.Helper()
 	inv, err := inventory.Load("../stacks/k3s-dev")

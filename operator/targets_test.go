@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers holds what a preview of targets counts, since the engine itself refuses
-// targets that are yet to be made while it reads the host.
+// TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers checks the counts of a preview of targets, because the engine itself refuses
+// targets that do not exist yet when it refreshes.
 func TestAPreviewOfTargetsIsThatOfAllWithoutTheOthers(t *testing.T) {
 	t.Parallel()
 	step := func(urn string, op apitype.OpType) apitype.EngineEvent {

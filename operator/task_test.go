@@ -17,7 +17,7 @@ var cloning = pve.Task{
 	Log:   []string{"1", "2", "create full clone of drive efidisk0 (tank:base-9000-disk-0)", "4", "5", "6"},
 }
 
-// TestAWaitForATaskIsALine of a terminal, with the way to stop the task once it is silent.
+// TestAWaitForATaskIsALine that fits into a terminal, with the command to stop the task once it is silent.
 func TestAWaitForATaskIsALine(t *testing.T) {
 	t.Parallel()
 	follow := taskFollower{place: "--stack k3s-dev --lab", logs: map[string]taskLog{}}
@@ -32,7 +32,7 @@ func TestAWaitForATaskIsALine(t *testing.T) {
 	require.Equal(t, progress.Wait{For: "qmclone on vmhost since 08:12:05"}, follow.wait(task, "102", now))
 }
 
-// TestTheTaskOfAMachine: the command that is named stops the task that is shown. Two clones at once look alike.
+// TestTheTaskOfAMachine: the command stops the task that is shown. Two concurrent clones cannot be distinguished.
 func TestTheTaskOfAMachine(t *testing.T) {
 	t.Parallel()
 	second, start := cloning, pve.Task{UPID: "UPID:start", Type: "qmstart", VMID: 102}

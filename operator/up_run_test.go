@@ -14,13 +14,13 @@ import (
 	"github.com/em-infra/em-infra/internal/risk"
 )
 
-// parts are all parts of an up, which note the order in which they are asked.
+// parts implements all parts of an up and records the order of their calls.
 type parts struct {
 	steps    []string
 	failing  string   // the step that does not succeed
 	noState  bool     // there is nothing to back up
 	targets  []string // of the span
-	noAnswer []string // of the Kubernetes API, at each look
+	noAnswer []string // of the Kubernetes API, at each query
 	judged   judgement
 }
 
@@ -104,7 +104,7 @@ func (p *parts) order() upRun {
 	return upRun{recovery: p, host: p, state: p, copies: p, engine: p, cluster: p}
 }
 
-// whole is the order of an up of a stack that has a state.
+// whole is the order of the steps of an up with an existing state.
 var whole = []string{
 	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose targets", "find changes by hand",
 	"judge []", "consent []", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
@@ -137,8 +137,7 @@ func TestTheOrderOfAnUp(t *testing.T) {
 	require.NotContains(t, p.steps, "verify")
 }
 
-// TestWhatIsRefusedLeavesTheRestUndone: nothing is done after a step that refuses. Until the consent that is everything which
-// changes the host or what the state says of it.
+// TestWhatIsRefusedLeavesTheRestUndone: no step follows a step that fails, up to the run of the engine.
 func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 	t.Parallel()
 	engine := 11
@@ -150,7 +149,7 @@ func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 	}
 }
 
-// TestAnEngineThatFails leaves a backup, and the credentials of a cluster that stands, even when somebody interrupts.
+// TestAnEngineThatFails: a backup is written, and the credentials of a working cluster are kept, even after an interrupt.
 func TestAnEngineThatFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,7 +169,7 @@ func TestABackupThatFailsAfterTheEngine(t *testing.T) {
 	require.Equal(t, whole, p.steps, "the state is not safe, so nothing else is read from it")
 }
 
-// TestAFirstUpIsJudgedForAConsentOnly: it can neither delete nor replace.
+// TestAFirstUpIsJudgedForAConsentOnly, because it can neither delete nor replace.
 func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
 	t.Parallel()
 	for _, asks := range []bool{true, false} {
@@ -196,8 +195,8 @@ func TestAnUpOfTargets(t *testing.T) {
 	require.Contains(t, p.steps, "engine up-only-provision [vm] [iso] (cluster: true)")
 }
 
-// TestAClusterThatDoesNotAnswer is left out of the first pass. A second one follows once it answers, and asks for a consent only
-// where something is left to do.
+// TestAClusterThatDoesNotAnswer: its resources are excluded from the first pass. A second pass follows once it answers, and asks for
+// consent only if something is left to do.
 func TestAClusterThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	first := append([]string{}, whole...)

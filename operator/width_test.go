@@ -24,7 +24,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// Values as long as they get, short of names with 63 characters.
+// Long values, except names with 63 characters.
 const (
 	longName      = "k3s-production-control-plane-12"
 	longHost      = "proxmox-rack-2"
@@ -72,7 +72,7 @@ func longDrift() drift.Report {
 	}
 }
 
-// results are what is written for a person, each with values that are long.
+// results returns everything that is written as text for users, with long values.
 func results() map[string]func(out io.Writer) error {
 	assessment := risk.Assessment{
 		Findings: []risk.Finding{
@@ -118,7 +118,7 @@ func results() map[string]func(out io.Writer) error {
 	}
 }
 
-// TestNoLineWraps has every result write to a terminal of 80 columns. Only a word that no line can hold may be longer.
+// TestNoLineWraps writes every result to a terminal of 80 columns. Only a single word may be longer.
 func TestNoLineWraps(t *testing.T) {
 	t.Parallel()
 	for name, render := range results() {
@@ -137,7 +137,7 @@ func TestNoLineWraps(t *testing.T) {
 	}
 }
 
-// TestTablesFitAPipe: what is read with `less` or in a log of CI has its tables in 80 columns, too.
+// TestTablesFitAPipe: tables in `less` or in a CI log have 80 columns, too.
 func TestTablesFitAPipe(t *testing.T) {
 	t.Parallel()
 	for name, print := range map[string]func(io.Writer) error{"status": longReport().WriteText, "drift": longDrift().WriteText} {

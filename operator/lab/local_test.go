@@ -27,7 +27,7 @@ func TestWritesInACallLog(t *testing.T) {
 	require.Equal(t, []string{"POST /nodes/vmhost/qemu", "DELETE /nodes/vmhost/qemu/101"}, writes)
 }
 
-// TestALabThatDoesNotRunIsRefused: without an em-infra there is nothing that could be the lab.
+// TestALabThatDoesNotRunIsRefused: without a path of em-infra no lab can be started.
 func TestALabThatDoesNotRunIsRefused(t *testing.T) {
 	t.Parallel()
 	site := operator.Site{Stack: "k3s-dev", Dir: t.TempDir()}

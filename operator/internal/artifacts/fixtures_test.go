@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// ticking is a clock that is a second later each time.
+// ticking returns a clock that advances one second with each call.
 func ticking() func() time.Time {
 	now := noon.Add(-time.Second)
 	return func() time.Time {
@@ -59,7 +59,7 @@ func said(message string) events.EngineEvent {
 	return events.EngineEvent{EngineEvent: apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Message: message}}}
 }
 
-// sealed is a secret as an export in clear has it.
+// sealed returns a secret in the form of an export in plain text.
 func sealed(t *testing.T, value any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(value)

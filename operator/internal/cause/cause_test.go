@@ -20,7 +20,7 @@ func failed(in phase.Phase, name, text string) progress.Failure {
 	return progress.Failure{Phase: in, Name: name, Text: text}
 }
 
-// told is a cause in short.
+// told is a short form of a cause.
 type told struct {
 	Name, Text, Known string
 	Because, Alike    []string
@@ -38,7 +38,7 @@ func inShort(causes []cause.Cause) []told {
 	return all
 }
 
-// The texts are those of runs on a lab with faults.
+// TestCauses uses texts from runs on a lab with faults.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	const (
@@ -124,7 +124,7 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestCausesAreWritten: what is known about each, what failed with it, and the words of what is not known.
+// TestCausesAreWritten: each cause with its explanation, the failures that follow from it, and the text of an unknown one.
 func TestCausesAreWritten(t *testing.T) {
 	t.Parallel()
 	const clone = "can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout"

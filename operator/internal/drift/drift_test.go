@@ -20,7 +20,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// The secrets of two clusters, made once: their keys take most of the time of a test.
+// The secrets of two clusters, created once, because creating the keys takes most of the time of a test.
 var (
 	ours   = sync.OnceValues(newSecrets)
 	theirs = sync.OnceValues(newSecrets)
@@ -30,7 +30,7 @@ func newSecrets() (*secrets.Bundle, error) {
 	return secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
 }
 
-// configuration is a worker's, with patches.
+// configuration returns the configuration of a worker with patches.
 func configuration(t *testing.T, bundle func() (*secrets.Bundle, error), patches ...string) []byte {
 	t.Helper()
 	made, err := bundle()
@@ -163,6 +163,6 @@ func TestResources(t *testing.T) {
 		},
 		{Op: apitype.OpCreate, URN: urn(vm, "w-2-vm"), New: map[string]any{"vmId": 105}},
 		{Op: apitype.OpDelete, URN: urn(vm, "w-3-vm"), Old: map[string]any{"vmId": 106}},
-		{Op: apitype.OpReplace, URN: urn(vm, "w-4-vm")}, // for what no value shows, such as a trigger
+		{Op: apitype.OpReplace, URN: urn(vm, "w-4-vm")}, // replaced without a visible difference, for example by a trigger
 	}))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// worker is a machine in the state, whose inputs a test may change.
+// worker returns a machine in the state whose inputs a test may change.
 func worker() apitype.DeploymentV3 {
 	properties := func() map[string]any {
 		return map[string]any{"vmId": 102.0, "onBoot": true, "bootOrders": []any{"scsi0", "ide0"}, "poolId": "k3s-dev", "name": "w-1", "__pulumi_raw_state_delta": "of before"}
@@ -31,7 +31,7 @@ func TestOverlooked(t *testing.T) {
 		name   string
 		guest  pve.Guest
 		config pve.GuestConfig
-		noted  map[string]any // besides those of the worker
+		noted  map[string]any // in addition to the worker's
 		have   map[string]any
 	}{
 		{name: "nothing", guest: pooled, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0", "name": "the provider's own concern"}},

@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
-// TestNoteIsTheReadThatTheProviderLacks holds that the state says afterwards what the node runs, as a secret and without the
-// patches that would hide it, and that nothing else of it changes.
+// TestNoteIsTheReadThatTheProviderLacks checks that the state then contains the running configuration, as a secret and without the
+// patches that would hide it, and is otherwise unchanged.
 func TestNoteIsTheReadThatTheProviderLacks(t *testing.T) {
 	t.Parallel()
 	given, running := configuration(t, ours), configuration(t, ours, "machine: {sysctls: {vm.max_map_count: 65530}}")

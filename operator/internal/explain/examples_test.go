@@ -1,7 +1,7 @@
 package explain_test
 
-// fromSources are the errors themselves, by the row that is to know them, as people and the lab have met them: with what the
-// provider, the engine or gRPC puts around them. Where their words come from stands with the row.
+// fromSources are errors by the row that must match them, as users and the lab have seen them, with the text that the provider, the
+// engine or gRPC adds. The row contains the source of its error.
 var fromSources = map[string][]string{
 	"birth-fact":     {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"renamed-worker": {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},

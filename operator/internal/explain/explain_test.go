@@ -28,7 +28,7 @@ func TestEveryRowKnowsItsErrors(t *testing.T) {
 	}
 }
 
-// requireReadable holds an explanation to the form of all of them.
+// requireReadable checks the form of an explanation.
 func requireReadable(t *testing.T, e explain.Explanation) {
 	t.Helper()
 	for _, text := range []string{e.Speaker, e.Said, e.Meaning, e.Do, e.Safe, e.Source} {
@@ -98,7 +98,7 @@ func TestSeveralErrorsInTheOrderOfTheText(t *testing.T) {
 	require.Equal(t, "k3s-dev-worker-2", found[1].Subject)
 }
 
-// On the way the engine prints an error without saying whose it is in a line of its own.
+// During the run the engine prints an error without a heading with the resource's name.
 func TestTheSubjectOfAnErrorThatIsSaidTwice(t *testing.T) {
 	t.Parallel()
 	found := explain.Text(` +  proxmoxve:VM:VirtualMachine k3s-dev-template-vmhost-vm creating (0s) error: zfs error: cannot create 'tank/vm-9000-disk-0': out of space
@@ -117,7 +117,7 @@ func TestWhatNobodyKnows(t *testing.T) {
 	}
 }
 
-// FuzzText: whatever is pasted, an explanation is whole.
+// FuzzText checks that explanations are complete for any text.
 func FuzzText(f *testing.F) {
 	for _, texts := range examples {
 		f.Add(strings.Join(texts, "\n"))

@@ -2,7 +2,7 @@ package explain
 
 import "strings"
 
-// Names of all rows, in their order.
+// Names returns the names of all rows, in their order.
 func Names() []string {
 	names := make([]string, len(table))
 	for i, r := range table {
@@ -11,7 +11,7 @@ func Names() []string {
 	return names
 }
 
-// Matching are the names of all rows that know a line of a text, also of those that come too late to be taken.
+// Matching returns the names of all rows that match a line of a text, including those after the first match.
 func Matching(raw string) []string {
 	var names []string
 	for _, r := range table {

@@ -19,7 +19,7 @@ func TestTheNearestRow(t *testing.T) {
 		`Error: the release "x" has no releases that are deployed`:                                        "release-never-deployed",
 	} {
 		require.Empty(t, explain.Text(text), "%s is known", text)
-		for range 3 { // no order of a map decides
+		for range 3 { // the result must not depend on the order of a map
 			found, isNear := explain.FindNearest(text)
 			require.True(t, isNear, text)
 			require.Equal(t, near, found.Name, "%s: %v", text, found.Shared)
@@ -31,7 +31,7 @@ func TestTheNearestRow(t *testing.T) {
 	}
 }
 
-// Of a log, the line that is nearest counts, not the first one.
+// TestTheNearestRowOfALog: the nearest line of a log counts, not the first one.
 func TestTheNearestRowOfALog(t *testing.T) {
 	t.Parallel()
 	found, isNear := explain.FindNearest("something happened\n\nTASK ERROR: zfs error: cannot create 'tank/x': no such pool 'tank'\nand then it ended\n")
@@ -60,8 +60,8 @@ func TestNothingIsNear(t *testing.T) {
 	}
 }
 
-// A row is the nearest to its own errors in most cases, which shows that the measure is one; where two rows speak of the same
-// thing, the other may be nearer.
+// TestRowsAreNearTheirOwnErrors checks that a row is the nearest to its own errors in most cases. If two rows describe similar
+// errors, the other one may be nearer.
 func TestRowsAreNearTheirOwnErrors(t *testing.T) {
 	t.Parallel()
 	near, all := 0, 0

@@ -9,8 +9,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/explain"
 )
 
-// covers are the rows that may know an error of another as well, and why that is no mistake: they come after it and are taken only
-// where it does not know more.
+// covers lists the rows that may also match the errors of another row. They come after it in the table and count only if it does not
+// match.
 var covers = map[string][]string{
 	"storage-lock":        {"clone-failed"},
 	"shared-storage-lock": {"clone-failed"},
@@ -22,7 +22,7 @@ var covers = map[string][]string{
 	"bootstrap-cut":       {"plugin-crashed"},
 }
 
-// TestNoRowTakesWhatIsAnothers: an error is known by its own row alone, whatever the order of the table, but for those that cover it.
+// TestNoRowTakesWhatIsAnothers: only its own row and the rows in covers match an error, whatever the order of the table.
 func TestNoRowTakesWhatIsAnothers(t *testing.T) {
 	t.Parallel()
 	for name, texts := range examples {

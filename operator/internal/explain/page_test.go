@@ -20,7 +20,7 @@ const (
 	failures = "../../../docs/failures.md"
 )
 
-// TestErrorsPage: docs/errors.md shows every row with one of its examples, as the tool explains it.
+// TestErrorsPage: docs/errors.md contains every row with the explanation of one of its examples.
 func TestErrorsPage(t *testing.T) {
 	t.Parallel()
 	written := errorsPage()
@@ -50,7 +50,7 @@ the state, the lab. What is done against failures that others have reported is i
 	return text.String()
 }
 
-// Every number of a failure leads somewhere.
+// TestEveryFailureIsDescribed: every number of a failure is described in docs/failures.md.
 func TestEveryFailureIsDescribed(t *testing.T) {
 	t.Parallel()
 	described, err := os.ReadFile(failures)

@@ -2,8 +2,8 @@ package explain_test
 
 import "maps"
 
-// examples are the errors that each row is to know, by its name: those that the lab and the sources have, and those that people
-// have posted in forums and issues, as they have posted them but for names and addresses. Where they come from stands with the row.
+// examples are errors by the name of the row that must match them: errors from the lab and the sources, and errors from forums and
+// issues, unchanged except for names and addresses. The row contains the source of its error.
 var examples = merged(fromSources, postedProxmox, postedStorages, postedTalos, postedEngine, postedKubernetes, postedPods, postedGPU)
 
 func merged(parts ...map[string][]string) map[string][]string {

@@ -22,7 +22,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/explain"
 )
 
-// emulated is a host with a template, VM 9000, and a machine, VM 101, whose errors are the emulation's own.
+// emulated is a host with a template, VM 9000, and a machine, VM 101. Its errors are created by the emulation.
 type emulated struct {
 	t      *testing.T
 	front  *httptest.Server
@@ -62,7 +62,7 @@ func emulate(t *testing.T, change func(*proxmox.Config)) *emulated {
 	return e
 }
 
-// machines makes the template and the machine.
+// machines creates the template and the machine.
 func (e *emulated) machines() *emulated {
 	e.t.Helper()
 	require.Empty(e.t, e.call(http.MethodPost, "/nodes/vmhost/qemu", "vmid=9000&name=talos&template=1&machine=q35&scsi0=file%3Dtank%3A1%2Cformat%3Draw&net0=model%3Dvirtio%2Cbridge%3Dvmbr0"))
@@ -70,8 +70,8 @@ func (e *emulated) machines() *emulated {
 	return e
 }
 
-// call makes a call, waits for its task, and returns what went wrong in the words of the provider (bpg
-// proxmox/api/errors.go and proxmox/nodes/tasks/tasks.go).
+// call makes a call, waits for its task, and returns the error in the provider's form (bpg proxmox/api/errors.go and
+// proxmox/nodes/tasks/tasks.go).
 func (e *emulated) call(verb, path, params string) string {
 	e.t.Helper()
 	status, reason, body := e.request(verb, path, params)
@@ -191,7 +191,7 @@ func requireRow(t *testing.T, row, text string) {
 	require.Equal(t, row, found[0].Name, text)
 }
 
-// lacking takes a privilege from the token.
+// lacking removes a privilege from the token.
 func lacking(privilege string) func(*proxmox.Config) {
 	return func(c *proxmox.Config) {
 		var rest []string

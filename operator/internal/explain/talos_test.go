@@ -29,7 +29,7 @@ const (
 	installer = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
 )
 
-// node is an emulated machine, VM 101, on a loopback address of its own.
+// node is an emulated machine, VM 101, on its own loopback address.
 type node struct {
 	t       *testing.T
 	address string
@@ -52,7 +52,7 @@ func powerOn(t *testing.T) node {
 	return node{t: t, address: address.String(), faults: faults}
 }
 
-// freeAddress is a loopback address on whose Talos port nobody listens.
+// freeAddress returns a loopback address without a listener on the Talos port.
 func freeAddress(t *testing.T) netip.Addr {
 	t.Helper()
 	for range 100 {
@@ -74,7 +74,7 @@ func newSecrets(t *testing.T) *secrets.Bundle {
 	return bundle
 }
 
-// as talks to the node with a role of a cluster.
+// as returns a client of the node with a role of a cluster.
 func (n node) as(bundle *secrets.Bundle, name role.Role) *client.Client {
 	n.t.Helper()
 	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(name), time.Hour)
@@ -90,13 +90,13 @@ func (n node) dial(options ...client.OptionFunc) *client.Client {
 	return api
 }
 
-// insecure talks to a node in maintenance mode.
+// insecure returns a client of a node in maintenance mode.
 func (n node) insecure() *client.Client {
 	n.t.Helper()
 	return n.dial(client.WithEndpoints(n.address), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
 }
 
-// eventually waits until a call ends with the error that a row knows; while a node boots it gives others.
+// eventually repeats a call until its error matches a row; while a node boots, other errors occur.
 func (n node) eventually(row string, call func() error) {
 	n.t.Helper()
 	var last error
@@ -126,7 +126,7 @@ func (n node) apply(bundle *secrets.Bundle) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// TestErrorsOfAnEmulatedNode goes the way of one control plane.
+// TestErrorsOfAnEmulatedNode follows the life of one control plane.
 func TestErrorsOfAnEmulatedNode(t *testing.T) {
 	t.Parallel()
 	n, ours, theirs := powerOn(t), newSecrets(t), newSecrets(t)

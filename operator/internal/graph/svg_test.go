@@ -82,14 +82,14 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// shape is an element of a picture with its place.
+// shape is an element of a picture with its position.
 type shape struct {
 	element, class      string
 	x, y, width, height int
 	text                string
 }
 
-// shapes reads a picture; that it can be read is a test of itself.
+// shapes parses a picture, which also checks that it can be parsed.
 func shapes(t *testing.T, svg []byte) []shape {
 	t.Helper()
 	var found []shape
@@ -104,7 +104,7 @@ func shapes(t *testing.T, svg []byte) []shape {
 		case xml.StartElement:
 			s := shape{element: token.Name.Local}
 			for _, a := range token.Attr {
-				number, _ := strconv.Atoi(a.Value) // those that are none are no place
+				number, _ := strconv.Atoi(a.Value) // attributes that are not numbers are not positions
 				switch a.Name.Local {
 				case "class":
 					s.class = a.Value
@@ -130,7 +130,7 @@ func shapes(t *testing.T, svg []byte) []shape {
 // TestTextFitsItsBox: no line of a card leaves the card, nothing leaves the picture, and no two cards overlap.
 func TestTextFitsItsBox(t *testing.T) {
 	t.Parallel()
-	const widest = 0.61 * 13 // of a monospaced font, by character
+	const widest = 0.61 * 13 // of a monospaced font, per character
 	for name, cluster := range clusters() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -166,8 +166,8 @@ func TestTextFitsItsBox(t *testing.T) {
 	}
 }
 
-// TestEveryShapeHasItsColours: what draws without CSS, or without media queries and variables, would paint a shape without a
-// fill black.
+// TestEveryShapeHasItsColours: without a fill attribute, renderers without CSS, media queries or variables would paint a shape
+// black.
 func TestEveryShapeHasItsColours(t *testing.T) {
 	t.Parallel()
 	for name, cluster := range clusters() {

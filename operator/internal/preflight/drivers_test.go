@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// What stands behind a mapping is known to the host alone, so that it is preflight that holds the driver against it.
+// TestDriverFindings: only the host knows the devices of a mapping, so preflight compares the driver with them.
 func TestDriverFindings(t *testing.T) {
 	t.Parallel()
 	const byAddress = `{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}`
@@ -72,7 +72,7 @@ func TestDriverFindings(t *testing.T) {
 	}
 }
 
-// A card is offered with the line that takes it, whose driver follows the card, unless nothing drives it.
+// A GPU is offered with its line for nodes.yaml and a driver that supports it, unless no driver does.
 func TestACardThatNothingDrivesIsNotOffered(t *testing.T) {
 	t.Parallel()
 	_, found := sound(t)

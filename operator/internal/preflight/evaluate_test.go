@@ -77,7 +77,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// A factory that is away harms nobody when nothing has to be fetched.
+// An unreachable factory is only a warning if nothing has to be downloaded.
 func TestAFactoryThatIsNotNeeded(t *testing.T) {
 	t.Parallel()
 	inv, found := sound(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// nas is a machine that is none of ours.
+// nas returns a machine that is not ours.
 func nas(status string) pve.Guest {
 	return pve.Guest{VMID: 205, Name: "nas", Node: "pve1", Type: "qemu", Status: status, MemoryBytes: 8 * gib}
 }
@@ -17,7 +17,7 @@ const gpuLine = "gpus: [{bdf: 0000:01:00.0, deviceId: 10de:2204, subsystemId: 14
 
 var errDown = errors.New("596 Connection timed out")
 
-// findings are one alteration of a sound snapshot each, and all that it brings up.
+// findings are changes of a valid snapshot, each with all its findings.
 var findings = []struct {
 	name  string
 	alter func(*preflight.Snapshot)

@@ -39,7 +39,7 @@ nodes:
     gpus: [{bdf: "0000:01:00.0", deviceId: "10de:2204", subsystemId: "1462:3881", iommuGroup: 14}]
 `
 
-// inventoryOf is an inventory on two hosts, with a GPU worker on the first.
+// inventoryOf returns an inventory with two hosts and a GPU worker on the first.
 func inventoryOf(t *testing.T, cluster, nodes string) *inventory.Inventory {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +52,7 @@ func inventoryOf(t *testing.T, cluster, nodes string) *inventory.Inventory {
 
 const gib = 1 << 30
 
-// allowed is what the role gives in a release.
+// allowed returns the role's privileges in a release.
 func allowed(major int) preflight.Reading[[]string] {
 	return preflight.Reading[[]string]{Value: role.Need{Release: role.Release{Major: major, Minor: 1}, GuestAgent: true}.Privileges()}
 }
@@ -68,7 +68,7 @@ func host() preflight.Host {
 	}
 }
 
-// card is a GPU with the function that makes its sound.
+// card returns a GPU with its sound function.
 func card() []pve.PCIDevice {
 	return []pve.PCIDevice{
 		{
@@ -79,7 +79,7 @@ func card() []pve.PCIDevice {
 	}
 }
 
-// sound is a snapshot of hosts that can bear the inventory.
+// sound returns a snapshot of hosts that can run the inventory.
 func sound(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 	t.Helper()
 	first, second := host(), host()
@@ -109,7 +109,7 @@ func sound(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 	return inventoryOf(t, clusterYAML, nodesYAML), found
 }
 
-// change alters a copy of one host's findings.
+// change changes a copy of one host's facts.
 func change(found *preflight.Snapshot, name string, alter func(*preflight.Host)) {
 	found.Hosts = maps.Clone(found.Hosts)
 	h := found.Hosts[name]
@@ -117,7 +117,7 @@ func change(found *preflight.Snapshot, name string, alter func(*preflight.Host))
 	found.Hosts[name] = h
 }
 
-// add puts a guest with a configuration on a host.
+// add adds a guest with a configuration to a host.
 func add(found *preflight.Snapshot, guest pve.Guest, config pve.GuestConfig) {
 	found.Guests.Value = append(slices.Clone(found.Guests.Value), guest)
 	found.Configs[guest.VMID] = preflight.Reading[pve.GuestConfig]{Value: config}

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// devices alters the devices of the first host.
+// devices changes the devices of the first host.
 func devices(found *preflight.Snapshot, alter func([]pve.PCIDevice) []pve.PCIDevice) {
 	change(found, "pve1", func(h *preflight.Host) { h.Devices.Value = alter(slices.Clone(h.Devices.Value)) })
 }
@@ -134,12 +134,12 @@ func TestTheLineForAGPUThatNobodyHas(t *testing.T) {
 		Name: "gpu", Result: preflight.OK, Remedy: gpuLine,
 		Sentence: "PCI 0000:01:00.0 on pve1 is NVIDIA Corporation GA102 [GeForce RTX 3090], and no node has it",
 	})
-	// What is shown is what nodes.yaml takes.
+	// The line in the remedy is valid in nodes.yaml.
 	worker := "  - {name: gpu2, role: gpu-worker, vmid: 104, address: 192.168.20.32, " + gpuLine + "}\n"
 	require.Empty(t, preflight.Evaluate(inventoryOf(t, clusterYAML, nodes+worker), withVM(found, "/vms/104")).Unsound())
 }
 
-// withVM lets the token work on one more VM.
+// withVM gives the token the privileges on one more VM.
 func withVM(found preflight.Snapshot, path string) preflight.Snapshot {
 	found.Privileges[path] = allowed(9)
 	return found

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// TestThePrivilegeForGuestAgentsIsAskedForWhereThereAreSome: a token with the role without it is enough for images without the
-// agent, and preflight names what it lacks for those that have it.
+// TestThePrivilegeForGuestAgentsIsAskedForWhereThereAreSome: images without the guest agent do not need its privilege. For images
+// with the agent, preflight reports the missing privilege.
 func TestThePrivilegeForGuestAgentsIsAskedForWhereThereAreSome(t *testing.T) {
 	t.Parallel()
 	for release, privilege := range map[schema.Release]string{schema.Release84: "VM.Monitor", schema.Release91: "VM.GuestAgent.Audit"} {

@@ -34,7 +34,7 @@ func (j *journal) Write(line []byte) (int, error) {
 	return j.text.Write(line)
 }
 
-// verbs are those of all calls so far.
+// verbs returns the numbers of calls so far by verb.
 func (j *journal) verbs(t *testing.T) map[string]int {
 	t.Helper()
 	j.mu.Lock()
@@ -50,7 +50,7 @@ func (j *journal) verbs(t *testing.T) map[string]int {
 	return verbs
 }
 
-// emulatedConfig describes the two hosts of the inventory.
+// emulatedConfig returns the configuration of the inventory's two hosts.
 func emulatedConfig(release schema.Release) proxmox.Config {
 	storages := []proxmox.Storage{
 		{Name: "local", Type: lab.Dir, Content: []string{lab.ISO}, TotalBytes: 100 * gib, Path: "/var/lib/vz"},
@@ -72,7 +72,7 @@ func emulatedConfig(release schema.Release) proxmox.Config {
 	}
 }
 
-// emulate starts the hosts and an Image Factory, for an inventory that they can bear.
+// emulate starts the hosts and an Image Factory for an inventory that they can run.
 func emulate(t *testing.T, config proxmox.Config) (preflight.Subject, *journal) {
 	t.Helper()
 	calls := &journal{}

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// shared is the inventory of two hosts with one template, and a snapshot in which they share its storages.
+// shared returns an inventory of two hosts with one template, and a snapshot in which they share its storages.
 func shared(t *testing.T) (*inventory.Inventory, preflight.Snapshot) {
 	t.Helper()
 	_, found := sound(t)
@@ -73,7 +73,7 @@ func TestStoragesOfASharedTemplateAreShared(t *testing.T) {
 	}
 }
 
-// Hosts ask a shared storage at different times.
+// The hosts report the free space of a shared storage from different times.
 func TestTheLeastRoomOfASharedStorageCounts(t *testing.T) {
 	t.Parallel()
 	inv, found := shared(t)
@@ -83,7 +83,7 @@ func TestTheLeastRoomOfASharedStorageCounts(t *testing.T) {
 	}}, preflight.Evaluate(inv, found).Unsound())
 }
 
-// A clone begins on the template's host, so that one has to have the storage that the clone is for, too.
+// A clone is created on the template's host, which therefore needs the clone's storage, too.
 func TestStorageOfANodeOnAnotherHostIsSharedToo(t *testing.T) {
 	t.Parallel()
 	inv, found := shared(t)

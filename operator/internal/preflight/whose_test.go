@@ -10,8 +10,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// TestWhoseMachinesAre: a machine with our VMID, name and MAC address is ours when its description says so, and when it says
-// nothing and the state knows it.
+// TestWhoseMachinesAre: a machine with our VMID, name and MAC address is ours if its description names this stack, or names none and
+// the state has its VMID.
 func TestWhoseMachinesAre(t *testing.T) {
 	t.Parallel()
 	ours := ownership.Owner{Stack: "home", Cluster: "0123456789ab"}

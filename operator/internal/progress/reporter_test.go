@@ -22,14 +22,14 @@ const (
 	stack = "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev"
 )
 
-// run is a run of the engine, told to a text.
+// run is a run of the engine whose reports are written as text.
 type run struct {
 	now  time.Time
 	text strings.Builder
 	*progress.Reporter
 }
 
-// lines writes what it is told as the command line does.
+// lines writes reports as the command line does.
 type lines struct{ out io.Writer }
 
 func (l lines) Line(part, what string, took time.Duration) {
@@ -77,7 +77,7 @@ func (r *run) say(urn, severity, text string) {
 	r.Add(apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{URN: urn, Severity: severity, Message: text}})
 }
 
-// passing is said by something that shows its progress.
+// passing adds an ephemeral message, as for showing progress.
 func (r *run) passing(urn, text string) {
 	r.Add(apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{URN: urn, Severity: "info", Message: text, Ephemeral: true}})
 }
@@ -142,7 +142,7 @@ func TestReporterOfAFailure(t *testing.T) {
 	}, r.Failures())
 }
 
-// What the engine says of the whole run names no resource.
+// A message about the whole run names no resource.
 func TestReporterOfAFailureOfNoResource(t *testing.T) {
 	t.Parallel()
 	r := newRun()
@@ -150,7 +150,7 @@ func TestReporterOfAFailureOfNoResource(t *testing.T) {
 	require.Equal(t, []progress.Failure{{Text: "update failed"}}, r.Failures())
 }
 
-// A file that others may need is left where it is: saying that it was deleted would be a lie.
+// A file that others may need stays on the host, so it must not be reported as deleted.
 func TestReporterOfWhatStays(t *testing.T) {
 	t.Parallel()
 	const release = "urn:pulumi:k3s-dev::em-infra::em-infra:index:ClusterAddons$kubernetes:helm.sh/v3:Release::k3s-dev-flux"
@@ -170,8 +170,8 @@ func TestReporterOfWhatStays(t *testing.T) {
 	}
 }
 
-// TestReporterSaysWhatIsWaitedFor: what takes longer than usual has its bound in the place of the usual time, and its cause in
-// the next line, at once when it becomes another one.
+// TestReporterSaysWhatIsWaitedFor: after the usual time, the line contains the limit instead, and the next line the cause of the
+// wait. A new cause is reported at once.
 func TestReporterSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	r := newRun()

@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/refusal"
 )
 
-// emptyState is one in which nothing is.
+// emptyState is a state without resources.
 type emptyState struct{ imports int }
 
 func (s *emptyState) Seen(context.Context) (*engine.Exported, error)  { return &engine.Exported{}, nil }
@@ -61,7 +61,7 @@ func recoveryOn(t *testing.T, host *busyHost, state *emptyState) *recovering.Rec
 	t.Helper()
 	inv, err := inventory.Load("../../../stacks/k3s-dev")
 	require.NoError(t, err)
-	inv.Nodes = nil // there is nothing else to ask of the host
+	inv.Nodes = nil // no other queries of the host
 	return &recovering.Recovery{
 		Workspace: &workspace.Workspace{Stack: "k3s-dev"}, Inventory: inv, State: state, Place: remedy.Place{Stack: "--stack k3s-dev --lab"}, Now: time.Now, Say: func(string) {},
 		Host: func(func(string)) (recovering.Host, error) { return host, nil },
@@ -70,8 +70,8 @@ func recoveryOn(t *testing.T, host *busyHost, state *emptyState) *recovering.Rec
 
 const question = "VM 102 on vmhost waits for the task UPID:vmhost:0001:0002:0003:qmclone:9000:em-infra@pve!x:, which has written nothing for 120 s (last: \"6\")"
 
-// TestATaskThatHangsIsStoppedByACommand: where nobody can be asked, or somebody says no, the command is named with the place of this
-// run, and nothing is done.
+// TestATaskThatHangsIsStoppedByACommand: without a person, or without consent, the error contains the command with the flags of this
+// run, and nothing is changed.
 func TestATaskThatHangsIsStoppedByACommand(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(context.Context, string, string, string) (bool, error){
@@ -88,7 +88,7 @@ func TestATaskThatHangsIsStoppedByACommand(t *testing.T) {
 	}
 }
 
-// TestATaskThatHangsIsStoppedByAPerson, and the recovery begins anew.
+// TestATaskThatHangsIsStoppedByAPerson checks that the recovery then starts again.
 func TestATaskThatHangsIsStoppedByAPerson(t *testing.T) {
 	t.Parallel()
 	host := &busyHost{hangs: true}
@@ -114,7 +114,7 @@ func TestAQuestionThatIsInterruptedIsARefusal(t *testing.T) {
 	require.ErrorAs(t, err, new(*refusal.Error))
 }
 
-// TestAHostThatCannotBeReachedEndsARecovery before anything is asked of the state's machines.
+// TestAHostThatCannotBeReachedEndsARecovery before it examines the machines of the state.
 func TestAHostThatCannotBeReachedEndsARecovery(t *testing.T) {
 	t.Parallel()
 	state := &emptyState{}

@@ -15,7 +15,7 @@ import (
 
 const urnWorkerVM = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$em-infra:index:TalosNode$proxmoxve:VM/virtualMachine:VirtualMachine::k3s-dev-worker-1-vm"
 
-// stepOn is a step of a preview on the machine of the worker.
+// stepOn returns a step of a preview on the worker's machine.
 func stepOn(op apitype.OpType) apitype.EngineEvent {
 	inputs := map[string]any{"vmId": 102.0, "nodeName": "vmhost", "name": "k3s-dev-worker-1"}
 	state := &apitype.StepEventStateMetadata{URN: urnWorkerVM, Type: "proxmoxve:VM/virtualMachine:VirtualMachine", Custom: true, Inputs: inputs}
@@ -24,7 +24,7 @@ func stepOn(op apitype.OpType) apitype.EngineEvent {
 	}}}
 }
 
-// A machine that never ran is told of before anybody is asked: that it is deleted, and that it is made.
+// The deletion and the new creation of a machine that never ran are shown before the consent.
 func TestWhatIsDeletedIsToldBefore(t *testing.T) {
 	t.Parallel()
 	for _, op := range []apitype.OpType{apitype.OpSame, apitype.OpUpdate, apitype.OpReplace} {

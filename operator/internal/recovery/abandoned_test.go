@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// An engine is abandoned when nobody listens any more where it was to ask for the program.
+// An engine is abandoned if nobody listens on the address of its program.
 func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	tool, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,8 +62,8 @@ func TestWhoIsNotAbandoned(t *testing.T) {
 	}
 }
 
-// cliOf is the number of a process that the kernel calls pulumi and that was started to ask for the program at an address. It ends
-// with end, and with the test.
+// cliOf starts a process named pulumi with the address of a program, and returns its process ID. The process ends with end, and with
+// the test.
 func cliOf(t *testing.T, address string) (pid int, end func()) {
 	t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -74,7 +74,7 @@ func cliOf(t *testing.T, address string) (pid int, end func()) {
 	stdin, err := cli.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, cli.Start())
-	end = func() { _ = stdin.Close() } // a second time is as good as the first
+	end = func() { _ = stdin.Close() } // closing twice is harmless
 	t.Cleanup(func() {
 		end()
 		_ = cli.Wait() // `read` fails at the end of its input

@@ -11,26 +11,26 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// situation is one of all that a run can begin with: what the state says of a machine, what stands beside it there, what earlier
-// states knew, and what is on the host.
+// situation is a possible state at the beginning of a run: the entry of a machine in the state, the entries beside it, the earlier
+// states, and the machine on the host.
 type situation struct {
 	name       string
 	deployment func() *apitype.DeploymentV3
 	past       []recovery.Past
 	found      *pve.Machine
-	// used says that somebody knows of the machine that it was used, and foreign that it is not ours.
+	// used reports whether there is a witness that the machine was used, and foreign whether it is not ours.
 	used, foreign bool
 }
 
-// axis is one of the things in which situations differ.
+// axis is a property in which situations differ.
 type axis[T any] struct {
 	name string
 	is   T
-	// used says that it shows that the machine was used, and foreign that it is another one.
+	// used reports whether it proves that the machine was used, and foreign whether it is another machine.
 	used, foreign bool
 }
 
-// in are what the state says of the machine.
+// in are the entries of the machine in the state.
 var in = []axis[func(beside ...apitype.ResourceV3) *apitype.DeploymentV3]{
 	{"begun", begun, false, false},
 	{"failed", func(beside ...apitype.ResourceV3) *apitype.DeploymentV3 { return state(append(beside, failed())...) }, false, false},
@@ -39,14 +39,14 @@ var in = []axis[func(beside ...apitype.ResourceV3) *apitype.DeploymentV3]{
 	}, true, false},
 }
 
-// besides are what stands beside it there.
+// besides are the entries beside it.
 var besides = []axis[[]apitype.ResourceV3]{
 	{"nothing", nil, false, false},
 	{"its configuration", []apitype.ResourceV3{configuration()}, true, false},
 	{"its membership", []apitype.ResourceV3{membership()}, true, false},
 }
 
-// pasts are what earlier states knew.
+// pasts are the earlier states.
 var pasts = []axis[[]recovery.Past]{
 	{"nothing", nil, false, false},
 	{"another node", []recovery.Past{kept("a", membership())}, false, false},
@@ -54,7 +54,7 @@ var pasts = []axis[[]recovery.Past]{
 	{"it, whole", []recovery.Past{kept("b", failed()), kept("a", machine())}, true, false},
 }
 
-// onHost is what stands there. The host says of each machine that runs that it ran.
+// onHost are the machines on the host. The host reports of each running machine that it ran.
 var onHost = []axis[*pve.Machine]{
 	{"nothing", nil, false, false},
 	{"it, off", ours(), false, false},
@@ -65,7 +65,7 @@ var onHost = []axis[*pve.Machine]{
 	{"another, which runs", &pve.Machine{Name: "nas", Running: true, Ran: "it runs"}, true, true},
 }
 
-// situations are all combinations.
+// situations returns all combinations.
 func situations() []situation {
 	var all []situation
 	for i := range len(in) * len(besides) * len(pasts) * len(onHost) {
@@ -76,14 +76,14 @@ func situations() []situation {
 			name:       fmt.Sprintf("in the state: %s, beside it: %s; in the past: %s; on the host: %s", in.name, beside.name, past.name, found.name),
 			deployment: func() *apitype.DeploymentV3 { return in.is(beside.is...) },
 			past:       past.is, found: found.is, foreign: found.foreign,
-			// Whatever was there before, an empty machine has nothing in it.
+			// An empty machine contains nothing, whatever was there before.
 			used: found.used || found.is != nil && !found.is.Empty && (in.used || beside.used || past.used),
 		})
 	}
 	return all
 }
 
-// look is a survey of both kinds.
+// look makes both kinds of survey.
 func (s situation) look(t *testing.T, deployment *apitype.DeploymentV3, h *host) ([]recovery.Survey, error) {
 	t.Helper()
 	unfinished, err := recovery.LookAtUnfinished(t.Context(), deployment, with(h, s.past...))
@@ -94,8 +94,8 @@ func (s situation) look(t *testing.T, deployment *apitype.DeploymentV3, h *host)
 	return []recovery.Survey{unfinished, failed}, err
 }
 
-// TestInNoSituationIsAUsedMachineGivenUp holds for whatever a run can begin with: looking changes nothing, what somebody knows to be
-// used or foreign is never up for deletion, what is deleted is deleted once, and what was noted needs no second note.
+// TestInNoSituationIsAUsedMachineGivenUp checks in every situation that a survey changes nothing, that a used or foreign machine is
+// never deleted, that a machine is deleted once, and that a note needs no second one.
 func TestInNoSituationIsAUsedMachineGivenUp(t *testing.T) {
 	t.Parallel()
 	all := situations()
@@ -123,7 +123,7 @@ func TestInNoSituationIsAUsedMachineGivenUp(t *testing.T) {
 	require.NotZero(t, deleted, "what never ran is given up")
 }
 
-// endsAfterOneMore settles what was noted, as the next step of the same run does: after that nothing is left to settle.
+// endsAfterOneMore runs the next step of the same run, after which nothing is left to clean up.
 func (s situation) endsAfterOneMore(t *testing.T, deployment *apitype.DeploymentV3, h *host) {
 	t.Helper()
 	survey, err := recovery.LookAtFailed(t.Context(), deployment, with(h, s.past...))

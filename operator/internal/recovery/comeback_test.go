@@ -15,8 +15,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// standing is a state with a cluster: two configured machines, one that has no configuration yet, a bootstrap, and something
-// that is in the cluster.
+// standing returns a state with a cluster: two configured machines, one without a configuration, a bootstrap, and a resource in the
+// cluster.
 func standing() *apitype.DeploymentV3 {
 	of := func(qualified, kind tokens.Type, name string) apitype.ResourceV3 {
 		return apitype.ResourceV3{URN: resource.NewURN("k3s-dev", "em-infra", qualified, kind, name), Type: kind, Custom: true}

@@ -1,6 +1,6 @@
 package recovery
 
-// ThroughPS is what ps says of a process, as on a system without /proc.
+// ThroughPS returns what ps reports about a process, as on a system without /proc.
 func ThroughPS(pid string) (parent int, program string, isCLI bool, err error) {
 	found, err := askPS("-p", pid)
 	if err != nil || len(found) != 1 {
@@ -9,5 +9,5 @@ func ThroughPS(pid string) (parent int, program string, isCLI bool, err error) {
 	return found[0].parent, found[0].program, found[0].cli, nil
 }
 
-// IsCLI reports whether a line of arguments is that of a Pulumi CLI.
+// IsCLI reports whether a command line starts a Pulumi CLI.
 var IsCLI = isCLI

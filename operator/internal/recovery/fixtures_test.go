@@ -19,18 +19,18 @@ type host struct {
 
 	deleteErr, startErr error
 	pending             []string
-	// settled are the nodes that were asked; deleted and started are the machines, with the nodes that they stood on.
+	// settled are the nodes of the calls of Settle; deleted and started are the machines with their nodes.
 	settled          []string
 	deleted, started []deed
 }
 
-// deed is what was done to a machine.
+// deed is an operation on a machine.
 type deed struct {
 	vmid int
 	node string
 }
 
-// Settle finds the machine where it stands; one that says nothing of that stands anywhere.
+// Settle returns the machine if it is on the node; a machine without a node is on every one.
 func (h *host) Settle(_ context.Context, node string, _ int) (*pve.Machine, error) {
 	h.settled = append(h.settled, node)
 	if h.machine == nil || h.machine.Node != "" && h.machine.Node != node {
@@ -62,7 +62,7 @@ func (h *host) Delete(_ context.Context, node string, vmid int) error {
 	return h.deleteErr
 }
 
-// with is what a survey is made of: a host, and what was kept of the state.
+// with returns the evidence for a survey: a host, and the earlier states.
 func with(h *host, past ...recovery.Past) recovery.Evidence {
 	return recovery.Evidence{Host: h, Past: func() ([]recovery.Past, error) { return past, nil }}
 }
@@ -75,10 +75,10 @@ const (
 	urnMembership    = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$command:local:Command::k3s-dev-worker-1-membership"
 )
 
-// born is when the machine in the tests was made, as far as anybody noted it.
+// born is the recorded creation time of the machine in the tests.
 var born = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// machine is VM 102 as the state has it when it is whole.
+// machine returns the entry of VM 102 in the state when it is complete.
 func machine() apitype.ResourceV3 {
 	created := born
 	return apitype.ResourceV3{
@@ -88,21 +88,21 @@ func machine() apitype.ResourceV3 {
 	}
 }
 
-// failed is the same after an operation on it that failed half way.
+// failed returns the same entry after a failed operation.
 func failed() apitype.ResourceV3 {
 	half := machine()
 	half.InitErrors = []string{"error updating VM: received an HTTP 403 response"}
 	return half
 }
 
-// changedLater is a machine that was changed after it had been made.
+// changedLater returns a machine that was changed after its creation.
 func changedLater(m apitype.ResourceV3) apitype.ResourceV3 {
 	later := born.Add(24 * time.Hour)
 	m.Modified = &later
 	return m
 }
 
-// configuration is what was applied to the machine.
+// configuration returns the configuration that was applied to the machine.
 func configuration() apitype.ResourceV3 {
 	return apitype.ResourceV3{
 		URN: urnConfiguration, Type: "talos:machine/configurationApply:ConfigurationApply", ID: "machine_configuration_apply", Custom: true,
@@ -115,17 +115,17 @@ func membership() apitype.ResourceV3 {
 	return apitype.ResourceV3{URN: urnMembership, Type: "command:local:Command", ID: "membership", Custom: true, ReplaceWith: []resource.URN{urnMachine}}
 }
 
-// state is a deployment of these resources.
+// state returns a deployment of these resources.
 func state(resources ...apitype.ResourceV3) *apitype.DeploymentV3 {
 	return &apitype.DeploymentV3{Resources: resources}
 }
 
-// kept is a copy of such a deployment.
+// kept returns a backup of such a deployment.
 func kept(name string, resources ...apitype.ResourceV3) recovery.Past {
 	return recovery.Past{Name: name, Deployment: *state(resources...)}
 }
 
-// begun is a deployment in which the creation of the machine was begun, beside these resources.
+// begun returns a deployment of these resources with a pending creation of the machine.
 func begun(resources ...apitype.ResourceV3) *apitype.DeploymentV3 {
 	unfinished := machine()
 	unfinished.ID, unfinished.Created, unfinished.Modified = "", nil, nil
@@ -134,5 +134,5 @@ func begun(resources ...apitype.ResourceV3) *apitype.DeploymentV3 {
 	return deployment
 }
 
-// ours is the machine on the host, off, of which the host does not know that it ran.
+// ours returns the machine on the host, off, without a record that it ran.
 func ours() *pve.Machine { return &pve.Machine{Name: "k3s-dev-worker-1"} }

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// TestAGuardEndsThePluginsOfAToolAndItsEngine: both were killed, and nobody runs anything afterwards.
+// TestAGuardEndsThePluginsOfAToolAndItsEngine: both were killed, and no other run follows.
 func TestAGuardEndsThePluginsOfAToolAndItsEngine(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -31,7 +31,7 @@ func TestAGuardEndsThePluginsOfAToolAndItsEngine(t *testing.T) {
 	require.False(t, runs(pid, plugin))
 }
 
-// TestAGuardWaitsForAnEngineThatWorks: it may be saving its state.
+// TestAGuardWaitsForAnEngineThatWorks, because it may be saving its state.
 func TestAGuardWaitsForAnEngineThatWorks(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -51,7 +51,7 @@ func TestAGuardWithoutPlugins(t *testing.T) {
 	require.NoError(t, recovery.Guard(t.TempDir(), strings.NewReader("")))
 }
 
-// TestProcessesWithoutProc: elsewhere than on Linux, ps is asked.
+// TestProcessesWithoutProc: on other systems than Linux, ps lists the processes.
 func TestProcessesWithoutProc(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -18,11 +18,11 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// halfDead names the plugin that this very program starts before its first thread ends.
+// halfDead is the variable with the plugin that this program starts before its first thread ends.
 const halfDead = "EM_INFRA_TEST_HALF_DEAD"
 
-// init plays an engine that was killed and whose threads have not all ended yet: the kernel calls the process a zombie, and the
-// plugins are its children still.
+// init plays a killed engine of which some threads still run: the kernel reports the process as a zombie, and the plugins are still
+// its children.
 func init() {
 	plugin := os.Getenv(halfDead)
 	if plugin == "" {
@@ -35,7 +35,7 @@ func init() {
 		os.Exit(1)
 	}
 	fmt.Println(command.Process.Pid)
-	_, _, errno := syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // of this thread alone
+	_, _, errno := syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // of this thread only
 	panic(errno)
 }
 
@@ -68,7 +68,7 @@ func TestThePluginsOfAnEngineThatIsDyingAreOrphans(t *testing.T) {
 	require.Eventually(t, func() bool { return !runs(pid, plugin) }, time.Minute, time.Millisecond)
 }
 
-// stateOf is the state of a process in the kernel's letter.
+// stateOf returns the state of a process as the kernel's letter.
 func stateOf(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -68,7 +68,7 @@ func TestClearStaleLocksLeavesOtherBackendsAlone(t *testing.T) {
 	require.Zero(t, cleared)
 }
 
-// deadProcess is the number of a process that has just ended.
+// deadProcess returns the ID of a process that has just ended.
 func deadProcess(t *testing.T) int {
 	t.Helper()
 	ended := exec.Command("true")
@@ -76,7 +76,7 @@ func deadProcess(t *testing.T) int {
 	return ended.ProcessState.Pid()
 }
 
-// livingCLI is the number of a process that runs a program of the CLI's name until the test ends.
+// livingCLI returns the ID of a process that runs a program named like the CLI until the test ends.
 func livingCLI(t *testing.T) int {
 	t.Helper()
 	cli := startCLI(t, "600")
@@ -87,7 +87,7 @@ func livingCLI(t *testing.T) int {
 	return cli.Process.Pid
 }
 
-// zombieCLI is the number of one that has ended, and whose parent does not look until the test ends.
+// zombieCLI returns the ID of such a process that has ended, and for which its parent does not wait until the test ends.
 func zombieCLI(t *testing.T) int {
 	t.Helper()
 	cli := startCLI(t, "0")

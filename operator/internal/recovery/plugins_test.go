@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// pluginIn makes a provider plugin in a PULUMI_HOME; it does nothing for as many seconds as it is told.
+// pluginIn creates a provider plugin in a PULUMI_HOME; it sleeps for the number of seconds in its argument.
 func pluginIn(t *testing.T, home string) string {
 	t.Helper()
 	sleep, err := exec.LookPath("sleep")
@@ -26,7 +26,7 @@ func pluginIn(t *testing.T, home string) string {
 	return path
 }
 
-// engineWith starts a process that the kernel calls pulumi, with a plugin as its child, and returns both.
+// engineWith starts a process named pulumi with a plugin as its child, and returns both.
 func engineWith(t *testing.T, plugin string) (engine *exec.Cmd, pid int) {
 	t.Helper()
 	shell, err := exec.LookPath("sh")
@@ -46,7 +46,7 @@ func engineWith(t *testing.T, plugin string) (engine *exec.Cmd, pid int) {
 	return engine, pid
 }
 
-// runs reports whether a process runs a program; one that has ended and waits for its parent does not.
+// runs reports whether a process runs a program; a zombie does not.
 func runs(pid int, program string) bool {
 	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return err == nil && strings.HasPrefix(string(arguments), program+"\x00")

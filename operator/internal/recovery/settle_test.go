@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// remnant is what is left of VM 102.
+// remnant returns what is left of VM 102.
 func remnant() recovery.Remnant {
 	return recovery.Remnant{URN: urnMachine, VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"}
 }
@@ -29,7 +29,7 @@ func TestWhatNeverRanIsDeletedAndForgotten(t *testing.T) {
 	}
 }
 
-// Between the question and the answer somebody may have started it.
+// Somebody may have started the machine between the question and the answer.
 func TestWhatWasStartedMeanwhileIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	started := ours()
@@ -86,7 +86,7 @@ func TestAMachineThatIsOffIsStarted(t *testing.T) {
 	require.EqualError(t, err, "start VM 102 on vmhost: no")
 }
 
-// A template is never started, nor what the inventory wants to be off.
+// A template is never started, nor a machine that the inventory wants to be off.
 func TestWhatIsToBeOffIsNotStarted(t *testing.T) {
 	t.Parallel()
 	for key, value := range map[string]bool{"template": true, "started": false} {

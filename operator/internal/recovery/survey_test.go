@@ -68,7 +68,7 @@ func TestWhatALaterRunHasMadeIsNotPending(t *testing.T) {
 	require.Equal(t, []apitype.ResourceV3{machine()}, deployment.Resources)
 }
 
-// A machine that is made anew takes the place of the one that the engine has deleted: others refer to it, and stand behind.
+// A replacement takes the place of the machine that the engine has deleted, because later resources refer to it.
 func TestWhatWasCutOffIsNotedWhereItsFormerMachineWas(t *testing.T) {
 	t.Parallel()
 	replaced := machine()
@@ -103,7 +103,8 @@ func TestLookingWhereItCannot(t *testing.T) {
 	require.EqualError(t, err, "a.json cannot be read", "nothing is concluded from what was not read")
 }
 
-// A clone for another host is on the template's while it is made, and on its own at the end; somebody may have moved it since.
+// A clone for another host is on the template's host during its creation, and on its own afterwards; somebody may have migrated it
+// since.
 func TestAMachineIsFoundWhereverItStands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -129,7 +130,7 @@ func TestAMachineIsFoundWhereverItStands(t *testing.T) {
 	}
 }
 
-// A preview waits for nothing, and sees nothing in what a task works on.
+// A preview does not wait, and ignores a machine with a lock.
 func TestAtAGlance(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -24,7 +24,7 @@ const (
 	attributes = `{"user.content_type":"application/json"}`
 )
 
-// stateFolder is a folder of a state with these files, each written an hour after the one before in the order of their names.
+// stateFolder returns a folder with these files of a state, each written an hour after the previous one in the order of their names.
 func stateFolder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -44,7 +44,7 @@ func TestMendState(t *testing.T) {
 	const taken = " takes its place, which does not know what was done after that; the torn one is k3s-dev.json.torn"
 	for _, test := range []struct {
 		name        string
-		files, then map[string]string // then are those that are different afterwards; a text of "gone" is a file that is not there
+		files, then map[string]string // then are the files that differ afterwards; "gone" is a missing file
 		mended      []string
 	}{
 		{name: "nothing is torn", files: map[string]string{stateFile: current, stateFile + ".attrs": attributes, backupFile: before}},
@@ -112,7 +112,7 @@ func TestMendState(t *testing.T) {
 	}
 }
 
-// filesIn are the files below a folder with their texts.
+// filesIn returns the files below a folder with their texts.
 func filesIn(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}

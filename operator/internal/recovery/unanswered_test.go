@@ -20,7 +20,7 @@ var (
 	another = ownership.Owner{Stack: "k3s-copy", Cluster: owner.Cluster}
 )
 
-// marked is a machine in the state with marks of its birth and of its owner.
+// marked returns a machine in the state with its birth identifier and its owner's mark.
 func marked(m apitype.ResourceV3) apitype.ResourceV3 {
 	m.Inputs = map[string]any{
 		"nodeName": "vmhost", "vmId": 102.0, "name": "k3s-dev-worker-1", "description": "Talos worker, " + owner.Mark() + ".",
@@ -29,15 +29,15 @@ func marked(m apitype.ResourceV3) apitype.ResourceV3 {
 	return m
 }
 
-// begunMarked is a deployment in which the creation of such a machine was begun.
+// begunMarked returns a deployment with a pending creation of such a machine.
 func begunMarked(resources ...apitype.ResourceV3) *apitype.DeploymentV3 {
 	deployment := begun(resources...)
 	deployment.PendingOperations[0].Resource = marked(deployment.PendingOperations[0].Resource)
 	return deployment
 }
 
-// TestAMachineWhoseRunWasNotToldOfIt: a machine that runs, or ran, of which the state knows only that its creation was begun, is
-// taken into the state where it proves to be the one; one that never ran is made anew.
+// TestAMachineWhoseRunWasNotToldOfIt: a machine that runs or ran, and whose creation is pending in the state, is adopted if it is
+// proven to be the same one. A machine that never ran is created anew.
 func TestAMachineWhoseRunWasNotToldOfIt(t *testing.T) {
 	t.Parallel()
 	on := func(change func(*pve.Machine)) *pve.Machine {
@@ -51,7 +51,7 @@ func TestAMachineWhoseRunWasNotToldOfIt(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		machine *pve.Machine
-		adopted string // with which mark of birth; empty for not at all
+		adopted string // birth identifier of the adopted machine; empty if it is not adopted
 		anew    bool
 		err     string
 	}{
@@ -92,7 +92,7 @@ func TestAMachineWhoseRunWasNotToldOfIt(t *testing.T) {
 			require.Equal(t, test.adopted, deployment.Resources[0].Inputs["smbios"].(map[string]any)["uuid"])
 			require.Equal(t, "102", string(deployment.Resources[0].ID))
 
-			// Whatever the host forgets until the next run, it is not taken for one that never ran.
+			// It does not count as never run, even if the host's records are lost until the next run.
 			h.machine.Ran, h.machine.Running = "", false
 			again, err := recovery.LookAtFailed(t.Context(), deployment, with(h))
 			require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAMachineWhoseRunWasNotToldOfIt(t *testing.T) {
 	require.EqualError(t, err, left, "a creation from before all marks proves nothing")
 }
 
-// TestAFormerMachineDoesNotSpeakForTheNextOne: copies of the state and configurations that carry another mark of birth.
+// TestAFormerMachineDoesNotSpeakForTheNextOne: backups and configurations with another birth identifier do not count.
 func TestAFormerMachineDoesNotSpeakForTheNextOne(t *testing.T) {
 	t.Parallel()
 	half := &pve.Machine{Name: "k3s-dev-worker-1", Owner: owner, Birth: "the host's own"}
@@ -114,7 +114,7 @@ func TestAFormerMachineDoesNotSpeakForTheNextOne(t *testing.T) {
 	require.Len(t, survey.NeverRan, 1)
 }
 
-// secrets are those of the cluster of owner.
+// secrets returns the machine secrets of owner's cluster.
 func secrets() apitype.ResourceV3 {
 	return apitype.ResourceV3{
 		URN: "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$talos:machine/secrets:Secrets::k3s-dev-secrets", Type: "talos:machine/secrets:Secrets", ID: "s", Custom: true,
@@ -132,7 +132,7 @@ func TestOwnerOf(t *testing.T) {
 	require.Equal(t, owner, found)
 }
 
-// TestPastOwners: an empty state does not say any more which cluster it had; its copies do, without their secrets.
+// TestPastOwners: an empty state does not contain its former cluster; its backups do, outside of their secrets.
 func TestPastOwners(t *testing.T) {
 	t.Parallel()
 	sealed := secrets()
@@ -143,7 +143,7 @@ func TestPastOwners(t *testing.T) {
 	require.Empty(t, recovery.PastOwners("k3s-copy", []recovery.Past{kept("a", marked(machine()))}))
 }
 
-// TestAMachineThatTheStateDoesNotKnow: the answer to its clone was lost, or an earlier state was put back.
+// TestAMachineThatTheStateDoesNotKnow: the answer to its clone request was lost, or an earlier state was restored.
 func TestAMachineThatTheStateDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	names := map[int]string{102: "k3s-dev-worker-1"}
@@ -204,7 +204,7 @@ func TestAMachineThatTheStateDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestRecordUnstarted: a whole clone of ours that was never started is made anew, like one that was left half made.
+// TestRecordUnstarted: a complete clone of ours that was never started is created anew, like an incomplete one.
 func TestRecordUnstarted(t *testing.T) {
 	t.Parallel()
 	whole := pve.Machine{Node: "vmhost", Name: "k3s-dev-worker-1", Owner: owner, Birth: "the host's own"}

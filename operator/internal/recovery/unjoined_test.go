@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// restarted is a host that has a machine on for some time.
+// restarted is a host whose machine has been running for some time.
 type restarted struct {
 	on    time.Duration
 	times int

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// failedClone is the state after a clone that failed: the node is in it, and its machine is not.
+// failedClone returns the state after a failed clone: it contains the node but not its machine.
 func failedClone() *apitype.DeploymentV3 {
 	return &apitype.DeploymentV3{Resources: []apitype.ResourceV3{
 		{URN: urnProvider, Type: "pulumi:providers:proxmoxve", ID: "1234", Custom: true},
@@ -24,7 +24,7 @@ func TestRecordWhatAFailedCreationLeft(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		machine  *pve.Machine
-		recorded string // as whose machine; empty for not at all
+		recorded string // the name in the record; empty if there is none
 	}{
 		{"nothing there", nil, ""},
 		{"a clone before its first disk", &pve.Machine{Node: "vmhost", Empty: true, Lock: "clone"}, "k3s-dev-worker-1"},
@@ -67,7 +67,7 @@ func TestRecordWhatAFailedCreationLeft(t *testing.T) {
 	}
 }
 
-// A lock that nobody has taken away yet leaves the record, by which the next run knows the machine when the lock is gone.
+// A machine that is still locked is recorded, so that the next run finds it after the lock was removed.
 func TestARecordOutlastsALock(t *testing.T) {
 	t.Parallel()
 	deployment := failedClone()

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// TestNothingThatWasUsedIsDeleted holds each of the witnesses alone against the deletion of a machine that is off, has init
-// errors, and of whose start the host has forgotten (the tasks of a node rotate).
+// TestNothingThatWasUsedIsDeleted checks for each witness alone that it prevents the deletion of a machine that is off, has init
+// errors, and whose start the host no longer records (the task lists of a node rotate).
 func TestNothingThatWasUsedIsDeleted(t *testing.T) {
 	t.Parallel()
 	replacedConfiguration := configuration()
@@ -64,8 +64,8 @@ func TestNothingThatWasUsedIsDeleted(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotedAndUsedIsLeftAlone: of a machine that recovery noted itself, since its creation was cut off, nobody knows what
-// it lacks. It is not started either.
+// TestWhatWasNotedAndUsedIsLeftAlone: if recovery itself has recorded a machine after an interrupted creation, it is unknown what
+// the machine lacks. It is not started either.
 func TestWhatWasNotedAndUsedIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	noted := failed()
@@ -75,8 +75,7 @@ func TestWhatWasNotedAndUsedIsLeftAlone(t *testing.T) {
 	require.EqualError(t, err, "VM 102 (k3s-dev-worker-1) on vmhost is left alone, because it was whole in the state of the backup 2026-01-02T03-04-05-before-up, and the state knows only that its creation was begun: if it holds anything, put the state that knows it back with `em-infra state restore`; if it does not, delete it with `qm destroy 102 --purge` on vmhost, then run up again")
 }
 
-// TestACreationThatWasCutOff: the state knows no more than that it was begun, so the machine is ours only if nobody knows of
-// any use.
+// TestACreationThatWasCutOff: the state contains only the pending creation, so the machine is deleted only without any witness.
 func TestACreationThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	replaced := machine()

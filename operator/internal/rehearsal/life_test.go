@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/rehearsal"
 )
 
-// fake is a system that does what it should, unless a test bends it.
+// fake is a system that works as expected, unless a test changes it.
 type fake struct {
 	inventories map[bool]*inventory.Inventory
 	more        bool
@@ -87,7 +87,7 @@ func (f *fake) Nodes(context.Context) ([]rehearsal.Node, error) { return slices.
 func (f *fake) Host(context.Context) (rehearsal.Host, error)    { return f.host, nil }
 func (f *fake) Writes() ([]string, error)                       { return slices.Clone(f.writes), nil }
 
-// lived runs the life of a small cluster on a fake system and returns what it says, without the times.
+// lived runs the life of a small cluster on a fake system and returns its report without the times.
 func lived(t *testing.T, change func(*fake), keep bool) (*rehearsal.Report, string) {
 	t.Helper()
 	inv := parse(t, clusterYAML, nodesYAML(101, 11, 102, 21))
@@ -128,7 +128,7 @@ func TestALifeThatIsKept(t *testing.T) {
 	require.Equal(t, "scale down", report.Steps[len(report.Steps)-1].Name)
 }
 
-// Every kind of difference is found, at the step where it shows, and the life goes on.
+// TestDifferences: every kind of difference is reported at the step where it occurs, and the life continues.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	after := func(run string, bend func(*fake)) func(*fake) {
@@ -217,7 +217,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// Scaling that changes nothing has not been seen.
+// TestScalingThatDoesNothing: scaling without a change is a difference.
 func TestScalingThatDoesNothing(t *testing.T) {
 	t.Parallel()
 	report, _ := lived(t, func(f *fake) { f.inventories[true] = f.inventories[false] }, false)

@@ -20,7 +20,7 @@ network: {cidr: 192.168.20.0/24, gateway: 192.168.20.1, bridge: vmbr0}
 proxmox: {host: vmhost, isoStorage: local, diskStorage: tank, template: {vmid: 9000}}
 `
 
-// nodesYAML are a control plane and a worker with their VMIDs and the last byte of their addresses.
+// nodesYAML returns a control plane and a worker with these VMIDs and last bytes of their addresses.
 func nodesYAML(controlVMID, controlAddress, workerVMID, workerAddress int) string {
 	return fmt.Sprintf(`apiVersion: em-infra/v1alpha1
 kind: Nodes
@@ -71,7 +71,7 @@ func TestWithAWorkerMore(t *testing.T) {
 	}
 }
 
-// A name that the inventory has is not taken twice.
+// The new worker does not get a name that the inventory already has.
 func TestWithAWorkerMoreOfTheSameName(t *testing.T) {
 	t.Parallel()
 	inv := parse(t, clusterYAML, strings.Replace(nodesYAML(101, 11, 102, 21), "worker-1", "rehearsal-worker", 1))

@@ -39,7 +39,7 @@ func TestAStateThatCannotBeReadIsRefused(t *testing.T) {
 	require.ErrorAs(t, err, new(*refusal.Error))
 }
 
-// TestPastStatesAreNewestFirst, and one that is damaged is named: it may say that a machine was in use.
+// TestPastStatesAreNewestFirst: a damaged backup is an error that names it, because it may be a witness that a machine was in use.
 func TestPastStatesAreNewestFirst(t *testing.T) {
 	t.Parallel()
 	s := stateWith(t)

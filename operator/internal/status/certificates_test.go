@@ -19,7 +19,7 @@ import (
 
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// certificateUntil is a certificate as PEM text, made for the test.
+// certificateUntil returns a certificate for the test as PEM text.
 func certificateUntil(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -52,7 +52,7 @@ guest agent   k3s-dev-gpu-1 does not answer (QEMU guest agent is not running): `
 		{"name": "cni0", "addresses": ["10.244.0.1"]}]}`, string(document))
 }
 
-// agentSources asks a host that answers for one machine, which runs, as the handler of its agent wants it.
+// agentSources returns sources with a host that has one running machine, whose agent answers through the handler.
 func agentSources(t *testing.T, extension, setting string, agent http.HandlerFunc) status.Sources {
 	t.Helper()
 	dir := t.TempDir()
@@ -132,8 +132,7 @@ func TestWhatAGuestAgentSays(t *testing.T) {
 	}
 }
 
-// TestASilentGuestAgentHoldsNobodyUp: a host that does not even refuse is given five seconds, a fourth of what a source may take, and
-// the source would say so otherwise.
+// TestASilentGuestAgentHoldsNobodyUp: a host that does not answer at all gets five seconds, a quarter of the limit for a source.
 func TestASilentGuestAgentHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	sources := agentSources(t, "siderolabs/qemu-guest-agent", "1", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

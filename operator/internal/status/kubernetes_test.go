@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestASilentKubernetesAPIIsNamed: whoever reads why nothing was asked finds out where.
+// TestASilentKubernetesAPIIsNamed: the error contains the address of the API.
 func TestASilentKubernetesAPIIsNamed(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

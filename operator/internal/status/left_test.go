@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestWhatADestroyLeaves: machines of any cluster that the stack had, and no command that deletes one which runs.
+// TestWhatADestroyLeaves: machines of all clusters that the stack had, and no command that deletes a running one.
 func TestWhatADestroyLeaves(t *testing.T) {
 	t.Parallel()
 	before, earlier := ownership.Owner{Stack: "k3s-dev", Cluster: "0123456789ab"}, ownership.Owner{Stack: "k3s-dev", Cluster: "ba9876543210"}

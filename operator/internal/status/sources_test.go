@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
-// TestTheHostSaysWhetherASilentNodeIsOff: its silence alone would be taken for a route that is missing.
+// TestTheHostSaysWhetherASilentNodeIsOff: without the host, a silent node could also be a missing route.
 func TestTheHostSaysWhetherASilentNodeIsOff(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

@@ -101,14 +101,14 @@ not read      Kubernetes API at https://192.168.20.10:6443: context deadline exc
 		"Talos tries for ten minutes to give a member its vote, and not again"}, r.Remedies())
 }
 
-// withDataDisk is a machine with one data disk, whose Talos shows these volumes.
+// withDataDisk returns a machine with one data disk and these volumes.
 func withDataDisk(m status.Machine, volumes ...nodeops.Volume) status.Machine {
 	m.DataDisks = []string{"models"}
 	m.Node = &nodeops.Observation{Talos: "v1.12.4", Stage: "running", InstalledOn: "scsi0", Volumes: volumes}
 	return m
 }
 
-// TestPrintDisks tells of what is wrong with disks, and of room that waits for a boot, which takes nothing from a cluster.
+// TestPrintDisks checks the problems of disks, and new space that needs a reboot, which is not a problem of the cluster.
 func TestPrintDisks(t *testing.T) {
 	t.Parallel()
 	r := wellReport()
