@@ -29,7 +29,7 @@ func (s *session) images() (map[string]status.Image, error) {
 	return images, nil
 }
 
-// OtherImages are the nodes whose image is another than the inventory's.
+// OtherImages contains the nodes whose image differs from the inventory's.
 type OtherImages struct {
 	// Other images, each with its node.
 	Other []status.OtherImage `json:"other"`
@@ -37,7 +37,7 @@ type OtherImages struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// WriteText writes a line for each of them.
+// WriteText writes a line for each node.
 func (o OtherImages) WriteText(out io.Writer) {
 	for _, other := range o.Other {
 		fmt.Fprintf(out, "%s\n", other)

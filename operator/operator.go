@@ -132,7 +132,7 @@ func (o *Operator) emit(event Event) { o.events.Handle(event) }
 // site returns the site of the rehearsal's lab.
 func (o *Operator) site() Site { return siteOf(o.workspace) }
 
-// Clock tells the time and waits.
+// Clock provides the time and waits.
 type Clock interface {
 	// Now returns the present time.
 	Now() time.Time

@@ -27,7 +27,7 @@ type byHand struct {
 	urn     resource.URN
 	paths   []string       // of a machine configuration
 	running []byte         // the machine configuration of the node, secret
-	have    map[string]any // the host's values for a machine, or for a missing pool
+	have    map[string]any // the host's values of a machine, or [drift.Undone] for a missing pool
 }
 
 // findOutOfBand compares the host, the nodes and the Kubernetes API of an existing cluster with the state, concurrently. It does

@@ -41,7 +41,7 @@ func (s *session) recovered(sentences ...string) {
 	}
 }
 
-// hostThatTells returns the client of Proxmox VE, which reports what it waits for to tell.
+// hostThatTells returns a client of Proxmox VE, which passes to tell what it waits for.
 func (s *session) hostThatTells(tell func(string)) (recovering.Host, error) {
 	host, err := pve.NewHost(s.host)
 	if err != nil {

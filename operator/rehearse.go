@@ -44,7 +44,7 @@ const readyPatience = 2 * time.Minute
 
 // Rehearse runs the whole life of the cluster on its own lab: preflight, up, a preview that must be empty, adding a worker, removing
 // it, destroy. After each step it compares the lab with the inventory. It needs [Options.Lab]. It removes the lab at the end unless
-// a result was unexpected; the next rehearsal removes it in any case.
+// Keep is set or a result was unexpected; the next rehearsal removes it in any case.
 func (o *Operator) Rehearse(ctx context.Context, options RehearseOptions) (*Rehearsal, error) {
 	started := o.clock.Now()
 	inv, err := o.Inventory()

@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// PrivilegePlan is what an API token needs, and with a host, what it lacks.
+// PrivilegePlan contains the privileges that an API token needs and, with a host, the missing ones.
 type PrivilegePlan struct {
 	// Release is that of Proxmox VE which the privileges are for.
 	Release string `json:"release"`
@@ -29,7 +29,7 @@ func (p *PrivilegePlan) Err() error {
 	return nil
 }
 
-// RoleOnHost is what stands on a host.
+// RoleOnHost compares the role and the token on a host with the required privileges.
 type RoleOnHost struct {
 	// Endpoint is the URL of the host.
 	Endpoint string `json:"endpoint"`

@@ -23,7 +23,7 @@ type Store struct {
 	Keep int
 }
 
-// Backup is one copy of a state.
+// Backup is a copy of a state.
 type Backup struct {
 	// Name of the backup: its time and its reason.
 	Name string `json:"name"`

@@ -1,7 +1,7 @@
 // Package drift compares the inventory with what runs.
 package drift
 
-// Difference is one property that is not as the inventory says.
+// Difference is a property that differs from the inventory.
 type Difference struct {
 	// Subject is what differs: a node, or a resource of the host.
 	Subject string `json:"subject"`

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// Report is everything that differs, and what could not be read.
+// Report contains all differences, and what could not be read.
 type Report struct {
 	// Host is what differs on Proxmox VE.
 	Host []Difference `json:"host"`

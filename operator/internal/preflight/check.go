@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Result is how a check came out.
+// Result is the result of a check.
 type Result string
 
-// The results.
+// Values of Result.
 const (
 	OK   Result = "ok"
 	Warn Result = "warn"
 	Fail Result = "fail"
 )
 
-// Check is one named condition and how it came out.
+// Check is a named condition and its result.
 type Check struct {
 	// Name of the condition, the same in every run: storage, vmid and so on.
 	Name string `json:"name"`
@@ -28,7 +28,7 @@ type Check struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Report is what all checks found, in a fixed order.
+// Report contains all checks in a fixed order.
 type Report []Check
 
 // Count returns the number of checks with a result.

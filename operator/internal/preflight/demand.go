@@ -27,7 +27,7 @@ type need struct {
 	scopes []role.Scope
 	// privileges are needed in addition to the privileges of the scopes.
 	privileges []string
-	// pool replaces the path for a VM that is created in a pool: Proxmox VE then also accepts the privileges on the pool.
+	// pool is the pool in which a VM is created, if any: Proxmox VE then also accepts the privileges on the pool.
 	pool string
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/terminal"
 )
 
-// Report is how a rehearsal went.
+// Report is the result of a rehearsal.
 type Report struct {
 	// Cluster is the cluster's name.
 	Cluster string `json:"cluster"`
@@ -23,7 +23,7 @@ type Report struct {
 	Steps []Step `json:"steps"`
 }
 
-// Step is one part of the cluster's life.
+// Step is the result of one step of a rehearsal.
 type Step struct {
 	// Name of the step, such as "scale up".
 	Name string `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"github.com/blang/semver/v4"
 )
 
-// Image is what a node's Talos should be installed from.
+// Image is the image from which a node's Talos should be installed.
 type Image struct {
 	// Schematic is the ID of what the Image Factory builds it from; empty for an image from elsewhere.
 	Schematic string `json:"schematic,omitempty"`
@@ -19,7 +19,7 @@ type Image struct {
 	Installer string `json:"installer"`
 }
 
-// OtherImage is a node that runs an image of another schematic or release than the inventory's. No run changes that: it takes an upgrade.
+// OtherImage is a node whose image has another schematic or release than the inventory's. No run changes that; an upgrade does.
 type OtherImage struct {
 	// Node is its name.
 	Node string `json:"node"`
@@ -33,7 +33,7 @@ type OtherImage struct {
 	Wanted Image `json:"wanted"`
 }
 
-// String is a sentence that ends with what to do.
+// String returns a sentence that ends with what to do.
 func (o OtherImage) String() string {
 	runs, wants := schematicText(o.Runs), brief(o.Wanted.Schematic)
 	switch wanted := o.Wanted.talos(); {

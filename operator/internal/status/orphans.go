@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/remedy"
 )
 
-// Orphan is something of this cluster on the host that nothing uses and no state knows.
+// Orphan is something of this cluster on the host that is unused and not in the state.
 type Orphan struct {
 	// What it is, in words.
 	What string `json:"what"`

@@ -37,7 +37,7 @@ type Report struct {
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Machine is one of the inventory, as the host, Talos and Kubernetes see it.
+// Machine is a machine of the inventory, as reported by the host, Talos and Kubernetes.
 type Machine struct {
 	// Name is that of the inventory.
 	Name string `json:"name"`
@@ -70,7 +70,7 @@ type Machine struct {
 	Kubernetes *KubernetesNode `json:"kubernetes,omitempty"`
 }
 
-// KubernetesNode is what Kubernetes knows of a node.
+// KubernetesNode is a node's Node in Kubernetes.
 type KubernetesNode struct {
 	// Ready is the condition of that name.
 	Ready bool `json:"ready"`
@@ -82,7 +82,7 @@ type KubernetesNode struct {
 	GPUs int64 `json:"gpus,omitempty"`
 }
 
-// State is what the engine's state says of itself.
+// State is a summary of the engine's state.
 type State struct {
 	// Resources in it; 0 for a cluster that was never brought up, or is gone.
 	Resources int `json:"resources"`
@@ -94,7 +94,7 @@ type State struct {
 	Locks []recovery.Lock `json:"locks,omitempty"`
 }
 
-// Update is one run.
+// Update is a run of the engine.
 type Update struct {
 	// Kind is update, destroy, refresh or import.
 	Kind string `json:"kind"`
