@@ -19,40 +19,40 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// What a host is described with, and what runs in it.
+// The description of a host and of its VMs.
 type (
 	// Host is one node.
 	Host = hardware.Host
-	// Storage is a storage as one host has it.
+	// Storage is a storage of one host.
 	Storage = hardware.Storage
 	// Bridge is a Linux bridge of a host.
 	Bridge = hardware.Bridge
-	// PCIDevice is a device that may be passed through.
+	// PCIDevice is a device that can be passed through.
 	PCIDevice = hardware.PCIDevice
 
-	// Token is an API token with the role it has.
+	// Token is an API token with its role.
 	Token = accesscontrol.Token
-	// Account is a user who may open a session.
+	// Account is a user who can log in.
 	Account = accesscontrol.Account
 
-	// Machines is what runs inside the VMs.
+	// Machines runs what is inside the VMs.
 	Machines = machine.Machines
-	// Machine is the hardware that a VM shows its guest.
+	// Machine is the virtual hardware of a VM.
 	Machine = machine.Machine
 	// Disk is a disk of a machine.
 	Disk = machine.Disk
 	// CloudInit is what the cloud-init drive configures.
 	CloudInit = machine.CloudInit
-	// Guest is what a guest agent tells of its machine.
+	// Guest is what a guest agent reports about its machine.
 	Guest = machine.Guest
 	// GuestInterface is a network interface inside the guest.
 	GuestInterface = machine.GuestInterface
-	// VM is a virtual machine as the host's overview shows it.
+	// VM is a virtual machine in the host's overview.
 	VM = qemu.VM
 
-	// Call is one request as the call log has it.
+	// Call is a request in the call log.
 	Call = journal.Entry
-	// TaskInfo names a worker to whoever makes it fail, Step a point in its work, and Effect what it leaves behind.
+	// TaskInfo identifies a worker for faults, Step is a point in its work, and Effect is a delayed result of it.
 	TaskInfo = task.Info
 	Step     = task.Step
 	Effect   = task.Effect
@@ -60,7 +60,7 @@ type (
 	Endpoint = api.Endpoint
 )
 
-// The steps at which workers can fail, and the effects that can lag behind.
+// The steps at which workers can fail, and the effects that can be delayed.
 const (
 	StepLock     = task.StepLock
 	StepAllocate = task.StepAllocate
@@ -73,8 +73,8 @@ const (
 	EffectStatus = task.EffectStatus
 )
 
-// Faults is the one place that every call and every worker passes before it does its work, so that a test or an operator can
-// make it fail. Implementations must be safe for concurrent use.
+// Faults is called for every call and every worker before the work, so that a test or a user can make it fail.
+// Implementations must be safe for concurrent use.
 type Faults interface {
 	api.Faults
 	task.Faults
@@ -89,32 +89,32 @@ func (noFaults) Lag(TaskInfo, Effect) time.Duration         { return 0 }
 
 var _ Faults = noFaults{}
 
-// Config describes the host, or cluster of hosts, that is emulated.
+// Config describes the emulated host or cluster of hosts.
 type Config struct {
 	// Hosts are the nodes. The first one answers requests that name none.
 	Hosts []Host
-	// Described is asked before each request whether the hosts are described otherwise by now: nil when they are not. What
-	// they have more is then there for the request. The default never asks.
+	// Described is called before each request. It returns the hosts if their description has changed, otherwise nil.
+	// Additions are available to the request. Default: nil, no changes.
 	Described func() []Host
 	// Release is the Proxmox VE release; the default is 8.4.
 	Release schema.Release
-	// Tokens are the API tokens that exist from the start.
+	// Tokens are the initial API tokens.
 	Tokens []Token
-	// Accounts have a password from the start.
+	// Accounts are the initial users with a password.
 	Accounts []Account
-	// Pace scales the time that operations take. The zero value takes none.
+	// Pace scales the time of operations. The zero value has no delays.
 	Pace pace.Pace
-	// Machines receives the power of the VMs. The default ignores it.
+	// Machines receives the power changes of the VMs. The default ignores them.
 	Machines Machines
-	// Log receives one JSON line per call. The default drops them.
+	// Log receives one JSON line per call. The default discards them.
 	Log io.Writer
-	// Seed decides every generated MAC address and UUID.
+	// Seed determines every generated MAC address and UUID.
 	Seed [32]byte
 	// StateFile keeps the host over restarts; "" keeps it in memory.
 	StateFile string
 	// Faults makes calls and workers fail. The default never does.
 	Faults Faults
-	// Downloads fetches what download-url asks for. The default is http.DefaultClient without a proxy.
+	// Downloads fetches the URLs of download-url. The default is http.DefaultClient without a proxy.
 	Downloads *http.Client
 	// Now is the host's clock; the default is the real one.
 	Now func() time.Time
@@ -152,7 +152,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate reports every mistake at once, each of which wraps [hardware.ErrInvalid].
+// validate returns all mistakes. Each wraps [hardware.ErrInvalid].
 func (c Config) validate() error {
 	problems := []error{hardware.Validate(c.Hosts)}
 

@@ -16,10 +16,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// statusTimeout is how Proxmox VE's client side reports a connection that did not come about (AnyEvent::HTTP).
+// statusTimeout is the status of a failed connection in Proxmox VE's client (AnyEvent::HTTP).
 const statusTimeout = 596
 
-// Paths of methods that faults occur at.
+// Paths of methods at which faults occur.
 const (
 	listEndpoint       = "/nodes/{node}/qemu"
 	vmEndpoint         = listEndpoint + "/{vmid}"
@@ -28,12 +28,12 @@ const (
 	taskStatusEndpoint = "/nodes/{node}/tasks/{upid}/status"
 )
 
-// startsWorker lists the calls that begin a VM's worker.
+// startsWorker lists the calls that start a VM's worker.
 var startsWorker = []string{listEndpoint, vmEndpoint, cloneEndpoint, vmEndpoint + "/status/start"}
 
 func anyCall(Call) bool { return true }
 
-// callFaults occur before a call is done, or between its work and its answer.
+// callFaults occur before a call is handled, or between its work and its response.
 var callFaults = []faultKind{
 	{
 		Kind: fault.Kind{
@@ -104,7 +104,7 @@ var callFaults = []faultKind{
 	},
 }
 
-// vmidTaken is the answer of clone_vm and create_vm (qemu-server API2/Qemu.pm; pve-cluster Cluster.pm, check_cfs_vmid).
+// vmidTaken returns the error of clone_vm and create_vm (qemu-server API2/Qemu.pm; pve-cluster Cluster.pm, check_cfs_vmid).
 func vmidTaken(c Call) error {
 	if c.Endpoint == cloneEndpoint {
 		return fmt.Errorf("unable to create VM %d: config file already exists", c.Creates)

@@ -7,36 +7,36 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// faultKind is a failure of the catalogue. It concerns calls, or a step of workers, or an effect that they leave.
+// faultKind is a fault in the catalogue. It applies to calls, to a step of workers, or to an effect of workers.
 type faultKind struct {
 	fault.Kind
 
-	// call tells which calls it concerns, answer what they get. Without an answer the call is done, and lost is how its
-	// caller does not hear of it.
+	// call selects the calls, answer returns their error. Without answer the call is executed; lost then drops its response.
 	call   func(Call) bool
 	answer func(Call) error
 	lost   bool
 
-	// step and work tell which workers it concerns, those of all kinds where there is no work; fail is what they end
-	// with. A fault without it only takes time.
+	// step and work select the workers; without work all types match. fail returns their error. Without fail the fault only
+	// takes time.
 	step Step
 	work func(TaskInfo) bool
 	fail func(TaskInfo) error
-	// hangs keeps the worker at the step until it is stopped, or until the fault is cleared, as a storage does that answers again.
+	// hangs blocks the worker at the step until it is stopped or the fault is cleared, like a storage that becomes reachable
+	// again.
 	hangs bool
 
-	// effect lags by lag.
+	// effect is delayed by lag.
 	effect Effect
 	lag    time.Duration
 
-	// wait is the host's time that passes before the failure.
+	// wait is the host's time before the failure.
 	wait time.Duration
 }
 
-// catalogue is what can be asked for. The texts are those that real hosts answer with.
+// catalogue are the faults that can be set. The texts are those of real hosts.
 var catalogue = slices.Concat(callFaults, workFaults)
 
-// FaultKinds are the failures of a host that can be asked for.
+// FaultKinds returns the faults of a host.
 func FaultKinds() []fault.Kind {
 	kinds := make([]fault.Kind, len(catalogue))
 	for i, k := range catalogue {

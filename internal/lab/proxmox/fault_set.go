@@ -10,13 +10,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/pace"
 )
 
-// FaultSet makes the failures of the catalogue happen that are asked for.
+// FaultSet applies the faults of the catalogue that are set.
 type FaultSet struct {
 	pace  pace.Pace
 	asked *fault.Set
 }
 
-// NewFaultSet returns faults that occur as the set of asked faults says, which knows FaultKinds.
+// NewFaultSet returns the faults of a set, which must know FaultKinds.
 func NewFaultSet(p pace.Pace, asked *fault.Set) *FaultSet { return &FaultSet{pace: p, asked: asked} }
 
 var _ Faults = (*FaultSet)(nil)
@@ -31,7 +31,7 @@ func (f *FaultSet) pick(o fault.Occasion, concerns func(*faultKind) bool) *fault
 	return kindNamed(name)
 }
 
-// kindNamed is nil for what is no failure of a host.
+// kindNamed returns nil for a fault that is not a host's.
 func kindNamed(name string) *faultKind {
 	i := slices.IndexFunc(catalogue, func(k faultKind) bool { return k.Name == name })
 	if i < 0 {
@@ -100,7 +100,7 @@ func occasionOfCall(c Call) fault.Occasion {
 	return fault.Occasion{Node: c.Node, VMIDs: []int{c.VMID, c.Creates}, Endpoint: c.Endpoint}
 }
 
-// occasionOfTask has the VM that it brings forth or changes; a clone's has its source too.
+// occasionOfTask has the VM that the task creates or changes; for a clone also its source.
 func occasionOfTask(t TaskInfo) fault.Occasion {
 	o := fault.Occasion{Node: t.Node, VMIDs: []int{t.VMID}}
 	if source, err := strconv.Atoi(t.ID); err == nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/power"
 )
 
-// ofTypes is the work of tasks of these types; "" is a call that works by itself.
+// ofTypes selects tasks of these types; "" is a call without a task.
 func ofTypes(types ...string) func(TaskInfo) bool {
 	return func(t TaskInfo) bool { return slices.Contains(types, t.Type) }
 }
 
-// workFaults occur in the worker behind a call, or in what it leaves.
+// workFaults occur in the worker of a call, or in its effects.
 var workFaults = []faultKind{
 	{
 		Kind: fault.Kind{

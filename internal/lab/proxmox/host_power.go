@@ -7,7 +7,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
-// bootOnce starts what is to start with the hosts, the first time that the server serves.
+// bootOnce starts the VMs that start with the hosts, when the server serves for the first time.
 func (s *Server) bootOnce() error {
 	var err error
 
@@ -19,8 +19,8 @@ func (s *Server) bootOnce() error {
 	return err
 }
 
-// PowerCut takes the power from all hosts and gives it back: VMs and workers are gone at once, what they left half
-// done stays, and after the time of a reboot the hosts answer again and start the VMs that start with them.
+// PowerCut cuts the power of all hosts and restores it. VMs and workers end at once; half-finished work stays. After the time
+// of a reboot the hosts answer again and start their VMs.
 func (s *Server) PowerCut() error {
 	left, err := s.snapshot()
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Server) PowerCut() error {
 	}
 
 	s.env.Tasks.Beside(func(ctx context.Context) {
-		// The server closing ends the wait, and then there is nothing to come up.
+		// After a close of the server there is nothing to boot.
 		if s.env.Wait(ctx, pace.HostReboot) != nil {
 			return
 		}
@@ -54,7 +54,7 @@ func (s *Server) PowerCut() error {
 	return nil
 }
 
-// cutPowerLater is PowerCut for the handler of a call, which the hosts do not wait for.
+// cutPowerLater cuts the power in the background, for the handler of a call, which must return first.
 func (s *Server) cutPowerLater() {
 	s.env.Tasks.Beside(func(context.Context) {
 		if err := s.PowerCut(); err != nil {
@@ -68,9 +68,9 @@ func (s *Server) setDown(down bool) {
 	s.down.Store(down)
 }
 
-// Grow gives the cluster what these hosts have and it has not: nodes, cores, memory, storages and room in them, bridges,
-// devices and their mappings. Nothing is taken away, since machines may stand on it: a host does not shrink when an
-// inventory does. Mistakes wrap [hardware.ErrInvalid], and then nothing has changed.
+// Grow adds what the cluster lacks of these hosts: nodes, cores, memory, storages and their space, bridges, devices and their
+// mappings. Nothing is removed, because VMs may use it: a host does not shrink with the inventory. Errors wrap
+// [hardware.ErrInvalid]; after an error nothing has changed.
 func (s *Server) Grow(hosts []Host) error {
 	s.growing.Lock()
 	defer s.growing.Unlock()
@@ -88,7 +88,7 @@ func (s *Server) Grow(hosts []Host) error {
 	return nil
 }
 
-// equip gives the services what hosts have beyond what was known of them, and then lets requests see the hosts.
+// equip adds the new parts of the hosts to the services, and then shows the hosts to requests.
 func (s *Server) equip(hosts, known []Host) {
 	more := hardware.Beyond(hosts, known)
 	s.storages.Adopt(more)
@@ -97,7 +97,7 @@ func (s *Server) equip(hosts, known []Host) {
 	s.env.Nodes.Replace(hosts)
 }
 
-// follow lets the hosts grow to what is described of them by now.
+// follow grows the hosts to their current description.
 func (s *Server) follow() {
 	described := s.config.Described()
 	if described == nil {

@@ -8,7 +8,7 @@ import (
 // OperatorRole is the name of the documented role.
 const OperatorRole = role.Name
 
-// OperatorPrivileges lists the privileges of the role that the project documents, for any inventory.
+// OperatorPrivileges returns the privileges of the documented role, for any inventory.
 func OperatorPrivileges(release schema.Release) []string {
 	known, _ := role.ParseRelease(string(release)) // every release of the schema parses
 	return role.Need{Release: known, GuestAgent: true}.Privileges()

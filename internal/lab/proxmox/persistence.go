@@ -31,27 +31,27 @@ type saved struct {
 
 const stateFormat = 1
 
-// keeper is a service whose state outlives the process.
+// keeper is a service with persistent state.
 type keeper interface {
-	// Save locks the service and returns what it keeps, which becomes a JSON object; release unlocks it again.
+	// Save locks the service and returns its state, which is encoded as a JSON object; release unlocks the service.
 	Save() (state any, release func())
-	// Restore takes over what was kept, as after a power cut at a time. Of the object it takes the names that are its own.
+	// Restore loads the state, as after a power cut at the given time. It reads only its own fields of the object.
 	Restore(state []byte, at time.Time) error
 }
 
-// keepers are the services that keep something, in the order in which their locks are taken.
+// keepers returns the services with persistent state, in the order of their locks.
 func (s *Server) keepers() []keeper {
 	return []keeper{s.ha, s.vms, s.storages, s.network, s.mappings, s.nodes, s.cluster, s.users, s.env.Random}
 }
 
-// snapshot is the host as it is now: all services at the same moment.
+// snapshot returns the state of all services at one moment.
 func (s *Server) snapshot() ([]byte, error) {
 	records := s.env.Tasks.List().Records()
 	state := map[string]json.RawMessage{}
 
 	for _, k := range s.keepers() {
 		kept, release := k.Save()
-		defer release() // all are held until the last one is written
+		defer release() // all are held until the last one is encoded
 
 		if err := merge(state, kept); err != nil {
 			return nil, fmt.Errorf("write the host's state: %w", err)
@@ -90,7 +90,7 @@ func merge(state map[string]json.RawMessage, kept any) error {
 	return nil
 }
 
-// load builds the host: from the state file where there is one, else a fresh one.
+// load builds the host from the state file, or a new one without a file.
 func (s *Server) load() error {
 	file, err := s.read()
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Server) load() error {
 	return s.users.Adopt(s.config.Tokens, s.config.Accounts)
 }
 
-// read reads the state file; it is empty when there is none.
+// read reads the state file. The result is empty without a file.
 func (s *Server) read() (saved, error) {
 	if s.config.StateFile == "" {
 		return saved{}, nil
@@ -142,7 +142,7 @@ func (s *Server) read() (saved, error) {
 	return file, nil
 }
 
-// decode reads a state file's contents.
+// decode decodes the content of a state file.
 func (s *Server) decode(raw []byte) (saved, error) {
 	var file saved
 	if err := json.Unmarshal(raw, &file); err != nil {
@@ -156,7 +156,7 @@ func (s *Server) decode(raw []byte) (saved, error) {
 	return file, nil
 }
 
-// restore brings the host back as after a power cut: no VM runs, and workers that did are gone.
+// restore restores the host as after a power cut: no VM and no worker runs.
 func (s *Server) restore(file saved) error {
 	for _, k := range s.keepers() {
 		if err := k.Restore(file.State, file.Time); err != nil {
@@ -169,7 +169,7 @@ func (s *Server) restore(file saved) error {
 	return nil
 }
 
-// recover brings back the state that was left on the disks.
+// recover restores the state that was on the disks at a power cut.
 func (s *Server) recover(left []byte) error {
 	file, err := s.decode(left)
 	if err == nil {
@@ -185,7 +185,7 @@ func (s *Server) recover(left []byte) error {
 	return nil
 }
 
-// save replaces the state file as a whole. It holds hashes of secrets and is for the owner alone.
+// save replaces the state file atomically. It contains hashes of secrets, so only its owner can read it.
 func (s *Server) save() error {
 	file := s.config.StateFile
 	if file == "" {

@@ -2,21 +2,21 @@ package proxmox
 
 import "time"
 
-// saver writes the state file a moment after something changed, so that a killed lab loses next to nothing.
+// saver writes the state file shortly after a change, so that a killed lab loses almost nothing.
 type saver struct {
 	dirty chan struct{}
 	stopc chan struct{}
 	done  chan error
 }
 
-// restDelay collects the changes of a burst into one writing.
+// restDelay combines several changes into one write.
 const restDelay = 100 * time.Millisecond
 
 func newSaver() saver {
 	return saver{dirty: make(chan struct{}, 1), stopc: make(chan struct{}), done: make(chan error, 1)}
 }
 
-// changed asks for a saving soon.
+// changed requests a save soon.
 func (v saver) changed() {
 	select {
 	case v.dirty <- struct{}{}:
@@ -24,7 +24,7 @@ func (v saver) changed() {
 	}
 }
 
-// run saves until stop is called, and then a last time.
+// run saves until stop is called, and then once more.
 func (v saver) run(save func() error, note func(string, error)) {
 	for {
 		select {
@@ -47,7 +47,7 @@ func (v saver) run(save func() error, note func(string, error)) {
 	}
 }
 
-// stop has the state saved a last time. A second stop does nothing.
+// stop saves the state once more. A second call does nothing.
 func (v saver) stop() error {
 	select {
 	case <-v.stopc:

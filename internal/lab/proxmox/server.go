@@ -1,20 +1,20 @@
-// Package proxmox emulates the API of Proxmox VE for a host, or a cluster of hosts, that exists in memory only: what a
-// provider sees of it over HTTPS, with tasks that take time, locks, permissions and a storage that fills up.
+// Package proxmox emulates the API of Proxmox VE for a host or a cluster of hosts that exists in memory only: what a provider
+// sees over HTTPS, with tasks that take time, locks, permissions and limited storage.
 //
-// A Server puts it together. The front, package api, finds the method that a request asks for and checks who calls, what for
-// and with which parameters. What answers is divided as Proxmox VE divides it: ha, qemu, storages, network, mapping, nodes,
-// cluster, accesscontrol and tasks are services, each with a state and a lock of its own that nobody else sees. Beneath them
-// are packages that keep no state of a host: access, storage, task and vmconfig know how one database, storage, task and
-// configuration behaves, schema the description of the API, hardware that of the hosts, and flock how lock files are waited
-// for. Services are given each other as small interfaces that they declare.
+// A Server combines the parts. The front, package api, finds the method of a request and checks the caller, the permissions
+// and the parameters. The methods are divided as in Proxmox VE: ha, qemu, storages, network, mapping, nodes, cluster,
+// accesscontrol and tasks are services, each with its own private state and lock. Below them are packages without a host's
+// state: access, storage, task and vmconfig implement one database, storage, task and configuration, schema has the API
+// description, hardware the description of the hosts, and flock the lock files. Services receive each other as small
+// interfaces that they declare.
 //
-// Locks are taken in this order: lock files first, which are held for as long as an operation takes; then the locks of the
-// services, which are held for moments, in the order of [Server.keepers]: ha, qemu (its configurations), storages, network,
-// mapping, nodes, cluster, accesscontrol; then those of qemu's processes and statistics and of the environment, which call nobody. A service that holds its lock calls only those
-// after it.
+// Locks are taken in this order: first lock files, which are held during an operation; then the locks of the services, which
+// are held for moments, in the order of [Server.keepers]: ha, qemu (its configurations), storages, network, mapping, nodes,
+// cluster, accesscontrol; then those of qemu's processes and statistics and of the environment, which call nothing. A service
+// that holds its lock calls only services later in this order.
 //
-// Facts come from the sources of Proxmox VE 8.4 (qemu-server 8.4, pve-manager 8.4, pve-storage 8.3,
-// pve-access-control 8.2, pve-http-server, pve-common 8.3) and 9.1; comments name the file.
+// Facts come from the sources of Proxmox VE 8.4 (qemu-server 8.4, pve-manager 8.4, pve-storage 8.3, pve-access-control 8.2,
+// pve-http-server, pve-common 8.3) and 9.1; comments name the file.
 package proxmox
 
 import (
@@ -56,7 +56,7 @@ type Server struct {
 	front   *api.Front
 	services
 
-	// growing lets the hosts grow one description after the other.
+	// growing serializes the growth of the hosts.
 	growing sync.Mutex
 	// down is set while the hosts reboot.
 	down  atomic.Bool
@@ -64,7 +64,7 @@ type Server struct {
 	saver saver
 }
 
-// services are the parts of a host, each with a state and a lock of its own.
+// services are the parts of a host, each with its own state and lock.
 type services struct {
 	users    *accesscontrol.Service
 	storages *storages.Service
@@ -77,7 +77,7 @@ type services struct {
 	tasks    *tasks.Service
 }
 
-// newServices gives each part what it needs of the others.
+// newServices creates the services with their dependencies.
 func newServices(env *host.Environment, machines machine.Machines, downloads *http.Client) services {
 	var s services
 
@@ -99,13 +99,13 @@ func newServices(env *host.Environment, machines machine.Machines, downloads *ht
 	return s
 }
 
-// methods are everything that the lab serves.
+// methods returns all methods that the lab serves.
 func (s services) methods() []api.Method {
 	return slices.Concat(s.cluster.Methods(), s.nodes.Methods(), s.tasks.Methods(), s.storages.Methods(), s.network.Methods(),
 		s.vms.Methods(), s.mappings.Methods(), s.ha.Methods(), s.users.Methods())
 }
 
-// Endpoints lists the methods that the lab serves.
+// Endpoints returns the methods that the lab serves.
 func Endpoints() []Endpoint {
 	env := newEnvironment(Config{}.withDefaults(), &schema.Schema{}, journal.New(nil), func() {})
 	methods := newServices(env, machine.None{}, nil).methods()
@@ -126,8 +126,8 @@ func newEnvironment(c Config, described *schema.Schema, log *journal.Journal, ch
 	}
 }
 
-// NewServer builds the host that the configuration describes, or restores it from its state file. Mistakes in the
-// configuration wrap [hardware.ErrInvalid] and are all reported at once.
+// NewServer creates the host of the configuration, or restores it from its state file. The error contains all mistakes in the
+// configuration; each wraps [hardware.ErrInvalid].
 func NewServer(config Config) (*Server, error) {
 	config = config.withDefaults()
 	if err := config.validate(); err != nil {
@@ -160,14 +160,14 @@ func NewServer(config Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers on a listener with a certificate until the listener is closed or Close is called.
+// Serve serves on a listener with a certificate until the listener is closed or Close is called.
 func (s *Server) Serve(listener net.Listener, certificate tls.Certificate) error {
 	server := &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
-		// Failures are answered by taking over the connection; TLS handshakes that fail are the caller's to notice.
+		// Failures are answered over a hijacked connection. Failed TLS handshakes are the caller's concern.
 		ErrorLog: log.New(discard{}, "", 0),
-		// An empty map keeps HTTP/2 off, which Proxmox VE does not speak.
+		// An empty map disables HTTP/2, which Proxmox VE does not support.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		TLSConfig: &tls.Config{
 			Certificates: []tls.Certificate{certificate},
@@ -205,8 +205,8 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// Close takes the host down as a power cut does: what was running is written down as it is, workers end without
-// finishing. It returns the error of the last writing of the state file, and the first of writing the call log.
+// Close stops the host like a power cut: it saves the current state, and workers end without finishing. It returns the error
+// of the last write of the state file, and the first error of the call log.
 func (s *Server) Close() error {
 	err := s.saver.stop()
 	s.env.Tasks.Stop()
@@ -214,7 +214,7 @@ func (s *Server) Close() error {
 	return errors.Join(err, s.journal.Failure())
 }
 
-// ServeHTTP answers one request, unless the hosts are down.
+// ServeHTTP handles one request, unless the hosts are down.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.down.Load() {
 		api.HangUp(w)
@@ -228,23 +228,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Calls returns the latest calls, oldest first: at least the last 5000.
 func (s *Server) Calls() []Call { return s.journal.Entries() }
 
-// VMs lists the host's VMs by ID.
+// VMs returns the host's VMs, sorted by ID.
 func (s *Server) VMs() []VM { return s.vms.VMs() }
 
-// Volumes lists the volume IDs of all storages, as NODE/VOLUME for those that are not shared.
+// Volumes returns the volume IDs of all storages, as NODE/VOLUME for storages that are not shared.
 func (s *Server) Volumes() []string { return s.storages.IDs() }
 
-// HostOf names the host that a VM is on, "" for one that is not there.
+// HostOf returns the host of a VM, "" if it does not exist.
 func (s *Server) HostOf(vmid int) string { return s.vms.HostOf(vmid) }
 
-// HostNames are the nodes of the cluster.
+// HostNames returns the nodes of the cluster.
 func (s *Server) HostNames() []string { return s.env.Nodes.Names() }
 
-// GuestPoweredOff tells the host that a machine has turned itself off.
+// GuestPoweredOff records that a machine has turned itself off.
 func (s *Server) GuestPoweredOff(vmid int) { s.vms.GuestPoweredOff(vmid) }
 
-// Unlock is what root does at the host's console with `qm unlock`.
+// Unlock does what root does at the host's console with `qm unlock`.
 func (s *Server) Unlock(ctx context.Context, vmid int) error { return s.vms.Unlock(ctx, vmid) }
 
-// Reset restarts a VM that runs as the button on a computer does, and as `qm reset` on the host.
+// Reset restarts a running VM like a reset button, as `qm reset` does on the host.
 func (s *Server) Reset(ctx context.Context, vmid int) error { return s.vms.Reset(ctx, vmid) }

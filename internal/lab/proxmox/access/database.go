@@ -11,11 +11,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Errors that callers tell apart. Their texts are completed in Proxmox VE's words where they occur.
+// Errors that callers distinguish. The text of Proxmox VE is added where an error occurs.
 var (
-	// ErrAuthentication says that an identity or its secret is not valid.
+	// ErrAuthentication is returned for an invalid identity or secret.
 	ErrAuthentication = errors.New("authentication failure")
-	// ErrPermission is the parent of every refused permission check.
+	// ErrPermission is wrapped by every failed permission check.
 	ErrPermission = errors.New("Permission check failed")
 )
 
@@ -62,7 +62,7 @@ type Pool struct {
 	Storages []string `json:"storages,omitempty"`
 }
 
-// SubjectKind is what an access control entry is granted to.
+// SubjectKind is the kind of an access control entry's subject.
 type SubjectKind string
 
 // The kinds of subjects.
@@ -109,7 +109,7 @@ func New(release schema.Release) *Database {
 	return d
 }
 
-// CheckPrivileges refuses names that the release does not know, in Proxmox VE's words.
+// CheckPrivileges returns Proxmox VE's error for names that the release does not know.
 func (d *Database) CheckPrivileges(names []string) error {
 	known := Privileges(d.release)
 
@@ -135,7 +135,7 @@ func (d *Database) SetRole(name string, privileges []string) error {
 	return nil
 }
 
-// AddGrant adds an entry, or replaces the propagation of one that stands.
+// AddGrant adds an entry, or updates the propagation of an existing one.
 func (d *Database) AddGrant(g Grant) {
 	g.Path = NormalizePath(g.Path)
 	d.RemoveGrant(g)
@@ -146,7 +146,7 @@ func (d *Database) AddGrant(g Grant) {
 	})
 }
 
-// RemoveGrant removes an entry whatever its propagation.
+// RemoveGrant removes an entry, whatever its propagation.
 func (d *Database) RemoveGrant(g Grant) {
 	g.Path = NormalizePath(g.Path)
 	d.Grants = slices.DeleteFunc(d.Grants, func(other Grant) bool { return other.sortKey() == g.sortKey() })
@@ -156,17 +156,17 @@ func (g Grant) sortKey() string {
 	return strings.Join([]string{g.Path, string(g.Kind), g.Subject, g.Role}, "\x00")
 }
 
-// RemoveSubject drops every entry of a subject.
+// RemoveSubject removes every entry of a subject.
 func (d *Database) RemoveSubject(kind SubjectKind, subject string) {
 	d.Grants = slices.DeleteFunc(d.Grants, func(g Grant) bool { return g.Kind == kind && g.Subject == subject })
 }
 
-// RemovePath drops every entry on a path.
+// RemovePath removes every entry on a path.
 func (d *Database) RemovePath(path string) {
 	d.Grants = slices.DeleteFunc(d.Grants, func(g Grant) bool { return g.Path == path })
 }
 
-// PoolOf returns the pool that a VM is in, or "".
+// PoolOf returns the pool of a VM, or "".
 func (d *Database) PoolOf(vmid int) string {
 	for _, name := range slices.Sorted(maps.Keys(d.Pools)) {
 		if slices.Contains(d.Pools[name].VMs, vmid) {
@@ -177,7 +177,7 @@ func (d *Database) PoolOf(vmid int) string {
 	return ""
 }
 
-// JoinPool puts a VM into a pool.
+// JoinPool adds a VM to a pool.
 func (d *Database) JoinPool(vmid int, pool string) {
 	p, ok := d.Pools[pool]
 	if !ok || slices.Contains(p.VMs, vmid) {
@@ -197,12 +197,10 @@ func (d *Database) ForgetVM(vmid int) {
 	d.RemovePath(fmt.Sprintf("/vms/%d", vmid))
 }
 
-// pathForm is what an access control path may look like. The mark "@" is no part of it (AccessControl.pm,
-// normalize_path).
+// pathForm matches an access control path. The character "@" is not allowed (AccessControl.pm, normalize_path).
 var pathForm = regexp.MustCompile(`^[[:alnum:].\-_/]+$`)
 
-// NormalizePath writes an access control path without doubled and trailing slashes. It returns "" for what is no
-// path.
+// NormalizePath removes doubled and trailing slashes from an access control path. It returns "" for an invalid path.
 func NormalizePath(path string) string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// passwordRounds make a guess at a password of the lab cost what one at a real host's does, about.
+// passwordRounds make a guess at a password about as expensive as on a real host.
 const passwordRounds = 4096
 
-// SetPassword gives a user a password, of which only a hash is kept.
+// SetPassword sets a user's password. Only a hash is kept.
 func (u *User) SetPassword(name, password string) error {
 	hash, err := hashPassword(name, password)
 	if err != nil {
@@ -24,7 +24,7 @@ func (u *User) SetPassword(name, password string) error {
 	return nil
 }
 
-// Open gives an account a password, and makes it if it is not there.
+// Open sets the password of an account, and creates the account if it does not exist.
 func (d *Database) Open(name, password string) error {
 	user, ok := d.Users[name]
 	if !ok {
@@ -35,7 +35,7 @@ func (d *Database) Open(name, password string) error {
 	return user.SetPassword(name, password)
 }
 
-// Enter authenticates a user by their password (AccessControl.pm, authenticate_user). Its errors wrap ErrAuthentication.
+// Enter authenticates a user by password (AccessControl.pm, authenticate_user). Its errors wrap ErrAuthentication.
 func (d *Database) Enter(name, password string, now time.Time) error {
 	user, err := d.enabledUser(name, now)
 	if err != nil {
@@ -54,7 +54,7 @@ func (d *Database) Enter(name, password string, now time.Time) error {
 	return nil
 }
 
-// CheckEnabled refuses users that are missing, disabled or expired (AccessControl.pm, check_user_enabled).
+// CheckEnabled returns an error for a missing, disabled or expired user (AccessControl.pm, check_user_enabled).
 func (d *Database) CheckEnabled(name string, now time.Time) error {
 	_, err := d.enabledUser(name, now)
 	return err

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Permissions are the privileges that an identity has on a path; the value reports whether they reach further down.
+// Permissions are the privileges of an identity on a path. The value reports whether a privilege propagates to paths below.
 type Permissions map[string]bool
 
-// Refusal says which privileges were missing on which path. It wraps ErrPermission.
+// Refusal contains the missing privileges and their path. It wraps ErrPermission.
 type Refusal struct {
-	// Detail stands in brackets behind the refusal, as "/vms/101, VM.Allocate"; it may be empty.
+	// Detail is appended in brackets, e.g. "/vms/101, VM.Allocate"; it may be empty.
 	Detail string
 }
 
-// Error is Proxmox VE's own sentence.
+// Error returns the error text of Proxmox VE.
 func (r *Refusal) Error() string {
 	if r.Detail == "" {
 		return ErrPermission.Error()
@@ -24,11 +24,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%s (%s)", ErrPermission.Error(), r.Detail)
 }
 
-// Unwrap makes every refusal an ErrPermission.
 func (r *Refusal) Unwrap() error { return ErrPermission }
 
-// Permissions computes what an identity may do on a path (pve-access-control RPCEnvironment.pm, permissions): roles
-// along the path, roles through a pool, and for a separated token only what its user has too.
+// Permissions returns the privileges of an identity on a path (pve-access-control RPCEnvironment.pm, permissions): from roles
+// along the path and from roles through a pool. A separated token has only those that its user also has.
 func (d *Database) Permissions(identity, path string) Permissions {
 	if identity == Root {
 		return d.privilegesOf(map[string]bool{RoleAdministrator: true})
@@ -85,8 +84,8 @@ func (d *Database) ownPermissions(identity, path string) Permissions {
 	return d.privilegesOf(roles)
 }
 
-// rolesOn walks down the path: at each step the entries of the token or user, else those of its groups, replace what
-// was inherited (AccessControl.pm, roles).
+// rolesOn follows the path from the root. At each step the entries of the token or user, otherwise those of its groups,
+// replace the inherited ones (AccessControl.pm, roles).
 func (d *Database) rolesOn(identity, path string) map[string]bool {
 	roles := map[string]bool{}
 
@@ -131,7 +130,7 @@ func (d *Database) rolesAt(identity, path string, final bool) map[string]bool {
 	return collect(func(g Grant) bool { return g.Kind == KindGroup && slices.Contains(user.Groups, g.Subject) })
 }
 
-// steps are the prefixes of a path, from "/" down to the path itself.
+// steps returns the prefixes of a path, from "/" to the path itself.
 func steps(path string) []string {
 	all := []string{"/"}
 
@@ -148,7 +147,7 @@ func steps(path string) []string {
 	return all
 }
 
-// poolRoles are the roles that the pools give on exactly this VM or storage.
+// poolRoles returns the roles that pools give on this VM or storage.
 func (d *Database) poolRoles(identity, path string) map[string]bool {
 	roles := map[string]bool{}
 
@@ -190,7 +189,7 @@ func (d *Database) privilegesOf(roles map[string]bool) Permissions {
 	return permissions
 }
 
-// Check demands every privilege on a path, or with any at least one. Its error is a *Refusal.
+// Check requires all privileges on a path, or with anyOf at least one. Its error is a *Refusal.
 func (d *Database) Check(identity, path string, anyOf bool, privileges ...string) error {
 	permissions := d.Permissions(identity, path)
 	has := func(name string) bool {
@@ -215,12 +214,12 @@ func (d *Database) Check(identity, path string, anyOf bool, privileges ...string
 	return nil
 }
 
-// Allowed is Check for callers that only want to know.
+// Allowed reports whether Check succeeds.
 func (d *Database) Allowed(identity, path string, privileges ...string) bool {
 	return d.Check(identity, path, false, privileges...) == nil
 }
 
-// CheckVM demands privileges on a VM, which its pool or the pool that it is about to join may grant as well
+// CheckVM requires privileges on a VM. They may also come from its pool, or from the pool that it is about to join
 // (RPCEnvironment.pm, check_vm_perm).
 func (d *Database) CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error {
 	if pool != "" && d.Check(identity, "/pool/"+pool, anyOf, privileges...) == nil {
@@ -230,7 +229,7 @@ func (d *Database) CheckVM(identity string, vmid int, pool string, anyOf bool, p
 	return d.Check(identity, fmt.Sprintf("/vms/%d", vmid), anyOf, privileges...)
 }
 
-// CheckModify demands the right to change the access control of a path (RPCEnvironment.pm, check_perm_modify).
+// CheckModify requires the privilege to change the access control of a path (RPCEnvironment.pm, check_perm_modify).
 func (d *Database) CheckModify(identity, path string) error {
 	if path == "" {
 		return d.Check(identity, "/access", false, "Permissions.Modify")

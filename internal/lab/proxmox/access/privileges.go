@@ -1,5 +1,5 @@
-// Package access is the emulated host's user database: users, API tokens, groups, roles, pools and access control
-// lists, and who may do what by them.
+// Package access is the emulated host's user database: users, API tokens, groups, roles, pools and access control lists, and
+// the privileges that follow from them.
 package access
 
 import (
@@ -15,10 +15,11 @@ const (
 	RoleNoAccess      = "NoAccess"
 )
 
-// Root is the user that may do everything.
+// Root is the user with all privileges.
 const Root = "root@pam"
 
-// level says in which built-in roles of its category a privilege is (pve-access-control AccessControl.pm, privgroups).
+// level determines the built-in roles of its category that contain a privilege (pve-access-control AccessControl.pm,
+// privgroups).
 type level int
 
 const (
@@ -32,7 +33,7 @@ type privilege struct {
 	category string
 	name     string
 	level    level
-	// since and until bound the releases that know the privilege; empty is unbounded, until is exclusive.
+	// since and until limit the releases that have the privilege; empty means no limit, until is exclusive.
 	since, until schema.Release
 }
 
@@ -93,7 +94,7 @@ func (p privilege) known(release schema.Release) bool {
 	return (p.since == "" || release >= p.since) && (p.until == "" || release < p.until)
 }
 
-// Privileges lists the privileges of a release, sorted.
+// Privileges returns the privileges of a release, sorted.
 func Privileges(release schema.Release) []string {
 	var names []string
 
@@ -108,7 +109,7 @@ func Privileges(release schema.Release) []string {
 	return names
 }
 
-// builtinRoles derives the roles that a host is born with (AccessControl.pm, create_roles).
+// builtinRoles returns the built-in roles of a host (AccessControl.pm, create_roles).
 func builtinRoles(release schema.Release) map[string][]string {
 	roles := map[string][]string{
 		RoleNoAccess:      {},
@@ -128,7 +129,7 @@ func builtinRoles(release schema.Release) map[string][]string {
 
 		add("PVE"+p.category+"Admin", p.name)
 
-		// PVEAdmin lacks the one privilege that reaches into the host.
+		// PVEAdmin lacks the one privilege that gives access to the host itself.
 		if p.name != "Mapping.Modify" {
 			add("PVEAdmin", p.name)
 		}
@@ -159,7 +160,7 @@ func hasUserRole(category string) bool {
 	})
 }
 
-// Owner is the user behind an authenticated identity: the identity itself, or the user that a token belongs to.
+// Owner returns the user of an authenticated identity: the identity itself, or the user of a token.
 func Owner(identity string) string {
 	user, _, _ := strings.Cut(identity, "!")
 	return user

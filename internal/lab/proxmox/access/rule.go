@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Evaluate decides a method's permission rule for an identity and the parameters of the request, before these are
-// verified (RPCEnvironment.pm, check_api2_permissions). Its errors wrap ErrPermission.
+// Evaluate checks a method's permission rule for an identity and the unverified parameters of the request (RPCEnvironment.pm,
+// check_api2_permissions). Its errors wrap ErrPermission.
 func (d *Database) Evaluate(rule schema.Rule, identity string, params schema.Params) error {
 	switch {
 	case rule.Test == schema.Everyone:
@@ -59,7 +59,7 @@ func (d *Database) evaluate(rule schema.Rule, identity string, params schema.Par
 	}
 }
 
-// expand fills the parameters into a path such as "/vms/{vmid}".
+// expand replaces the parameters in a path such as "/vms/{vmid}".
 func expand(template string, params schema.Params) string {
 	for name, v := range params {
 		if len(v.Items) == 1 {
@@ -87,8 +87,8 @@ func (d *Database) evaluateUser(rule schema.Rule, identity, user string) error {
 	}
 }
 
-// evaluateGroups demands the privileges on all groups, or on the ones that the request and its user are about. A user that
-// does not exist is no refusal but an error (RPCEnvironment.pm, exec_api2_perm_check; AccessControl.pm,
+// evaluateGroups requires the privileges on all groups, or on the groups of the request and its user. For a user that does
+// not exist the result is not a refusal but another error (RPCEnvironment.pm, exec_api2_perm_check; AccessControl.pm,
 // check_user_exist).
 func (d *Database) evaluateGroups(rule schema.Rule, identity string, params schema.Params) error {
 	var user *User

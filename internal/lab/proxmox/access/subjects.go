@@ -32,7 +32,7 @@ func (d *Database) Token(user, name string) (*Token, error) {
 	return token, nil
 }
 
-// Exists fails for a subject that an access control entry cannot be made for.
+// Exists returns an error for a subject that cannot have an access control entry.
 func (d *Database) Exists(kind SubjectKind, name string) error {
 	switch kind {
 	case KindGroup:
@@ -53,7 +53,7 @@ func (d *Database) Exists(kind SubjectKind, name string) error {
 	return nil
 }
 
-// Members lists the users of a group.
+// Members returns the users of a group.
 func (d *Database) Members(group string) []string {
 	members := []string{}
 
@@ -66,7 +66,7 @@ func (d *Database) Members(group string) []string {
 	return members
 }
 
-// DeleteUser removes an account with its tokens and everything it was granted.
+// DeleteUser removes an account with its tokens and all their access control entries.
 func (d *Database) DeleteUser(name string) {
 	if user, ok := d.Users[name]; ok {
 		for token := range user.Tokens {
@@ -78,7 +78,7 @@ func (d *Database) DeleteUser(name string) {
 	d.RemoveSubject(KindUser, name)
 }
 
-// DeleteGroup removes a group, takes its members out and drops what it was granted.
+// DeleteGroup removes a group, its memberships and its access control entries.
 func (d *Database) DeleteGroup(name string) {
 	for _, user := range d.Users {
 		user.Groups = slices.DeleteFunc(user.Groups, func(group string) bool { return group == name })
@@ -88,8 +88,8 @@ func (d *Database) DeleteGroup(name string) {
 	d.RemoveSubject(KindGroup, name)
 }
 
-// KnownPaths lists the paths that a report of permissions covers: the top ones, those of access control entries, and
-// those of pool members (RPCEnvironment.pm, get_effective_permissions).
+// KnownPaths returns the paths in a report of permissions: the top-level ones, those of access control entries, and those of
+// pool members (RPCEnvironment.pm, get_effective_permissions).
 func (d *Database) KnownPaths() []string {
 	paths := []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
 
@@ -112,8 +112,8 @@ func (d *Database) KnownPaths() []string {
 	return slices.Compact(paths)
 }
 
-// Adopt completes a database with what another one has: its release, its roles, and its users, tokens and entries. A
-// password that a user has stays.
+// Adopt merges another database into this one: its release, its roles, and its users, tokens and entries. An existing
+// password stays.
 func (d *Database) Adopt(fresh *Database) {
 	d.release = fresh.release
 

@@ -2,10 +2,9 @@ package access
 
 import "strings"
 
-// Reread takes the texts of the database as Proxmox VE has them once it has read user.cfg again, which it does with the
-// next request (pve-access-control AccessControl.pm, write_user_config and parse_user_config): fields stand between colons,
-// with the spaces at their ends trimmed away. Other white space is written escaped and stays (pve-common ParseUtils.pm,
-// encode_text).
+// Reread changes the texts of the database to what Proxmox VE returns after it has read user.cfg again, which it does at the
+// next request (pve-access-control AccessControl.pm, write_user_config and parse_user_config): colons separate the fields,
+// and spaces at their ends are trimmed. Other white space is escaped and stays (pve-common ParseUtils.pm, encode_text).
 func (d *Database) Reread() {
 	for _, user := range d.Users {
 		for _, text := range []*string{&user.FirstName, &user.LastName, &user.Email, &user.Comment, &user.Keys} {
@@ -26,7 +25,7 @@ func (d *Database) Reread() {
 	}
 }
 
-// reread is a text as it comes back. Perl takes "0" for none.
+// reread returns a text after it was written and read. Perl treats "0" as empty.
 func reread(text string) string {
 	if text = strings.Trim(text, " "); text == "0" {
 		return ""

@@ -12,7 +12,7 @@ import (
 // Verify authenticates the value of a PVEAPIToken header, "USER@REALM!TOKENID=SECRET", and returns the identity
 // (AccessControl.pm, verify_token). Its errors wrap ErrAuthentication.
 func (d *Database) Verify(header string, now time.Time) (string, error) {
-	// The pattern there is greedy: the last '=' separates the secret.
+	// Proxmox VE's pattern is greedy: the last '=' precedes the secret.
 	at := strings.LastIndex(header, "=")
 	if at < 0 {
 		return "", fmt.Errorf("%w: no tokenid specified", ErrAuthentication)
@@ -43,7 +43,7 @@ func (d *Database) Verify(header string, now time.Time) (string, error) {
 	return identity, nil
 }
 
-// SetToken adds a token to a user, with a secret of which only a hash is kept.
+// SetToken adds a token to a user. Of its secret only a hash is kept.
 func (d *Database) SetToken(identity, secret string, token Token) {
 	owner, name, _ := strings.Cut(identity, "!")
 
@@ -61,7 +61,7 @@ func (d *Database) SetToken(identity, secret string, token Token) {
 	user.Tokens[name] = &token
 }
 
-// hashSecret binds a secret to its token. The secrets are random, so one round is enough.
+// hashSecret returns a hash of a secret and its token. Secrets are random, so one round is enough.
 func hashSecret(identity, secret string) string {
 	sum := sha256.Sum256([]byte(identity + "\x00" + secret))
 	return hex.EncodeToString(sum[:])

@@ -17,7 +17,7 @@ type groupEntry struct {
 	Users   string `json:"users"`
 }
 
-// listGroups answers GET /access/groups.
+// listGroups handles GET /access/groups.
 func (s *Service) listGroups(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +36,7 @@ func (s *Service) listGroups(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// getGroup answers GET /access/groups/{groupid}.
+// getGroup handles GET /access/groups/{groupid}.
 func (s *Service) getGroup(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Service) getGroup(c *api.Call) (any, error) {
 	}{group.Comment, s.db.Members(name)}, nil
 }
 
-// createGroup answers POST /access/groups.
+// createGroup handles POST /access/groups.
 func (s *Service) createGroup(c *api.Call) (any, error) {
 	return s.edit("create group failed", func(db *access.Database) error {
 		name := c.Params.Get("groupid")
@@ -68,7 +68,7 @@ func (s *Service) createGroup(c *api.Call) (any, error) {
 	})
 }
 
-// updateGroup answers PUT /access/groups/{groupid}.
+// updateGroup handles PUT /access/groups/{groupid}.
 func (s *Service) updateGroup(c *api.Call) (any, error) {
 	return s.edit("update group failed", func(db *access.Database) error {
 		group, ok := db.Groups[c.Params.Get("groupid")]
@@ -84,7 +84,7 @@ func (s *Service) updateGroup(c *api.Call) (any, error) {
 	})
 }
 
-// deleteGroup answers DELETE /access/groups/{groupid}.
+// deleteGroup handles DELETE /access/groups/{groupid}.
 func (s *Service) deleteGroup(c *api.Call) (any, error) {
 	return s.edit("delete group failed", func(db *access.Database) error {
 		name := c.Params.Get("groupid")

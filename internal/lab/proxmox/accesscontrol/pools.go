@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 )
 
-// PoolNames are the pools in order.
+// PoolNames returns the names of the pools, sorted.
 func (s *Service) PoolNames() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func copyOf(pool *access.Pool) access.Pool {
 	return access.Pool{Comment: pool.Comment, VMs: slices.Clone(pool.VMs), Storages: slices.Clone(pool.Storages)}
 }
 
-// PoolOf is the pool that a VM is in, or "".
+// PoolOf returns the pool of a VM, or "".
 func (s *Service) PoolOf(vmid int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Service) PoolOf(vmid int) string {
 	return s.db.PoolOf(vmid)
 }
 
-// JoinPool puts a new VM into a pool.
+// JoinPool adds a new VM to a pool.
 func (s *Service) JoinPool(vmid int, pool string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Service) ForgetVM(vmid int) {
 	s.db.ForgetVM(vmid)
 }
 
-// CreatePool makes an empty pool.
+// CreatePool creates an empty pool.
 func (s *Service) CreatePool(name, comment string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,20 +74,20 @@ func (s *Service) CreatePool(name, comment string) error {
 	return nil
 }
 
-// PoolChange is what is to become of a pool.
+// PoolChange is a change of a pool.
 type PoolChange struct {
-	// Identity is who changes it.
+	// Identity of the caller.
 	Identity string
-	// Comment is the new one; nil keeps the old one.
+	// Comment is the new comment; nil keeps the old one.
 	Comment *string
-	// VMs and Storages become members, or with Remove are none any more.
+	// VMs and Storages are added, or removed if Remove is set.
 	VMs, Storages []string
 	Remove        bool
-	// Move allows VMs to leave the pool that they are in.
+	// Move allows VMs to leave their current pool.
 	Move bool
 }
 
-// UpdatePool changes a pool, unless something of the change is refused.
+// UpdatePool changes a pool. If a part of the change is refused, nothing changes.
 func (s *Service) UpdatePool(name string, change PoolChange) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

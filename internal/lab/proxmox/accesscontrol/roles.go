@@ -19,7 +19,7 @@ type roleEntry struct {
 	Special    int    `json:"special"`
 }
 
-// listRoles answers GET /access/roles.
+// listRoles handles GET /access/roles.
 func (s *Service) listRoles(*api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Service) listRoles(*api.Call) (any, error) {
 	return list, nil
 }
 
-// getRole answers GET /access/roles/{roleid}: the privileges as flags.
+// getRole handles GET /access/roles/{roleid}. It returns the privileges as flags.
 func (s *Service) getRole(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Service) getRole(c *api.Call) (any, error) {
 
 var reservedRole = regexp.MustCompile(`(?i)^PVE`)
 
-// createRole answers POST /access/roles.
+// createRole handles POST /access/roles.
 func (s *Service) createRole(c *api.Call) (any, error) {
 	name := c.Params.Get("roleid")
 	if reservedRole.MatchString(name) {
@@ -71,7 +71,7 @@ func (s *Service) createRole(c *api.Call) (any, error) {
 	})
 }
 
-// updateRole answers PUT /access/roles/{roleid}.
+// updateRole handles PUT /access/roles/{roleid}.
 func (s *Service) updateRole(c *api.Call) (any, error) {
 	name := c.Params.Get("roleid")
 	if err := s.checkOwnRole(name, "modified"); err != nil {
@@ -93,7 +93,7 @@ func (s *Service) updateRole(c *api.Call) (any, error) {
 	})
 }
 
-// deleteRole answers DELETE /access/roles/{roleid}. Entries that give the role stay, and give nothing.
+// deleteRole handles DELETE /access/roles/{roleid}. Entries with the role stay, but have no effect.
 func (s *Service) deleteRole(c *api.Call) (any, error) {
 	name := c.Params.Get("roleid")
 	if err := s.checkOwnRole(name, "deleted"); err != nil {

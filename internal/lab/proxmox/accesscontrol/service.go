@@ -1,8 +1,8 @@
-// Package accesscontrol keeps the users of a host, their tokens and their privileges, answers the methods of the API about
-// them, and decides who calls and what they may do (pve-access-control).
+// Package accesscontrol keeps the users of a host, their tokens and their privileges, serves the API methods about them,
+// authenticates callers and checks their privileges (pve-access-control).
 //
-// Its lock is taken beneath those of all other parts, since these ask for permissions while they hold their own. While it is
-// held nothing is called but what the environment has.
+// Its lock is taken while other parts hold theirs, because they check permissions under their own locks. While it is held,
+// only the environment is called.
 package accesscontrol
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Service is the users of a host. It is safe for concurrent use.
+// Service keeps the users of a host. It is safe for concurrent use.
 type Service struct {
 	env *host.Environment
 	// ticketKey signs the tickets of sessions.
@@ -29,12 +29,12 @@ type Service struct {
 	db *access.Database
 }
 
-// New is the users of a freshly installed host.
+// New returns the users of a freshly installed host.
 func New(env *host.Environment) *Service {
 	return &Service{env: env, ticketKey: []byte(rand.Text()), db: access.New(env.Release)}
 }
 
-// edit changes the user database. Its error bears the sentence that Proxmox VE puts before what went wrong.
+// edit changes the user database. Its error begins with Proxmox VE's text for the failed operation.
 func (s *Service) edit(failed string, change func(*access.Database) error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ type aclEntry struct {
 	Propagate int    `json:"propagate"`
 }
 
-// listACL answers GET /access/acl (pve-access-control API2/ACL.pm): entries that the caller may see or change.
+// listACL handles GET /access/acl (pve-access-control API2/ACL.pm). It returns the entries that the caller may see or change.
 func (s *Service) listACL(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,14 +85,14 @@ func (s *Service) listACL(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// aclPath are the paths that entries may be made on (AccessControl.pm, check_path).
+// aclPath matches the paths that can have entries (AccessControl.pm, check_path).
 var aclPath = regexp.MustCompile(`^(?:/|/access|/access/groups(?:/[[:alnum:]._-]+)?|/access/realm(?:/[[:alnum:]._-]+)?` +
 	`|/nodes(?:/[[:alnum:]._-]+)?|/pool(?:/[A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+){0,2})?` +
 	`|/sdn|/sdn/(?:controllers|dns|ipams)(?:/[[:alnum:]_-]+)?` +
 	`|/sdn/zones(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+(?:/[1-9][0-9]{0,3})?)?)?` +
 	`|/storage(?:/[[:alnum:]._-]+)?|/vms(?:/[1-9][0-9]{2,})?|/mapping(?:/[[:alnum:]._-]+(?:/[[:alnum:]._-]+)?)?)$`)
 
-// updateACL answers PUT /access/acl.
+// updateACL handles PUT /access/acl.
 func (s *Service) updateACL(c *api.Call) (any, error) {
 	p := c.Params
 	if p.Get("users") == "" && p.Get("groups") == "" && p.Get("tokens") == "" {
@@ -160,7 +160,7 @@ func grantRole(db *access.Database, c *api.Call, path, role string) error {
 	return nil
 }
 
-// mayGrant lets those who may not modify permissions hand out no more than they have.
+// mayGrant returns an error if a caller without Permissions.Modify grants more than its own privileges.
 func mayGrant(db *access.Database, c *api.Call, path, role string) error {
 	own := db.Permissions(c.Identity, path)
 	if _, may := own["Permissions.Modify"]; may {
@@ -194,7 +194,7 @@ func mayGrant(db *access.Database, c *api.Call, path, role string) error {
 	return nil
 }
 
-// getPermissions answers GET /access/permissions: what an identity may do, by path.
+// getPermissions handles GET /access/permissions. It returns the privileges of an identity by path.
 func (s *Service) getPermissions(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,15 +233,15 @@ func (s *Service) getPermissions(c *api.Call) (any, error) {
 	return shown, nil
 }
 
-// accessIndex answers GET /access.
+// accessIndex handles GET /access.
 func (s *Service) accessIndex(*api.Call) (any, error) {
 	return api.Folders("subdir", "users", "groups", "roles", "acl", "permissions", "ticket", "password"), nil
 }
 
-// getTicket answers GET /access/ticket, which exists for login forms.
+// getTicket handles GET /access/ticket, which exists for login forms.
 func (s *Service) getTicket(*api.Call) (any, error) { return nil, nil }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	return slices.Concat([]api.Method{
 		api.Get("/access", s.accessIndex),

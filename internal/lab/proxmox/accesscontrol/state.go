@@ -9,28 +9,28 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
-// Token is an API token with the role it has.
+// Token is an API token with its role.
 type Token struct {
 	// ID is USER@REALM!NAME.
 	ID string
 	// Secret is the token's value: letters, digits and dashes.
 	Secret string
-	// Role is the name of the role, and Privileges what it consists of; a built-in role needs none.
+	// Role is the name of the role. Privileges are its content, and empty for a built-in role.
 	Role       string
 	Privileges []string
-	// Path is where the role holds, and below; the default is "/".
+	// Path is where the role applies, and below; the default is "/".
 	Path string
 }
 
-// Account is a user who may open a session.
+// Account is a user who can log in.
 type Account struct {
 	// ID is USER@REALM.
 	ID string
-	// Password opens the session.
+	// Password of the user.
 	Password string
 }
 
-// Adopt completes the users with tokens and accounts. Its mistakes wrap [hardware.ErrInvalid], and then nothing has changed.
+// Adopt adds tokens and accounts. Its errors wrap [hardware.ErrInvalid]; after an error nothing has changed.
 func (s *Service) Adopt(tokens []Token, accounts []Account) error {
 	fresh := access.New(s.env.Release)
 
@@ -54,7 +54,7 @@ func (s *Service) Adopt(tokens []Token, accounts []Account) error {
 	return nil
 }
 
-// add makes a separated token as the documented set-up does: user and token both get the role on the path.
+// add creates a separated token as the documentation describes: user and token both get the role on the path.
 func add(db *access.Database, t Token) error {
 	db.SetToken(t.ID, t.Secret, access.Token{Separated: true})
 
@@ -80,19 +80,19 @@ func add(db *access.Database, t Token) error {
 	return nil
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Access *access.Database `json:"access"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{Access: s.db}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{Access: access.New(s.env.Release)}
 	if err := json.Unmarshal(state, &restored); err != nil {

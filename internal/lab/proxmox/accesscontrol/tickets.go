@@ -21,7 +21,7 @@ import (
 
 const (
 	ticketEndpoint = "/access/ticket"
-	// ticketLife is how long a ticket is good for, and ticketGrace by how much a clock may be ahead (AccessControl.pm,
+	// ticketLife is the validity of a ticket, and ticketGrace the tolerance for a clock that is ahead (AccessControl.pm,
 	// ticket_lifetime and auth_graceperiod).
 	ticketLife  = 2 * time.Hour
 	ticketGrace = 5 * time.Minute
@@ -36,7 +36,7 @@ var (
 	csrfForm   = regexp.MustCompile(`^([A-Z0-9]{8}):(\S+)$`)
 )
 
-// signature stands for the one that a real host makes with its key. The lab's key ends with its process.
+// signature returns the signature of a text. A real host signs with its key; the lab's key ends with its process.
 func (s *Service) signature(purpose, text string) string {
 	mac := hmac.New(sha256.New, s.ticketKey)
 	mac.Write([]byte(purpose + "\x00" + text))
@@ -56,7 +56,7 @@ func (s *Service) newCSRFToken(user string) string {
 	return stamp + ":" + s.signature("csrf", stamp+":"+user)
 }
 
-// isFresh reports whether a time stamp lies within the life of a ticket.
+// isFresh reports whether a time stamp is within the validity of a ticket.
 func (s *Service) isFresh(stamp string) bool {
 	seconds, err := strconv.ParseInt(stamp, 16, 64)
 	age := s.env.Now().Sub(time.Unix(seconds, 0))
@@ -64,7 +64,7 @@ func (s *Service) isFresh(stamp string) bool {
 	return err == nil && age > -ticketGrace && age < ticketLife
 }
 
-// verifyTicket returns whose ticket it is (AccessControl.pm, verify_ticket).
+// verifyTicket returns the user of a ticket (AccessControl.pm, verify_ticket).
 func (s *Service) verifyTicket(ticket string) (string, error) {
 	parts := ticketForm.FindStringSubmatch(ticket)
 	if parts == nil || !s.isFresh(parts[2]) {
@@ -88,8 +88,8 @@ func (s *Service) verifyCSRFToken(user, token string) error {
 	return nil
 }
 
-// ticketOf is the ticket that a request carries, in a cookie or in its Authorization header (pve-http-server
-// Formatter.pm, extract_auth_value).
+// ticketOf returns the ticket in a request's cookie or Authorization header (pve-http-server Formatter.pm,
+// extract_auth_value).
 func ticketOf(r *http.Request) string {
 	for _, header := range []string{"Cookie", "Authorization"} {
 		match := ticketHeader.FindStringSubmatch(r.Header.Get(header))
@@ -107,8 +107,8 @@ func ticketOf(r *http.Request) string {
 
 var ticketHeader = regexp.MustCompile(`(?:^|\s)PVEAuthCookie(?:=| )"?([^";]*)`)
 
-// byTicket authenticates a session: by its ticket, and where it changes something by its token against forged requests,
-// but for uploads (pve-manager HTTPServer.pm, auth_handler).
+// byTicket authenticates a session by its ticket. A request that changes something also needs the CSRF token, except for
+// uploads (pve-manager HTTPServer.pm, auth_handler).
 func (s *Service) byTicket(r *http.Request, path, ticket string) (string, error) {
 	user, err := s.verifyTicket(ticket)
 	if err == nil {
@@ -127,7 +127,7 @@ func (s *Service) byTicket(r *http.Request, path, ticket string) (string, error)
 	return user, s.verifyCSRFToken(user, r.Header.Get("CSRFPreventionToken"))
 }
 
-// session is what a login returns.
+// session is the response to a login.
 type session struct {
 	Username    string                    `json:"username"`
 	Ticket      string                    `json:"ticket,omitempty"`
@@ -136,8 +136,9 @@ type session struct {
 	Rights      map[string]map[string]int `json:"cap"`
 }
 
-// createTicket answers POST /access/ticket: with a password, or a ticket in its place, a new ticket; with a path, whether
-// the user has privileges there (pve-access-control API2/AccessControl.pm, create_ticket). It never tells what is wrong.
+// createTicket handles POST /access/ticket. For a password, or an existing ticket in its place, it returns a new ticket; with
+// a path it checks the user's privileges there (pve-access-control API2/AccessControl.pm, create_ticket). The error never
+// contains the reason.
 func (s *Service) createTicket(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +177,7 @@ func (s *Service) enter(user, password string) error {
 	return s.db.Enter(user, password, s.env.Now())
 }
 
-// rightPrefixes are the privileges that a login lists under each heading (RPCEnvironment.pm, compute_api_permission).
+// rightPrefixes are the privileges in each section of a login's response (RPCEnvironment.pm, compute_api_permission).
 var rightPrefixes = map[string][]string{
 	"vms": {"VM.", "Permissions.Modify"}, "access": {"User.", "Group.", "Permissions.Modify"},
 	"storage": {"Datastore.", "Permissions.Modify"}, "nodes": {"Sys.", "Permissions.Modify"},
@@ -184,7 +185,7 @@ var rightPrefixes = map[string][]string{
 	"mapping": {"Mapping.", "Permissions.Modify"},
 }
 
-// rightsOf lists what a user may do anywhere, by heading.
+// rightsOf returns what a user may do on any path, by section.
 func rightsOf(db *access.Database, user string) map[string]map[string]int {
 	rights := map[string]map[string]int{}
 	for heading := range rightPrefixes {
@@ -230,8 +231,8 @@ func addRight(rights map[string]map[string]int, heading, name string) {
 	}
 }
 
-// changePassword answers PUT /access/password. Who is not root confirms with their own, and leaves the users of the
-// operating system alone (API2/AccessControl.pm, change_password; RPCEnvironment.pm,
+// changePassword handles PUT /access/password. A user other than root confirms with their own password, and cannot change
+// users of the operating system (API2/AccessControl.pm, change_password; RPCEnvironment.pm,
 // reauth_user_for_user_modification).
 func (s *Service) changePassword(c *api.Call) (any, error) {
 	s.mu.Lock()
@@ -259,7 +260,7 @@ func (s *Service) changePassword(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// confirm authenticates who is about to change a password once more.
+// confirm authenticates the caller again before a change of a password.
 func (s *Service) confirm(c *api.Call, name string) error {
 	switch {
 	case strings.HasSuffix(name, "@pam") && name != c.Identity:

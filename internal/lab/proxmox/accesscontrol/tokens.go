@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// tokenEntry is a token as the API shows it; its value is shown once, by the call that makes it.
+// tokenEntry is a token in the API. Its value is only returned by the call that creates it.
 type tokenEntry struct {
 	TokenID string `json:"tokenid,omitempty"`
 	Comment string `json:"comment,omitempty"`
@@ -35,7 +35,7 @@ func tokenList(u *access.User) []tokenEntry {
 	return list
 }
 
-// listTokens answers GET /access/users/{userid}/token.
+// listTokens handles GET /access/users/{userid}/token.
 func (s *Service) listTokens(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *Service) listTokens(c *api.Call) (any, error) {
 	return tokenList(user), nil
 }
 
-// getToken answers GET /access/users/{userid}/token/{tokenid}.
+// getToken handles GET /access/users/{userid}/token/{tokenid}.
 func (s *Service) getToken(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,14 +61,14 @@ func (s *Service) getToken(c *api.Call) (any, error) {
 	return showToken(token), nil
 }
 
-// newToken is what the call that makes a token returns.
+// newToken is the response to the creation of a token.
 type newToken struct {
 	FullTokenID string     `json:"full-tokenid"`
 	Value       string     `json:"value"`
 	Info        tokenEntry `json:"info"`
 }
 
-// createToken answers POST /access/users/{userid}/token/{tokenid}.
+// createToken handles POST /access/users/{userid}/token/{tokenid}.
 func (s *Service) createToken(c *api.Call) (any, error) {
 	user, name := c.Params.Get("userid"), c.Params.Get("tokenid")
 	created := newToken{FullTokenID: user + "!" + name}
@@ -103,9 +103,9 @@ func (s *Service) createToken(c *api.Call) (any, error) {
 	return created, nil
 }
 
-// updateToken answers PUT /access/users/{userid}/token/{tokenid}. On 9 an empty comment clears it, as does delete; 8 keeps
-// the comment that there is (pve-access-control API2/User.pm, update_token_info). The token is looked for before the
-// access control list is locked, so that a missing one is told as it is.
+// updateToken handles PUT /access/users/{userid}/token/{tokenid}. On 9 an empty comment removes it, like delete; 8 keeps the
+// existing comment (pve-access-control API2/User.pm, update_token_info). The token is looked up before the access control
+// list is locked, so that a missing token has its own error text.
 func (s *Service) updateToken(c *api.Call) (any, error) {
 	if err := s.checkToken(c); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (s *Service) updateToken(c *api.Call) (any, error) {
 	return shown, nil
 }
 
-// checkToken reports the token of a call as missing.
+// checkToken returns an error if the token of a call does not exist.
 func (s *Service) checkToken(c *api.Call) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Service) checkToken(c *api.Call) error {
 	return err
 }
 
-// deleteToken answers DELETE /access/users/{userid}/token/{tokenid}.
+// deleteToken handles DELETE /access/users/{userid}/token/{tokenid}.
 func (s *Service) deleteToken(c *api.Call) (any, error) {
 	if err := s.checkToken(c); err != nil {
 		return nil, err

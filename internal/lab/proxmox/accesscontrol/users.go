@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// userEntry is a user as the API shows it (pve-access-control API2/User.pm). The list joins groups and shows tokens
-// as entries, a single user has them as a list and a map.
+// userEntry is a user in the API (pve-access-control API2/User.pm). The list has groups as one text and tokens as entries; a
+// single user has a list of groups and a map of tokens.
 type userEntry struct {
 	UserID    string `json:"userid,omitempty"`
 	Enable    int    `json:"enable"`
@@ -33,7 +33,7 @@ func showUser(u *access.User) userEntry {
 	}
 }
 
-// listUsers answers GET /access/users: those that the caller may see, always themselves.
+// listUsers handles GET /access/users. It returns the users that the caller may see, and always the caller.
 func (s *Service) listUsers(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Service) listUsers(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// getUser answers GET /access/users/{userid}.
+// getUser handles GET /access/users/{userid}.
 func (s *Service) getUser(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Service) getUser(c *api.Call) (any, error) {
 	return entry, nil
 }
 
-// createUser answers POST /access/users.
+// createUser handles POST /access/users.
 func (s *Service) createUser(c *api.Call) (any, error) {
 	return s.edit("create user failed", func(db *access.Database) error {
 		name := c.Params.Get("userid")
@@ -111,7 +111,7 @@ func (s *Service) createUser(c *api.Call) (any, error) {
 	})
 }
 
-// updateUser answers PUT /access/users/{userid}.
+// updateUser handles PUT /access/users/{userid}.
 func (s *Service) updateUser(c *api.Call) (any, error) {
 	return s.edit("update user failed", func(db *access.Database) error {
 		user, err := db.User(c.Params.Get("userid"))
@@ -153,7 +153,7 @@ func setUser(db *access.Database, user *access.User, params schema.Params) error
 	return nil
 }
 
-// deleteUser answers DELETE /access/users/{userid}.
+// deleteUser handles DELETE /access/users/{userid}.
 func (s *Service) deleteUser(c *api.Call) (any, error) {
 	return s.edit("delete user failed", func(db *access.Database) error {
 		db.DeleteUser(c.Params.Get("userid"))

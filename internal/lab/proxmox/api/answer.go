@@ -13,26 +13,26 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// answer is a response as Proxmox VE's daemons give it.
+// answer is a response of Proxmox VE's daemons.
 type answer struct {
 	status int
-	// message is the reason phrase and the body's message; empty for a success.
+	// message is the reason phrase and the body's message; empty after a success.
 	message string
 	errors  map[string]string
 	data    any
-	// total is the number of lines of a log that is shown in part.
+	// total is the number of lines of a partial log.
 	total *int
-	// plain answers have no JSON body: those that refuse a login, and those outside of the API.
+	// plain answers have no JSON body: refused logins, and responses outside the API.
 	plain bool
 	delay time.Duration
-	// lost answers never arrive: the connection breaks.
+	// lost answers are not sent: the connection breaks.
 	lost bool
 }
 
-// ErrPowerCut makes the host lose its power instead of answering.
+// ErrPowerCut makes the host lose its power instead of sending a response.
 var ErrPowerCut = errors.New("the power is cut")
 
-// StatusError is an error that is to be answered with a status of its own.
+// StatusError is an error with its own HTTP status.
 type StatusError struct {
 	Status  int
 	Message string
@@ -40,11 +40,11 @@ type StatusError struct {
 	Plain bool
 }
 
-// Error is the reason phrase of the answer.
+// Error returns the reason phrase of the response.
 func (e *StatusError) Error() string { return e.Message }
 
-// failure turns an error into an answer: a mistake in the parameters is a 400, a refusal a 403, everything else what
-// Perl makes of a die (pve-manager HTTPServer.pm, rest_handler).
+// failure turns an error into a response: 400 for invalid parameters, 403 for a refusal, and otherwise what Perl makes of a
+// die (pve-manager HTTPServer.pm, rest_handler).
 func failure(err error) *answer {
 	var (
 		params   *schema.ParamError
@@ -63,7 +63,7 @@ func failure(err error) *answer {
 	}
 }
 
-// body is the JSON form (pve-http-server Formatter/Standard.pm).
+// body returns the JSON body (pve-http-server Formatter/Standard.pm).
 func (a *answer) body() ([]byte, error) {
 	if a.plain {
 		return nil, nil
@@ -82,7 +82,7 @@ func (a *answer) body() ([]byte, error) {
 	return raw, nil
 }
 
-// reason is the first line of the message.
+// reason returns the first line of the message.
 func (a *answer) reason() string {
 	first, _, _ := strings.Cut(a.message, "\n")
 	if first = strings.TrimRight(first, "\r"); first == "" || strings.ContainsRune(first, '\r') {
@@ -94,8 +94,8 @@ func (a *answer) reason() string {
 
 const serverName = "pve-api-daemon/3.0"
 
-// write sends the answer. A failure closes the connection, and its status line carries Proxmox VE's own words, which
-// net/http cannot do: the connection is taken over for it, as HTTP/1.1 allows.
+// write sends the response. A failure closes the connection, and its status line contains the text of Proxmox VE. net/http
+// does not support that, so the connection is hijacked, as HTTP/1.1 allows.
 func (a *answer) write(w http.ResponseWriter, now time.Time) error {
 	body, err := a.body()
 	if err != nil {

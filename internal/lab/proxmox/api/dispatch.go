@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// answer is the way of a request through the server, in the order of Proxmox VE: who asks, what for, may they, is it
-// well formed, and only then the work (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler).
+// answer handles a request in the order of Proxmox VE: authentication, method, permissions, parameters, and then the work
+// (AnyEvent.pm, authenticate_and_handle_request; HTTPServer.pm, rest_handler).
 func (f *Front) answer(r *http.Request, entry *journal.Entry) *answer {
 	path, err := relativePath(r.URL)
 	if err != nil {
@@ -63,7 +63,7 @@ func (f *Front) answer(r *http.Request, entry *journal.Entry) *answer {
 	return &answer{status: http.StatusOK, data: data, total: c.Total, lost: lost}
 }
 
-// serve checks a request that has found its method, and does it.
+// serve checks the parameters of a request and calls its method.
 func (f *Front) serve(c *Call, m *Method, params schema.Params, fromPath map[string]string, entry *journal.Entry) (any, error) {
 	method, _ := f.schema.Method(m.Verb, m.Path)
 
@@ -97,13 +97,13 @@ func (f *Front) serve(c *Call, m *Method, params schema.Params, fromPath map[str
 	return m.serve(c)
 }
 
-// The methods that make a VM.
+// The methods that create a VM.
 const (
 	createEndpoint = "/nodes/{node}/qemu"
 	cloneEndpoint  = "/nodes/{node}/qemu/{vmid}/clone"
 )
 
-// creates is the VMID that a request asks for, 0 for one that makes no VM.
+// creates returns the VMID that a request creates, 0 for none.
 func creates(m *Method, params schema.Params) int {
 	name := ""
 
@@ -123,7 +123,7 @@ func creates(m *Method, params schema.Params) int {
 	return vmid
 }
 
-// wordRefusal puts the privilege into a refusal that a fault asks for: the one that a caller without any would miss.
+// wordRefusal adds a privilege to a refusal by a fault: the first one that a caller without privileges would lack.
 func (f *Front) wordRefusal(err error, rule schema.Rule, params schema.Params) error {
 	if !errors.Is(err, access.ErrPermission) {
 		return err
@@ -132,8 +132,8 @@ func (f *Front) wordRefusal(err error, rule schema.Rule, params schema.Params) e
 	return cmp.Or(f.access.Evaluate(rule, "nobody@pve", params), err)
 }
 
-// reach fails for a node that the cluster does not have: the request would be passed on to it, and its name does not
-// resolve (pve-cluster Cluster.pm, remote_node_ip).
+// reach returns an error for an unknown node: Proxmox VE would forward the request, and the name does not resolve
+// (pve-cluster Cluster.pm, remote_node_ip).
 func (f *Front) reach(node string) error {
 	if node == "" || node == "localhost" {
 		return nil

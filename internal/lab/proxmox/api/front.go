@@ -1,6 +1,6 @@
-// Package api is the front of an emulated host: it finds the method that a request asks for, checks who calls, what for and
-// with which parameters, in the order of Proxmox VE, and writes the answer. What answers the methods are the packages beside
-// it, each with a state of its own; they are given verified calls only.
+// Package api is the front of an emulated host: it finds the method of a request, checks the caller, the permissions and the
+// parameters in the order of Proxmox VE, and writes the response. The methods are in the packages beside it, each with its
+// own state. They receive verified calls only.
 package api
 
 import (
@@ -15,32 +15,32 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Access decides who calls, and what they may do.
+// Access authenticates callers and checks their privileges.
 type Access interface {
-	// Authenticate returns who makes a request to a path of the API.
+	// Authenticate returns the caller of a request to a path of the API.
 	Authenticate(r *http.Request, path string) (identity string, err error)
-	// Evaluate decides a method's rule for an identity and the parameters of a request, before these are verified.
+	// Evaluate checks a method's rule for an identity and the unverified parameters of a request.
 	Evaluate(rule schema.Rule, identity string, params schema.Params) error
 }
 
 // Faults make calls fail. Implementations must be safe for concurrent use.
 type Faults interface {
-	// Call is asked before a call is handled, when its caller is known. An error is the call's answer; ErrPowerCut takes the
-	// power from the hosts in its place.
+	// Call is called before a call is handled, after authentication. An error is the call's response; ErrPowerCut cuts the
+	// power of the hosts instead.
 	Call(ctx context.Context, c journal.Entry) error
-	// Lost is asked when a call is done: true keeps its answer from the caller, by breaking the connection.
+	// Lost is called after a call. With true its response is not sent: the connection breaks.
 	Lost(c journal.Entry) bool
 }
 
-// Nodes are the names that requests can be passed on to.
+// Nodes are the nodes to which requests can be forwarded.
 type Nodes interface{ Has(name string) bool }
 
-// Config is what a front needs. All of it is required.
+// Config configures a front. All fields are required.
 type Config struct {
-	// Release is that of Schema, the description of the API.
+	// Release is the release of Schema, the API description.
 	Release schema.Release
 	Schema  *schema.Schema
-	// Methods are what the host answers; the description must have all of them.
+	// Methods of the host. The API description must contain all of them.
 	Methods []Method
 	Access  Access
 	Nodes   Nodes
@@ -48,11 +48,11 @@ type Config struct {
 	Journal *journal.Journal
 	Pace    pace.Pace
 	Now     func() time.Time
-	// PowerCut takes the power from the hosts, without waiting for that.
+	// PowerCut cuts the power of the hosts. It does not block.
 	PowerCut func()
 }
 
-// Front answers the requests to a host. It is an http.Handler for HTTP/1.1.
+// Front serves the requests to a host. It is an http.Handler for HTTP/1.1.
 type Front struct {
 	schema   *schema.Schema
 	router   *router
@@ -65,7 +65,7 @@ type Front struct {
 	powerCut func()
 }
 
-// NewFront is a front for these methods. It fails for one that the description of the API does not have.
+// NewFront returns a front for these methods. The error is a method that is not in the API description.
 func NewFront(c Config) (*Front, error) {
 	for _, m := range c.Methods {
 		if _, ok := c.Schema.Method(m.Verb, m.Path); !ok {
@@ -80,7 +80,7 @@ func NewFront(c Config) (*Front, error) {
 	}, nil
 }
 
-// ServeHTTP answers one request and writes it into the call log.
+// ServeHTTP serves one request and writes it to the call log.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	entry := journal.Entry{
@@ -90,7 +90,7 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := f.answer(r, &entry)
 
 	if a.delay > 0 {
-		// A client that gives up ends the wait, and then nobody reads the answer.
+		// A disconnected client ends the delay; the response then has no receiver.
 		_ = f.pace.Sleep(r.Context(), a.delay)
 	}
 
@@ -108,14 +108,14 @@ func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shortened keeps what a caller says of itself from filling the log.
+// shortened limits the length of a client's text in the log.
 func shortened(text string) string {
 	const longest = 120
 
 	return text[:min(len(text), longest)]
 }
 
-// HangUp ends a connection without an answer, as a host without power does.
+// HangUp closes a connection without a response, as a host without power does.
 func HangUp(w http.ResponseWriter) {
 	hijacker, ok := w.(http.Hijacker)
 	if !ok {

@@ -7,30 +7,30 @@ type Endpoint struct {
 	Verb, Path string
 }
 
-// Method is one method of the API and what answers it. Its parameters, permissions and returns are those of the embedded API
-// description. Only the front of this package can have it answered, so that nobody comes past its checks.
+// Method is one API method and its handler. Its parameters, permissions and returns are those of the embedded API
+// description. Only the front of this package can call the handler, so its checks cannot be bypassed.
 type Method struct {
 	Endpoint
 
 	serve func(*Call) (any, error)
 }
 
-// Get is a method that shows something.
+// Get returns a method that reads.
 func Get(path string, serve func(*Call) (any, error)) Method {
 	return Method{Endpoint{http.MethodGet, path}, serve}
 }
 
-// Post is a method that makes or does something.
+// Post returns a method that creates or executes.
 func Post(path string, serve func(*Call) (any, error)) Method {
 	return Method{Endpoint{http.MethodPost, path}, serve}
 }
 
-// Put is a method that changes something.
+// Put returns a method that updates.
 func Put(path string, serve func(*Call) (any, error)) Method {
 	return Method{Endpoint{http.MethodPut, path}, serve}
 }
 
-// Delete is a method that removes something.
+// Delete returns a method that deletes.
 func Delete(path string, serve func(*Call) (any, error)) Method {
 	return Method{Endpoint{http.MethodDelete, path}, serve}
 }

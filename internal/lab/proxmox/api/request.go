@@ -14,22 +14,22 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Call is a request whose caller may make it, and whose parameters are verified.
+// Call is an authorized request with verified parameters.
 type Call struct {
 	Ctx context.Context
 	// Identity is the caller: root@pam, USER@REALM or USER@REALM!TOKEN.
 	Identity string
 	Params   schema.Params
-	// Node and VMID are those of the path, where it has them.
+	// Node and VMID are those of the path, if it has them.
 	Node string
 	VMID int
-	// Total is set by handlers that show part of a list.
+	// Total is set by handlers that return part of a list.
 	Total *int
-	// Upload is the size of the file in a multipart body, whose fields are among the parameters.
+	// Upload is the size of the file in a multipart body. The fields of the body are in Params.
 	Upload uint64
 }
 
-// apiPath splits what of the URL belongs to the API, and whether it asks for JSON (AnyEvent.pm, split_abs_uri).
+// apiPath matches the part of the URL that belongs to the API, and its format (AnyEvent.pm, split_abs_uri).
 var apiPath = regexp.MustCompile(`^/api2/+([a-z][a-z0-9]+)(/.*)?$`)
 
 func relativePath(u *url.URL) (string, error) {
@@ -57,10 +57,10 @@ func relativePath(u *url.URL) (string, error) {
 	return path, nil
 }
 
-// mostPosted bounds a request's body (AnyEvent.pm, limit_max_post).
+// mostPosted limits a request's body, in bytes (AnyEvent.pm, limit_max_post).
 const mostPosted = 512 * 1024
 
-// readParams collects the parameters of the query and of a form or JSON body (AnyEvent.pm, extract_params).
+// readParams reads the parameters of the query and of a form or JSON body (AnyEvent.pm, extract_params).
 func readParams(r *http.Request) (schema.Params, error) {
 	params := schema.Params{}
 	hasBody := r.Method == http.MethodPost || r.Method == http.MethodPut
@@ -120,7 +120,7 @@ func readBody(r *http.Request) (schema.Params, error) {
 	return schema.DecodeForm(string(raw)), nil
 }
 
-// readRequest collects the parameters, and of an upload the size of its file.
+// readRequest reads the parameters, and the size of an uploaded file.
 func readRequest(r *http.Request, path string) (schema.Params, uint64, error) {
 	if IsUpload(r.Method, path) {
 		return readUpload(r)
@@ -131,7 +131,7 @@ func readRequest(r *http.Request, path string) (schema.Params, uint64, error) {
 	return params, 0, err
 }
 
-// mergePath adds the parameters of the path. The same parameter may stand elsewhere only with the same value.
+// mergePath adds the parameters of the path. A parameter may occur elsewhere only with the same value.
 func mergePath(params schema.Params, fromPath map[string]string) (schema.Params, error) {
 	merged := schema.Params{}
 
@@ -156,7 +156,7 @@ func mergePath(params schema.Params, fromPath map[string]string) (schema.Params,
 	return merged, nil
 }
 
-// newCall is a call without its parameters; node and VM are those that the path names.
+// newCall returns a call without parameters, with the node and VM of the path.
 func newCall(ctx context.Context, identity string, upload uint64, fromPath map[string]string) *Call {
 	c := &Call{Ctx: ctx, Identity: identity, Upload: upload, Node: fromPath["node"]}
 

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// router finds the method of a request's path.
+// router finds the method of a request by its path.
 type router struct {
 	root *branch
 }
 
-// branch is one step of the paths: further steps by their literal name, or one parameter.
+// branch is one step of the paths: its next steps are literal names or one parameter.
 type branch struct {
 	literal   map[string]*branch
 	parameter *branch
@@ -56,9 +56,9 @@ func (b *branch) step(step string) *branch {
 	return b.literal[step]
 }
 
-// find returns the method of a path and the parameters in it. Empty steps do not count, so that ".../qemu/101/" is the
-// VM itself (pve-common RESTHandler.pm, find_handler). A volume name swallows the rest of its path, since it contains
-// slashes (pve-storage API2/Storage/Status.pm, fragmentDelimiter).
+// find returns the method of a path and the parameters in the path. Empty steps are ignored, so ".../qemu/101/" is the VM
+// itself (pve-common RESTHandler.pm, find_handler). A volume name contains slashes, so it takes the rest of the path
+// (pve-storage API2/Storage/Status.pm, fragmentDelimiter).
 func (r *router) find(verb, path string) (*Method, map[string]string) {
 	params := map[string]string{}
 	steps := splitPath(path)

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// Flag is a Perl boolean.
+// Flag returns a Perl boolean.
 func Flag(on bool) int {
 	if on {
 		return 1
@@ -15,16 +15,16 @@ func Flag(on bool) int {
 	return 0
 }
 
-// ErrModified is about a digest that is not that of the file any more (pve-common SectionConfig.pm, assert_if_modified).
+// ErrModified is returned for a digest that no longer matches the file (pve-common SectionConfig.pm, assert_if_modified).
 var ErrModified = errors.New("detected modified configuration - file changed by other user? Try again.")
 
-// Digest is the SHA-1 of a configuration file.
+// Digest returns the SHA-1 of a configuration file.
 func Digest(text string) string {
 	sum := sha1.Sum([]byte(text)) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
 }
 
-// Folders lists the names below a path, under the key that the method declares.
+// Folders returns the names below a path, with the key that the method declares.
 func Folders(key string, names ...string) []map[string]string {
 	list := make([]map[string]string, len(names))
 	for i, name := range names {

@@ -11,16 +11,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// mostField bounds a field of an upload that is not the file.
+// mostField limits a field of an upload other than the file, in bytes.
 const mostField = 64 * 1024
 
 var uploadPath = regexp.MustCompile(`^/nodes/[^/]+/storage/[^/]+/upload$`)
 
-// IsUpload reports whether a request brings a file.
+// IsUpload reports whether a request contains a file.
 func IsUpload(verb, path string) bool { return verb == http.MethodPost && uploadPath.MatchString(path) }
 
-// readUpload reads a multipart body: its fields are parameters, and of the file only name and size are kept
-// (AnyEvent.pm, file_upload_multipart).
+// readUpload reads a multipart body. Its fields become parameters; only name and size of the file are kept (AnyEvent.pm,
+// file_upload_multipart).
 func readUpload(r *http.Request) (schema.Params, uint64, error) {
 	if r.ContentLength <= 0 {
 		return nil, 0, &StatusError{
@@ -54,7 +54,7 @@ func readUpload(r *http.Request) (schema.Params, uint64, error) {
 	}
 }
 
-// readPart reads a field into the parameters, and of a file the size.
+// readPart reads a field into the parameters, or the size of a file.
 func readPart(part *multipart.Part, params schema.Params, size *uint64) error {
 	if part.FileName() == "" {
 		value, err := io.ReadAll(io.LimitReader(part, mostField))

@@ -12,8 +12,8 @@ import (
 
 const optionsEndpoint = "/cluster/options"
 
-// The options that the API shows as objects and as lists; all others are shown as they are written (pve-cluster
-// DataCenterConfig.pm, parse_datacenter_config).
+// The options that the API returns as objects and as lists. All others are returned as text (pve-cluster DataCenterConfig.pm,
+// parse_datacenter_config).
 var (
 	objectOptions = []string{
 		"crs", "migration", "replication", "next-id", "ha", "notify", "u2f", "webauthn", "tag-style", "user-tag-access",
@@ -21,8 +21,8 @@ var (
 	listOptions = []string{"registered-tags"}
 )
 
-// clusterOptions answers GET /cluster/options. Who lacks Sys.Audit sees two options of them (pve-manager API2/Cluster.pm,
-// get_options).
+// clusterOptions handles GET /cluster/options. A caller without Sys.Audit gets two of the options (pve-manager
+// API2/Cluster.pm, get_options).
 func (s *Service) clusterOptions(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Service) clusterOptions(c *api.Call) (any, error) {
 	return shown, nil
 }
 
-// shownOption is an option in the form in which the API shows it.
+// shownOption returns an option in the format of the API.
 func (s *Service) shownOption(key, text string) (any, error) {
 	switch {
 	case slices.Contains(listOptions, key):
@@ -78,7 +78,7 @@ func (s *Service) shownOption(key, text string) (any, error) {
 	return object, nil
 }
 
-// setClusterOptions answers PUT /cluster/options.
+// setClusterOptions handles PUT /cluster/options.
 func (s *Service) setClusterOptions(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

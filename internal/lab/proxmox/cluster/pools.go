@@ -17,7 +17,7 @@ type poolEntry struct {
 	Members *[]resource `json:"members,omitempty"`
 }
 
-// listPools answers GET /pools (pve-manager API2/Pool.pm, index); with a pool's name it shows its members.
+// listPools handles GET /pools (pve-manager API2/Pool.pm, index). With a pool's name it returns its members.
 func (s *Service) listPools(c *api.Call) (any, error) {
 	users := s.parts.Users
 
@@ -68,17 +68,17 @@ func (s *Service) showPool(identity, name string) (poolEntry, error) {
 	return poolEntry{PoolID: name, Comment: pool.Comment, Members: &members}, nil
 }
 
-// getPool answers GET /pools/{poolid} with the one entry of GET /pools?poolid= (pve-manager API2/Pool.pm, read_pool).
+// getPool handles GET /pools/{poolid} with the one entry of GET /pools?poolid= (pve-manager API2/Pool.pm, read_pool).
 func (s *Service) getPool(c *api.Call) (any, error) {
 	return s.showPool(c.Identity, c.Params.Get("poolid"))
 }
 
-// createPool answers POST /pools.
+// createPool handles POST /pools.
 func (s *Service) createPool(c *api.Call) (any, error) {
 	return nil, s.parts.Users.CreatePool(c.Params.Get("poolid"), c.Params.Get("comment"))
 }
 
-// updatePool answers PUT /pools and PUT /pools/{poolid}.
+// updatePool handles PUT /pools and PUT /pools/{poolid}.
 func (s *Service) updatePool(c *api.Call) (any, error) {
 	change := accesscontrol.PoolChange{
 		Identity: c.Identity, VMs: c.Params.List("vms"), Storages: c.Params.List("storage"),
@@ -92,7 +92,7 @@ func (s *Service) updatePool(c *api.Call) (any, error) {
 	return nil, s.parts.Users.UpdatePool(c.Params.Get("poolid"), change)
 }
 
-// deletePool answers DELETE /pools and DELETE /pools/{poolid}.
+// deletePool handles DELETE /pools and DELETE /pools/{poolid}.
 func (s *Service) deletePool(c *api.Call) (any, error) {
 	name := c.Params.Get("poolid")
 

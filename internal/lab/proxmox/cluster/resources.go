@@ -37,7 +37,7 @@ type resource struct {
 	MaxDisk    *uint64  `json:"maxdisk,omitempty"`
 }
 
-// listResources answers GET /cluster/resources. What the caller may not audit is not there.
+// listResources handles GET /cluster/resources. It leaves out what the caller may not audit.
 func (s *Service) listResources(c *api.Call) (any, error) {
 	wanted := func(kind string) bool { return !c.Params.Has("type") || c.Params.Get("type") == kind }
 	list := []resource{}
@@ -83,7 +83,7 @@ func (s *Service) poolResources(identity string) []resource {
 	return list
 }
 
-// sdnResources are the zone that every node has without any SDN being set up.
+// sdnResources returns the zone that every node has without SDN configuration.
 func (s *Service) sdnResources(identity string) []resource {
 	if !s.parts.Users.Allowed(identity, "/sdn/zones/localnetwork", "SDN.Audit") {
 		return nil
@@ -142,7 +142,7 @@ func (s *Service) storageResources(identity string) []resource {
 	return list
 }
 
-// nextID answers GET /cluster/nextid.
+// nextID handles GET /cluster/nextid.
 func (s *Service) nextID(c *api.Call) (any, error) {
 	if c.Params.Has("vmid") {
 		vmid := c.Params.Int("vmid", 0)
@@ -180,7 +180,7 @@ type clusterMember struct {
 	Version int  `json:"version,omitempty"`
 }
 
-// clusterStatus answers GET /cluster/status. A single host is in no cluster.
+// clusterStatus handles GET /cluster/status. A single host is not part of a cluster.
 func (s *Service) clusterStatus(*api.Call) (any, error) {
 	list := []clusterMember{}
 

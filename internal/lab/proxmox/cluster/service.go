@@ -1,7 +1,7 @@
-// Package cluster answers the methods of the API about the cluster as a whole: its resources, pools, options and status
-// (pve-manager API2/Cluster.pm and API2/Pool.pm). What it shows it is told by the other parts; the options are its own.
+// Package cluster serves the API methods about the cluster as a whole: resources, pools, options and status (pve-manager
+// API2/Cluster.pm and API2/Pool.pm). Its own state are the options; everything else comes from other parts.
 //
-// Its lock guards the options, and is held while the permissions are asked. The other parts are asked without it.
+// Its lock guards the options, and is held during permission checks. Other parts are called without it.
 package cluster
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storages"
 )
 
-// Users are what callers may do, and the pools.
+// Users checks what callers may do, and has the pools.
 type Users interface {
 	Allowed(identity, path string, privileges ...string) bool
 	Check(identity, path string, anyOf bool, privileges ...string) error
@@ -40,10 +40,10 @@ type VMs interface {
 	Exists(vmid int) bool
 }
 
-// HA is what the HA manager makes of a VM.
+// HA returns the HA manager's state of a VM.
 type HA interface{ State(vmid int) string }
 
-// Nodes are what a caller may see of a node.
+// Nodes returns what a caller may see of a node.
 type Nodes interface {
 	Entry(identity string, host hardware.Host) nodes.Entry
 }
@@ -51,7 +51,7 @@ type Nodes interface {
 // Storages are the storages of all nodes.
 type Storages interface{ OnNodes() []storages.OnNode }
 
-// Parts are what the cluster consists of.
+// Parts are the dependencies of the service.
 type Parts struct {
 	Users    Users
 	VMs      VMs
@@ -60,7 +60,7 @@ type Parts struct {
 	Storages Storages
 }
 
-// Service is the cluster as a whole. It is safe for concurrent use.
+// Service serves the cluster as a whole. It is safe for concurrent use.
 type Service struct {
 	env   *host.Environment
 	parts Parts
@@ -69,24 +69,24 @@ type Service struct {
 	options map[string]string
 }
 
-// New is a cluster with the options that an installation sets.
+// New returns a cluster with the default options of an installation.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{env: env, parts: parts, options: map[string]string{"keyboard": "en-us"}}
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Options map[string]string `json:"options"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{Options: s.options}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{Options: map[string]string{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -101,7 +101,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	return slices.Concat([]api.Method{
 		api.Get("/cluster/resources", s.listResources),

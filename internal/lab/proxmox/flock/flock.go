@@ -1,4 +1,4 @@
-// Package flock emulates the file locks of a Proxmox VE host: shared or exclusive, waited for no longer than a limit.
+// Package flock emulates the file locks of a Proxmox VE host: shared or exclusive, with a time limit.
 package flock
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// everyone is the weight of an exclusive lock: as many shared ones could stand beside each other.
+// everyone is the weight of an exclusive lock, and the maximum number of shared ones.
 const everyone = 1 << 30
 
 // Locks are the lock files of one host. The zero value is ready for use.
@@ -19,27 +19,27 @@ type Locks struct {
 	files map[string]*semaphore.Weighted
 }
 
-// TimeoutError says that a lock was not had in time, in Proxmox VE's words.
+// TimeoutError is Proxmox VE's error for a lock that was not acquired in time.
 type TimeoutError struct {
-	// Text is the complete sentence.
+	// Text is the complete error text.
 	Text string
 }
 
 func (e *TimeoutError) Error() string { return e.Text }
 
-// ConfigFile is the lock file of a VM's configuration.
+// ConfigFile returns the lock file of a VM's configuration.
 func ConfigFile(vmid int) string { return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid) }
 
-// TimeoutText is the sentence that a file lock fails with (pve-common Tools.pm, lock_file_full).
+// TimeoutText returns the error text of a file lock (pve-common Tools.pm, lock_file_full).
 func TimeoutText(file string) string { return fmt.Sprintf("can't lock file '%s' - got timeout", file) }
 
-// Exclusive takes a lock for its holder alone and returns what releases it. It fails with a *TimeoutError when the
-// limit passes, and with the context's error when that ends.
+// Exclusive acquires an exclusive lock and returns its release. The error is a *TimeoutError after the limit, or the
+// context's error.
 func (l *Locks) Exclusive(ctx context.Context, file string, limit time.Duration) (func(), error) {
 	return l.acquire(ctx, file, limit, everyone)
 }
 
-// Shared takes a lock that other shared holders may have too.
+// Shared acquires a shared lock.
 func (l *Locks) Shared(ctx context.Context, file string, limit time.Duration) (func(), error) {
 	return l.acquire(ctx, file, limit, 1)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/pace"
 )
 
-// The HA manager brings VMs to the state that is asked for, a round after something changed (pve-ha-manager HA/CRM.pm,
-// HA/LRM.pm, HA/Manager.pm). What it does is done by tasks of root's. It moves a VM only when told to: a start that
-// failed is repeated on the same node, as on a cluster of one.
+// The HA manager brings VMs to the requested state, one round after a change (pve-ha-manager HA/CRM.pm, HA/LRM.pm,
+// HA/Manager.pm). It acts through tasks of root. It moves a VM only on request: a failed start is repeated on the same node,
+// as in a cluster of one.
 
-// Tend has the manager look after a VM that has changed, if it is one of its own.
+// Tend makes the manager check a VM that has changed, if it manages the VM.
 func (s *Service) Tend(vmid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -20,7 +20,7 @@ func (s *Service) Tend(vmid int) {
 	s.tend(vmid)
 }
 
-// tend is Tend. The lock is held.
+// tend is Tend for a caller that holds the lock.
 func (s *Service) tend(vmid int) {
 	r, ok := s.resources[vmid]
 	if !ok || r.tended {
@@ -30,7 +30,7 @@ func (s *Service) tend(vmid int) {
 	r.tended = s.env.Tasks.Spawn(func(ctx context.Context) { s.keep(ctx, vmid, r) })
 }
 
-// TendAll is what the manager does when the hosts have come up.
+// TendAll makes the manager check all VMs after a boot of the hosts.
 func (s *Service) TendAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Service) TendAll() {
 	}
 }
 
-// keep goes round until the VM is what it should be.
+// keep repeats rounds until the VM is in the requested state.
 func (s *Service) keep(ctx context.Context, vmid int, r *resource) {
 	for {
 		if s.env.Wait(ctx, pace.HARound) != nil {
@@ -62,7 +62,7 @@ func (s *Service) keep(ctx context.Context, vmid int, r *resource) {
 	}
 }
 
-// nextStep decides what to do about a VM. When nothing is left it lets go of it, under the same lock.
+// nextStep returns what to do about a VM. If nothing is left to do, it releases the VM under the same lock.
 func (s *Service) nextStep(vmid int, r *resource) func(context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +82,7 @@ func (s *Service) nextStep(vmid int, r *resource) func(context.Context) {
 	return step
 }
 
-// vm is a VM as the manager finds it.
+// vm is the current state of a VM.
 type vm struct {
 	id      int
 	node    string
@@ -119,8 +119,8 @@ func (s *Service) decide(m vm, r *resource) func(context.Context) {
 	return nil
 }
 
-// start starts a VM, and gives up on it after all tries that its settings allow, on this node and in place of those
-// on others.
+// start starts a VM. It gives up after the number of attempts in the settings; relocations to other nodes count as attempts
+// on this node.
 func (s *Service) start(m vm, r *resource) func(context.Context) {
 	return func(ctx context.Context) {
 		if s.vms.Start(ctx, m.node, m.id) != nil {
@@ -141,7 +141,7 @@ func (s *Service) start(m vm, r *resource) func(context.Context) {
 	}
 }
 
-// stop stops a VM, at once when there is no time for more (HA/Resources/PVEVM.pm, shutdown).
+// stop stops a VM, at once if no time is left (HA/Resources/PVEVM.pm, shutdown).
 func (s *Service) stop(m vm, r *resource, seconds int) func(context.Context) {
 	halt := func(ctx context.Context) error { return s.vms.Stop(ctx, m.node, m.id) }
 	if seconds > 0 {
@@ -162,10 +162,10 @@ func (s *Service) stop(m vm, r *resource, seconds int) func(context.Context) {
 	}
 }
 
-// move moves a VM and what it has on local storages (HA/Resources/PVEVM.pm, migrate).
+// move migrates a VM with its local disks (HA/Resources/PVEVM.pm, migrate).
 func (s *Service) move(m vm, target string) func(context.Context) {
 	return func(ctx context.Context) {
-		// Whether it moved or not, the next round looks at it where it is.
+		// The next round checks the VM on its node, whether it was moved or not.
 		_ = s.vms.Migrate(ctx, m.node, m.id, target)
 	}
 }

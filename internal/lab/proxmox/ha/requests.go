@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Power of a VM that the HA manager looks after is asked of the manager: the task ends when it has been told (API2/Qemu.pm,
-// vm_start, vm_stop, vm_shutdown, migrate_vm).
+// A power request for a managed VM goes to the HA manager. Its task ends when the manager has accepted the request
+// (API2/Qemu.pm, vm_start, vm_stop, vm_shutdown, migrate_vm).
 
-// Managed reports whether the manager looks after a VM.
+// Managed reports whether the manager manages a VM.
 func (s *Service) Managed(vmid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Service) Managed(vmid int) bool {
 	return ok
 }
 
-// Configured reports whether a VM is among the manager's resources, even when it ignores it.
+// Configured reports whether a VM is an HA resource, even an ignored one.
 func (s *Service) Configured(vmid int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Service) Forget(vmid int) bool {
 	return ok
 }
 
-// State is that of a VM's service as lists show it, "" for a VM that is no resource.
+// State returns the state of a VM's service for lists, "" for a VM that is not a resource.
 func (s *Service) State(vmid int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +56,7 @@ func (s *Service) State(vmid int) string {
 	return cmp.Or(r.Service, r.Values["state"])
 }
 
-// Status is the group and the state of a VM that the manager looks after (HA/Config.pm, get_service_status).
+// Status returns the group and the state of a managed VM (HA/Config.pm, get_service_status).
 func (s *Service) Status(vmid int) (group, state string, managed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Service) Status(vmid int) (group, state string, managed bool) {
 	return r.Values["group"], r.Service, true
 }
 
-// RequestStart asks the manager to start the VM of a call.
+// RequestStart requests the start of the call's VM.
 func (s *Service) RequestStart(c *api.Call) (any, error) {
 	return s.env.Tasks.Fork(c.Node, "hastart", strconv.Itoa(c.VMID), c.Identity, c.VMID, func(w *task.Worker) error {
 		w.Print("Requesting HA start for VM %d", c.VMID)
@@ -80,7 +80,7 @@ func (s *Service) RequestStart(c *api.Call) (any, error) {
 	})
 }
 
-// RequestStop asks the manager to stop the VM of a call within so many seconds.
+// RequestStop requests the stop of the call's VM within the given number of seconds.
 func (s *Service) RequestStop(c *api.Call, seconds int) (any, error) {
 	return s.env.Tasks.Fork(c.Node, "hastop", strconv.Itoa(c.VMID), c.Identity, c.VMID, func(w *task.Worker) error {
 		w.Print("Requesting HA stop for VM %d", c.VMID)
@@ -91,7 +91,7 @@ func (s *Service) RequestStop(c *api.Call, seconds int) (any, error) {
 	})
 }
 
-// RequestMove asks the manager to move the VM of a call to its target.
+// RequestMove requests the migration of the call's VM to its target.
 func (s *Service) RequestMove(c *api.Call) (any, error) {
 	target := c.Params.Get("target")
 
@@ -104,7 +104,7 @@ func (s *Service) RequestMove(c *api.Call) (any, error) {
 	})
 }
 
-// tell is a call of the program ha-manager.
+// tell emulates a call of the program ha-manager.
 func (s *Service) tell(w *task.Worker, vmid int, command string, change func(*resource)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

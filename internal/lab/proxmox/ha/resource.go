@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// resource is a VM that the cluster's HA manager keeps in a state (pve-ha-manager 4.0 and 5.0; HA/Resources.pm).
+// resource is an HA resource: a VM with a requested state (pve-ha-manager 4.0 and 5.0; HA/Resources.pm).
 type resource struct {
 	// Values are the settings by the names of the API; what was not set is not there.
 	Values map[string]string `json:"values"`
@@ -28,7 +28,7 @@ type resource struct {
 	tended bool
 }
 
-// States that are asked for; those of services have names of their own.
+// Requested states. Services have other state names.
 const (
 	stateStarted  = "started"
 	stateStopped  = "stopped"
@@ -37,7 +37,7 @@ const (
 	stateError    = "error"
 )
 
-// wanted is the state that is asked for (HA/Config.pm, read_and_check_resources_config).
+// wanted returns the requested state (HA/Config.pm, read_and_check_resources_config).
 func (r *resource) wanted() string {
 	if state := r.Values["state"]; state != "" && state != "enabled" {
 		return state
@@ -55,14 +55,14 @@ func (r *resource) limit(key string) int {
 	return n
 }
 
-// managed returns what the manager keeps of a VM, unless it ignores it (HA/Config.pm, vm_is_ha_managed). The lock is held.
+// managed returns the resource of a managed VM (HA/Config.pm, vm_is_ha_managed). The caller holds the lock.
 func (s *Service) managed(vmid int) (*resource, bool) {
 	r, ok := s.resources[vmid]
 
 	return r, ok && r.wanted() != stateIgnored
 }
 
-// shownResource is a resource as the API returns it (API2/HA/Resources.pm, api_copy_config).
+// shownResource is a resource in the API (API2/HA/Resources.pm, api_copy_config).
 type shownResource struct {
 	SID         string            `json:"sid"`
 	Type        string            `json:"type"`
@@ -105,7 +105,7 @@ func (s *Service) digest() string {
 
 func sid(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
-// parseSID takes a VM from "vm:101", or from "101" if there is such a VM (HA/Config.pm, parse_sid).
+// parseSID returns the VM of "vm:101", or of "101" if that VM exists (HA/Config.pm, parse_sid).
 func (s *Service) parseSID(text string) (int, error) {
 	kind, name, typed := strings.Cut(text, ":")
 	if !typed {
@@ -133,7 +133,7 @@ func (s *Service) parseSID(text string) (int, error) {
 
 var options = []string{"state", "group", "comment", "max_restart", "max_relocate", "failback"}
 
-// with is the settings after a change.
+// with returns the settings after a change.
 func (r *resource) with(params schema.Params) (map[string]string, error) {
 	values := map[string]string{}
 	maps.Copy(values, r.Values)
@@ -153,7 +153,7 @@ func (r *resource) with(params schema.Params) (map[string]string, error) {
 	return values, nil
 }
 
-// checkService fails for a service in error, which must be disabled before anything else (API2/HA/Resources.pm,
+// checkService returns an error for a service in state error, which must be disabled first (API2/HA/Resources.pm,
 // check_service_state).
 func (r *resource) checkService(vmid int, state string) error {
 	if r.Service == stateError && r.wanted() != stateIgnored && state != stateDisabled {

@@ -1,8 +1,8 @@
-// Package ha is the HA manager of a cluster: the VMs that it keeps in a state, the methods of the API about them, and the
-// manager itself, which goes round until each VM is what it should be (pve-ha-manager 4.0 and 5.0).
+// Package ha is the HA manager of a cluster: its resources, the API methods about them, and the manager itself, which works
+// in rounds until each VM is in the requested state (pve-ha-manager 4.0 and 5.0).
 //
-// Its lock is the outermost one of all parts: while it is held the VMs are asked where they are and whether they run. So the
-// VMs' part calls this one only while it holds no lock of its own.
+// Its lock is the outermost one of all parts: it queries the VMs while it holds the lock. The VM part may therefore call it
+// only without holding its own locks.
 package ha
 
 import (
@@ -20,12 +20,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// VMs are what the manager looks after.
+// VMs are the VMs that the manager can manage.
 type VMs interface {
-	// Find tells where a VM is and whether it runs; ok is false for one that is not there.
+	// Find returns the node of a VM and whether the VM runs; ok is false if it does not exist.
 	Find(vmid int) (node string, running, ok bool)
-	// Start, Stop, Shutdown and Migrate are done by tasks of root's. They return when the task has ended, however it did, and
-	// fail when the host goes down.
+	// Start, Stop, Shutdown and Migrate run tasks of root. They return when the task has ended, with any result. They return
+	// an error when the host goes down.
 	Start(ctx context.Context, node string, vmid int) error
 	Stop(ctx context.Context, node string, vmid int) error
 	Shutdown(ctx context.Context, node string, vmid, seconds int) error
@@ -41,27 +41,27 @@ type Service struct {
 	resources map[int]*resource
 }
 
-// New is a manager that looks after nothing yet. Manage must be called before it is used.
+// New returns a manager without resources. Manage must be called before it is used.
 func New(env *host.Environment) *Service {
 	return &Service{env: env, resources: map[int]*resource{}}
 }
 
-// Manage tells the manager which VMs there are to look after.
+// Manage sets the VMs that the manager can manage.
 func (s *Service) Manage(vms VMs) { s.vms = vms }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Resources map[int]*resource `json:"ha,omitempty"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{Resources: s.resources}, s.mu.Unlock
 }
 
-// Restore takes over what was kept. The VMs are looked after again from TendAll on.
+// Restore loads the persistent state. The VMs are managed again after TendAll.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{Resources: map[int]*resource{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -76,7 +76,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// list answers GET /cluster/ha/resources.
+// list handles GET /cluster/ha/resources.
 func (s *Service) list(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Service) list(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// get answers GET /cluster/ha/resources/{sid}.
+// get handles GET /cluster/ha/resources/{sid}.
 func (s *Service) get(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Service) get(c *api.Call) (any, error) {
 	return s.show(vmid), nil
 }
 
-// create answers POST /cluster/ha/resources.
+// create handles POST /cluster/ha/resources.
 func (s *Service) create(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,8 +154,8 @@ func (s *Service) create(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// checkGroup refuses groups, of which the cluster has none: since Proxmox VE 9 there are rules in their place, before
-// that a new resource may name one that is still to come.
+// checkGroup returns an error for a group, because the cluster has none: since Proxmox VE 9 rules replace them. Before that a
+// new resource may name a group that does not exist yet.
 func (s *Service) checkGroup(group string, fresh bool) error {
 	switch {
 	case group == "":
@@ -169,7 +169,7 @@ func (s *Service) checkGroup(group string, fresh bool) error {
 	}
 }
 
-// update answers PUT /cluster/ha/resources/{sid}.
+// update handles PUT /cluster/ha/resources/{sid}.
 func (s *Service) update(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s *Service) update(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// remove answers DELETE /cluster/ha/resources/{sid}: the VM stays as it is.
+// remove handles DELETE /cluster/ha/resources/{sid}. The VM stays as it is.
 func (s *Service) remove(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *Service) remove(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	const base = "/cluster/ha/resources"
 

@@ -2,12 +2,12 @@ package hardware
 
 import "sync/atomic"
 
-// Cluster is the hosts as they are described now, one at least. It is safe for concurrent use.
+// Cluster has the current hosts, at least one. It is safe for concurrent use.
 type Cluster struct {
 	hosts atomic.Pointer[[]Host]
 }
 
-// NewCluster is a cluster of these hosts.
+// NewCluster returns a cluster of these hosts.
 func NewCluster(hosts []Host) *Cluster {
 	c := &Cluster{}
 	c.Replace(hosts)
@@ -15,10 +15,10 @@ func NewCluster(hosts []Host) *Cluster {
 	return c
 }
 
-// Replace describes the hosts anew.
+// Replace replaces the hosts.
 func (c *Cluster) Replace(hosts []Host) { c.hosts.Store(&hosts) }
 
-// Hosts are all of them, in the order of their description.
+// Hosts returns all hosts in the order of their description.
 func (c *Cluster) Hosts() []Host { return *c.hosts.Load() }
 
 // Host returns the host of a name.
@@ -30,7 +30,7 @@ func (c *Cluster) Has(name string) bool {
 	return ok
 }
 
-// Names of the hosts.
+// Names returns the names of the hosts.
 func (c *Cluster) Names() []string {
 	hosts := c.Hosts()
 
@@ -42,5 +42,5 @@ func (c *Cluster) Names() []string {
 	return names
 }
 
-// First is the host that answers requests that name none.
+// First returns the name of the host that handles requests without a node.
 func (c *Cluster) First() string { return c.Hosts()[0].Name }

@@ -2,8 +2,8 @@ package hardware
 
 import "slices"
 
-// Grown are the hosts that were, each with what is described of it now, and the new ones. Nothing is taken away, since
-// machines may stand on it.
+// Grown returns the former hosts with the additions of their new description, followed by the new hosts. Nothing is removed,
+// because VMs may use it.
 func Grown(before, now []Host) []Host {
 	all := slices.Clone(before)
 
@@ -20,8 +20,8 @@ func Grown(before, now []Host) []Host {
 	return all
 }
 
-// Beyond are hosts without the bridges and devices that were known of them, so that what the API has taken away since does
-// not come back.
+// Beyond returns hosts without their known bridges and devices, so that objects that were deleted through the API are not
+// added again.
 func Beyond(hosts, known []Host) []Host {
 	beyond := slices.Clone(hosts)
 
@@ -46,14 +46,14 @@ func named(hosts []Host, name string) (Host, bool) {
 
 func sameBridge(a, b Bridge) bool { return a.Name == b.Name }
 
-// without are the items that none of the known is the same as.
+// without returns the items that are not among the known ones.
 func without[T any](items, known []T, same func(a, b T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
 		return slices.ContainsFunc(known, func(k T) bool { return same(item, k) })
 	})
 }
 
-// with is the host with what another description of it adds.
+// with returns the host with the additions of another description.
 func (h Host) with(now Host) Host {
 	h.Cores, h.MemoryMiB = max(h.Cores, now.Cores), max(h.MemoryMiB, now.MemoryMiB)
 	h.Storages = slices.Clone(h.Storages)
@@ -69,14 +69,13 @@ func (h Host) with(now Host) Host {
 	}
 
 	h.Bridges = slices.Concat(h.Bridges, without(now.Bridges, h.Bridges, sameBridge))
-	// A device at the address of another one has taken its slot.
+	// A device replaces another device at the same address.
 	h.PCI = slices.Concat(now.PCI, without(h.PCI, now.PCI, func(a, b PCIDevice) bool { return a.Address == b.Address }))
 
 	return h
 }
 
-// with is the storage with the content and the room that another description adds. It stays of its type, as what lies in
-// it does.
+// with returns the storage with the additional content types and space of another description. Its type does not change.
 func (s Storage) with(now Storage) Storage {
 	s.Content = slices.Concat(s.Content, without(now.Content, s.Content, func(a, b string) bool { return a == b }))
 	s.TotalBytes = max(s.TotalBytes, now.TotalBytes)

@@ -1,5 +1,5 @@
-// Package hardware describes the computers of an emulated cluster: their processors and memory, their storages, bridges and
-// devices. It is data that every part of the emulation may read, and grows while the cluster runs.
+// Package hardware describes the computers of an emulated cluster: processors, memory, storages, bridges and devices. Every
+// part of the emulation may read it. It can grow while the cluster runs.
 package hardware
 
 import (
@@ -14,7 +14,7 @@ type Host struct {
 	Name string
 	// Cores is the number of CPU threads.
 	Cores int
-	// CPUModel is the processor's name as the host shows it.
+	// CPUModel is the processor's name that the host reports.
 	CPUModel string
 	// MemoryMiB is the installed memory.
 	MemoryMiB int
@@ -23,13 +23,13 @@ type Host struct {
 	PCI       []PCIDevice
 }
 
-// Storage is a storage as one host has it. A shared one stands at every host that has it, with the same facts.
+// Storage is a storage of one host. A shared storage is listed at every host that has it, with the same values.
 type Storage struct {
 	Name string
 	Type storage.Type
 	// Content are the content types, storage.Images and storage.ISO.
 	Content []string
-	// TotalBytes is its size, ReservedBytes what others have filled of it.
+	// TotalBytes is the size; ReservedBytes is in use by files that the lab does not manage.
 	TotalBytes, ReservedBytes uint64
 	Shared                    bool
 	// Path is the folder of a file-based storage.
@@ -45,7 +45,7 @@ type Bridge struct {
 	VLANAware bool
 }
 
-// PCIDevice is a device that may be passed through. IDs are hexadecimal with a leading 0x, as Proxmox VE lists them.
+// PCIDevice is a device that can be passed through. IDs are hexadecimal with a leading 0x, as in Proxmox VE.
 type PCIDevice struct {
 	// Address is domain:bus:slot.function, such as "0000:01:00.0".
 	Address string
@@ -56,7 +56,7 @@ type PCIDevice struct {
 	VendorName, DeviceName           string
 	IOMMUGroup                       int
 	MediatedDevices                  bool
-	// Mapping is the resource mapping that names the device from the start; "" for none. Devices of several hosts, or
-	// several of one, may share it.
+	// Mapping is the initial resource mapping of the device; "" for none. Several devices, of one or of several hosts, may
+	// share it.
 	Mapping string
 }

@@ -9,8 +9,8 @@ import (
 
 var pciFunction = regexp.MustCompile(`\.[0-9a-f]$`)
 
-// DevicesAt lists the addresses of the devices at a path: several parts are joined by semicolons, a part without a function
-// stands for all functions of the slot (qemu-server QemuServer/PCI.pm, parse_hostpci).
+// DevicesAt returns the addresses of the devices at a path. Semicolons separate several parts; a part without a function
+// means all functions of the slot (qemu-server QemuServer/PCI.pm, parse_hostpci).
 func (h Host) DevicesAt(path string) ([]string, error) {
 	var addresses []string
 
@@ -36,7 +36,7 @@ func (h Host) DevicesAt(path string) ([]string, error) {
 	return addresses, nil
 }
 
-// Device returns the device at an address; a slot without a function is its first one.
+// Device returns the device at an address. A slot without a function means its first function.
 func (h Host) Device(address string) (PCIDevice, error) {
 	if !pciFunction.MatchString(address) {
 		address += ".0"
@@ -50,5 +50,5 @@ func (h Host) Device(address string) (PCIDevice, error) {
 	return h.PCI[at], nil
 }
 
-// BareHex is a hexadecimal number without its leading 0x.
+// BareHex returns a hexadecimal number without its leading 0x.
 func BareHex(id string) string { return strings.ReplaceAll(id, "0x", "") }

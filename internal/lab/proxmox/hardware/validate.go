@@ -9,10 +9,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// ErrInvalid is the parent of every mistake in a description.
+// ErrInvalid is wrapped by every error in a description.
 var ErrInvalid = errors.New("lab host")
 
-// Validate reports every mistake in the description of a cluster at once; each wraps ErrInvalid.
+// Validate returns all errors in the description of a cluster. Each wraps ErrInvalid.
 func Validate(hosts []Host) error {
 	var problems []error
 

@@ -12,19 +12,20 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Random draws from streams that a seed decides. Its lock is the innermost one: nothing is called while it is held.
+// Random generates random streams from a seed. Its lock is the innermost one: nothing is called while it is held.
 type Random struct {
 	seed [32]byte
 
 	mu sync.Mutex
-	// draws counts how often was drawn for a purpose, so that it never repeats.
+	// draws counts the streams of each purpose, so that none repeats.
 	draws map[string]uint64
 }
 
-// NewRandom is a source that nothing was drawn from yet.
+// NewRandom returns an unused source.
 func NewRandom(seed [32]byte) *Random { return &Random{seed: seed, draws: map[string]uint64{}} }
 
-// Reader is a stream of its own for each drawing, so that what one VM gets does not depend on what others did.
+// Reader returns a new stream for a purpose. Purposes do not influence each other, so the values of one VM do not depend on
+// others.
 func (r *Random) Reader(purpose string) io.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,24 +41,24 @@ func (r *Random) Reader(purpose string) io.Reader {
 	return rand.NewChaCha8(seed)
 }
 
-// UUID draws a UUID for a VM, or for what is no VM's with a VMID of 0.
+// UUID generates a UUID for a VM, or with VMID 0 for another object.
 func (r *Random) UUID(vmid int, what string) (string, error) {
 	return vmconfig.NewUUID(r.Reader(fmt.Sprintf("vm %d %s", vmid, what)))
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Draws map[string]uint64 `json:"draws"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (r *Random) Save() (state any, release func()) {
 	r.mu.Lock()
 
 	return kept{Draws: r.draws}, r.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (r *Random) Restore(state []byte, _ time.Time) error {
 	restored := kept{Draws: map[string]uint64{}}
 	if err := json.Unmarshal(state, &restored); err != nil {

@@ -1,4 +1,4 @@
-// Package journal is the call log of an emulated host: what was asked of it, and what it answered.
+// Package journal is the call log of an emulated host: its requests and responses.
 package journal
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Entry is one request as the call log has it. It holds no parameters, so no secret can be among them.
+// Entry is a request in the call log. It has no parameters, so it cannot contain a secret.
 type Entry struct {
 	Time time.Time `json:"time"`
 	// Verb and Path are the request's; Endpoint is the template of the path, empty for one that is not emulated.
@@ -40,7 +40,7 @@ type Entry struct {
 // Write reports whether the call could change something.
 func (e Entry) Write() bool { return e.Verb != http.MethodGet && e.Verb != http.MethodHead }
 
-// mostEntries bounds what is kept in memory; the log on disk has everything.
+// mostEntries limits the entries in memory. The log on disk has all.
 const mostEntries = 10000
 
 // Journal is the call log. It is safe for concurrent use.
@@ -51,10 +51,10 @@ type Journal struct {
 	err     error
 }
 
-// New is a log that is written to w, one line of JSON per entry.
+// New returns a log that writes one line of JSON per entry to w.
 func New(w io.Writer) *Journal { return &Journal{out: json.NewEncoder(w)} }
 
-// Write records a request that was answered.
+// Write records a request with its result.
 func (j *Journal) Write(e Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -67,7 +67,7 @@ func (j *Journal) Write(e Entry) {
 	j.encode(e)
 }
 
-// encode writes a line; the first failure is kept for Failure, and the lab goes on without a log.
+// encode writes a line. After an error the lab continues without a log; Failure returns the first error.
 func (j *Journal) encode(line any) {
 	if err := j.out.Encode(line); err != nil && j.err == nil {
 		j.err = err
@@ -81,7 +81,7 @@ type note struct {
 	Error string    `json:"error"`
 }
 
-// Note records what the caller is not told.
+// Note records what the API does not return to the caller.
 func (j *Journal) Note(what string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -89,7 +89,7 @@ func (j *Journal) Note(what string, err error) {
 	j.encode(note{Time: time.Now(), Note: what, Error: err.Error()})
 }
 
-// Undelivered records an answer that did not reach its caller.
+// Undelivered records a response that did not reach its caller.
 func (j *Journal) Undelivered(e Entry, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -105,7 +105,7 @@ func (j *Journal) Entries() []Entry {
 	return slices.Clone(j.entries)
 }
 
-// Failure is the first error of writing the log, or nil.
+// Failure returns the first error of writing the log, or nil.
 func (j *Journal) Failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

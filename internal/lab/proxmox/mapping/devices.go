@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Adopt completes the mappings with those that devices of hosts ask for.
+// Adopt adds the mappings of the hosts' devices.
 func (s *Service) Adopt(hosts []hardware.Host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,8 +26,8 @@ func (s *Service) Adopt(hosts []hardware.Host) {
 	}
 }
 
-// mapped are the mappings that devices of hosts ask for, as the web interface would make them: with everything that Proxmox VE
-// compares when a VM starts.
+// mapped returns the mappings of the hosts' devices as the web interface creates them: with all values that Proxmox VE checks
+// when a VM starts.
 func mapped(hosts []hardware.Host) map[string]*mapping {
 	mappings := map[string]*mapping{}
 
@@ -58,7 +58,7 @@ func entryOf(node string, d hardware.PCIDevice) string {
 		hardware.BareHex(d.SubsystemVendor), hardware.BareHex(d.SubsystemDevice))
 }
 
-// adopt takes over what another mapping says of its devices.
+// adopt replaces the entries of the same devices by those of another mapping.
 func (m *mapping) adopt(fresh *mapping) {
 	m.Map = slices.DeleteFunc(slices.Clone(m.Map), func(entry string) bool {
 		return slices.ContainsFunc(fresh.Map, func(now string) bool { return deviceOf(now) == deviceOf(entry) })
@@ -66,7 +66,7 @@ func (m *mapping) adopt(fresh *mapping) {
 	m.Map = append(m.Map, fresh.Map...)
 }
 
-// deviceOf is the node and the path of a mapping's entry.
+// deviceOf returns the node and the path of a mapping's entry.
 func deviceOf(entry string) (device [2]string) {
 	for property := range strings.SplitSeq(entry, ",") {
 		switch name, value, _ := strings.Cut(property, "="); name {
@@ -80,20 +80,20 @@ func deviceOf(entry string) (device [2]string) {
 	return device
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	PCI map[string]*mapping `json:"pci_mappings"`
 	USB map[string]*mapping `json:"usb_mappings"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{PCI: s.pci, USB: s.usb}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{PCI: map[string]*mapping{}, USB: map[string]*mapping{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -108,7 +108,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// PCIPaths are the paths that a mapping of PCI devices has on a node, each held against the hardware (qemu-server
+// PCIPaths returns the paths of a PCI mapping on a node. Each entry is compared with the hardware (qemu-server
 // QemuServer/PCI.pm, parse_hostpci).
 func (s *Service) PCIPaths(name, node string) ([]string, error) {
 	s.mu.Lock()
@@ -137,8 +137,8 @@ func (s *Service) PCIPaths(name, node string) ([]string, error) {
 	return paths, nil
 }
 
-// valid holds an entry against the hardware (pve-guest-common Mapping/PCI.pm, assert_valid): every property
-// that the device has must be there and agree.
+// valid compares an entry with the hardware (pve-guest-common Mapping/PCI.pm, assert_valid): every property of the device
+// must be present and equal.
 func (s *Service) valid(m *mapping, entry schema.Properties, node string) error {
 	host, _ := s.env.Nodes.Host(node)
 

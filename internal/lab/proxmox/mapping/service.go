@@ -1,7 +1,7 @@
-// Package mapping keeps the resource mappings of the cluster: names for devices that differ from host to host (pve-manager
+// Package mapping keeps the resource mappings of the cluster: names for devices that differ between hosts (pve-manager
 // API2/Cluster/Mapping/PCI.pm and USB.pm, pve-guest-common Mapping/PCI.pm).
 //
-// Its lock is held while the permissions are asked, and for nothing else that is not its own.
+// Its lock is held during permission checks, but not during other calls to other parts.
 package mapping
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// mapping is a resource mapping of the cluster: a name for a device that differs from host to host.
+// mapping is a resource mapping of the cluster: a name for a device that differs between hosts.
 type mapping struct {
 	ID          string   `json:"id"`
 	Type        string   `json:"type"`
@@ -27,7 +27,7 @@ type mapping struct {
 	Map         []string `json:"map"`
 }
 
-// shownMapping is a mapping as the API returns it.
+// shownMapping is a mapping in the API.
 type shownMapping struct {
 	mapping
 	Digest string         `json:"digest"`
@@ -39,12 +39,12 @@ type mappingCheck struct {
 	Message  string `json:"message"`
 }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 }
 
-// Service is the mappings of a cluster. It is safe for concurrent use.
+// Service keeps the mappings of a cluster. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	permissions Permissions
@@ -53,17 +53,17 @@ type Service struct {
 	pci, usb map[string]*mapping
 }
 
-// New is the mappings of a cluster that has none yet.
+// New returns a service without mappings.
 func New(env *host.Environment, permissions Permissions) *Service {
 	return &Service{env: env, permissions: permissions, pci: map[string]*mapping{}, usb: map[string]*mapping{}}
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	return slices.Concat(handlers{s, "pci"}.methods(), handlers{s, "usb"}.methods())
 }
 
-// handlers serve one kind of device, "pci" or "usb".
+// handlers handle one kind of device, "pci" or "usb".
 type handlers struct {
 	*Service
 	kind string
@@ -81,7 +81,7 @@ func (h handlers) methods() []api.Method {
 	}
 }
 
-// all are the mappings of the kind. The lock is held.
+// all returns the mappings of the kind. The caller holds the lock.
 func (h handlers) all() map[string]*mapping {
 	if h.kind == "usb" {
 		return h.usb
@@ -224,7 +224,7 @@ func (h handlers) remove(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// fields are the fields of one entry of a mapping.
+// fields returns the fields of a mapping's entry.
 func (s *Service) fields(kind string) map[string]*schema.Property {
 	method, ok := s.env.Schema.Method(http.MethodPost, "/cluster/mapping/"+kind)
 	if !ok {
@@ -234,7 +234,7 @@ func (s *Service) fields(kind string) map[string]*schema.Property {
 	return method.Parameters["map"].Items.Fields()
 }
 
-// entriesOn are the entries of a mapping that are about a node.
+// entriesOn returns a mapping's entries for a node.
 func (s *Service) entriesOn(m *mapping, node string) []schema.Properties {
 	var entries []schema.Properties
 
@@ -247,7 +247,7 @@ func (s *Service) entriesOn(m *mapping, node string) []schema.Properties {
 	return entries
 }
 
-// check reports what is wrong with a mapping on a node.
+// check returns the problems of a mapping on a node.
 func (s *Service) check(m *mapping, node string) []mappingCheck {
 	checks := []mappingCheck{}
 	entries := s.entriesOn(m, node)

@@ -1,7 +1,7 @@
-// Package network is the network of the nodes: their interfaces as they are, and as they will be after a reload (pve-manager
-// API2/Network.pm, pve-common INotify.pm).
+// Package network is the network of the nodes: their active interfaces and the staged ones, which a reload activates
+// (pve-manager API2/Network.pm, pve-common INotify.pm).
 //
-// Its lock is held while the permissions are asked, and for nothing else that is not its own.
+// Its lock is held during permission checks, but not during other calls to other parts.
 package network
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// iface is a network interface of a node by the names of the API; all its values are strings.
+// iface is a network interface of a node, with the field names of the API. All values are strings.
 type iface map[string]string
 
-// network is what /etc/network/interfaces of a node says, and what it will say after a reload.
+// network is the content of a node's /etc/network/interfaces, now and after a reload.
 type network struct {
 	Active map[string]iface `json:"active"`
 	// Staged is nil without changes.
@@ -58,7 +58,7 @@ func newNetwork(host hardware.Host) *network {
 	return n
 }
 
-// current is what requests see: the staged interfaces where there are any (pve-common INotify.pm, read_file).
+// current returns what requests see: the staged interfaces if there are any (pve-common INotify.pm, read_file).
 func (n *network) current() map[string]iface {
 	if n.Staged != nil {
 		return n.Staged
@@ -67,7 +67,7 @@ func (n *network) current() map[string]iface {
 	return n.Active
 }
 
-// stage returns the interfaces for a change.
+// stage returns the interfaces to change.
 func (n *network) stage() map[string]iface {
 	if n.Staged == nil {
 		n.Staged = make(map[string]iface, len(n.Active))
@@ -79,7 +79,7 @@ func (n *network) stage() map[string]iface {
 	return n.Staged
 }
 
-// setCIDR records an address; suffix is "" for IPv4 and "6" for IPv6 (API2/Network.pm, map_cidr_to_address_netmask).
+// setCIDR sets an address. suffix is "" for IPv4 and "6" for IPv6 (API2/Network.pm, map_cidr_to_address_netmask).
 func (i iface) setCIDR(suffix, cidr string) {
 	i["cidr"+suffix] = cidr
 
@@ -92,7 +92,7 @@ func (i iface) setCIDR(suffix, cidr string) {
 
 func (i iface) isBridge() bool { return i["type"] == "bridge" }
 
-// shownInterface is an interface as the API returns it: flags are numbers, VLAN IDs and MTUs strings.
+// shownInterface is an interface in the API: flags are numbers, VLAN IDs and MTUs strings.
 type shownInterface struct {
 	Name      string   `json:"iface"`
 	Type      string   `json:"type"`
@@ -124,7 +124,7 @@ type shownInterface struct {
 	VLANDevice string `json:"vlan-raw-device,omitempty"`
 }
 
-// show returns the interface as the API does; its priority is its place in the file.
+// show returns the interface in the format of the API. Its priority is its position in the file.
 func (i iface) show(priority int) shownInterface {
 	families := []string{}
 
@@ -149,11 +149,11 @@ func (i iface) show(priority int) shownInterface {
 	}
 }
 
-// The names that tell a VLAN's number, and those with a dot its device as well.
+// Names that contain the number of a VLAN; those with a dot also contain its device.
 var dottedVLAN, numberedVLAN = regexp.MustCompile(`^(\S+)\.(\d+)$`), regexp.MustCompile(`^vlan(\d+)$`)
 
-// setVLAN derives the device and the number of a VLAN from its name, which counts for more than what was asked for
-// (INotify.pm, __read_etc_network_interfaces and __write_etc_network_interfaces).
+// setVLAN derives the device and the number of a VLAN from its name, which takes precedence over parameters (INotify.pm,
+// __read_etc_network_interfaces and __write_etc_network_interfaces).
 func (i iface) setVLAN(others map[string]iface, name string) error {
 	dotted, numbered := dottedVLAN.FindStringSubmatch(name), numberedVLAN.FindStringSubmatch(name)
 
@@ -179,7 +179,7 @@ func (i iface) setVLAN(others map[string]iface, name string) error {
 	return nil
 }
 
-// adopt adds the interfaces that are not there.
+// adopt adds missing interfaces.
 func (n *network) adopt(fresh *network) {
 	for name, i := range fresh.Active {
 		for _, known := range []map[string]iface{n.Active, n.Staged} {

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 }
@@ -31,12 +31,12 @@ type Service struct {
 	networks map[string]*network
 }
 
-// New is the network of nodes that have none yet.
+// New returns a service without networks.
 func New(env *host.Environment, permissions Permissions) *Service {
 	return &Service{env: env, permissions: permissions, networks: map[string]*network{}}
 }
 
-// Adopt completes the nodes' networks with the bridges of hosts, at once and without a reload.
+// Adopt adds the bridges of hosts to the nodes' networks, at once and without a reload.
 func (s *Service) Adopt(hosts []hardware.Host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,8 +62,8 @@ func (s *Service) IsBridge(node, name string) bool {
 
 var errNoInterface = errors.New("interface does not exist")
 
-// listNetwork answers GET /nodes/{node}/network (pve-manager API2/Network.pm, index): bridges show only to those who
-// may use or audit them.
+// listNetwork handles GET /nodes/{node}/network (pve-manager API2/Network.pm, index). It leaves out bridges that the caller
+// may neither use nor audit.
 func (s *Service) listNetwork(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *Service) seesBridge(identity, name string) bool {
 	return identity == access.Root || s.permissions.Check(identity, path, true, "SDN.Audit", "SDN.Use") == nil
 }
 
-// getInterface answers GET /nodes/{node}/network/{iface}.
+// getInterface handles GET /nodes/{node}/network/{iface}.
 func (s *Service) getInterface(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Service) getInterface(c *api.Call) (any, error) {
 	return i.show(0), nil
 }
 
-// createInterface answers POST /nodes/{node}/network. It changes nothing before the reload.
+// createInterface handles POST /nodes/{node}/network. The interface becomes active after a reload.
 func (s *Service) createInterface(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Service) createInterface(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// updateInterface answers PUT /nodes/{node}/network/{iface}.
+// updateInterface handles PUT /nodes/{node}/network/{iface}.
 func (s *Service) updateInterface(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +203,7 @@ func (n *network) fill(i iface, name string, params schema.Params) error {
 	return nil
 }
 
-// deleteInterface answers DELETE /nodes/{node}/network/{iface}.
+// deleteInterface handles DELETE /nodes/{node}/network/{iface}.
 func (s *Service) deleteInterface(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *Service) deleteInterface(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// revertNetwork answers DELETE /nodes/{node}/network: staged changes are forgotten.
+// revertNetwork handles DELETE /nodes/{node}/network. It discards staged changes.
 func (s *Service) revertNetwork(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *Service) revertNetwork(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// reloadNetwork answers PUT /nodes/{node}/network: the staged interfaces come into force.
+// reloadNetwork handles PUT /nodes/{node}/network. It activates the staged interfaces.
 func (s *Service) reloadNetwork(c *api.Call) (any, error) {
 	return s.env.Tasks.Fork(c.Node, "srvreload", "networking", c.Identity, 0, func(w *task.Worker) error {
 		release, err := s.env.Locks.Exclusive(w.Ctx, c.Node+"/run/network/.lock", s.env.Pace.Timeout(pace.ConfigLockTimeout))
@@ -251,7 +251,7 @@ func (s *Service) reloadNetwork(c *api.Call) (any, error) {
 	})
 }
 
-// activate brings the staged interfaces of a node into force.
+// activate activates the staged interfaces of a node.
 func (s *Service) activate(node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,7 +261,7 @@ func (s *Service) activate(node string) {
 	}
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	const base = "/nodes/{node}/network"
 

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
-// pciEntry is a device as the API lists it.
+// pciEntry is a device in the API.
 type pciEntry struct {
 	ID                  string `json:"id"`
 	Class               string `json:"class"`
@@ -23,8 +23,8 @@ type pciEntry struct {
 	Mdev                int    `json:"mdev,omitempty"`
 }
 
-// listPCI answers GET /nodes/{node}/hardware/pci, without the classes that are blacklisted by default: memory
-// controllers, bridges and processors.
+// listPCI handles GET /nodes/{node}/hardware/pci. It leaves out the default class blacklist: memory controllers, bridges and
+// processors.
 func (s *Service) listPCI(c *api.Call) (any, error) {
 	host, _ := s.env.Nodes.Host(c.Node)
 
@@ -58,5 +58,5 @@ func (s *Service) listPCI(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// listUSB answers GET /nodes/{node}/hardware/usb; the lab's hosts have no USB devices.
+// listUSB handles GET /nodes/{node}/hardware/usb. The lab's hosts have no USB devices.
 func (s *Service) listUSB(*api.Call) (any, error) { return []struct{}{}, nil }

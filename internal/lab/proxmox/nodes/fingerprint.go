@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Show remembers the certificate that the first host shows, in DER.
+// Show sets the certificate of the first host, in DER.
 func (s *Service) Show(certificate []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -14,8 +14,9 @@ func (s *Service) Show(certificate []byte) {
 	s.shown = certificate
 }
 
-// fingerprintOf is what a node says of its certificate (pve-cluster PVE/Certificate.pm, get_certificate_fingerprint). Each
-// has its own. Only the first can be connected to; the others' are those of certificates that nobody ever sees.
+// fingerprintOf returns the fingerprint of a node's certificate (pve-cluster PVE/Certificate.pm,
+// get_certificate_fingerprint). Each node has its own. Clients can only connect to the first one; the certificates of the
+// others do not exist.
 func (s *Service) fingerprintOf(node string) string {
 	s.mu.Lock()
 	certificate := s.shown

@@ -1,7 +1,7 @@
-// Package nodes answers the methods of the API about the nodes themselves: their version, state, clock and devices
-// (pve-manager API2/Nodes.pm).
+// Package nodes serves the API methods about the nodes themselves: version, state, clock and devices (pve-manager
+// API2/Nodes.pm).
 //
-// Its lock guards the time zones and when the hosts came up. The VMs and the permissions are asked without it.
+// Its lock guards the time zones and the boot time. VMs and permissions are queried without it.
 package nodes
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Allowed(identity, path string, privileges ...string) bool
 }
 
-// VMs are what runs on the nodes.
+// VMs are the VMs on the nodes.
 type VMs interface {
-	// MemoryMiB is the memory of the VMs that run on a node.
+	// MemoryMiB returns the memory of the running VMs on a node.
 	MemoryMiB(node string) int
 }
 
-// Service is the nodes of a cluster. It is safe for concurrent use.
+// Service serves the nodes of a cluster. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	permissions Permissions
@@ -34,17 +34,17 @@ type Service struct {
 
 	mu        sync.Mutex
 	timezones map[string]string
-	// booted is when the hosts came up, shown the certificate that the first one shows.
+	// booted is the boot time of the hosts, shown the certificate of the first one.
 	booted time.Time
 	shown  []byte
 }
 
-// New is the nodes of a cluster that comes up now.
+// New returns the nodes of a cluster that boots now.
 func New(env *host.Environment, permissions Permissions, vms VMs) *Service {
 	return &Service{env: env, permissions: permissions, vms: vms, timezones: map[string]string{}, booted: env.Now()}
 }
 
-// Boot lets the hosts have come up now.
+// Boot sets the boot time of the hosts to now.
 func (s *Service) Boot() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *Service) Boot() {
 	s.booted = s.env.Now()
 }
 
-// uptime of the hosts in seconds.
+// uptime returns the uptime of the hosts in seconds.
 func (s *Service) uptime() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,19 +60,19 @@ func (s *Service) uptime() int64 {
 	return int64(s.env.Now().Sub(s.booted).Seconds())
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Timezones map[string]string `json:"timezones"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{Timezones: s.timezones}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{Timezones: map[string]string{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -87,7 +87,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// versionInfo is what the version methods return (pve-manager PVE/pvecfg.pm.in).
+// versionInfo is the response of the version methods (pve-manager PVE/pvecfg.pm.in).
 type versionInfo struct {
 	Version string `json:"version"`
 	Release string `json:"release"`
@@ -102,11 +102,10 @@ func (s *Service) version() versionInfo {
 	return versionInfo{Version: "9.1.1", Release: "9.1", RepoID: "42db4a6cf33dac83"}
 }
 
-// getVersion answers GET /version and GET /nodes/{node}/version.
+// getVersion handles GET /version and GET /nodes/{node}/version.
 func (s *Service) getVersion(*api.Call) (any, error) { return s.version(), nil }
 
-// Entry is a node as the lists show it; figures are for those who may audit it (API2Tools.pm,
-// extract_node_stats).
+// Entry is a node in the lists. Only callers who may audit it get the figures (API2Tools.pm, extract_node_stats).
 type Entry struct {
 	ID          string   `json:"id"`
 	Type        string   `json:"type"`
@@ -123,7 +122,7 @@ type Entry struct {
 	MaxDisk     *uint64  `json:"maxdisk,omitempty"`
 }
 
-// Figures of a host that nobody asked for.
+// Figures of a host that are not configurable.
 const (
 	rootDiskBytes = 96 << 30
 	rootDiskUsed  = 6 << 30
@@ -147,14 +146,14 @@ func (s *Service) Entry(identity string, host hardware.Host) Entry {
 	return n
 }
 
-// memory is the host's memory in bytes, and what the running VMs and the host itself use of it.
+// memory returns the host's memory in bytes, and the part that the running VMs and the host itself use.
 func (s *Service) memory(host hardware.Host) (total, used uint64) {
 	mib := min(hostMemoryMiB, host.MemoryMiB) + s.vms.MemoryMiB(host.Name)
 
 	return uint64(host.MemoryMiB) << 20, uint64(min(mib, host.MemoryMiB)) << 20
 }
 
-// listNodes answers GET /nodes.
+// listNodes handles GET /nodes.
 func (s *Service) listNodes(c *api.Call) (any, error) {
 	hosts := s.env.Nodes.Hosts()
 
@@ -167,7 +166,7 @@ func (s *Service) listNodes(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// nodeIndex answers GET /nodes/{node}: the folders below.
+// nodeIndex handles GET /nodes/{node}. It returns the paths below.
 func (s *Service) nodeIndex(*api.Call) (any, error) {
 	return api.Folders("name", "qemu", "storage", "network", "tasks", "hardware", "status", "time", "version",
 		"query-url-metadata"), nil
@@ -180,7 +179,7 @@ type hostTime struct {
 	Timezone  string `json:"timezone"`
 }
 
-// getTime answers GET /nodes/{node}/time.
+// getTime handles GET /nodes/{node}/time.
 func (s *Service) getTime(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +194,7 @@ func (s *Service) getTime(c *api.Call) (any, error) {
 	return hostTime{Time: now, LocalTime: now, Timezone: zone}, nil
 }
 
-// setTime answers PUT /nodes/{node}/time. The lab's hosts remember the zone but live in UTC.
+// setTime handles PUT /nodes/{node}/time. The lab's hosts store the zone, but their clock is in UTC.
 func (s *Service) setTime(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +205,7 @@ func (s *Service) setTime(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	return []api.Method{
 		api.Get("/version", s.getVersion),

@@ -41,7 +41,7 @@ type usage struct {
 	Free  uint64 `json:"free"`
 }
 
-// hostUsage counts what is free and what could be freed.
+// hostUsage has the free and the reclaimable memory.
 type hostUsage struct {
 	usage
 	Available uint64 `json:"available"`
@@ -68,7 +68,7 @@ type bootInfo struct {
 	SecureBoot int    `json:"secureboot"`
 }
 
-// getNodeStatus answers GET /nodes/{node}/status.
+// getNodeStatus handles GET /nodes/{node}/status.
 func (s *Service) getNodeStatus(c *api.Call) (any, error) {
 	host, _ := s.env.Nodes.Host(c.Node)
 	total, used := s.memory(host)

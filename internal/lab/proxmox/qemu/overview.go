@@ -4,20 +4,20 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
 )
 
-// VM is a virtual machine as the host's overview shows it.
+// VM is a virtual machine in the host's overview.
 type VM struct {
 	ID       int
 	Node     string
 	Name     string
 	Running  bool
 	Template bool
-	// Lock is the operation that holds the configuration, or "".
+	// Lock is the operation that holds the configuration's lock, or "".
 	Lock string
 	// Settings is the configuration in Proxmox VE's normal form.
 	Settings map[string]string
 }
 
-// VMs lists the VMs by ID.
+// VMs returns the VMs, sorted by ID.
 func (s *Service) VMs() []VM {
 	list := []VM{}
 
@@ -31,7 +31,7 @@ func (s *Service) VMs() []VM {
 	return list
 }
 
-// Statuses are the VMs of all nodes by ID.
+// Statuses returns the status of the VMs of all nodes, sorted by ID.
 func (s *Service) Statuses() []Status {
 	list := []Status{}
 	s.configs.Each(func(m *config.VM) { list = append(list, s.statusOf(m)) })
@@ -39,24 +39,24 @@ func (s *Service) Statuses() []Status {
 	return list
 }
 
-// Exists reports whether a VMID is taken.
+// Exists reports whether a VMID is in use.
 func (s *Service) Exists(vmid int) bool {
 	_, ok := s.configs.Node(vmid)
 	return ok
 }
 
-// Find returns where a VM is and whether it runs; ok is false for one that is not there.
+// Find returns the node of a VM and whether the VM runs; ok is false if it does not exist.
 func (s *Service) Find(vmid int) (node string, running, ok bool) {
 	node, ok = s.configs.Node(vmid)
 
 	return node, s.processes.Running(vmid), ok
 }
 
-// HostOf names the host that a VM is on, "" for one that is not there.
+// HostOf returns the host of a VM, "" if it does not exist.
 func (s *Service) HostOf(vmid int) string {
 	node, _ := s.configs.Node(vmid)
 	return node
 }
 
-// MemoryMiB is the memory of the VMs that run on a node.
+// MemoryMiB returns the memory of the running VMs on a node.
 func (s *Service) MemoryMiB(node string) int { return s.processes.MemoryMiB(node) }

@@ -1,14 +1,14 @@
-// Package qemu is the virtual machines of a cluster (qemu-server). It puts their parts together and shows the VMs as lists and
-// status do, with what each part has of them.
+// Package qemu is the virtual machines of a cluster (qemu-server). It combines their parts, and returns the VMs for lists and
+// status with the data of each part.
 //
-// Three parts keep something, each under a lock of its own: config the configuration files, process what runs, statistics what
-// was measured. The others keep nothing: disks, pending, power, agent, snapshot, clone, migrate and lifecycle answer the methods
-// of the API and do the work of the tasks, each under the lock file of the configurations that it changes.
+// Three parts have state, each with its own lock: config has the configuration files, process what runs, statistics what was
+// measured. The others are stateless: disks, pending, power, agent, snapshot, clone, migrate and lifecycle serve the API
+// methods and do the work of the tasks, each under the lock file of the configurations that it changes.
 //
 // Locks are taken in this order: the lock file of a configuration, for a clone first that of its source; the lock file of a
-// storage in which something is allocated; the lock of config, under which the storages, the network, the mappings and the
-// permissions are asked; those of process and statistics, under which nobody is. The HA manager, which asks where VMs are while
-// it holds its own lock, is never called under any but lock files.
+// storage for an allocation; the lock of config, under which the storages, the network, the mappings and the permissions may
+// be called; the locks of process and statistics, under which nothing is called. The HA manager queries VMs while it holds
+// its own lock, so it is called only under lock files.
 package qemu
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/statistics"
 )
 
-// Permissions are what callers may do, and the pools that grant them more.
+// Permissions checks what callers may do, by access control entries and by pools.
 type Permissions interface {
 	Allowed(identity, path string, privileges ...string) bool
 
@@ -39,7 +39,7 @@ type Permissions interface {
 	lifecycle.Permissions
 }
 
-// Storages are what the VMs' disks are made of. A volume is named by its ID.
+// Storages hold the VMs' disks. A volume is identified by its ID.
 type Storages interface {
 	settings.Storages
 	disks.Storages
@@ -48,7 +48,7 @@ type Storages interface {
 	snapshot.Storages
 }
 
-// HA is the HA manager, which looks after some of the VMs.
+// HA is the HA manager, which manages some of the VMs.
 type HA interface {
 	Status(vmid int) (group, state string, managed bool)
 
@@ -57,18 +57,18 @@ type HA interface {
 	power.HA
 }
 
-// Parts are what VMs are made of. All of them are required.
+// Parts are the dependencies of the VMs. All are required.
 type Parts struct {
 	Permissions Permissions
 	Storages    Storages
 	Network     power.Network
 	Mappings    power.Mappings
 	HA          HA
-	// Machines are what runs inside the VMs.
+	// Machines run the inside of the VMs.
 	Machines machine.Machines
 }
 
-// Service is the virtual machines of a cluster. It is safe for concurrent use.
+// Service has the virtual machines of a cluster. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	permissions Permissions
@@ -89,7 +89,7 @@ type Service struct {
 	lifecycle *lifecycle.Service
 }
 
-// New is a cluster without VMs.
+// New returns a cluster without VMs.
 func New(env *host.Environment, parts Parts) *Service {
 	s := &Service{
 		env: env, permissions: parts.Permissions, ha: parts.HA, settings: settings.NewReader(env),
@@ -132,7 +132,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	return s
 }
 
-// Methods are those of the API that the parts answer.
+// Methods returns the API methods of all parts.
 func (s *Service) Methods() []api.Method {
 	own := []api.Method{
 		api.Get(settings.CreatePath, s.listVMs),

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Status is a VM as the status and the lists show it (qemu-server QemuServer.pm, vmstatus).
+// Status is a VM in the status and in lists (qemu-server QemuServer.pm, vmstatus).
 type Status struct {
 	// Node and ConfiguredName are for those who list VMs of all nodes; a VM without a name in its configuration shows another.
 	Node           string `json:"-"`
@@ -68,7 +68,7 @@ func (s *Service) statusOf(m *config.VM) Status {
 
 	if isRunning {
 		st.Status, st.PID, st.Uptime = statusRunning, running.PID, int64(now.Sub(running.Since).Seconds())
-		// An idle Talos node has about an eighth of a small VM's memory in use.
+		// An idle Talos node uses about an eighth of a small VM's memory.
 		st.Mem = st.MaxMem / 8
 	}
 
@@ -77,7 +77,7 @@ func (s *Service) statusOf(m *config.VM) Status {
 	return st
 }
 
-// bootDiskSize is the size of the first disk in the boot order (QemuServer/Drive.pm, bootdisk_size).
+// bootDiskSize returns the size of the first disk in the boot order (QemuServer/Drive.pm, bootdisk_size).
 func (s *Service) bootDiskSize(m *config.VM) uint64 {
 	for _, key := range m.Config.BootOrder() {
 		if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
@@ -92,14 +92,14 @@ func (s *Service) bootDiskSize(m *config.VM) uint64 {
 	return 0
 }
 
-// haStatus is what the HA manager makes of a VM (pve-ha-manager HA/Config.pm, get_service_status).
+// haStatus is the HA manager's status of a VM (pve-ha-manager HA/Config.pm, get_service_status).
 type haStatus struct {
 	Managed int    `json:"managed"`
 	Group   string `json:"group,omitempty"`
 	State   string `json:"state,omitempty"`
 }
 
-// currentStatus answers GET …/status/current.
+// currentStatus handles GET …/status/current.
 func (s *Service) currentStatus(c *api.Call) (any, error) {
 	group, state, managed := s.ha.Status(c.VMID)
 
@@ -126,7 +126,7 @@ func (s *Service) currentStatus(c *api.Call) (any, error) {
 	return current, nil
 }
 
-// listVMs answers GET /nodes/{node}/qemu: the VMs of a node that the caller may audit.
+// listVMs handles GET /nodes/{node}/qemu. It returns the VMs of a node that the caller may audit.
 func (s *Service) listVMs(c *api.Call) (any, error) {
 	list := []Status{}
 
@@ -147,7 +147,7 @@ func (s *Service) mayAudit(identity string, m *config.VM) bool {
 	return s.permissions.Allowed(identity, fmt.Sprintf("/vms/%d", m.ID), "VM.Audit")
 }
 
-// vmIndex answers GET /nodes/{node}/qemu/{vmid}: the folders below.
+// vmIndex handles GET /nodes/{node}/qemu/{vmid}. It returns the paths below.
 func (s *Service) vmIndex(*api.Call) (any, error) {
 	return api.Folders("subdir", "config", "pending", "status", "unlink", "migrate", "clone", "resize", "move", "agent",
 		"cloudinit", "feature"), nil

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// simpleFormat is a named format that a pattern decides. Patterns and sentences are those of pve-common
-// JSONSchema.pm unless another file is named.
+// simpleFormat is a named format with a pattern. Patterns and texts are those of pve-common JSONSchema.pm unless another file
+// is named.
 type simpleFormat struct {
 	pattern *regexp.Regexp
-	// problem is the sentence; %s stands for the value.
+	// problem is the error text; %s stands for the value.
 	problem string
 }
 
@@ -59,8 +59,8 @@ var simpleFormats = map[string]simpleFormat{
 	"mac-prefix":               {regexp.MustCompile(`^(?i:[a-f0-9][02468ace](?::[a-f0-9]{2}){0,2}:?)$`), "value is not a valid unicast MAC address prefix"},
 }
 
-// CheckFormat verifies a value against a named format, with the "-list" and "-opt" forms that every format has. An
-// unknown name is an error of this package, found by the tests over all embedded methods.
+// CheckFormat verifies a value against a named format, including the "-list" and "-opt" forms of every format. An unknown
+// name is an error of this package; tests check all embedded methods for it.
 func CheckFormat(name, value string) error {
 	if base, ok := strings.CutSuffix(name, "-list"); ok && simpleFormats[name].pattern == nil {
 		for _, entry := range SplitList(value) {
@@ -100,7 +100,7 @@ type formatProblem string
 
 func (p formatProblem) Error() string { return string(p) }
 
-// checkAddress covers the formats that are about IP addresses, and those that take any string.
+// checkAddress handles the formats of IP addresses, and those that accept any string.
 func checkAddress(name, value string) error {
 	switch name {
 	case "string", "prune-backups", "pve-storage-options", "storage-pair", "pve-dir-override",
@@ -140,7 +140,7 @@ func addressProblem(value, what string, fits func(netip.Addr) bool) error {
 }
 
 func cidrProblem(name, value string) error {
-	// Proxmox VE takes prefix lengths from 8 up (JSONSchema.pm, pve_verify_cidrv4 and v6).
+	// Proxmox VE accepts prefix lengths of 8 and more (JSONSchema.pm, pve_verify_cidrv4 and v6).
 	const least = 8
 
 	p, err := netip.ParsePrefix(value)

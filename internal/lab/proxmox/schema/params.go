@@ -13,21 +13,21 @@ import (
 // Params are the parameters of a request by name. A name occurs once; its value may be a list.
 type Params map[string]Value
 
-// Value is one parameter: a scalar, or several for a list, or something that no method takes.
+// Value is a parameter: a scalar, a list, or a value that no method accepts.
 type Value struct {
 	Items []string
-	// Ref is how Perl names the value if it is no scalar: "ARRAY", "HASH" or "JSON::PP::Boolean".
+	// Ref is Perl's name of the type if the value is not a scalar: "ARRAY", "HASH" or "JSON::PP::Boolean".
 	Ref string
 }
 
-// undefined reports whether the parameter was named without a value, as in "description=". Perl's split leaves no
-// value there, so verification takes it for absent and the method sees a name that holds nothing.
+// undefined reports whether the parameter has a name but no value, as in "description=". Perl's split yields no value then:
+// verification treats it as absent, and the method sees an empty name.
 func (v Value) undefined() bool { return len(v.Items) == 0 && v.Ref == "" }
 
-// Scalar is a value of one string.
+// Scalar returns a value with one string.
 func Scalar(s string) Value { return Value{Items: []string{s}} }
 
-// Get returns the value of a name, or "" when it is absent.
+// Get returns the value of a name, or "" if it is absent.
 func (p Params) Get(name string) string {
 	if v, ok := p[name]; ok && len(v.Items) > 0 {
 		return v.Items[0]
@@ -45,7 +45,7 @@ func (p Params) Has(name string) bool {
 // All returns every item of a list parameter.
 func (p Params) All(name string) []string { return p[name].Items }
 
-// Int returns the value as a number; verified integers always are.
+// Int returns the value as a number, or otherwise if it is not one. A verified integer always is.
 func (p Params) Int(name string, otherwise int) int {
 	n, err := strconv.Atoi(p.Get(name))
 	if err != nil {
@@ -64,13 +64,13 @@ func (p Params) Bool(name string, otherwise bool) bool {
 	return p.Get(name) == "1"
 }
 
-// List returns the entries of a list written in one string, as PVE::Tools::split_list does.
+// List returns the entries of a list in one string, as PVE::Tools::split_list does.
 func (p Params) List(name string) []string { return SplitList(p.Get(name)) }
 
 // Names returns the parameters' names, sorted.
 func (p Params) Names() []string { return slices.Sorted(maps.Keys(p)) }
 
-// Without returns a copy that lacks the names.
+// Without returns a copy without the names.
 func (p Params) Without(names ...string) Params {
 	rest := maps.Clone(p)
 	for _, name := range names {
@@ -85,14 +85,14 @@ func SplitList(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",; \t\n\r\x00", r) })
 }
 
-// DecodeForm reads a query or a form body as PVE::APIServer::AnyEvent::decode_urlencoded does: pairs end at '&' and
-// ';', a repeated name makes a list.
+// DecodeForm decodes a query or a form body as PVE::APIServer::AnyEvent::decode_urlencoded does: '&' and ';' end a pair, and
+// a repeated name makes a list.
 func DecodeForm(raw string) Params {
 	params := Params{}
 
 	for pair := range strings.FieldsFuncSeq(raw, func(r rune) bool { return r == '&' || r == ';' }) {
 		name, value, _ := strings.Cut(pair, "=")
-		// Perl's split at '=' drops whatever follows a second one.
+		// Perl's split at '=' drops everything after a second one.
 		value, _, _ = strings.Cut(value, "=")
 		name = unescape(name)
 
@@ -111,7 +111,7 @@ func DecodeForm(raw string) Params {
 	return params
 }
 
-// unescape decodes the escapes that are well formed and leaves the rest alone.
+// unescape decodes valid escapes and leaves the rest unchanged.
 func unescape(s string) string {
 	s = strings.ReplaceAll(s, "+", " ")
 
@@ -133,7 +133,7 @@ func unescape(s string) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// DecodeJSON reads a JSON body, which must be an object.
+// DecodeJSON decodes a JSON body, which must be an object.
 func DecodeJSON(raw []byte) (Params, error) {
 	var fields map[string]json.RawMessage
 

@@ -29,10 +29,10 @@ func (f *Flag) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Number is a limit: Proxmox VE writes some as strings.
+// Number is a limit. Proxmox VE writes some limits as strings.
 type Number float64
 
-// UnmarshalJSON accepts a number and a string that holds one.
+// UnmarshalJSON accepts a number or a string with a number.
 func (n *Number) UnmarshalJSON(raw []byte) error {
 	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil {
@@ -44,13 +44,13 @@ func (n *Number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// String writes the limit without an exponent, as Perl does.
+// String returns the limit without an exponent, as Perl does.
 func (n Number) String() string { return strconv.FormatFloat(float64(n), 'f', -1, 64) }
 
 // Type is the declared type of a value.
 type Type string
 
-// The types that the description uses.
+// The types in the API description.
 const (
 	String  Type = "string"
 	Integer Type = "integer"
@@ -78,7 +78,7 @@ type Property struct {
 	Properties map[string]*Property `json:"properties"`
 
 	pattern *regexp.Regexp
-	// longest is the length that the pattern allows, or 0 where it is no matter of length.
+	// longest is the maximum length by the pattern, or 0 for none.
 	longest int
 }
 
@@ -122,8 +122,8 @@ func (p *Property) compile() error {
 	return nil
 }
 
-// indexed are the parameters that exist with an index, and how many of each there are (qemu-server: QemuServer.pm,
-// QemuServer/Drive.pm, QemuServer/PCI.pm, QemuServer/USB.pm, QemuServer/Memory.pm, QemuServer/Virtiofs.pm).
+// indexed returns how many parameters of an indexed name exist (qemu-server: QemuServer.pm, QemuServer/Drive.pm,
+// QemuServer/PCI.pm, QemuServer/USB.pm, QemuServer/Memory.pm, QemuServer/Virtiofs.pm).
 func indexed(name string) int {
 	switch name {
 	case "ide":
@@ -155,7 +155,7 @@ func indexed(name string) int {
 	}
 }
 
-// Lookup finds the property of a name in a set that may declare indexed names such as "net[n]".
+// Lookup returns the property of a name from a set that may have indexed names such as "net[n]".
 func Lookup(set map[string]*Property, name string) (*Property, bool) {
 	if p, ok := set[name]; ok && !strings.HasSuffix(name, "[n]") {
 		return p, true

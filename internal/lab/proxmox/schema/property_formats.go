@@ -1,8 +1,8 @@
 package schema
 
-// propertyFormats are the named property strings that the API description does not spell out. Fields and patterns
-// are those of qemu-server: QemuServer.pm (boot, cicustom, ipconfig, smbios1, watchdog), QemuServer/CPUConfig.pm,
-// QemuServer/PCI.pm, QemuServer/RNG.pm.
+// propertyFormats are named property strings that the API description does not define. Fields and patterns are those of
+// qemu-server: QemuServer.pm (boot, cicustom, ipconfig, smbios1, watchdog), QemuServer/CPUConfig.pm, QemuServer/PCI.pm,
+// QemuServer/RNG.pm.
 var propertyFormats = map[string]map[string]*Property{
 	"pve-qm-boot": {
 		"legacy": optional(String, `[acdn]{1,4}`),
@@ -99,7 +99,7 @@ func optional(t Type, pattern string) *Property {
 	return p
 }
 
-// Fields returns the fields of a property string: those of a named format, or the property's own.
+// Fields returns the fields of a property string, from its named format or its own definition.
 func (p *Property) Fields() map[string]*Property {
 	if p.Format.Fields != nil {
 		return p.Format.Fields

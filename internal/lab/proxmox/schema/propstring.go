@@ -13,12 +13,11 @@ import (
 // Properties are the fields of a property string such as "virtio=BC:24:11:00:00:01,bridge=vmbr0".
 type Properties map[string]string
 
-// ErrProperties is the parent of every problem with a property string.
+// ErrProperties is wrapped by every error of a property string.
 var ErrProperties = errors.New("format error")
 
-// aliases gives the fields that are another name of a field. The API description shows them without a declaration.
-// "volume" is one in every drive format, the card models are in that of network devices (qemu-server QemuServer.pm,
-// QemuServer/Drive.pm).
+// alias returns the field for which a name is an alias. The API description contains aliases without a declaration: "volume"
+// in every drive format, the card models in the format of network devices (qemu-server QemuServer.pm, QemuServer/Drive.pm).
 func alias(fields map[string]*Property, name string) (field, keyField string) {
 	if p, ok := fields[name]; !ok || p.Type != "" {
 		return name, ""
@@ -36,7 +35,7 @@ func alias(fields map[string]*Property, name string) (field, keyField string) {
 	}
 }
 
-// defaultKeys are the fields that may stand without their name, in the order in which a format is asked for one.
+// defaultKeys are the fields whose name is optional, in the order in which a format is searched for them.
 var defaultKeys = [...]string{
 	"file", "model", "cputype", "host", "legacy", "current", "enabled", "type", "source", "dirid",
 }
@@ -51,8 +50,8 @@ func defaultKey(fields map[string]*Property) string {
 	return ""
 }
 
-// ParseProperties reads a property string as PVE::JSONSchema::parse_property_string does. Its errors wrap
-// ErrProperties and read as Proxmox VE's own.
+// ParseProperties parses a property string as PVE::JSONSchema::parse_property_string does. Its errors wrap ErrProperties and
+// have Proxmox VE's texts.
 func ParseProperties(fields map[string]*Property, text string) (Properties, error) {
 	values, err := splitProperties(fields, text)
 	if err != nil {
@@ -142,7 +141,7 @@ func propertyError(format string, args ...any) error {
 func (p propertyProblem) Error() string        { return string(p) }
 func (p propertyProblem) Is(target error) bool { return target == ErrProperties }
 
-// parseBoolean is PVE::JSONSchema::parse_boolean; other words stay as they are and fail the type check.
+// parseBoolean is PVE::JSONSchema::parse_boolean. Other words are returned unchanged and fail the type check.
 func parseBoolean(s string) string {
 	switch strings.ToLower(s) {
 	case "1", "on", "yes", "true":
@@ -166,8 +165,8 @@ func withoutAliases(fields map[string]*Property) map[string]*Property {
 	return rest
 }
 
-// PrintProperties writes a property string in Proxmox VE's normal form (PVE::JSONSchema::print_property_string): the
-// default field first and bare, then required fields, then the rest, each group sorted by name.
+// PrintProperties returns a property string in Proxmox VE's normal form (PVE::JSONSchema::print_property_string): first the
+// default field without its name, then required fields, then the others, each group sorted by name.
 func PrintProperties(fields map[string]*Property, values Properties) string {
 	first := defaultKey(fields)
 
@@ -199,7 +198,7 @@ func PrintProperties(fields map[string]*Property, values Properties) string {
 
 var sizeForm = regexp.MustCompile(`^(\d+(\.\d+)?)([KMGT])?$`)
 
-// ParseSize reads a disk size such as "32G" into bytes (PVE::JSONSchema::parse_size).
+// ParseSize parses a disk size such as "32G" into bytes (PVE::JSONSchema::parse_size).
 func ParseSize(s string) (uint64, bool) {
 	match := sizeForm.FindStringSubmatch(s)
 	if match == nil {
@@ -231,7 +230,7 @@ func ParseSize(s string) (uint64, bool) {
 	return uint64(n), true
 }
 
-// FormatSize writes bytes with the largest unit that divides them (PVE::JSONSchema::format_size).
+// FormatSize formats bytes with the largest unit that divides them (PVE::JSONSchema::format_size).
 func FormatSize(bytes uint64) string {
 	units := []string{"", "K", "M", "G", "T"}
 

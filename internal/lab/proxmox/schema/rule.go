@@ -9,7 +9,7 @@ import (
 // Test is the kind of a permission rule.
 type Test string
 
-// The tests that a rule can make. Everyone, AnyUser and RootOnly stand for the description's "world", "all" and none.
+// The tests of a rule. Everyone, AnyUser and RootOnly are "world", "all" and no test in the description.
 const (
 	Everyone     Test = "world"
 	AnyUser      Test = "all"
@@ -22,28 +22,28 @@ const (
 	ModifyAccess Test = "perm-modify"
 )
 
-// Rule says who may call a method. It is the "permissions" of the API description.
+// Rule determines who may call a method. It is the "permissions" of the API description.
 type Rule struct {
 	Test Test
 	// Rules are the parts of AllOf and AnyOf.
 	Rules []Rule
 	// Path is the access control path of Privilege and ModifyAccess, with parameters in braces.
 	Path string
-	// Privileges are those that Privilege and UserGroup ask for.
+	// Privileges are those that Privilege and UserGroup require.
 	Privileges []string
-	// Any is set where one of the privileges is enough.
+	// Any is set if one of the privileges is enough.
 	Any bool
-	// RequireParam names a parameter without which the rule does not hold.
+	// RequireParam is a parameter without which the rule fails.
 	RequireParam string
-	// Subject is what UserParam looks at: "self" or "Realm.AllocateUser".
+	// Subject is what UserParam checks: "self" or "Realm.AllocateUser".
 	Subject string
-	// GroupsParam is "create" or "update" where UserGroup looks at the groups parameter.
+	// GroupsParam is "create" or "update" if UserGroup checks the groups parameter.
 	GroupsParam string
 }
 
 var errRule = errors.New("not a permission rule")
 
-// UnmarshalJSON reads the description's nested arrays.
+// UnmarshalJSON decodes the nested arrays of the description.
 func (r *Rule) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		return json.Unmarshal(raw, &r.Test)

@@ -1,5 +1,5 @@
-// Package schema knows the declared interface of the Proxmox VE methods that the lab serves: their parameters,
-// permissions and returns, for each emulated release. It verifies requests in Proxmox VE's own words.
+// Package schema has the API description of the Proxmox VE methods that the lab serves: parameters, permissions and returns,
+// for each emulated release. It verifies requests with Proxmox VE's error texts.
 package schema
 
 import (
@@ -29,16 +29,16 @@ var snapshots []byte
 // Release is a Proxmox VE release that can be emulated.
 type Release string
 
-// The releases that the lab knows.
+// The emulated releases.
 const (
 	Release84 Release = "8.4"
 	Release91 Release = "9.1"
 )
 
-// Releases lists the known releases, oldest first.
+// Releases returns the emulated releases, oldest first.
 func Releases() []Release { return []Release{Release84, Release91} }
 
-// Method is one method of the API as its release declares it.
+// Method is a method of the API in one release.
 type Method struct {
 	Verb        string               `json:"method"`
 	Path        string               `json:"path"`
@@ -58,7 +58,7 @@ type Schema struct {
 	methods map[string]*Method
 }
 
-// loaded reads each description once; nothing changes a schema afterwards.
+// loaded decodes each description once. A schema is immutable.
 var loaded = map[Release]func() (*Schema, error){
 	Release84: sync.OnceValues(func() (*Schema, error) { return load(Release84) }),
 	Release91: sync.OnceValues(func() (*Schema, error) { return load(Release91) }),
@@ -104,7 +104,7 @@ func load(release Release) (*Schema, error) {
 	return s, nil
 }
 
-// Release is the release that the schema describes.
+// Release returns the release of the schema.
 func (s *Schema) Release() Release { return s.release }
 
 // Method returns the method of a verb and a path template such as "/nodes/{node}/qemu".
@@ -125,7 +125,7 @@ func joined(releases []Release) string {
 }
 
 func (m *Method) compile() error {
-	// The cdrom parameter names the format of the IDE drives, which stands beside it.
+	// The cdrom parameter refers to the format of the IDE drives.
 	if cdrom, ok := m.Parameters["cdrom"]; ok && cdrom.Format.Name == "pve-qm-ide" && m.Parameters["ide[n]"] != nil {
 		cdrom.Format = m.Parameters["ide[n]"].Format
 	}
@@ -143,15 +143,15 @@ func (m *Method) compile() error {
 	return m.Returns.compile()
 }
 
-// perlGroups are groups that Go spells otherwise or not at all: (?^:...) is one with the flags of here, (?>...) one
-// that is not tried again, which makes no difference to what the patterns of the description match.
+// perlGroups matches groups that Go writes differently or does not support: (?^:...) has default flags, (?>...) is atomic,
+// which makes no difference for the patterns of the description.
 var perlGroups = regexp.MustCompile(`\(\?(?:\^[a-z]*:|>)`)
 
-// longRepeat is a count at the end of a pattern that is beyond what Go's regular expressions take.
+// longRepeat matches a repeat count at the end of a pattern that is too large for Go's regular expressions.
 var longRepeat = regexp.MustCompile(`\{0,(\d{4,})\}$`)
 
-// compilePattern anchors a pattern as PVE::JSONSchema::check_prop does: without a group around it, so that an
-// alternative is anchored at one end only. A long repeat count becomes a limit of the length, 0 being none.
+// compilePattern anchors a pattern as PVE::JSONSchema::check_prop does: without a group, so that alternatives are anchored at
+// one end only. A large repeat count becomes a length limit; 0 means none.
 func compilePattern(pattern string) (re *regexp.Regexp, longest int, err error) {
 	if match := longRepeat.FindStringSubmatch(pattern); match != nil {
 		if longest, err = strconv.Atoi(match[1]); err != nil {
@@ -166,7 +166,7 @@ func compilePattern(pattern string) (re *regexp.Regexp, longest int, err error) 
 	return re, longest, err
 }
 
-// mustCompilePattern is compilePattern for the patterns written in this package.
+// mustCompilePattern compiles the patterns in this package.
 func mustCompilePattern(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^" + pattern + "$")
 }

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Typed are values by name with what they are declared as. In JSON integers and flags are numbers and everything else
-// is a string, as Perl leaves them after its own type check (qemu-server QemuServer.pm, check_type).
+// Typed are values by name with their declared types. In JSON integers and flags are numbers and everything else is a string,
+// as after Perl's own type check (qemu-server QemuServer.pm, check_type).
 type Typed struct {
 	Values   map[string]string
 	Declared map[string]*Property
 }
 
-// MarshalJSON writes the values as an object.
+// MarshalJSON encodes the values as an object.
 func (t Typed) MarshalJSON() ([]byte, error) {
 	fields := make(map[string]json.RawMessage, len(t.Values))
 

@@ -11,12 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// ParamError lists what is wrong with the parameters of a request, one sentence per parameter.
+// ParamError has the problems of a request's parameters, one sentence per parameter.
 type ParamError struct {
 	Errors map[string]string
 }
 
-// Error is the reason phrase that Proxmox VE puts on the status line; the details travel in the body.
+// Error returns Proxmox VE's reason phrase for the status line. The details are in the body.
 func (e *ParamError) Error() string { return "Parameter verification failed." }
 
 // Details returns the problems sorted by parameter, for logs and tests.
@@ -29,13 +29,13 @@ func (e *ParamError) Details() string {
 	return strings.Join(lines, "; ")
 }
 
-// BadParam is a ParamError for one parameter.
+// BadParam returns a ParamError for one parameter.
 func BadParam(name, format string, args ...any) *ParamError {
 	return &ParamError{Errors: map[string]string{name: fmt.Sprintf(format, args...)}}
 }
 
-// Verify checks a request against the method's declaration, as PVE::RESTHandler::handle does, and returns its
-// parameters with lists joined where the method takes them as one string. Its error is a *ParamError.
+// Verify checks a request against the method's declaration, as PVE::RESTHandler::handle does. It returns the parameters, with
+// lists joined if the method expects one string. Its error is a *ParamError.
 func (m *Method) Verify(params Params) (Params, error) {
 	verified := m.normalize(params)
 
@@ -53,7 +53,7 @@ func (m *Method) Verify(params Params) (Params, error) {
 	return verified, nil
 }
 
-// normalize joins repeated parameters of list formats and wraps single values of array parameters.
+// normalize joins repeated parameters of list formats, and wraps single values of array parameters.
 func (m *Method) normalize(params Params) Params {
 	normal := make(Params, len(params))
 
@@ -73,7 +73,7 @@ func (m *Method) normalize(params Params) Params {
 	return normal
 }
 
-// check is PVE::JSONSchema::check_object: it returns the problems by name, and none when all is well.
+// check is PVE::JSONSchema::check_object. It returns the problems by name.
 func check(set map[string]*Property, params Params, anyName bool) map[string]string {
 	problems := map[string]string{}
 
@@ -145,7 +145,7 @@ var (
 	numberForm  = regexp.MustCompile(`^[+-]?(\d+\.\d+|\d+\.|\.\d+|\d+)([eE][+-]?\d+)?$`)
 )
 
-// checkScalar is PVE::JSONSchema::check_prop for a string; it returns the problem or "".
+// checkScalar is PVE::JSONSchema::check_prop for a string. It returns the problem or "".
 func (p *Property) checkScalar(s string) string {
 	mistyped := p.Type == Boolean && s != "0" && s != "1" ||
 		p.Type == Integer && !integerForm.MatchString(s) ||

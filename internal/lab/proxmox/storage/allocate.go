@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Request asks for a new volume.
+// Request is a request for a new volume.
 type Request struct {
 	Node string
 	VMID int
@@ -22,11 +22,11 @@ type Request struct {
 	Created  int64
 }
 
-// DefaultFormat is the format of an image whose format nobody names.
+// DefaultFormat returns the default format of an image.
 func (t Type) DefaultFormat() string { return "raw" }
 
-// Allocate makes a blank volume. It fails in Proxmox VE's words when the format is not supported, the name is taken
-// or the room does not suffice.
+// Allocate creates a blank volume. It returns Proxmox VE's error if the format is not supported, the name is in use or there
+// is not enough space.
 func (s *Storage) Allocate(r Request) (*Volume, error) {
 	p, err := s.pool(r.Node)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Storage) Allocate(r Request) (*Volume, error) {
 	return v, nil
 }
 
-// hasRoom reports whether a volume may grow by bytes; thin ones always may.
+// hasRoom reports whether a volume may grow by bytes. A thin volume always may.
 func (s *Storage) hasRoom(p *pool, bytes uint64) bool {
 	return s.Type.thin() || bytes <= p.Total-min(p.used(s.Type), p.Total)
 }
@@ -80,7 +80,7 @@ func (s *Storage) volumeID(vmid int, name, format string) string {
 
 var diskNumber = regexp.MustCompile(`(?:vm|base)-(\d+)-disk-(\d+)(?:\.\w+)?$`)
 
-// nextName finds the lowest free disk number (pve-storage Plugin.pm, get_next_vm_diskname).
+// nextName returns the name with the lowest free disk number (pve-storage Plugin.pm, get_next_vm_diskname).
 func (s *Storage) nextName(p *pool, vmid int, format string) string {
 	taken := map[int]bool{}
 
@@ -104,7 +104,7 @@ func (s *Storage) nextName(p *pool, vmid int, format string) string {
 	return fmt.Sprintf("vm-%d-disk-%d", vmid, n)
 }
 
-// Copy makes a full copy of a volume, possibly of another storage.
+// Copy creates a full copy of a volume, which may be on another storage.
 func (s *Storage) Copy(source *Volume, r Request) (*Volume, error) {
 	r.Bytes = source.Size
 
@@ -118,7 +118,7 @@ func (s *Storage) Copy(source *Volume, r Request) (*Volume, error) {
 	return v, nil
 }
 
-// Link makes a linked clone of a base volume of this storage.
+// Link creates a linked clone of a base volume of this storage.
 func (s *Storage) Link(source *Volume, r Request) (*Volume, error) {
 	p, err := s.pool(r.Node)
 	if err != nil {
@@ -167,7 +167,7 @@ func (s *Storage) MakeBase(node, id string) (string, error) {
 	return v.ID, nil
 }
 
-// Free removes a volume, and is content when there is none. A base volume that linked clones use stays.
+// Free removes a volume if it exists. A base volume with linked clones stays.
 func (s *Storage) Free(node, id string) error {
 	p, err := s.pool(node)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *Storage) Resize(node, id string, bytes uint64) error {
 	return nil
 }
 
-// PutISO stores an ISO file that has arrived. It fails when the room does not suffice.
+// PutISO stores an ISO file. It returns an error if there is not enough space.
 func (s *Storage) PutISO(node, name string, bytes uint64, identity string, created int64) (*Volume, error) {
 	p, err := s.pool(node)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Storage) PutISO(node, name string, bytes uint64, identity string, creat
 	return v, nil
 }
 
-// Owned lists the images of a VM on a node.
+// Owned returns the images of a VM on a node.
 func (s *Storage) Owned(node string, vmid int) []*Volume {
 	volumes, err := s.Volumes(node)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *Storage) Owned(node string, vmid int) []*Volume {
 	return slices.DeleteFunc(volumes, func(v *Volume) bool { return v.Content != Images || v.VMID != vmid })
 }
 
-// MoveNode hands a VM's local volume over to another node's pool, as an offline migration does.
+// MoveNode moves a VM's local volume to another node's pool, as an offline migration does.
 func (s *Storage) MoveNode(from, to, id string) error {
 	source, err := s.pool(from)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The names that a volume can have, without its storage (pve-storage Plugin.pm, parse_volname and parse_name_dir;
+// The valid names of volumes, without their storage (pve-storage Plugin.pm, parse_volname and parse_name_dir;
 // ZFSPoolPlugin.pm, LvmThinPlugin.pm, RBDPlugin.pm, parse_volname).
 var (
 	ownedFile = regexp.MustCompile(`^\d+/(?:(\S+)/\d+/)?(\S+)$`)
@@ -18,7 +18,7 @@ var (
 	rbdName = regexp.MustCompile(`^(?:base-\d+-\S+/)?(?:base|vm)-\d+-\S+$`)
 )
 
-// CheckName reports a name that no volume of the storage can have, in Proxmox VE's words.
+// CheckName returns Proxmox VE's error for an invalid volume name.
 func (s *Storage) CheckName(volume string) error {
 	name := strings.TrimPrefix(volume, s.ID+":")
 
@@ -56,5 +56,5 @@ func checkFileName(name string) error {
 
 var isoName = regexp.MustCompile(`(?i)\.(?:iso|img)$`)
 
-// IsISOName reports whether a file or volume is named as an image of a CD-ROM is (pve-storage Storage.pm, ISO_EXT_RE_0).
+// IsISOName reports whether a file or volume has the name of an ISO image (pve-storage Storage.pm, ISO_EXT_RE_0).
 func IsISOName(name string) bool { return isoName.MatchString(name) }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// CanSnapshot reports whether the storage makes snapshots of a volume: in the pool itself, or in a file whose format can
+// CanSnapshot reports whether the storage supports snapshots of a volume: in the pool itself, or in the file's format
 // (pve-storage ZFSPoolPlugin.pm, LvmThinPlugin.pm, RBDPlugin.pm and Plugin.pm, volume_has_feature).
 func (s *Storage) CanSnapshot(v *Volume) bool {
 	if s.Type.FileBased() {
@@ -15,7 +15,7 @@ func (s *Storage) CanSnapshot(v *Volume) bool {
 	return s.Type == ZFSPool || s.Type == LVMThin || s.Type == RBD
 }
 
-// Snapshot marks the present of a volume under a name.
+// Snapshot marks the current state of a volume under a name.
 func (s *Storage) Snapshot(node, id, name string) error {
 	v, err := s.volume(node, id)
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Storage) Snapshot(node, id, name string) error {
 	return nil
 }
 
-// CheckRollback reports why a volume cannot go back: a pool of ZFS knows the way to its latest snapshot only
+// CheckRollback returns why a rollback of a volume is impossible: ZFS supports it to the latest snapshot only
 // (ZFSPoolPlugin.pm, volume_rollback_is_possible).
 func (s *Storage) CheckRollback(node, id, name string) error {
 	v, err := s.volume(node, id)
@@ -45,7 +45,7 @@ func (s *Storage) CheckRollback(node, id, name string) error {
 	}
 }
 
-// DropSnapshot forgets a snapshot of a volume.
+// DropSnapshot deletes a snapshot of a volume.
 func (s *Storage) DropSnapshot(node, id, name string) error {
 	v, err := s.volume(node, id)
 	if err != nil {

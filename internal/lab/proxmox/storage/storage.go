@@ -1,5 +1,4 @@
-// Package storage keeps the volumes of an emulated host: their names, owners and sizes, and how much room is left.
-// The bytes themselves are nowhere kept.
+// Package storage has the volumes of an emulated host: names, owners and sizes, and the free space. It stores no content.
 package storage
 
 import (
@@ -33,12 +32,12 @@ func (t Type) Known() bool { return slices.Contains([]Type{Dir, NFS, ZFSPool, LV
 // FileBased reports whether volumes are files, which have an extension and may be ISO images.
 func (t Type) FileBased() bool { return t == Dir || t == NFS }
 
-// thin reports whether a volume takes room only as it fills. A zvol reserves its size unless the storage is declared
-// sparse (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
+// thin reports whether a volume uses space only as it fills. A zvol reserves its size unless the storage is declared sparse
+// (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol).
 func (t Type) thin() bool { return t != ZFSPool }
 
-// aligned is the size that a volume really gets: a zvol whole MiB (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol and
-// volume_resize), a logical volume whole extents of LVM's default size.
+// aligned returns the effective size of a volume: whole MiB for a zvol (pve-storage ZFSPoolPlugin.pm, zfs_create_zvol and
+// volume_resize), whole extents of LVM's default size for a logical volume.
 func (t Type) aligned(bytes uint64) uint64 {
 	unit := uint64(1)
 
@@ -52,7 +51,7 @@ func (t Type) aligned(bytes uint64) uint64 {
 	return (bytes + unit - 1) / unit * unit
 }
 
-// Definition is a storage as storage.cfg declares it.
+// Definition is a storage in storage.cfg.
 type Definition struct {
 	ID      string   `json:"id"`
 	Type    Type     `json:"type"`
@@ -64,7 +63,7 @@ type Definition struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Holds reports whether a content type may be put there.
+// Holds reports whether the storage accepts a content type.
 func (d *Definition) Holds(content string) bool { return slices.Contains(d.Content, content) }
 
 // OnNode reports whether a node has the storage.
@@ -72,7 +71,7 @@ func (d *Definition) OnNode(node string) bool {
 	return len(d.Nodes) == 0 || slices.Contains(d.Nodes, node)
 }
 
-// ContentList writes the content types as Proxmox VE lists them.
+// ContentList returns the content types in Proxmox VE's format.
 func (d *Definition) ContentList() string {
 	sorted := slices.Clone(d.Content)
 	slices.Sort(sorted)
@@ -107,7 +106,7 @@ func (v *Volume) Base() bool {
 	return strings.HasPrefix(name, "base-")
 }
 
-// pool is the room of a storage: one for a shared storage, one on each node for a local one.
+// pool is the space of a storage: one for a shared storage, one on each node for a local one.
 type pool struct {
 	Total    uint64             `json:"total"`
 	Reserved uint64             `json:"reserved"`
@@ -137,8 +136,8 @@ type Storage struct {
 // New returns an empty storage.
 func New(d Definition) *Storage { return &Storage{Definition: d, Pools: map[string]*pool{}} }
 
-// AddRoom gives the storage room on a node: total bytes, of which reserved are used by what the lab knows nothing of.
-// A shared storage has one room whatever the node.
+// AddRoom adds space to the storage on a node: total bytes, of which reserved are used by files that the lab does not manage.
+// A shared storage has the same space on every node.
 func (s *Storage) AddRoom(node string, total, reserved uint64) {
 	s.Pools[s.poolName(node)] = &pool{Total: total, Reserved: reserved, Volumes: map[string]*Volume{}}
 }
@@ -160,12 +159,12 @@ func (s *Storage) pool(node string) (*pool, error) {
 	return p, nil
 }
 
-// Room is how full a storage is, in bytes.
+// Room is the usage of a storage, in bytes.
 type Room struct {
 	Total, Used, Available uint64
 }
 
-// Room reports the room on a node.
+// Room returns the usage on a node.
 func (s *Storage) Room(node string) (Room, error) {
 	p, err := s.pool(node)
 	if err != nil {
@@ -177,7 +176,7 @@ func (s *Storage) Room(node string) (Room, error) {
 	return Room{Total: p.Total, Used: used, Available: p.Total - used}, nil
 }
 
-// Volumes lists the volumes on a node by ID.
+// Volumes returns the volumes on a node, sorted by ID.
 func (s *Storage) Volumes(node string) ([]*Volume, error) {
 	p, err := s.pool(node)
 	if err != nil {
@@ -206,7 +205,7 @@ func (s *Storage) Find(node, id string) (*Volume, bool) {
 	return v, ok
 }
 
-// FilePath is where a volume lies on the node.
+// FilePath returns the path of a volume on the node.
 func (s *Storage) FilePath(v *Volume) string {
 	name := v.ID[strings.Index(v.ID, ":")+1:]
 
@@ -222,7 +221,7 @@ func (s *Storage) FilePath(v *Volume) string {
 	}
 }
 
-// Adopt takes over the rooms and nodes of the same storage as it is configured now; volumes stay.
+// Adopt updates space and nodes from the current configuration of the same storage. Volumes stay.
 func (s *Storage) Adopt(configured *Storage) {
 	s.Content, s.Path, s.Nodes = configured.Content, configured.Path, configured.Nodes
 

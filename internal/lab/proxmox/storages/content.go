@@ -22,7 +22,7 @@ type contentEntry struct {
 	CTime   int64  `json:"ctime"`
 }
 
-// listContent answers GET …/storage/{storage}/content (pve-storage API2/Storage/Content.pm, index).
+// listContent handles GET …/storage/{storage}/content (pve-storage API2/Storage/Content.pm, index).
 func (s *Service) listContent(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *Service) listContent(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// volumeOfCall is the volume that a request names, with or without its storage (Content.pm, real_volume_id).
+// volumeOfCall returns the volume of a request, which may be named without its storage (Content.pm, real_volume_id).
 func volumeOfCall(c *api.Call) (id, storageID string, err error) {
 	volume := c.Params.Get("volume")
 	storageID = c.Params.Get("storage")
@@ -80,7 +80,7 @@ type volumeInfo struct {
 	Format string `json:"format"`
 }
 
-// getVolume answers GET …/content/{volume}.
+// getVolume handles GET …/content/{volume}.
 func (s *Service) getVolume(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Service) getVolume(c *api.Call) (any, error) {
 	return volumeInfo{Path: st.FilePath(v), Size: v.Size, Used: v.Used, Format: format}, nil
 }
 
-// deleteVolume answers DELETE …/content/{volume}. A file that is not there is a warning in the task's log.
+// deleteVolume handles DELETE …/content/{volume}. A missing file is a warning in the task's log.
 func (s *Service) deleteVolume(c *api.Call) (any, error) {
 	s.mu.Lock()
 	id, storageID, err := volumeOfCall(c)
@@ -147,7 +147,7 @@ func (s *Service) deleteVolume(c *api.Call) (any, error) {
 	return upid, s.awaitUnlink(c, upid, storageID)
 }
 
-// removeInTime removes a volume after the time that its destruction takes; a file is unlinked at once.
+// removeInTime removes a volume after the time that this takes. A file is removed at once.
 func (s *Service) removeInTime(w *task.Worker, node, id, storageID string) error {
 	if !s.isFileBased(node, storageID) {
 		if err := s.env.Wait(w.Ctx, pace.VolumeRemove); err != nil {
@@ -158,9 +158,9 @@ func (s *Service) removeInTime(w *task.Worker, node, id, storageID string) error
 	return s.locked(func() error { return s.removeVolume(w, node, id, storageID) })
 }
 
-// awaitUnlink lets the answer leave after a file is gone. On a real host the two race, and the unlink wins by the time
-// that the next request takes to arrive; the provider relies on that when it asks for a download right after a removal
-// (terraform-provider-proxmox v0.73.0, fwprovider/resource_download_file.go).
+// awaitUnlink delays the response until a file is gone. On a real host the two race, and the unlink is done before the next
+// request arrives. The provider relies on that when it requests a download right after a removal (terraform-provider-proxmox
+// v0.73.0, fwprovider/resource_download_file.go).
 func (s *Service) awaitUnlink(c *api.Call, upid, storageID string) error {
 	if !s.isFileBased(c.Node, storageID) {
 		return nil

@@ -26,14 +26,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// urlMetadata is what a HEAD request finds out.
+// urlMetadata is the result of a HEAD request.
 type urlMetadata struct {
 	Filename string `json:"filename,omitempty"`
 	Size     int64  `json:"size,omitempty"`
 	MimeType string `json:"mimetype,omitempty"`
 }
 
-// client is the HTTP client for a download, which may leave certificates unverified.
+// client returns the HTTP client for a download, with or without verification of certificates.
 func (s *Service) client(verify bool) *http.Client {
 	if verify {
 		return s.downloads
@@ -44,7 +44,7 @@ func (s *Service) client(verify bool) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// queryURL answers GET /nodes/{node}/query-url-metadata (pve-manager API2/Nodes.pm).
+// queryURL handles GET /nodes/{node}/query-url-metadata (pve-manager API2/Nodes.pm).
 func (s *Service) queryURL(c *api.Call) (any, error) {
 	if err := s.env.Wait(c.Ctx, pace.URLProbe); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (s *Service) queryURL(c *api.Call) (any, error) {
 
 	response, err := s.client(c.Params.Bool("verify-certificates", true)).Do(request)
 	if err != nil {
-		// LWP reports what it could not reach as a status of its own.
+		// LWP reports an unreachable server with its own status.
 		return nil, fmt.Errorf("invalid server response: '500 Can't connect to %s (%w)'", request.URL.Host, rootCause(err))
 	}
 	defer response.Body.Close()
@@ -91,7 +91,8 @@ func describe(response *http.Response) urlMetadata {
 	return m
 }
 
-// unsafeName matches what Proxmox VE replaces in file names (pve-storage Storage.pm, normalize_content_filename).
+// unsafeName matches the characters that Proxmox VE replaces in file names (pve-storage Storage.pm,
+// normalize_content_filename).
 var unsafeName = regexp.MustCompile(`[^a-zA-Z0-9_.-]`)
 
 func normalizeName(name string) string {
@@ -102,15 +103,15 @@ func normalizeName(name string) string {
 	return unsafeName.ReplaceAllString(name, "_")
 }
 
-// incoming is a file on its way to a storage.
+// incoming is a file that is being stored.
 type incoming struct {
 	node, storage, dir, name string
 }
 
-// path is where the file will lie.
+// path returns the final path of the file.
 func (in incoming) path() string { return path.Join(in.dir, "template/iso", in.name) }
 
-// present reports whether a file of that name lies there already.
+// present reports whether a file of that name already exists.
 func (s *Service) present(in incoming) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +126,7 @@ func (s *Service) present(in incoming) bool {
 	return ok
 }
 
-// checkIncoming makes the checks that downloads and uploads share (pve-storage API2/Storage/Status.pm).
+// checkIncoming runs the checks of downloads and uploads (pve-storage API2/Storage/Status.pm).
 func (s *Service) checkIncoming(c *api.Call, notFileBased, notContent string) (incoming, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +160,7 @@ func (s *Service) checkIncoming(c *api.Call, notFileBased, notContent string) (i
 	return in, nil
 }
 
-// downloadURL answers POST …/storage/{storage}/download-url. The lab fetches the file really, and keeps its name and
-// size.
+// downloadURL handles POST …/storage/{storage}/download-url. The lab downloads the file, and keeps its name and size.
 func (s *Service) downloadURL(c *api.Call) (any, error) {
 	in, err := s.checkIncoming(c, "can't upload to storage type '%s', not a file based storage!",
 		"storage '%s' is not configured for content-type '%s'")
@@ -173,7 +173,7 @@ func (s *Service) downloadURL(c *api.Call) (any, error) {
 	})
 }
 
-// encodeTaskID writes a file name so that it fits into a UPID (pve-common Tools.pm, encode_text).
+// encodeTaskID encodes a file name for a UPID (pve-common Tools.pm, encode_text).
 func encodeTaskID(name string) string { return strings.ReplaceAll(url.QueryEscape(name), "+", "%20") }
 
 // download is the worker (pve-common Tools.pm, download_file_from_url).
@@ -207,7 +207,7 @@ func (s *Service) download(w *task.Worker, params schema.Params, in incoming) er
 	return nil
 }
 
-// fetch reads the file and returns its length, once its checksum is right.
+// fetch reads the file, verifies its checksum and returns its length.
 func (s *Service) fetch(ctx context.Context, params schema.Params) (uint64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, params.Get("url"), nil)
 	if err != nil {
@@ -257,7 +257,7 @@ func newHash(algorithm string) hash.Hash {
 	}
 }
 
-// store records a file that has arrived.
+// store records a file in its storage.
 func (s *Service) store(in incoming, size uint64) error {
 	st, err := s.on(in.storage, in.node)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *Service) store(in incoming, size uint64) error {
 	return err
 }
 
-// uploadFile answers POST …/storage/{storage}/upload. An existing file is overwritten.
+// uploadFile handles POST …/storage/{storage}/upload. An existing file is overwritten.
 func (s *Service) uploadFile(c *api.Call) (any, error) {
 	in, err := s.checkIncoming(c, "can't upload to storage type '%s'", "storage '%s' does not support '%s' content")
 	if err != nil {

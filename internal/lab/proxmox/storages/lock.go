@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Lock takes the lock under which volumes of a storage are allocated, and spends the time of an allocation.
+// Lock takes the lock for the allocation of volumes in a storage, and waits for the time of an allocation.
 func (s *Service) Lock(ctx context.Context, info task.Info, node, id string) (func(), error) {
 	st, err := s.On(id, node)
 	if err != nil {
@@ -38,8 +38,8 @@ func (s *Service) Lock(ctx context.Context, info task.Info, node, id string) (fu
 	return release, nil
 }
 
-// takeStorage waits for a storage's lock: a file of the node for a local one, the cluster file system for a shared
-// one (pve-storage Storage/Plugin.pm, cluster_lock_storage; pve-cluster Cluster.pm, cfs_lock).
+// takeStorage takes a storage's lock: a file of the node for a local storage, the cluster file system for a shared one
+// (pve-storage Storage/Plugin.pm, cluster_lock_storage; pve-cluster Cluster.pm, cfs_lock).
 func (s *Service) takeStorage(ctx context.Context, node string, st storage.Definition) (func(), error) {
 	name := "/var/lock/pve-manager/pve-storage-" + st.ID
 	file, text := node+name, flock.TimeoutText(name)

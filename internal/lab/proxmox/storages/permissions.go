@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/access"
 )
 
-// CheckVolume demands access to an existing volume (pve-storage Storage.pm, check_volume_access).
+// CheckVolume requires access to an existing volume (pve-storage Storage.pm, check_volume_access).
 func (s *Service) CheckVolume(identity, node string, vmid int, volume string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -16,7 +16,7 @@ func (s *Service) CheckVolume(identity, node string, vmid int, volume string) er
 	return s.checkVolume(identity, node, vmid, volume)
 }
 
-// checkVolume is CheckVolume. The lock is held.
+// checkVolume is CheckVolume for a caller that holds the lock.
 func (s *Service) checkVolume(identity, node string, vmid int, volume string) error {
 	id, name, found := strings.Cut(volume, ":")
 	if !found || strings.HasPrefix(volume, "/") {

@@ -1,9 +1,9 @@
-// Package storages is the storages of a cluster with their volumes: it answers the methods of the API about them, and gives
-// the VMs what they are made of (pve-storage).
+// Package storages has the storages of a cluster with their volumes. It serves the API methods about them, and provides the
+// VMs' disks (pve-storage).
 //
-// There are two kinds of locks. The service's own guards the volumes; it is held for moments only, while nothing is called
-// but the permissions. The lock of one storage, a file of the host, is held while volumes are allocated in it, which takes
-// time; it is taken before any other, and never while the service's own is held.
+// There are two kinds of locks. The service's own lock guards the volumes. It is held for moments only, and only the
+// permissions are called under it. The lock of one storage, a file of the host, is held during an allocation of volumes,
+// which takes time. It is taken before any other lock, and never while the service's own lock is held.
 package storages
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Allowed(identity, path string, privileges ...string) bool
 	Check(identity, path string, anyOf bool, privileges ...string) error
 }
 
-// Service is the storages of a cluster. It is safe for concurrent use.
+// Service has the storages of a cluster. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	permissions Permissions
@@ -39,12 +39,12 @@ type Service struct {
 	storages map[string]*storage.Storage
 }
 
-// New is the storages of a cluster that has none yet. What it is to download comes through a client.
+// New returns a service without storages. It downloads files with the given client.
 func New(env *host.Environment, permissions Permissions, downloads *http.Client) *Service {
 	return &Service{env: env, permissions: permissions, downloads: downloads, storages: map[string]*storage.Storage{}}
 }
 
-// Adopt completes the storages with those of hosts, and with the room in them.
+// Adopt adds the storages of hosts and their space.
 func (s *Service) Adopt(hosts []hardware.Host) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Service) Adopt(hosts []hardware.Host) {
 	}
 }
 
-// described are empty storages, as hosts have them.
+// described returns the storages of hosts, without volumes.
 func described(hosts []hardware.Host) map[string]*storage.Storage {
 	all := map[string]*storage.Storage{}
 
@@ -80,19 +80,19 @@ func described(hosts []hardware.Host) map[string]*storage.Storage {
 	return all
 }
 
-// kept is what outlives the process.
+// kept is the persistent state.
 type kept struct {
 	Storages map[string]*storage.Storage `json:"storages"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state any, release func()) {
 	s.mu.Lock()
 
 	return kept{Storages: s.storages}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := kept{Storages: map[string]*storage.Storage{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -107,7 +107,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// on returns a storage that a node has. The lock is held.
+// on returns a storage of a node. The caller holds the lock.
 func (s *Service) on(id, node string) (*storage.Storage, error) {
 	found, ok := s.storages[id]
 	if !ok {
@@ -121,7 +121,7 @@ func (s *Service) on(id, node string) (*storage.Storage, error) {
 	return found, nil
 }
 
-// locked does something with the storages.
+// locked calls do under the lock.
 func (s *Service) locked(do func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Service) storageStatus(st *storage.Storage, node string) (storageStatus
 	}, nil
 }
 
-// getStorageStatus answers GET /nodes/{node}/storage/{storage}/status.
+// getStorageStatus handles GET /nodes/{node}/storage/{storage}/status.
 func (s *Service) getStorageStatus(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,7 +173,7 @@ func (s *Service) getStorageStatus(c *api.Call) (any, error) {
 	return s.storageStatus(st, c.Node)
 }
 
-// listNodeStorages answers GET /nodes/{node}/storage.
+// listNodeStorages handles GET /nodes/{node}/storage.
 func (s *Service) listNodeStorages(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (s *Service) listNodeStorages(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// storageDefinition is a storage as the cluster's configuration has it.
+// storageDefinition is a storage in the cluster's configuration.
 type storageDefinition struct {
 	Storage string `json:"storage"`
 	Type    string `json:"type"`
@@ -234,7 +234,7 @@ func (s *Service) definition(st *storage.Storage) storageDefinition {
 	return d
 }
 
-// listStorages answers GET /storage.
+// listStorages handles GET /storage.
 func (s *Service) listStorages(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +253,7 @@ func (s *Service) listStorages(c *api.Call) (any, error) {
 	return list, nil
 }
 
-// getStorage answers GET /storage/{storage}.
+// getStorage handles GET /storage/{storage}.
 func (s *Service) getStorage(c *api.Call) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,7 +266,7 @@ func (s *Service) getStorage(c *api.Call) (any, error) {
 	return s.definition(st), nil
 }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	const base = "/nodes/{node}/storage"
 

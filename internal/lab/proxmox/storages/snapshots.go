@@ -2,7 +2,7 @@ package storages
 
 import "github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 
-// CanSnapshot reports whether the storage of a volume makes snapshots of it.
+// CanSnapshot reports whether the storage of a volume supports snapshots of it.
 func (s *Service) CanSnapshot(node, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -15,17 +15,17 @@ func (s *Service) CanSnapshot(node, id string) (bool, error) {
 	return st.CanSnapshot(v), nil
 }
 
-// CheckRollback reports why a volume cannot go back to a snapshot.
+// CheckRollback returns why a rollback of a volume is impossible.
 func (s *Service) CheckRollback(node, id, name string) error {
 	return s.withSnapshot(node, id, name, (*storage.Storage).CheckRollback)
 }
 
-// Snapshot marks the present of a volume under a name.
+// Snapshot marks the current state of a volume under a name.
 func (s *Service) Snapshot(node, id, name string) error {
 	return s.withSnapshot(node, id, name, (*storage.Storage).Snapshot)
 }
 
-// DropSnapshot forgets a snapshot of a volume.
+// DropSnapshot deletes a snapshot of a volume.
 func (s *Service) DropSnapshot(node, id, name string) error {
 	return s.withSnapshot(node, id, name, (*storage.Storage).DropSnapshot)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// What VMs ask of the storages. A volume is named by its ID, which begins with that of its storage; what is returned is a copy.
+// Operations for VMs. A volume is identified by its ID, which begins with the storage's ID. Returned values are copies.
 
-// On is the definition of a storage that a node has.
+// On returns the definition of a storage on a node.
 func (s *Service) On(id, node string) (storage.Definition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,14 +24,14 @@ func (s *Service) On(id, node string) (storage.Definition, error) {
 	return found.Definition, nil
 }
 
-// OnNode is a storage as one node has it.
+// OnNode is a storage on one node.
 type OnNode struct {
 	storage.Definition
 	Node string
 	Room storage.Room
 }
 
-// OnNodes are all storages by ID, each on all nodes that have it.
+// OnNodes returns all storages, sorted by ID, each on all its nodes.
 func (s *Service) OnNodes() []OnNode {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Service) OnNodes() []OnNode {
 	return list
 }
 
-// IDs lists the IDs of all volumes, as NODE/VOLUME for those that are not shared.
+// IDs returns the IDs of all volumes, as NODE/VOLUME for storages that are not shared.
 func (s *Service) IDs() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func storageOf(volume string) string {
 	return id
 }
 
-// volume finds a volume and its storage on a node. The lock is held.
+// volume returns a volume and its storage on a node. The caller holds the lock.
 func (s *Service) volume(node, id string) (*storage.Storage, *storage.Volume, error) {
 	st, err := s.on(storageOf(id), node)
 	if err != nil {
@@ -118,7 +118,7 @@ func copyOf(v *storage.Volume) storage.Volume {
 	return c
 }
 
-// Owned lists the volumes on a node that bear the ID of a VM, those of all storages.
+// Owned returns the volumes on a node with the ID of a VM, from all storages.
 func (s *Service) Owned(node string, vmid int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Service) Linked(node, id string) bool {
 	return err == nil && slices.ContainsFunc(volumes, func(v *storage.Volume) bool { return v.Parent == id })
 }
 
-// Allocate makes a blank volume in a storage.
+// Allocate creates a blank volume in a storage.
 func (s *Service) Allocate(id string, r storage.Request) (storage.Volume, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,12 +167,12 @@ func (s *Service) Allocate(id string, r storage.Request) (storage.Volume, error)
 	return copyOf(v), nil
 }
 
-// Copy makes a full copy of a volume of a node in a storage.
+// Copy creates a full copy of a node's volume in a storage.
 func (s *Service) Copy(node, source, to string, r storage.Request) (storage.Volume, error) {
 	return s.duplicate(node, source, to, r, (*storage.Storage).Copy)
 }
 
-// Link makes a linked clone of a base volume of a node, in its storage.
+// Link creates a linked clone of a node's base volume in its storage.
 func (s *Service) Link(node, source, to string, r storage.Request) (storage.Volume, error) {
 	return s.duplicate(node, source, to, r, (*storage.Storage).Link)
 }
@@ -240,7 +240,7 @@ func (s *Service) Resize(node, id string, bytes uint64) error {
 	return st.Resize(node, id, bytes)
 }
 
-// Free removes a volume; what cannot be removed stays, as on a real host, which only warns.
+// Free removes a volume. If it cannot be removed, it stays, as on a real host, which only warns.
 func (s *Service) Free(node, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Faults is the one place that every worker passes before it does its work, so that a test or an operator can make it fail.
-// Implementations must be safe for concurrent use.
+// Faults is called for every worker before its work, so that a test or a user can make it fail. Implementations must be safe
+// for concurrent use.
 type Faults interface {
-	// Step is asked by a worker before the named step. An error ends the worker.
+	// Step is called by a worker before the named step. An error ends the worker.
 	Step(ctx context.Context, t Info, step Step) error
-	// Lag tells how much longer than the worker an effect takes to show.
+	// Lag returns the additional delay until an effect is visible.
 	Lag(t Info, effect Effect) time.Duration
 }
 
@@ -28,13 +28,13 @@ const (
 	StepReload   Step = "reload"
 )
 
-// Effect is what a worker leaves behind.
+// Effect is a result of a worker that can be delayed.
 type Effect string
 
-// The effects that can lag behind.
+// The effects that can be delayed.
 const (
 	// EffectUnlock is the end of the lock that a clone puts on its configuration.
 	EffectUnlock Effect = "unlock"
-	// EffectStatus is the status of a VM turning to running.
+	// EffectStatus is the change of a VM's status to running.
 	EffectStatus Effect = "status"
 )

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// StatusOK is the exit status of a task that did its work.
+// StatusOK is the exit status of a successful task.
 const StatusOK = "OK"
 
-// unexpected is what Proxmox VE reads from the log of a worker that was killed (pve-common Tools.pm, upid_read_status).
+// unexpected is the exit status of a killed worker (pve-common Tools.pm, upid_read_status).
 const unexpected = "unexpected status"
 
-// Record is a task as it is kept.
+// Record is a stored task.
 type Record struct {
 	UPID string `json:"upid"`
 	Node string `json:"node"`
@@ -35,16 +35,16 @@ type Record struct {
 	PStart int64 `json:"pstart"`
 }
 
-// Running reports whether the worker is still at it.
+// Running reports whether the worker still runs.
 func (r *Record) Running() bool { return r.Exit == "" }
 
-// List keeps the tasks of all nodes. It is safe for concurrent use.
+// List has the tasks of all nodes. It is safe for concurrent use.
 type List struct {
 	mu    sync.Mutex
 	tasks map[string]*Record
-	// running are the UPIDs of what still runs, oldest first.
+	// running are the UPIDs of running tasks, oldest first.
 	running []string
-	// archives hold what has ended, by node.
+	// archives hold the ended tasks, by node.
 	archives map[string]*archive
 	pid      int
 	boot     time.Time
@@ -57,7 +57,7 @@ func NewList(now func() time.Time) *List {
 	return &List{tasks: map[string]*Record{}, archives: map[string]*archive{}, pid: firstPID, boot: now(), now: now}
 }
 
-// NextPID hands out a process ID, for workers and for virtual machines.
+// NextPID returns a new process ID, for workers and for virtual machines.
 func (l *List) NextPID() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *List) nextPID() int {
 	return l.pid
 }
 
-// Add registers a worker that is about to run.
+// Add adds a worker that is about to run.
 func (l *List) Add(node, kind, id, user string) Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +151,8 @@ func (l *List) All() []Record {
 	return all
 }
 
-// OfNode returns copies of the tasks of one node as its list has them: what runs, then what has ended, the last to end
-// first (pve-manager API2/Tasks.pm, node_tasks).
+// OfNode returns copies of one node's tasks in the order of its list: first running tasks, then ended ones, latest end first
+// (pve-manager API2/Tasks.pm, node_tasks).
 func (l *List) OfNode(node string) []Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -172,7 +172,7 @@ func (l *List) OfNode(node string) []Record {
 	return list
 }
 
-// Records are copies of all tasks in the order in which [List.Restore] takes them.
+// Records returns copies of all tasks in the order that [List.Restore] expects.
 func (l *List) Records() []Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -199,7 +199,7 @@ func copyOf(r *Record) Record {
 	return c
 }
 
-// Restore fills the list with the records of an earlier life of the host. Those that were running then have been killed.
+// Restore fills the list with saved records. Tasks that were running then count as killed.
 func (l *List) Restore(records []Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,9 +217,9 @@ func (l *List) Restore(records []Record) {
 	}
 }
 
-// upidForm is that of pve-common Tools.pm, upid_decode.
+// upidForm is the pattern of pve-common Tools.pm, upid_decode.
 var upidForm = regexp.MustCompile(
 	`^UPID:([a-zA-Z0-9](?:[a-zA-Z0-9\-]*[a-zA-Z0-9])?):[0-9A-Fa-f]{8}:[0-9A-Fa-f]{8,9}:[0-9A-Fa-f]{8}:[^:\s/]+:[^:\s/]*:[^:\s/]+:$`)
 
-// ValidUPID reports whether a text is the form of a UPID.
+// ValidUPID reports whether a text has the form of a UPID.
 func ValidUPID(text string) bool { return upidForm.MatchString(text) }

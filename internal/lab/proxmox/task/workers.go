@@ -9,33 +9,33 @@ import (
 	"sync"
 )
 
-// Workers are the goroutines behind the tasks. They end with the server, or when the host's power is cut. Their lock is
-// held for moments only, and nothing but the list is called under it.
+// Workers are the goroutines of the tasks. They end with the server, or when the host's power is cut. Under their lock only
+// the list is called.
 type Workers struct {
 	list *List
-	// ended is told of each task that has ended.
+	// ended is called after each task.
 	ended  func()
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
 	mu sync.Mutex
-	// closed is set while no worker may begin, final once that is for good.
+	// closed is set while no worker may start, final if that is permanent.
 	closed bool
 	final  bool
-	// running are the tasks by UPID, and what the host does itself by number.
+	// running are the tasks by UPID, and the host's own work by number.
 	running map[string]*running
 	spawned int
 	closers []func()
 }
 
-// running is a worker at its work.
+// running is a running worker.
 type running struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// NewWorkers are workers whose tasks are kept in a list. What ended is told each time that a task has.
+// NewWorkers returns workers with a task list. ended is called after each task.
 func NewWorkers(list *List, ended func()) *Workers {
 	w := &Workers{list: list, ended: ended, running: map[string]*running{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -43,7 +43,7 @@ func NewWorkers(list *List, ended func()) *Workers {
 	return w
 }
 
-// List is where the tasks are kept.
+// List returns the task list.
 func (w *Workers) List() *List { return w.list }
 
 // Stop ends all workers and waits for them.
@@ -61,7 +61,7 @@ func (w *Workers) Stop() {
 	w.group.Wait()
 }
 
-// OnClose has something done when the server closes. It reports whether that is still to come.
+// OnClose registers a function for the close of the server. It returns false if the server is already closed.
 func (w *Workers) OnClose(f func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,7 +71,7 @@ func (w *Workers) OnClose(f func()) bool {
 	return !w.final
 }
 
-// Beside does work that survives a power cut, unless the server is closing.
+// Beside runs work that survives a power cut, unless the server is closing.
 func (w *Workers) Beside(work func(context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,7 @@ func (w *Workers) Beside(work func(context.Context)) {
 	}
 }
 
-// Halt ends the workers that run and lets none begin until Resume.
+// Halt ends the running workers and prevents new ones until Resume.
 func (w *Workers) Halt() {
 	w.mu.Lock()
 	w.closed = true
@@ -98,7 +98,7 @@ func (w *Workers) Halt() {
 	}
 }
 
-// Resume lets workers begin again, unless the server has ended them for good.
+// Resume allows workers again, unless the server is closed.
 func (w *Workers) Resume() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,38 +106,38 @@ func (w *Workers) Resume() {
 	w.closed = w.final
 }
 
-// Worker is what a task sees of itself.
+// Worker is a task from the view of its work.
 type Worker struct {
-	// Ctx ends when the task is stopped, and when the host goes down.
+	// Ctx ends when the task is stopped, or the host goes down.
 	Ctx  context.Context
 	Info Info
 
 	list *List
 }
 
-// Print writes a line into the task's log.
+// Print adds a line to the task's log.
 func (w *Worker) Print(format string, args ...any) {
 	w.list.Print(w.Info.UPID, fmt.Sprintf(format, args...))
 }
 
-// Info names a worker to whoever makes it fail.
+// Info identifies a worker for faults.
 type Info struct {
 	UPID string
 	Node string
-	// Type is the worker's type, such as "qmclone"; ID is what it works on, mostly a VMID.
+	// Type is the worker's type, such as "qmclone"; ID is its object, mostly a VMID.
 	Type, ID string
-	// VMID is the VM that the work brings forth or changes; for a clone it is the new one.
+	// VMID is the VM that the work creates or changes; for a clone it is the new one.
 	VMID int
-	// Storage is what a step is about, where it is about one.
+	// Storage of the step, if it has one.
 	Storage string
-	// PCI are the devices of the host that a VM starts with.
+	// PCI are the host's devices for a VM that starts.
 	PCI []string
 }
 
 var (
-	// ErrClosed says that no worker may begin any more.
+	// ErrClosed is returned if no worker may start any more.
 	ErrClosed = errors.New("the host is going down")
-	// errInterrupted is what a worker dies of when its task is stopped (pve-common RESTEnvironment.pm, fork_worker).
+	// errInterrupted is the error of a worker whose task is stopped (pve-common RESTEnvironment.pm, fork_worker).
 	errInterrupted = errors.New("received interrupt")
 )
 
@@ -166,7 +166,7 @@ func (w *Workers) Fork(node, kind, id, identity string, vmid int, work func(*Wor
 	return record.UPID, nil
 }
 
-// Spawn starts work of the host's own, which is no task. It reports false when none may begin.
+// Spawn starts the host's own work, without a task. It returns false if none may start.
 func (w *Workers) Spawn(work func(context.Context)) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func (w *Workers) Spawn(work func(context.Context)) bool {
 	return true
 }
 
-// begin starts work under a name of its own. The lock is held.
+// begin starts work under a unique name. The caller holds the lock.
 func (w *Workers) begin(name string, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	w.running[name] = &running{cancel: cancel, done: make(chan struct{})}

@@ -1,5 +1,5 @@
-// Package tasks answers the methods of the API about tasks. The tasks themselves are in package task, which every part of the
-// host starts its workers with; this package keeps nothing.
+// Package tasks serves the API methods about tasks. The tasks themselves are in package task, with which every part of the
+// host starts its workers. This package is stateless.
 package tasks
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// shownTask is a task as the API returns it. A token's task belongs to its user (pve-manager API2/Tasks.pm,
-// convert_token_task).
+// shownTask is a task in the API. A token's task belongs to its user (pve-manager API2/Tasks.pm, convert_token_task).
 type shownTask struct {
 	UPID      string `json:"upid"`
 	Node      string `json:"node"`
@@ -51,23 +50,23 @@ func showTask(t task.Record, inList bool) shownTask {
 	return shown
 }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 }
 
-// Service answers the methods. It is safe for concurrent use.
+// Service serves the methods. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	permissions Permissions
 }
 
-// New is a service on the tasks of a host.
+// New returns a service for the tasks of a host.
 func New(env *host.Environment, permissions Permissions) *Service {
 	return &Service{env: env, permissions: permissions}
 }
 
-// findTask returns the task that a request names, if the caller may see it or has the privilege on its node.
+// findTask returns the task of a request, if the caller may see it or has the privilege on its node.
 func (s *Service) findTask(c *api.Call, privilege string) (task.Record, error) {
 	upid := c.Params.Get("upid")
 	if !task.ValidUPID(upid) {
@@ -82,8 +81,8 @@ func (s *Service) findTask(c *api.Call, privilege string) (task.Record, error) {
 	return t, s.maySee(c.Identity, t, privilege)
 }
 
-// maySee fails for tasks that are another user's, unless the caller has the privilege on the node (API2/Tasks.pm,
-// check_task_user). A token sees its own tasks, a user those of its tokens too.
+// maySee returns an error for another user's task, unless the caller has the privilege on the node (API2/Tasks.pm,
+// check_task_user). A token sees its own tasks, a user also those of its tokens.
 func (s *Service) maySee(identity string, t task.Record, privilege string) error {
 	if t.User == identity || access.Owner(t.User) == identity {
 		return nil
@@ -92,7 +91,7 @@ func (s *Service) maySee(identity string, t task.Record, privilege string) error
 	return s.permissions.Check(identity, "/nodes/"+t.Node, false, privilege)
 }
 
-// taskStatus answers GET …/tasks/{upid}/status.
+// taskStatus handles GET …/tasks/{upid}/status.
 func (s *Service) taskStatus(c *api.Call) (any, error) {
 	t, err := s.findTask(c, "Sys.Audit")
 	if err != nil {
@@ -108,7 +107,7 @@ type logLine struct {
 	T string `json:"t"`
 }
 
-// taskLog answers GET …/tasks/{upid}/log.
+// taskLog handles GET …/tasks/{upid}/log.
 func (s *Service) taskLog(c *api.Call) (any, error) {
 	t, err := s.findTask(c, "Sys.Audit")
 	if err != nil {
@@ -132,7 +131,7 @@ func (s *Service) taskLog(c *api.Call) (any, error) {
 		lines = append(lines, logLine{N: start + i + 1, T: text})
 	}
 
-	// An empty log has one line that says so (pve-common Tools.pm, dump_logfile).
+	// An empty log has this one line (pve-common Tools.pm, dump_logfile).
 	if total == 0 {
 		lines = append(lines, logLine{N: 1, T: "no content"})
 	}
@@ -140,7 +139,7 @@ func (s *Service) taskLog(c *api.Call) (any, error) {
 	return lines, nil
 }
 
-// stopTaskCall answers DELETE …/tasks/{upid}.
+// stopTaskCall handles DELETE …/tasks/{upid}.
 func (s *Service) stopTaskCall(c *api.Call) (any, error) {
 	t, err := s.findTask(c, "Sys.Modify")
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *Service) stopTaskCall(c *api.Call) (any, error) {
 	return nil, nil
 }
 
-// listTasks answers GET /nodes/{node}/tasks.
+// listTasks handles GET /nodes/{node}/tasks.
 func (s *Service) listTasks(c *api.Call) (any, error) {
 	const usual = 50
 
@@ -208,7 +207,7 @@ func statusKind(t task.Record, failed bool) string {
 	}
 }
 
-// clusterTasks answers GET /cluster/tasks: the latest tasks that the caller may see.
+// clusterTasks handles GET /cluster/tasks. It returns the latest tasks that the caller may see.
 func (s *Service) clusterTasks(c *api.Call) (any, error) {
 	const most = 25
 
@@ -223,10 +222,10 @@ func (s *Service) clusterTasks(c *api.Call) (any, error) {
 	return slices.Clip(shown[:min(most, len(shown))]), nil
 }
 
-// taskIndex answers GET …/tasks/{upid}.
+// taskIndex handles GET …/tasks/{upid}.
 func (s *Service) taskIndex(*api.Call) (any, error) { return api.Folders("name", "log", "status"), nil }
 
-// Methods are those of the API that the service answers.
+// Methods returns the API methods of the service.
 func (s *Service) Methods() []api.Method {
 	const base = "/nodes/{node}/tasks"
 

@@ -7,8 +7,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// DefaultBoot is the boot order of a VM that was created without one: its first disk, its first CD-ROM, its first
-// network card (qemu-server QemuServer.pm, get_default_bootdevices).
+// DefaultBoot returns the default boot order: the first disk, the first CD-ROM, the first network card (qemu-server
+// QemuServer.pm, get_default_bootdevices).
 func (c *Config) DefaultBoot() string {
 	var disk, cdrom string
 
@@ -32,11 +32,11 @@ func (c *Config) DefaultBoot() string {
 	return PrintBoot(devices)
 }
 
-// noBoot is the order of a VM that has nothing to boot from. Proxmox VE writes "boot: " then, and reads the space as its
+// noBoot is the boot order of a VM without bootable devices. Proxmox VE writes "boot: " then, and reads the space as its
 // value (qemu-server QemuServer.pm, print_bootorder and parse_vm_config).
 const noBoot = " "
 
-// PrintBoot writes a boot order.
+// PrintBoot formats a boot order.
 func PrintBoot(devices []string) string {
 	if len(devices) == 0 {
 		return noBoot
@@ -45,7 +45,7 @@ func PrintBoot(devices []string) string {
 	return "order=" + strings.Join(devices, ";")
 }
 
-// BootOrder lists the devices of the configured boot order; a legacy order has none.
+// BootOrder returns the devices of the configured boot order; none for a legacy order.
 func (c *Config) BootOrder() []string {
 	order, ok := strings.CutPrefix(c.Get("boot"), "order=")
 	if !ok {
@@ -55,8 +55,8 @@ func (c *Config) BootOrder() []string {
 	return schema.SplitList(order)
 }
 
-// UniqueTags writes tags in normal form: lower case, sorted, each once, joined by semicolons
-// (pve-guest-common GuestHelpers.pm, get_unique_tags).
+// UniqueTags returns tags in normal form: lower case, sorted, without duplicates, joined by semicolons (pve-guest-common
+// GuestHelpers.pm, get_unique_tags).
 func UniqueTags(text string) string {
 	tags := schema.SplitList(strings.ToLower(text))
 	slices.Sort(tags)

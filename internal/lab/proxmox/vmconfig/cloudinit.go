@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// CloudInit is what the cloud-init drive tells the machine.
+// CloudInit is the content of the cloud-init drive.
 type CloudInit struct {
 	// Cards has one entry per network card, in the order of the cards.
 	Cards       []CloudInitCard
@@ -16,7 +16,7 @@ type CloudInit struct {
 	Hostname    string
 }
 
-// CloudInitCard is the addressing of one card. A card without static addresses has none here.
+// CloudInitCard is the addressing of one card. It is empty for a card without static addresses.
 type CloudInitCard struct {
 	Addresses []netip.Prefix
 	Gateways  []netip.Addr
@@ -44,7 +44,7 @@ func volumePart(drive string) string {
 	return drive
 }
 
-// CloudInit reads the cloud-init settings. Without a cloud-init drive there are none.
+// CloudInit parses the cloud-init settings. Without a cloud-init drive the result is empty.
 func (c *Config) CloudInit() (CloudInit, error) {
 	if !c.HasCloudInit() {
 		return CloudInit{}, nil

@@ -1,5 +1,5 @@
-// Package vmconfig holds the configuration of an emulated VM in Proxmox VE's normal form: one line of text per
-// setting, disks and network cards as property strings.
+// Package vmconfig holds the configuration of an emulated VM in Proxmox VE's normal form: one line of text per setting, with
+// disks and network cards as property strings.
 package vmconfig
 
 import (
@@ -14,7 +14,7 @@ import (
 	"unicode"
 )
 
-// Config is a VM's settings by name. Pending holds changes that wait for the VM's next start.
+// Config is a VM's settings by name. Pending has the changes that wait for the VM's next start.
 type Config struct {
 	Values  map[string]string `json:"values"`
 	Pending map[string]string `json:"pending,omitempty"`
@@ -33,14 +33,14 @@ func (c *Config) Clone() *Config {
 // Get returns a current setting, or "".
 func (c *Config) Get(key string) string { return c.Values[key] }
 
-// Has reports whether a setting is made.
+// Has reports whether a setting exists.
 func (c *Config) Has(key string) bool {
 	_, ok := c.Values[key]
 	return ok
 }
 
-// Set makes a current setting. A description loses the white space at its end, as it does when Proxmox VE reads its file
-// again (qemu-server QemuServer.pm, finish_description).
+// Set sets a current setting. White space at the end of a description is removed, as when Proxmox VE reads its file again
+// (qemu-server QemuServer.pm, finish_description).
 func (c *Config) Set(key, value string) {
 	if key == "description" {
 		value = strings.TrimRightFunc(value, unicode.IsSpace)
@@ -52,7 +52,7 @@ func (c *Config) Set(key, value string) {
 // Delete removes a current setting.
 func (c *Config) Delete(key string) { delete(c.Values, key) }
 
-// Keys lists the current settings, sorted.
+// Keys returns the names of the current settings, sorted.
 func (c *Config) Keys() []string { return slices.Sorted(maps.Keys(c.Values)) }
 
 // Int returns a numeric setting.
@@ -65,16 +65,16 @@ func (c *Config) Int(key string, otherwise int) int {
 	return n
 }
 
-// Flag returns a setting that is 0 or 1.
+// Flag returns a setting with the value 0 or 1.
 func (c *Config) Flag(key string) bool { return c.Values[key] == "1" }
 
 // Template reports whether the VM is a template.
 func (c *Config) Template() bool { return c.Flag("template") }
 
-// Lock is the operation that holds the configuration, such as "clone", or "".
+// Lock returns the operation that holds the configuration's lock, such as "clone", or "".
 func (c *Config) Lock() string { return c.Values["lock"] }
 
-// MemoryMiB is the memory that a start would give the VM (qemu-server QemuServer/Memory.pm; 512 by default).
+// MemoryMiB returns the VM's memory at its next start (qemu-server QemuServer/Memory.pm; 512 by default).
 func (c *Config) MemoryMiB() int {
 	const least = 512
 
@@ -88,7 +88,7 @@ func (c *Config) MemoryMiB() int {
 	return n
 }
 
-// CPUs is the number of virtual processors.
+// CPUs returns the number of virtual processors.
 func (c *Config) CPUs() int {
 	if n := c.Int("vcpus", 0); n > 0 {
 		return n
@@ -117,10 +117,10 @@ func (c *Config) DeletePending(key string) {
 	}
 }
 
-// HasPending reports whether a start would change anything.
+// HasPending reports whether changes are pending.
 func (c *Config) HasPending() bool { return len(c.Pending) > 0 || len(c.Deleted) > 0 }
 
-// CleanupPending drops pending changes that change nothing.
+// CleanupPending removes pending changes without an effect.
 func (c *Config) CleanupPending() {
 	maps.DeleteFunc(c.Pending, func(key, value string) bool {
 		current, ok := c.Values[key]
@@ -129,7 +129,7 @@ func (c *Config) CleanupPending() {
 	c.Deleted = slices.DeleteFunc(c.Deleted, func(key string) bool { return !c.Has(key) })
 }
 
-// WithPending returns the configuration as the next start would see it.
+// WithPending returns the configuration of the next start.
 func (c *Config) WithPending() *Config {
 	next := c.Clone()
 
@@ -143,13 +143,13 @@ func (c *Config) WithPending() *Config {
 	return next
 }
 
-// Digest is the SHA-1 of the configuration file that Proxmox VE would write.
+// Digest returns the SHA-1 of the configuration file that Proxmox VE would write.
 func (c *Config) Digest() string {
 	sum := sha1.Sum([]byte(c.File())) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
 }
 
-// File writes the configuration as /etc/pve/qemu-server/ID.conf has it (qemu-server QemuServer.pm, write_vm_config).
+// File returns the configuration in the format of /etc/pve/qemu-server/ID.conf (qemu-server QemuServer.pm, write_vm_config).
 func (c *Config) File() string {
 	var text strings.Builder
 
@@ -180,7 +180,7 @@ func writeSection(text *strings.Builder, values map[string]string) {
 	}
 }
 
-// Shown returns the settings as the API shows them: with the digest, and without the password.
+// Shown returns the settings in the format of the API: with the digest, and without the password.
 func (c *Config) Shown() map[string]string {
 	shown := maps.Clone(c.Values)
 	shown["digest"] = c.Digest()

@@ -12,7 +12,7 @@ import (
 type Drive struct {
 	// Key is the slot, such as "scsi0".
 	Key string
-	// Options are the fields of the property string, "file" among them.
+	// Options are the fields of the property string, including "file".
 	Options schema.Properties
 
 	fields map[string]*schema.Property
@@ -20,10 +20,10 @@ type Drive struct {
 
 var driveKey = regexp.MustCompile(`^(?:ide[0-3]|sata[0-5]|scsi(?:[12]?\d|30)|virtio(?:\d|1[0-5])|efidisk0|tpmstate0)$`)
 
-// IsDrive reports whether a setting names a drive slot; unused volumes are none (Drive.pm, is_valid_drivename).
+// IsDrive reports whether a setting is a drive slot. Unused volumes are not (Drive.pm, is_valid_drivename).
 func IsDrive(key string) bool { return driveKey.MatchString(key) }
 
-// ParseDrive reads a drive with the fields that its slot allows. Its errors wrap schema.ErrProperties.
+// ParseDrive parses a drive with the fields that its slot allows. Its errors wrap schema.ErrProperties.
 func ParseDrive(key, text string, fields map[string]*schema.Property) (*Drive, error) {
 	options, err := schema.ParseProperties(fields, text)
 	if err != nil {
@@ -33,7 +33,7 @@ func ParseDrive(key, text string, fields map[string]*schema.Property) (*Drive, e
 	return &Drive{Key: key, Options: options, fields: fields}, nil
 }
 
-// String writes the drive in normal form, its size in the largest unit that fits (Drive.pm, print_drive).
+// String returns the drive in normal form, with its size in the largest unit that fits (Drive.pm, print_drive).
 func (d *Drive) String() string {
 	options := make(schema.Properties, len(d.Options))
 	for name, value := range d.Options {
@@ -47,10 +47,10 @@ func (d *Drive) String() string {
 	return schema.PrintProperties(d.fields, options)
 }
 
-// Volume is the backing volume, or "none", or "STORAGE:SIZE" in a request for a new one.
+// Volume returns the volume, or "none", or "STORAGE:SIZE" in a request for a new one.
 func (d *Drive) Volume() string { return d.Options["file"] }
 
-// Storage is the storage of the volume, or "" where it has none.
+// Storage returns the storage of the volume, or "" for none.
 func (d *Drive) Storage() string {
 	storage, _, found := strings.Cut(d.Volume(), ":")
 	if !found {
@@ -60,7 +60,7 @@ func (d *Drive) Storage() string {
 	return storage
 }
 
-// Size is the recorded size in bytes.
+// Size returns the recorded size in bytes.
 func (d *Drive) Size() uint64 {
 	size, _ := schema.ParseSize(d.Options["size"])
 	return size
@@ -69,7 +69,7 @@ func (d *Drive) Size() uint64 {
 // SetSize records a size in bytes.
 func (d *Drive) SetSize(bytes uint64) { d.Options["size"] = schema.FormatSize(bytes) }
 
-// CDROM reports whether the drive is a CD-ROM, which the cloud-init drive is as well.
+// CDROM reports whether the drive is a CD-ROM. The cloud-init drive is one, too.
 func (d *Drive) CDROM() bool { return d.Options["media"] == "cdrom" }
 
 var cloudInitVolume = regexp.MustCompile(`(?:^|[:/])(?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2?|qed|vmdk|cloop))?$`)
@@ -79,7 +79,7 @@ func (d *Drive) CloudInit() bool { return cloudInitVolume.MatchString(d.Volume()
 
 var newDisk = regexp.MustCompile(`^(?:([^/:\s]+):)?(\d+(?:\.\d+)?)$`)
 
-// NewDisk reports the storage and the size in GiB of a request for a new volume (Drive.pm, NEW_DISK_RE).
+// NewDisk returns the storage and the size in GiB of a request for a new volume (Drive.pm, NEW_DISK_RE).
 func (d *Drive) NewDisk() (storage, sizeGiB string, ok bool) {
 	match := newDisk.FindStringSubmatch(d.Volume())
 	if match == nil {
@@ -89,10 +89,10 @@ func (d *Drive) NewDisk() (storage, sizeGiB string, ok bool) {
 	return match[1], match[2], true
 }
 
-// driveOrder is the order of the buses when Proxmox VE looks for the first disk (Drive.pm, valid_drive_names).
+// driveOrder is the order of the buses in which Proxmox VE searches the first disk (Drive.pm, valid_drive_names).
 var driveOrder = []string{"ide", "scsi", "virtio", "sata", "efidisk", "tpmstate"}
 
-// DriveKeys lists the slots in use in Proxmox VE's order.
+// DriveKeys returns the used slots in Proxmox VE's order.
 func (c *Config) DriveKeys() []string {
 	keys := slices.DeleteFunc(c.Keys(), func(key string) bool { return !IsDrive(key) })
 

@@ -17,7 +17,7 @@ var networkKey = regexp.MustCompile(`^net(?:[12]?\d|3[01])$`)
 // IsNetwork reports whether a setting is a network card.
 func IsNetwork(key string) bool { return networkKey.MatchString(key) }
 
-// NetworkKeys lists the network cards in use, by index.
+// NetworkKeys returns the used network cards, sorted by index.
 func (c *Config) NetworkKeys() []string {
 	keys := slices.DeleteFunc(c.Keys(), func(key string) bool { return !IsNetwork(key) })
 	slices.SortFunc(keys, func(a, b string) int { return slotIndex(a) - slotIndex(b) })
@@ -32,7 +32,7 @@ type Card struct {
 	fields map[string]*schema.Property
 }
 
-// ParseCard reads a network card.
+// ParseCard parses a network card.
 func ParseCard(text string, fields map[string]*schema.Property) (*Card, error) {
 	options, err := schema.ParseProperties(fields, text)
 	if err != nil {
@@ -42,20 +42,20 @@ func ParseCard(text string, fields map[string]*schema.Property) (*Card, error) {
 	return &Card{Options: options, fields: fields}, nil
 }
 
-// String writes the card in normal form: "virtio=BC:24:11:00:00:01,bridge=vmbr0".
+// String returns the card in normal form: "virtio=BC:24:11:00:00:01,bridge=vmbr0".
 func (c *Card) String() string { return schema.PrintProperties(c.fields, c.Options) }
 
-// Bridge is the bridge or VNet that the card is plugged into.
+// Bridge returns the bridge or VNet of the card.
 func (c *Card) Bridge() string { return c.Options["bridge"] }
 
-// MAC is the card's address.
+// MAC returns the card's MAC address.
 func (c *Card) MAC() (net.HardwareAddr, error) { return net.ParseMAC(c.Options["macaddr"]) }
 
 // macPrefix is the prefix of generated addresses: Proxmox Server Solutions GmbH (pve-cluster DataCenterConfig.pm,
 // mac_prefix).
 var macPrefix = []byte{0xBC, 0x24, 0x11}
 
-// GenerateMAC gives the card a new random address.
+// GenerateMAC sets a new random MAC address.
 func (c *Card) GenerateMAC(random io.Reader) error {
 	tail := make([]byte, 3)
 	if _, err := io.ReadFull(random, tail); err != nil {

@@ -1,5 +1,5 @@
-// Package agent asks the guest agents of VMs (qemu-server QemuServer/Agent.pm, API2/Qemu/Agent.pm). It keeps nothing, and holds
-// no lock while it waits for an agent.
+// Package agent queries the guest agents of VMs (qemu-server QemuServer/Agent.pm, API2/Qemu/Agent.pm). It is stateless, and
+// holds no lock while it waits for an agent.
 package agent
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/settings"
 )
 
-// ErrSilent is an agent that does not answer.
+// ErrSilent is returned if an agent does not answer.
 var ErrSilent = errors.New("QEMU guest agent is not running")
 
-// Service asks the guest agents of a cluster's VMs. It is safe for concurrent use.
+// Service queries the guest agents of a cluster's VMs. It is safe for concurrent use.
 type Service struct {
 	env       *host.Environment
 	configs   *config.Service
@@ -28,14 +28,14 @@ type Service struct {
 	machines  machine.Machines
 }
 
-// New asks the agents in these machines.
+// New returns a service for the agents in these machines.
 func New(
 	env *host.Environment, configs *config.Service, processes *process.Service, reader settings.Reader, machines machine.Machines,
 ) *Service {
 	return &Service{env: env, configs: configs, processes: processes, settings: reader, machines: machines}
 }
 
-// Methods are those of the API that an agent answers.
+// Methods returns the API methods about agents.
 func (s *Service) Methods() []api.Method {
 	const agent = settings.CreatePath + "/{vmid}/agent/"
 
@@ -47,7 +47,7 @@ func (s *Service) Methods() []api.Method {
 	return methods
 }
 
-// command answers one of the guest agent's methods (API2/Qemu/Agent.pm, register_command).
+// command returns the handler of a guest agent method (API2/Qemu/Agent.pm, register_command).
 func (s *Service) command(name string) func(*api.Call) (any, error) {
 	return func(c *api.Call) (any, error) {
 		enabled, err := s.enabled(c)
@@ -64,8 +64,8 @@ func (s *Service) command(name string) func(*api.Call) (any, error) {
 	}
 }
 
-// enabled reports whether the agent of a VM that runs is switched on. Whether one is configured is whether the key is there, so
-// that one that is switched off counts as one that does not answer (QemuServer/Agent.pm, assert_agent_available).
+// enabled reports whether the agent of a running VM is enabled. A VM counts as configured if the key exists, so a disabled
+// agent counts as one that does not answer (QemuServer/Agent.pm, assert_agent_available).
 func (s *Service) enabled(c *api.Call) (enabled bool, err error) {
 	err = s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
 		switch {
@@ -82,7 +82,7 @@ func (s *Service) enabled(c *api.Call) (enabled bool, err error) {
 	return enabled, err
 }
 
-// Answers reports whether an agent is configured in a VM, and nil or [ErrSilent] as the agent's answer to a ping.
+// Answers reports whether an agent is configured in a VM. The error is nil or [ErrSilent], as the result of a ping.
 func (s *Service) Answers(ctx context.Context, c *api.Call) (configured bool, err error) {
 	enabled, err := s.enabled(c)
 	if err != nil || !enabled {
@@ -94,7 +94,7 @@ func (s *Service) Answers(ctx context.Context, c *api.Call) (configured bool, er
 	return true, err
 }
 
-// ping asks whether the agent answers, for three seconds where QEMU has a port for it and at once where there is none
+// ping pings the agent. Without an answer it fails after three seconds, or at once if QEMU has no port for an agent
 // (QemuServer/Agent.pm, qga_check_running; QMPClient.pm, open_connection).
 func (s *Service) ping(ctx context.Context, vmid int, enabled bool) (machine.Guest, error) {
 	if !enabled {
@@ -112,13 +112,13 @@ func (s *Service) ping(ctx context.Context, vmid int, enabled bool) (machine.Gue
 	return machine.Guest{}, ErrSilent
 }
 
-// answer is what the agent's command of this name returns (qemu qga/qapi-schema.json).
+// answer returns the result of an agent command (qemu qga/qapi-schema.json).
 func answer(g machine.Guest, command string) any {
 	switch command {
 	case "get-host-name":
 		return map[string]string{"host-name": g.Hostname}
 	case "get-osinfo":
-		// The extension of Talos mounts no os-release into the agent's container, so that nothing but uname is left
+		// Talos' extension mounts no os-release into the agent's container, so only the values of uname are known
 		// (siderolabs/extensions guest-agents/qemu-guest-agent/qemu-guest-agent.yaml; qemu qga/commands-posix.c).
 		return map[string]string{"kernel-release": g.KernelRelease, "kernel-version": g.KernelVersion, "machine": g.Machine}
 	case "network-get-interfaces":

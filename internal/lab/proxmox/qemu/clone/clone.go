@@ -1,5 +1,5 @@
-// Package clone makes copies of VMs (qemu-server API2/Qemu.pm, clone_vm). It keeps nothing; a clone holds the lock file of its
-// source's configuration, shared with other clones when the source is off, and then that of its own.
+// Package clone clones VMs (qemu-server API2/Qemu.pm, clone_vm). It is stateless. A clone holds the lock file of its source's
+// configuration, shared with other clones if the source is off, and then the lock file of its own.
 package clone
 
 import (
@@ -31,14 +31,14 @@ type cloning struct {
 	running bool
 }
 
-// clonePlan is what the checks find out: the new configuration without its disks, and the disks to copy.
+// clonePlan is the result of the checks: the new configuration without its disks, and the disks to copy.
 type clonePlan struct {
 	conf   *vmconfig.Config
 	drives []*vmconfig.Drive
 	full   bool
 }
 
-// cloneVM answers POST /nodes/{node}/qemu/{vmid}/clone (API2/Qemu.pm, clone_vm).
+// cloneVM handles POST /nodes/{node}/qemu/{vmid}/clone (API2/Qemu.pm, clone_vm).
 func (s *Service) cloneVM(c *api.Call) (any, error) {
 	if name := c.Params.Get("snapname"); name != "" {
 		return nil, s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
@@ -67,7 +67,7 @@ func (s *Service) cloneVM(c *api.Call) (any, error) {
 	})
 }
 
-// clone is the worker: shared lock on the source, exclusive lock on the new VM, then the copying.
+// clone is the worker. It takes a shared lock on the source and an exclusive lock on the new VM, and copies the disks.
 func (s *Service) clone(w *task.Worker, r *cloning) error {
 	limit := s.env.Pace.Timeout(pace.WorkerLockTimeout)
 
@@ -104,7 +104,7 @@ func (s *Service) clone(w *task.Worker, r *cloning) error {
 	return s.copyDisks(w, r, plan)
 }
 
-// beginClone makes the new configuration appear, with nothing but its lock and a comment (API2/Qemu.pm, clone_vm).
+// beginClone creates the new configuration, with nothing but its lock and a comment (API2/Qemu.pm, clone_vm).
 func (s *Service) beginClone(r *cloning, plan *clonePlan) error {
 	if err := s.renew(plan.conf, r.newID); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (s *Service) renew(conf *vmconfig.Config, vmid int) error {
 	return err
 }
 
-// copyDisks copies one disk after the other and writes the configuration after each. What fails is undone.
+// copyDisks copies one disk after the other and writes the configuration after each. After an error it removes the copies.
 func (s *Service) copyDisks(w *task.Worker, r *cloning, plan *clonePlan) error {
 	copier := s.disks.Copier(disks.Copies{
 		Target: disks.Target{Node: r.call.Node, VMID: r.newID, Config: plan.conf, Print: w.Print},
@@ -223,7 +223,7 @@ func (s *Service) copyAll(copier *disks.Copier, r *cloning, plan *clonePlan) err
 	return nil
 }
 
-// publish shows the configuration as far as it is.
+// publish writes the current state of the configuration.
 func (s *Service) publish(r *cloning, conf *vmconfig.Config) error {
 	return s.configs.On(r.call.Node, r.newID, func(m *config.VM) error {
 		m.Config = conf.Clone()

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// planClone makes the checks that are made when the request arrives and again when the worker has its locks.
+// planClone runs the checks. They run when the request arrives, and again when the worker has its locks.
 func (s *Service) planClone(r *cloning) (*clonePlan, error) {
 	if err := s.checkCloneTarget(r); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Service) checkCloneTarget(r *cloning) error {
 	return nil
 }
 
-// checkCloneAccess demands the room, the devices and the bridges.
+// checkCloneAccess requires the privileges for the space, the devices and the bridges.
 func (s *Service) checkCloneAccess(r *cloning, source *config.VM, drives []*vmconfig.Drive) error {
 	shared, err := s.checkCloneStorage(r, drives)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *Service) checkCloneAccess(r *cloning, source *config.VM, drives []*vmco
 	return nil
 }
 
-// checkCloneStorage demands the room, and reports whether all drives are on shared storage (API2/Qemu.pm,
-// check_storage_access_clone).
+// checkCloneStorage requires the privileges for the space, and reports whether all drives are on shared storage
+// (API2/Qemu.pm, check_storage_access_clone).
 func (s *Service) checkCloneStorage(r *cloning, drives []*vmconfig.Drive) (shared bool, err error) {
 	shared = true
 
@@ -162,7 +162,8 @@ func (s *Service) checkCloneStorage(r *cloning, drives []*vmconfig.Drive) (share
 	return shared, nil
 }
 
-// fillClone copies the settings: new MAC addresses, new UUIDs, no template, and of the drives only CD-ROMs.
+// fillClone copies the settings, with new MAC addresses and UUIDs, without the template flag, and with CD-ROMs as the only
+// drives.
 func (s *Service) fillClone(r *cloning, source *config.VM, drives []*vmconfig.Drive, plan *clonePlan) error {
 	conf := vmconfig.New()
 	maps.Copy(conf.Values, source.Config.Values)
@@ -200,7 +201,7 @@ func (s *Service) fillClone(r *cloning, source *config.VM, drives []*vmconfig.Dr
 	return nil
 }
 
-// checkCopy fails for volumes that cannot be copied that way.
+// checkCopy returns an error for a volume that cannot be copied in that way.
 func (s *Service) checkCopy(r *cloning, drive *vmconfig.Drive, full bool) error {
 	v, err := s.storages.Volume(r.call.Node, drive.Volume())
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// Storages are where disks are copied from and to.
+// Storages are the sources and targets of the disks.
 type Storages interface {
 	On(id, node string) (storage.Definition, error)
 	Volume(node, id string) (storage.Volume, error)
 }
 
-// Permissions are what callers may do, and the pools that grant them more.
+// Permissions checks what callers may do, by access control entries and by pools.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 	Pool(name string) (access.Pool, bool)
 	JoinPool(vmid int, pool string)
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs     *config.Service
 	Processes   *process.Service
@@ -48,7 +48,7 @@ type Service struct {
 	permissions Permissions
 }
 
-// New clones the VMs that have these configurations.
+// New returns a service for the VMs with these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, statistics: parts.Statistics,
@@ -56,7 +56,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API about clones.
+// Methods returns the API methods about clones.
 func (s *Service) Methods() []api.Method {
 	return []api.Method{api.Post(settings.CreatePath+"/{vmid}/clone", s.cloneVM)}
 }

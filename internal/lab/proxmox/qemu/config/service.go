@@ -1,8 +1,8 @@
-// Package config is the configuration files of VMs: where each lies, what it says, its pending changes and its snapshots
-// (qemu-server QemuConfig.pm, pve-guest-common AbstractConfig.pm). Whoever changes one holds its lock file, for as long as the
-// operation takes; the service's own lock is held while a function of the caller's looks at a configuration or changes it.
-// That function may ask the storages, the network, the mappings, the permissions and the processes, but not the HA manager,
-// nor this service again.
+// Package config has the configuration files of VMs: node, settings, pending changes and snapshots (qemu-server
+// QemuConfig.pm, pve-guest-common AbstractConfig.pm). An operation that changes a configuration holds its lock file for its
+// whole duration. The service's own lock is held while a caller's function reads or changes a configuration. Such a function
+// may call the storages, the network, the mappings, the permissions and the processes, but neither the HA manager nor this
+// service.
 package config
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Service is the configuration files of a cluster's VMs. It is safe for concurrent use.
+// Service has the configuration files of a cluster's VMs. It is safe for concurrent use.
 type Service struct {
 	env *host.Environment
 
@@ -28,22 +28,22 @@ type Service struct {
 	vms map[int]*VM
 }
 
-// New is a cluster without VMs.
+// New returns a cluster without VMs.
 func New(env *host.Environment) *Service { return &Service{env: env, vms: map[int]*VM{}} }
 
-// Files is what outlives the process.
+// Files is the persistent state.
 type Files struct {
 	VMs map[int]*VM `json:"vms"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state Files, release func()) {
 	s.mu.Lock()
 
 	return Files{VMs: s.vms}, s.mu.Unlock
 }
 
-// Restore takes over what was kept.
+// Restore loads the persistent state.
 func (s *Service) Restore(state []byte, _ time.Time) error {
 	restored := Files{VMs: map[int]*VM{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -58,8 +58,7 @@ func (s *Service) Restore(state []byte, _ time.Time) error {
 	return nil
 }
 
-// WithLock does something while it alone may change a VM's configuration: under its lock file, for which it waits as long as
-// a request may.
+// WithLock calls do while it holds the lock file of a VM's configuration. It waits for the lock as long as a request may.
 func (s *Service) WithLock(ctx context.Context, vmid int, do func() error) error {
 	return s.withLock(ctx, vmid, pace.ConfigLockTimeout, do)
 }
@@ -74,8 +73,8 @@ func (s *Service) withLock(ctx context.Context, vmid int, limit time.Duration, d
 	return do()
 }
 
-// On does something with the VM of a node; where there is none it returns the error of a configuration file that is not there.
-// Nothing of the VM may be kept.
+// On calls do with a VM of a node, or returns the error of a missing configuration file. do must not retain anything of the
+// VM.
 func (s *Service) On(node string, vmid int, do func(*VM) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +86,7 @@ func (s *Service) On(node string, vmid int, do func(*VM) error) error {
 	return notThere(node, vmid)
 }
 
-// Anywhere is On for a VM on whatever node it is.
+// Anywhere is On for a VM on any node.
 func (s *Service) Anywhere(vmid int, do func(*VM) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func notThere(node string, vmid int) error {
 	return fmt.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", node, vmid)
 }
 
-// Each shows all VMs by ID. Nothing of them may be kept.
+// Each calls show for all VMs, sorted by ID. show must not retain anything of a VM.
 func (s *Service) Each(show func(*VM)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +112,7 @@ func (s *Service) Each(show func(*VM)) {
 	}
 }
 
-// Node is the one that a VM is on; ok is false for a VM that is not there.
+// Node returns the node of a VM; ok is false if the VM does not exist.
 func (s *Service) Node(vmid int) (node string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +124,7 @@ func (s *Service) Node(vmid int) (node string, ok bool) {
 	return "", false
 }
 
-// TakenError is a VMID that another VM has.
+// TakenError is returned for a VMID that is in use.
 type TakenError struct {
 	VMID int
 	Node string
@@ -135,8 +134,8 @@ func (e *TakenError) Error() string {
 	return fmt.Sprintf("VM %d already exists on node '%s'", e.VMID, e.Node)
 }
 
-// Create writes the configuration of a new VM, which is locked for an operation that completes it. It fails with a [TakenError]
-// when there is one (pve-guest-common AbstractConfig.pm, create_and_lock_config).
+// Create writes the configuration of a new VM. It stays locked until an operation completes it. The error is a [TakenError]
+// if the VMID is in use (pve-guest-common AbstractConfig.pm, create_and_lock_config).
 func (s *Service) Create(node string, vmid int, conf *vmconfig.Config) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +150,7 @@ func (s *Service) Create(node string, vmid int, conf *vmconfig.Config) error {
 	return nil
 }
 
-// Reserve is Create under the lock file of the configuration, for which it waits half as long as a request may.
+// Reserve calls Create under the lock file of the configuration. It waits for the lock half as long as a request may.
 func (s *Service) Reserve(ctx context.Context, node string, vmid int, conf *vmconfig.Config) error {
 	return s.withLock(ctx, vmid, pace.ConfigLockTimeout/2, func() error { return s.Create(node, vmid, conf) })
 }
@@ -165,8 +164,8 @@ func (s *Service) Delete(vmid int) {
 	s.env.Changed()
 }
 
-// Unlock is what root does at the host's console with `qm unlock`: the lock goes, whatever put it there and whether that
-// is still at work (qemu-server PVE/CLI/qm.pm, unlock).
+// Unlock does what root does at the host's console with `qm unlock`: it removes the lock, even if its operation is still
+// running (qemu-server PVE/CLI/qm.pm, unlock).
 func (s *Service) Unlock(ctx context.Context, vmid int) error {
 	return s.WithLock(ctx, vmid, func() error {
 		return s.Anywhere(vmid, func(m *VM) error {

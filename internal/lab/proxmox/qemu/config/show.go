@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Methods are those of the API that show a configuration.
+// Methods returns the API methods that read a configuration.
 func (s *Service) Methods() []api.Method {
 	const one = settings.CreatePath + "/{vmid}"
 
@@ -20,7 +20,7 @@ func (s *Service) Methods() []api.Method {
 	}
 }
 
-// getConfig answers GET …/config: the configuration with pending changes applied, or the current one alone.
+// getConfig handles GET …/config. It returns the configuration with or without pending changes.
 func (s *Service) getConfig(c *api.Call) (any, error) {
 	if name := c.Params.Get("snapshot"); name != "" {
 		return s.getConfigOf(c, name)
@@ -41,7 +41,7 @@ func (s *Service) getConfig(c *api.Call) (any, error) {
 	})
 }
 
-// getConfigOf shows the configuration of a snapshot.
+// getConfigOf returns the configuration of a snapshot.
 func (s *Service) getConfigOf(c *api.Call, name string) (any, error) {
 	if c.Params.Bool("current", false) {
 		const both = "cannot use 'snapshot' parameter with 'current'"
@@ -58,7 +58,7 @@ func (s *Service) getConfigOf(c *api.Call, name string) (any, error) {
 	})
 }
 
-// show answers with settings of a VM, and with the digest of its present ones.
+// show returns settings of a VM, and the digest of the current ones.
 func (s *Service) show(c *api.Call, settingsOf func(*VM) (map[string]string, error)) (any, error) {
 	var shown map[string]string
 
@@ -76,7 +76,7 @@ func (s *Service) show(c *api.Call, settingsOf func(*VM) (map[string]string, err
 	return settings.NewReader(s.env).Typed(shown), nil
 }
 
-// pendingSetting is one line of the list of pending changes.
+// pendingSetting is an entry of the list of pending changes.
 type pendingSetting struct {
 	Key     string `json:"key"`
 	Value   string `json:"value,omitempty"`
@@ -84,7 +84,7 @@ type pendingSetting struct {
 	Delete  int    `json:"delete,omitempty"`
 }
 
-// getPending answers GET …/pending.
+// getPending handles GET …/pending.
 func (s *Service) getPending(c *api.Call) (any, error) {
 	list := []pendingSetting{}
 
@@ -96,7 +96,7 @@ func (s *Service) getPending(c *api.Call) (any, error) {
 	return list, err
 }
 
-// pendingSettings are all settings, with what they will be.
+// pendingSettings returns all settings with their pending changes.
 func (m *VM) pendingSettings() []pendingSetting {
 	var list []pendingSetting
 

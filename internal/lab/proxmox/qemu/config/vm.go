@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// VM is a virtual machine as its configuration file has it.
+// VM is the content of a virtual machine's configuration file.
 type VM struct {
 	ID     int              `json:"id"`
 	Node   string           `json:"node"`
@@ -21,7 +21,7 @@ type VM struct {
 	Snapshots map[string]*Snapshot `json:"snapshots,omitempty"`
 }
 
-// Snapshot is a machine as it was at a time.
+// Snapshot is a former state of a machine.
 type Snapshot struct {
 	Config      *vmconfig.Config `json:"config"`
 	Description string           `json:"description,omitempty"`
@@ -31,7 +31,7 @@ type Snapshot struct {
 	State string `json:"state,omitempty"`
 }
 
-// Name is the VM's name, or what is shown in its place.
+// Name returns the VM's name, or the default name.
 func (m *VM) Name() string {
 	if name := m.Config.Get("name"); name != "" {
 		return name
@@ -40,7 +40,7 @@ func (m *VM) Name() string {
 	return strconv.Itoa(m.ID)
 }
 
-// Lock is the operation that the configuration is locked for, or "".
+// Lock returns the operation that holds the configuration's lock, or "".
 func (m *VM) Lock(now time.Time) string {
 	if lock := m.Config.Lock(); lock != "" {
 		return lock
@@ -53,7 +53,7 @@ func (m *VM) Lock(now time.Time) string {
 	return ""
 }
 
-// CheckLock fails for a configuration that some operation holds (pve-guest-common AbstractConfig.pm, check_lock).
+// CheckLock returns an error for a locked configuration (pve-guest-common AbstractConfig.pm, check_lock).
 func (m *VM) CheckLock(now time.Time) error {
 	if lock := m.Lock(now); lock != "" {
 		return fmt.Errorf("VM is locked (%s)", lock)
@@ -62,7 +62,7 @@ func (m *VM) CheckLock(now time.Time) error {
 	return nil
 }
 
-// CheckProtection fails for a protected VM.
+// CheckProtection returns an error for a protected VM.
 func (m *VM) CheckProtection(problem string) error {
 	if m.Config.Flag("protection") {
 		return fmt.Errorf("%s - protection mode enabled", problem)
@@ -81,7 +81,7 @@ func (m *VM) Snapshot(name string) (*Snapshot, error) {
 	return taken, nil
 }
 
-// InSnapshot reports whether a snapshot keeps a volume.
+// InSnapshot reports whether a snapshot uses a volume.
 func (m *VM) InSnapshot(volume string) bool {
 	for _, taken := range m.Snapshots {
 		for _, key := range taken.Config.DriveKeys() {
@@ -94,7 +94,7 @@ func (m *VM) InSnapshot(volume string) bool {
 	return false
 }
 
-// AddUnused keeps a volume in the configuration that no drive uses any more.
+// AddUnused adds a volume that no drive uses any more as an unused one.
 func (m *VM) AddUnused(volume string) {
 	for i := range 256 {
 		key := fmt.Sprintf("unused%d", i)
@@ -109,13 +109,13 @@ func (m *VM) AddUnused(volume string) {
 	}
 }
 
-// VolumeOf is the volume that a drive's setting names.
+// VolumeOf returns the volume in a drive's setting.
 func VolumeOf(drive string) string {
 	volume, _, _ := strings.Cut(drive, ",")
 	return volume
 }
 
-// Shown are the settings of a snapshot as the API shows them.
+// Shown returns the settings of a snapshot in the format of the API.
 func (t *Snapshot) Shown() map[string]string {
 	values := t.Config.Shown()
 	delete(values, "digest")

@@ -10,36 +10,36 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Copies are copies of the disks of a VM, for another VM or on another storage.
+// Copies describes copies of the disks of a VM, for another VM or on another storage.
 type Copies struct {
 	Target
 
 	Worker *task.Worker
-	// Storage and Format are where and what the copies are to be; empty means like their source.
+	// Storage and Format of the copies; empty means those of the source.
 	Storage, Format string
 	// Full copies do not depend on their source.
 	Full bool
-	// KeepIdentity is set where the copy takes the place of its source.
+	// KeepIdentity is set if the copy replaces its source.
 	KeepIdentity bool
 }
 
-// Copier copies disks, and frees the copies again if a later one fails.
+// Copier copies disks, and removes the copies if a later one fails.
 type Copier struct {
 	Copies
 
 	maker Maker
 }
 
-// Copier returns one for these copies.
+// Copier returns a copier for these copies.
 func (s *Service) Copier(copies Copies) Copier {
 	return Copier{Copies: copies, maker: s.Maker(copies.Target)}
 }
 
-// Undo frees the copies that were made.
+// Undo removes the copies.
 func (c *Copier) Undo() { c.maker.Undo() }
 
-// Announce prints the line before the copy of a drive, and the last one of a worker that hangs in it (qemu-server QemuServer.pm,
-// clone_disk).
+// Announce prints the log line before the copy of a drive. It is the last line of a worker that hangs in the copy
+// (qemu-server QemuServer.pm, clone_disk).
 func (c *Copier) Announce(drive *vmconfig.Drive) {
 	kind := "linked"
 	if c.Full {
@@ -49,8 +49,8 @@ func (c *Copier) Announce(drive *vmconfig.Drive) {
 	c.Worker.Print("create %s clone of drive %s (%s)", kind, drive.Key, drive.Volume())
 }
 
-// Copy replaces the drive's volume by a copy of it (qemu-server QemuServer.pm, clone_disk). Allocation is under the
-// storage's lock, the copying is not.
+// Copy replaces the drive's volume by a copy (qemu-server QemuServer.pm, clone_disk). The allocation holds the storage's
+// lock, the copying does not.
 func (c *Copier) Copy(drive *vmconfig.Drive) error {
 	s := c.maker.s
 
@@ -149,5 +149,5 @@ func (c *Copier) duplicate(drive *vmconfig.Drive, source storage.Volume, to stor
 	return made, nil
 }
 
-// sizeGiB writes a size as the log of a copy does.
+// sizeGiB returns a size in the format of a copy's log.
 func sizeGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Sizes of disks that have a fixed one (qemu-server QemuServer/Drive.pm, QemuServer/Cloudinit.pm, OVMF.pm).
+// Fixed sizes of disks (qemu-server QemuServer/Drive.pm, QemuServer/Cloudinit.pm, OVMF.pm).
 const (
 	cloudInitBytes = 4 << 20
 	tpmBytes       = 4 << 20
@@ -19,35 +19,35 @@ const (
 	efiSmallBytes  = 128 << 10
 )
 
-// Target is what disks are made for.
+// Target is the VM for which disks are created.
 type Target struct {
 	Node string
 	VMID int
-	// Template turns new disks into bases of clones.
+	// Template turns new disks into base volumes.
 	Template bool
-	// Config is the configuration that the disks are for, Storage that of a request which names none.
+	// Config is the VM's configuration. Storage is the default storage of the request.
 	Config  *vmconfig.Config
 	Storage string
-	// Print logs what is made.
+	// Print logs each new disk.
 	Print func(format string, args ...any)
-	// Worker makes the disks; a change without a worker has a node and a VM only.
+	// Worker creates the disks. A change without a worker has only a node and a VM.
 	Worker task.Info
 }
 
-// Maker makes the disks that a request asks for, and frees them again if a later one fails.
+// Maker creates the disks of a request, and removes them if a later one fails.
 type Maker struct {
 	Target
 
 	s *Service
-	// made are the volumes that were made.
+	// made are the created volumes.
 	made []string
 }
 
-// Maker returns one for a target.
+// Maker returns a maker for a target.
 func (s *Service) Maker(target Target) Maker { return Maker{Target: target, s: s} }
 
-// Make turns the request for one drive into the drive as the configuration has it (API2/Qemu.pm, create_disks). The
-// storage is locked while a volume is allocated, so the service must not be locked by the caller.
+// Make turns the request for one drive into the drive for the configuration (API2/Qemu.pm, create_disks). It locks the
+// storage while a volume is allocated, so the caller must not hold the lock of the service.
 func (m *Maker) Make(ctx context.Context, drive *vmconfig.Drive) error {
 	target, size, blank := drive.NewDisk()
 	blank = blank && !drive.CDROM()
@@ -148,7 +148,7 @@ func (m *Maker) makeDisk(drive *vmconfig.Drive, target, gib string) error {
 	return nil
 }
 
-// fixedSize replaces the size of disks that are no matter of taste.
+// fixedSize sets the size of disks with a fixed size.
 func fixedSize(drive *vmconfig.Drive, r storage.Request) storage.Request {
 	switch {
 	case drive.Key == "efidisk0" && drive.Options["efitype"] == "4m":
@@ -180,14 +180,14 @@ func (m *Maker) allocate(id string, r storage.Request) (storage.Volume, error) {
 	return v, nil
 }
 
-// settle records the volume in the drive.
+// settle sets the volume of the drive.
 func (m *Maker) settle(drive *vmconfig.Drive, v storage.Volume) {
 	drive.Options["file"] = v.ID
 	drive.SetSize(v.Size)
 	delete(drive.Options, "format")
 }
 
-// attach uses a volume that exists.
+// attach uses an existing volume.
 func (m *Maker) attach(drive *vmconfig.Drive) error {
 	volume := drive.Volume()
 
@@ -206,7 +206,7 @@ func (m *Maker) attach(drive *vmconfig.Drive) error {
 	return nil
 }
 
-// Undo frees what was made.
+// Undo removes the created volumes.
 func (m *Maker) Undo() {
 	for _, id := range m.made {
 		m.s.storages.Free(m.Node, id)

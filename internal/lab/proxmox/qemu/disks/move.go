@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// moveDisk answers POST …/move_disk to another storage (API2/Qemu.pm, move_vm_disk).
+// moveDisk handles POST …/move_disk to another storage (API2/Qemu.pm, move_vm_disk).
 func (s *Service) moveDisk(c *api.Call) (any, error) {
 	if c.Params.Has("target-vmid") {
 		return nil, errors.New("moving a disk to another VM is not emulated")
@@ -66,7 +66,7 @@ func (s *Service) checkMove(c *api.Call, m *config.VM) error {
 	return nil
 }
 
-// ErrCopy is how qemu-img ends when the new disk cannot be written (QemuServer/QemuImage.pm, convert).
+// ErrCopy is the error of qemu-img when the new disk cannot be written (QemuServer/QemuImage.pm, convert).
 var ErrCopy = errors.New("copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1")
 
 func (s *Service) move(w *task.Worker, c *api.Call) error {
@@ -93,7 +93,7 @@ func (s *Service) move(w *task.Worker, c *api.Call) error {
 
 	err = copier.Copy(drive)
 	if err == nil {
-		err = s.env.Faults.Step(w.Ctx, w.Info, task.StepCopy) // the new volume is there, and is freed again
+		err = s.env.Faults.Step(w.Ctx, w.Info, task.StepCopy) // the new volume exists, and is removed again
 	}
 
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// resizeDisk answers PUT …/resize (API2/Qemu.pm, resize_vm). What is wrong with the disk shows in the task.
+// resizeDisk handles PUT …/resize (API2/Qemu.pm, resize_vm). An error of the disk is in the task.
 func (s *Service) resizeDisk(c *api.Call) (any, error) {
 	if err := settings.RootOnly(c.Identity, c.Params, "skiplock"); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Service) resize(c *api.Call, m *config.VM) error {
 	return nil
 }
 
-// newSize reads a wanted size, which may be what to add to the present one.
+// newSize parses a size, which may be relative to the current one.
 func newSize(text string, present uint64) (uint64, error) {
 	bare, grow := strings.CutPrefix(text, "+")
 
@@ -84,7 +84,7 @@ func newSize(text string, present uint64) (uint64, error) {
 	return size, nil
 }
 
-// diskOf finds the disk that a request is about, in a configuration that nobody holds.
+// diskOf returns the disk of a request, from a configuration that is not locked.
 func (s *Service) diskOf(c *api.Call, m *config.VM, noCDROM string) (*vmconfig.Drive, error) {
 	if digest := c.Params.Get("digest"); digest != "" && digest != m.Config.Digest() {
 		return nil, errors.New("checksum mismatch (file change by other user?)")

@@ -1,8 +1,8 @@
-// Package disks makes, copies, moves and resizes the disks of VMs (qemu-server QemuServer/Drive.pm; QemuServer.pm, clone_disk). It
-// keeps nothing: volumes are the storages', and what VMs have of them is in their configurations.
+// Package disks creates, copies, moves and resizes the disks of VMs (qemu-server QemuServer/Drive.pm; QemuServer.pm,
+// clone_disk). It is stateless: volumes are in the storages, and drives in the configurations.
 //
-// Volumes are allocated under the lock file of their storage, so that nobody who makes or copies a disk may hold the lock of
-// the configurations.
+// Volumes are allocated under the lock file of their storage, so a caller that creates or copies a disk must not hold the
+// lock of the configurations.
 package disks
 
 import (
@@ -24,11 +24,11 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Storages are what disks are made of. A volume is named by its ID.
+// Storages hold the disks. A volume is identified by its ID.
 type Storages interface {
-	// On is the definition of a storage that a node has.
+	// On returns the definition of a storage on a node.
 	On(id, node string) (storage.Definition, error)
-	// Lock takes the lock under which volumes of a storage are allocated.
+	// Lock takes the lock for the allocation of volumes in a storage.
 	Lock(ctx context.Context, info task.Info, node, id string) (release func(), err error)
 
 	Volume(node, id string) (storage.Volume, error)
@@ -41,12 +41,12 @@ type Storages interface {
 	Free(node, id string)
 }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs     *config.Service
 	Processes   *process.Service
@@ -56,7 +56,7 @@ type Parts struct {
 	Machines    machine.Machines
 }
 
-// Service is the disks of VMs. It is safe for concurrent use.
+// Service manages the disks of VMs. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	configs     *config.Service
@@ -67,7 +67,7 @@ type Service struct {
 	machines    machine.Machines
 }
 
-// New is the disks of the VMs that have these configurations.
+// New returns a service for the VMs with these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, settings: parts.Settings, storages: parts.Storages,
@@ -75,7 +75,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API about disks that are there.
+// Methods returns the API methods about existing disks.
 func (s *Service) Methods() []api.Method {
 	const one = settings.CreatePath + "/{vmid}"
 
@@ -85,8 +85,8 @@ func (s *Service) Methods() []api.Method {
 	}
 }
 
-// Retire does with a drive that is replaced or taken out what Proxmox VE does: the cloud-init drive is freed, a disk
-// becomes unused (QemuServer.pm, vmconfig_register_unused_drive).
+// Retire handles a replaced or removed drive as Proxmox VE does: the cloud-init drive is removed, a disk becomes unused
+// (QemuServer.pm, vmconfig_register_unused_drive).
 func (s *Service) Retire(m *config.VM, key, text string) {
 	drive, err := s.settings.ParseDrive(key, text)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Service) Owns(m *config.VM, volume string) bool {
 	return err == nil && v.VMID == m.ID
 }
 
-// EachVolume goes through the disks of a configuration that are there.
+// EachVolume calls do for each existing disk of a configuration.
 func (s *Service) EachVolume(node string, conf *vmconfig.Config, do func(storage.Volume) error) error {
 	drives, err := s.settings.Drives(conf)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Service) EachVolume(node string, conf *vmconfig.Config, do func(storage
 	return nil
 }
 
-// Identities are those of a configuration's disks.
+// Identities returns the identities of a configuration's disks.
 func (s *Service) Identities(node string, conf *vmconfig.Config) ([]string, error) {
 	var identities []string
 
@@ -145,7 +145,7 @@ func (s *Service) Identities(node string, conf *vmconfig.Config) ([]string, erro
 	return identities, err
 }
 
-// Plug shows a running guest the disks that its VM has now.
+// Plug passes the current disks of a VM to its running guest.
 func (s *Service) Plug(m *config.VM) {
 	if !s.processes.Running(m.ID) {
 		return
@@ -161,7 +161,7 @@ func (s *Service) Plug(m *config.VM) {
 	s.machines.ChangeDisks(m.ID, now.Disks)
 }
 
-// Attach puts the drives of a VM into the machine that its guest sees.
+// Attach adds the drives of a VM to its virtual hardware.
 func (s *Service) Attach(m *config.VM, shown *machine.Machine) error {
 	drives, err := s.settings.Drives(m.Config)
 	if err != nil {
@@ -192,11 +192,12 @@ func (s *Service) Attach(m *config.VM, shown *machine.Machine) error {
 	return nil
 }
 
-// pinnedMachine is a machine type that is held at a version, such as pc-q35-9.2+pve1.
+// pinnedMachine matches a machine type with a fixed version, such as pc-q35-9.2+pve1.
 var pinnedMachine = regexp.MustCompile(`-(\d+)\.\d+(?:\+pve\d+)?$`)
 
-// deviceID is what Proxmox VE 9 tells QEMU to call a SCSI disk, from machine version 10.0 on, which is what it takes where
-// none is pinned; 8 gives it no name (qemu-server, DriveDevice.pm, print_drivedevice_full; stable-bookworm, QemuServer.pm).
+// deviceID returns the device ID that Proxmox VE 9 gives a SCSI disk, from machine version 10.0 on, which is the default if
+// none is pinned. Proxmox VE 8 sets none (qemu-server, DriveDevice.pm, print_drivedevice_full; stable-bookworm,
+// QemuServer.pm).
 func (s *Service) deviceID(m *config.VM, drive *vmconfig.Drive) string {
 	const firstMachine = 10
 

@@ -1,5 +1,5 @@
-// Package lifecycle makes VMs and templates, and destroys them (qemu-server API2/Qemu.pm: create_vm, template, destroy_vm). It keeps
-// nothing; each holds the lock file of the configuration.
+// Package lifecycle creates VMs and templates, and destroys them (qemu-server API2/Qemu.pm: create_vm, template, destroy_vm).
+// It is stateless. Each operation holds the lock file of the configuration.
 package lifecycle
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// creation is a new VM on its way.
+// creation is a VM that is being created.
 type creation struct {
 	call    *api.Call
 	pool    string
@@ -29,7 +29,7 @@ type creation struct {
 	drives  []*vmconfig.Drive
 }
 
-// qemuVersion is the emulator that the release comes with, as the "meta" setting records it.
+// qemuVersion returns the release's version of QEMU, for the "meta" setting.
 func (s *Service) qemuVersion() string {
 	if s.env.Release == schema.Release84 {
 		return "9.2.0"
@@ -38,7 +38,7 @@ func (s *Service) qemuVersion() string {
 	return "10.1.2"
 }
 
-// createVM answers POST /nodes/{node}/qemu (API2/Qemu.pm, create_vm).
+// createVM handles POST /nodes/{node}/qemu (API2/Qemu.pm, create_vm).
 func (s *Service) createVM(c *api.Call) (any, error) {
 	if c.Params.Has("archive") {
 		return nil, errors.New("restoring backups is not emulated")
@@ -59,7 +59,7 @@ func (s *Service) createVM(c *api.Call) (any, error) {
 	})
 }
 
-// planCreation makes every check that Proxmox VE makes before it starts a worker.
+// planCreation runs every check that Proxmox VE runs before it starts a worker.
 func (s *Service) planCreation(c *api.Call) (*creation, error) {
 	p := &creation{
 		call: c, pool: c.Params.Get("pool"), storage: c.Params.Get("storage"), start: c.Params.Bool("start", false),
@@ -130,7 +130,7 @@ func (s *Service) checkCreate(p *creation, vmid int) error {
 	return nil
 }
 
-// newConfig writes the settings in normal form, drives aside.
+// newConfig writes the settings, except drives, in normal form.
 func (s *Service) newConfig(c *api.Call, vmid int, given schema.Params) (*vmconfig.Config, error) {
 	conf := vmconfig.New()
 
@@ -159,8 +159,8 @@ func (s *Service) newConfig(c *api.Call, vmid int, given schema.Params) (*vmconf
 	return conf, s.access.CheckBridges(c.Identity, conf.Values)
 }
 
-// reserve takes the VMID: from now on the configuration exists and is locked for its creation
-// (pve-guest-common AbstractConfig.pm, create_and_lock_config).
+// reserve takes the VMID: from then on the configuration exists and is locked for its creation (pve-guest-common
+// AbstractConfig.pm, create_and_lock_config).
 func (s *Service) reserve(c *api.Call, vmid int) error {
 	conf := vmconfig.New()
 	conf.Set("lock", "create")
@@ -174,7 +174,7 @@ func (s *Service) reserve(c *api.Call, vmid int) error {
 	return nil
 }
 
-// create is the worker: it makes the disks and writes the configuration. A VM that could not be made leaves nothing.
+// create is the worker. It creates the disks and writes the configuration. After an error nothing remains.
 func (s *Service) create(w *task.Worker, p *creation, vmid int) error {
 	release, err := s.env.Locks.Exclusive(w.Ctx, flock.ConfigFile(vmid), s.env.Pace.Timeout(pace.WorkerLockTimeout))
 	if err == nil {
@@ -236,7 +236,7 @@ func (s *Service) build(w *task.Worker, p *creation, vmid int) error {
 	})
 }
 
-// complete fills in what Proxmox VE decides for a new VM.
+// complete adds the settings that Proxmox VE sets for a new VM.
 func (s *Service) complete(conf *vmconfig.Config, vmid int) error {
 	conf.Set("meta", fmt.Sprintf("creation-qemu=%s,ctime=%d", s.qemuVersion(), s.env.Now().Unix()))
 

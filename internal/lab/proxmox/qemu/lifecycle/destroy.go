@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// destroyVM answers DELETE /nodes/{node}/qemu/{vmid} (API2/Qemu.pm, destroy_vm).
+// destroyVM handles DELETE /nodes/{node}/qemu/{vmid} (API2/Qemu.pm, destroy_vm).
 func (s *Service) destroyVM(c *api.Call) (any, error) {
 	if err := settings.RootOnly(c.Identity, c.Params, "skiplock"); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (s *Service) destroyVM(c *api.Call) (any, error) {
 	})
 }
 
-// checkDestroy is made when the request arrives and again when the worker has its lock.
+// checkDestroy runs the checks. They run when the request arrives, and again when the worker has its lock.
 func (s *Service) checkDestroy(c *api.Call) error {
 	configured := s.ha.Configured(c.VMID)
 
@@ -50,7 +50,7 @@ func (s *Service) checkDestroy(c *api.Call) error {
 	})
 }
 
-// destroy frees the VM's volumes and removes its configuration last, so that its ID is not taken before.
+// destroy removes the VM's volumes, and its configuration last, so that its ID is not reused before.
 func (s *Service) destroy(w *task.Worker, c *api.Call) error {
 	if err := s.checkDestroy(c); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (s *Service) destroy(w *task.Worker, c *api.Call) error {
 	return nil
 }
 
-// purge removes a VM from what others keep of it.
+// purge removes a VM from related configurations.
 func (s *Service) purge(w *task.Worker, vmid int) {
 	w.Print("purging VM %d from related configurations..", vmid)
 
@@ -93,7 +93,7 @@ func (s *Service) purge(w *task.Worker, vmid int) {
 	}
 }
 
-// checkUnused fails for a locked VM, and for a template whose disks are the base of linked clones (QemuServer.pm,
+// checkUnused returns an error for a locked VM, and for a template whose disks are the base of linked clones (QemuServer.pm,
 // destroy_vm).
 func (s *Service) checkUnused(m *config.VM) error {
 	if err := m.CheckLock(s.env.Now()); err != nil {
@@ -118,8 +118,7 @@ func (s *Service) checkUnused(m *config.VM) error {
 	return nil
 }
 
-// freeDisks frees the volumes that the VM owns: those in its configuration, and with all set every one that bears
-// its ID.
+// freeDisks removes the volumes that the VM owns: those in its configuration, and with all every volume with its ID.
 func (s *Service) freeDisks(w *task.Worker, m *config.VM, all bool) {
 	var volumes []string
 

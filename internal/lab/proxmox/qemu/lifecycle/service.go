@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Storages are where the volumes of VMs are.
+// Storages hold the volumes of VMs.
 type Storages interface {
 	Owned(node string, vmid int) []string
 	Linked(node, id string) bool
@@ -21,7 +21,7 @@ type Storages interface {
 	Free(node, id string)
 }
 
-// Permissions are what callers may do, and the pools that grant them more.
+// Permissions checks what callers may do, by access control entries and by pools.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 	CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error
@@ -43,7 +43,7 @@ type Power interface {
 	StartVM(w *task.Worker, vmid int, node string) error
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs     *config.Service
 	Processes   *process.Service
@@ -57,7 +57,7 @@ type Parts struct {
 	Machines    machine.Machines
 }
 
-// Service makes and destroys VMs. It is safe for concurrent use.
+// Service creates and destroys VMs. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	configs     *config.Service
@@ -72,7 +72,7 @@ type Service struct {
 	machines    machine.Machines
 }
 
-// New makes the VMs of a cluster.
+// New returns a service for the VMs of a cluster.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, statistics: parts.Statistics, access: parts.Access,
@@ -81,7 +81,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API that make and destroy VMs.
+// Methods returns the API methods that create and destroy VMs.
 func (s *Service) Methods() []api.Method {
 	const one = settings.CreatePath + "/{vmid}"
 

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// makeTemplate answers POST …/template (API2/Qemu.pm, template).
+// makeTemplate handles POST …/template (API2/Qemu.pm, template).
 func (s *Service) makeTemplate(c *api.Call) (any, error) {
 	err := s.configs.On(c.Node, c.VMID, func(m *config.VM) error { return s.checkTemplate(c, m) })
 	if err != nil {

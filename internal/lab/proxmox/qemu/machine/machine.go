@@ -1,5 +1,5 @@
-// Package machine is the boundary between a host and what runs inside its VMs: the hardware that QEMU shows a guest, and what the
-// guest agent answers.
+// Package machine is the boundary between a host and the inside of its VMs: the virtual hardware that a guest sees, and the
+// answers of the guest agent.
 package machine
 
 import (
@@ -10,33 +10,33 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/hardware"
 )
 
-// Machines is what runs inside the VMs. The host calls it when a VM's power changes; its methods must be safe for
-// concurrent use, and are never called twice at once for the same VM.
+// Machines runs the inside of the VMs. The host calls it when a VM's power changes. Its methods must be safe for concurrent
+// use, and are never called concurrently for the same VM.
 type Machines interface {
-	// PowerOn boots a machine and returns once it has power, not when it has booted. The context ends with the call.
+	// PowerOn boots a machine. It returns once the machine has power, not when it has booted. The context ends with the call.
 	PowerOn(ctx context.Context, m Machine) error
 	// PowerOff cuts the power at once.
 	PowerOff(vmid int)
-	// Shutdown presses the power button and returns when the machine is off. A machine that does not react keeps it
-	// waiting until the context ends; its error is then returned.
+	// Shutdown presses the power button and returns when the machine is off. If the machine does not react, it waits until
+	// the context ends and returns the context's error.
 	Shutdown(ctx context.Context, vmid int) error
-	// AskAgent asks the guest agent of a machine what it knows; false when nobody answers.
+	// AskAgent returns the answer of a machine's guest agent; false without an answer.
 	AskAgent(vmid int) (Guest, bool)
-	// ShutdownByAgent has the agent switch the machine off, and waits as Shutdown does.
+	// ShutdownByAgent makes the agent shut the machine down, and waits like Shutdown.
 	ShutdownByAgent(ctx context.Context, vmid int) error
-	// Destroy forgets a machine and everything on its disks.
+	// Destroy removes a machine and the content of its disks.
 	Destroy(vmid int)
-	// ChangeDisks tells a machine that runs which disks it has from now on.
+	// ChangeDisks passes the new disks to a running machine.
 	ChangeDisks(vmid int, disks []Disk)
-	// SnapshotDisks keeps what is on disks of a machine under a name. Disks are known by their identities.
+	// SnapshotDisks stores the content of disks of a machine under a name. Disks are identified by their identities.
 	SnapshotDisks(vmid int, disks []string, name string)
-	// RollbackDisks puts back what was kept. The machine is off.
+	// RollbackDisks restores the stored content. The machine is off.
 	RollbackDisks(vmid int, disks []string, name string)
-	// DropDiskSnapshots forgets what was kept.
+	// DropDiskSnapshots deletes the stored content.
 	DropDiskSnapshots(vmid int, disks []string, name string)
 }
 
-// Machine is the hardware that a VM shows its guest, and what the cloud-init drive says.
+// Machine is the virtual hardware of a VM, and the content of its cloud-init drive.
 type Machine struct {
 	VMID int
 	Name string
@@ -44,7 +44,7 @@ type Machine struct {
 	Host      string
 	CPUs      int
 	MemoryMiB int
-	// Disks are in the order of the bus and slot; CD-ROMs and EFI variables are none.
+	// Disks are in the order of the bus and slot, without CD-ROMs and EFI variables.
 	Disks []Disk
 	// SCSI is the controller of the SCSI disks, such as "virtio-scsi-pci".
 	SCSI string
@@ -59,11 +59,11 @@ type Machine struct {
 	PCI []hardware.PCIDevice
 	// BootsFrom are the devices of the boot order, such as "scsi0" and "ide3".
 	BootsFrom []string
-	// Agent says that QEMU has a port for a guest agent.
+	// Agent reports whether QEMU has a port for a guest agent.
 	Agent bool
 }
 
-// Addresses are those of the devices that are passed through.
+// Addresses returns the addresses of the passed-through devices.
 func (m Machine) Addresses() []string {
 	addresses := make([]string, len(m.PCI))
 	for i, device := range m.PCI {
@@ -75,16 +75,16 @@ func (m Machine) Addresses() []string {
 
 // Disk is a disk of a machine.
 type Disk struct {
-	// Slot is where it is plugged in, such as "scsi0".
+	// Slot of the disk, such as "scsi0".
 	Slot string
-	// ID tells this disk from every other; a recreated VM has new ones, a grown or moved disk keeps its own.
+	// ID identifies the disk: a recreated VM has new ones, a grown or moved disk keeps its own.
 	ID    string
 	Bytes uint64
 	// Serial that the guest may see, or "".
 	Serial string
-	// DeviceID is what QEMU is told to call the disk, such as "drive-scsi0", or "".
+	// DeviceID is the device ID that QEMU gets, such as "drive-scsi0", or "".
 	DeviceID string
-	// SSD says that the disk does not rotate.
+	// SSD reports whether the disk does not rotate.
 	SSD bool
 }
 
@@ -108,10 +108,10 @@ type CloudInitNIC struct {
 	Gateways  []netip.Addr
 }
 
-// Guest is what a guest agent answers about its machine.
+// Guest is the answer of a guest agent about its machine.
 type Guest struct {
 	Hostname string
-	// KernelRelease, KernelVersion and Machine are those of uname.
+	// KernelRelease, KernelVersion and Machine have the values of uname.
 	KernelRelease, KernelVersion, Machine string
 	Interfaces                            []GuestInterface
 }
@@ -123,7 +123,7 @@ type GuestInterface struct {
 	Addresses []netip.Prefix
 }
 
-// None lets VMs run without anything inside; pressing the power button turns them off.
+// None runs VMs with nothing inside. The power button turns them off.
 type None struct{}
 
 func (None) PowerOn(context.Context, Machine) error { return nil }

@@ -1,5 +1,5 @@
-// Package migrate moves VMs to other nodes of the cluster, with what they have on local storages (qemu-server QemuMigrate.pm). It
-// keeps nothing; a migration holds the lock file of the configuration.
+// Package migrate moves VMs and their local disks to other nodes of the cluster (qemu-server QemuMigrate.pm). It is
+// stateless. A migration holds the lock file of the configuration.
 package migrate
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// migrateVM answers POST …/migrate (API2/Qemu.pm, migrate_vm).
+// migrateVM handles POST …/migrate (API2/Qemu.pm, migrate_vm).
 func (s *Service) migrateVM(c *api.Call) (any, error) {
 	if err := settings.RootOnly(c.Identity, c.Params, "force", "migration_type", "migration_network"); err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Service) migrateVM(c *api.Call) (any, error) {
 	return s.Here(c)
 }
 
-// Here begins the task that migrates a VM, whether or not the HA manager looks after it.
+// Here starts the task that migrates a VM, whether it is managed by the HA manager or not.
 func (s *Service) Here(c *api.Call) (string, error) {
 	return s.env.Tasks.Fork(c.Node, "qmigrate", strconv.Itoa(c.VMID), c.Identity, c.VMID, func(w *task.Worker) error {
 		return s.configs.WithLock(w.Ctx, c.VMID, func() error {
@@ -72,7 +72,8 @@ func (s *Service) checkMigrate(c *api.Call, m *config.VM) error {
 	return s.checkAvailable(m, c.Params.Get("targetstorage"), target)
 }
 
-// checkAvailable fails when a storage of the VM is not on the target (QemuServer.pm, check_storage_availability).
+// checkAvailable returns an error if a storage of the VM does not exist on the target (QemuServer.pm,
+// check_storage_availability).
 func (s *Service) checkAvailable(m *config.VM, targetStorage, target string) error {
 	drives, err := s.settings.Drives(m.Config)
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *Service) checkAvailable(m *config.VM, targetStorage, target string) err
 	return nil
 }
 
-// checkMovable finds out what keeps the VM on its node (QemuMigrate.pm, prepare and scan_local_volumes).
+// checkMovable returns what prevents the migration (QemuMigrate.pm, prepare and scan_local_volumes).
 func (s *Service) checkMovable(w *task.Worker, c *api.Call, m *config.VM) error {
 	for _, key := range m.Config.Keys() {
 		if settings.IsPCI(key) && s.processes.Running(m.ID) {
@@ -133,7 +134,7 @@ func (s *Service) checkMovable(w *task.Worker, c *api.Call, m *config.VM) error 
 	return nil
 }
 
-// stuck says what keeps a drive on its node, or "".
+// stuck returns why a drive cannot be moved, or "".
 func (s *Service) stuck(c *api.Call, m *config.VM, drive *vmconfig.Drive) (string, error) {
 	if drive.Storage() == "" {
 		return "", nil

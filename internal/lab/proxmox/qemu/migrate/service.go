@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// Storages are where the disks of VMs are.
+// Storages hold the disks of VMs.
 type Storages interface {
 	On(id, node string) (storage.Definition, error)
 	Volume(node, id string) (storage.Volume, error)
@@ -24,7 +24,7 @@ type HA interface {
 	RequestMove(c *api.Call) (any, error)
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs   *config.Service
 	Processes *process.Service
@@ -43,7 +43,7 @@ type Service struct {
 	ha        HA
 }
 
-// New migrates the VMs that have these configurations.
+// New returns a service for the VMs with these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, settings: parts.Settings, storages: parts.Storages,
@@ -51,7 +51,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API about migration.
+// Methods returns the API methods about migration.
 func (s *Service) Methods() []api.Method {
 	return []api.Method{api.Post(settings.CreatePath+"/{vmid}/migrate", s.migrateVM)}
 }

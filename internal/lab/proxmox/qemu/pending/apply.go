@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// applyDrives makes the new drives one by one, and records them.
+// applyDrives creates the new drives one by one, and records them.
 func (s *Service) applyDrives(ctx context.Context, u *update, report func(string, ...any)) error {
 	for _, drive := range u.drives {
 		var target disks.Target
@@ -46,7 +46,7 @@ func (s *Service) applyDrives(ctx context.Context, u *update, report func(string
 	return nil
 }
 
-// checkDrive checks whether a drive may take the place of the one that is there.
+// checkDrive checks whether a drive may replace the existing one.
 func (s *Service) checkDrive(u *update, m *config.VM, drive *vmconfig.Drive) error {
 	if current := m.Config.Get(drive.Key); current != "" {
 		old, err := s.access.ParseDrive(drive.Key, current)
@@ -73,7 +73,7 @@ func (s *Service) recordDrive(m *config.VM, drive *vmconfig.Drive) error {
 
 	m.Config.SetPending(drive.Key, drive.String())
 
-	// A new CD-ROM becomes bootable where an order is set.
+	// A new CD-ROM is added to an existing boot order.
 	if order := m.Config.WithPending().BootOrder(); len(order) > 0 && drive.CDROM() && !drive.CloudInit() &&
 		!slices.Contains(order, drive.Key) {
 		m.Config.SetPending("boot", vmconfig.PrintBoot(append(order, drive.Key)))
@@ -82,7 +82,7 @@ func (s *Service) recordDrive(m *config.VM, drive *vmconfig.Drive) error {
 	return nil
 }
 
-// Apply makes all pending changes of a VM that does not run (QemuServer.pm, vmconfig_apply_pending).
+// Apply applies all pending changes of a VM that does not run (QemuServer.pm, vmconfig_apply_pending).
 func (s *Service) Apply(m *config.VM) {
 	for _, key := range slices.Clone(m.Config.Deleted) {
 		s.takeOut(m, key)
@@ -116,7 +116,7 @@ func (s *Service) putIn(m *config.VM, key string) {
 	delete(m.Config.Pending, key)
 }
 
-// fastPlug are the settings that do not touch a running machine (QemuServer.pm, fast_plug_option).
+// fastPlug are settings without an effect on a running machine (QemuServer.pm, fast_plug_option).
 var fastPlug = []string{
 	"description", "hookscript", "lock", "migrate_downtime", "migrate_speed", "name", "onboot", "protection", "shares",
 	"startup", "tags", "vmstatestorage",
@@ -124,8 +124,8 @@ var fastPlug = []string{
 
 var hotDrive = regexp.MustCompile(`^(?:scsi|virtio)\d+$`)
 
-// hotplug makes those pending changes that a running machine can take; the others wait for its next start
-// (QemuServer.pm, vmconfig_hotplug_pending). The default hotplug features are network, disk and usb.
+// hotplug applies the pending changes that a running machine supports. The others wait for its next start (QemuServer.pm,
+// vmconfig_hotplug_pending). The default hotplug features are network, disk and usb.
 func (s *Service) hotplug(m *config.VM) {
 	features := m.Config.Get("hotplug")
 	if features == "" || features == "1" {
@@ -154,7 +154,7 @@ func (s *Service) hotplug(m *config.VM) {
 	}
 
 	for _, key := range slices.Sorted(maps.Keys(m.Config.Pending)) {
-		// Changing the medium of a CD-ROM needs no hotplug (QemuServer.pm, vmconfig_update_disk).
+		// A change of a CD-ROM's medium needs no hotplug (QemuServer.pm, vmconfig_update_disk).
 		if can(key) && !s.needsColdStart(m, key) || s.changesMedium(m, key) {
 			s.putIn(m, key)
 		}
@@ -163,11 +163,11 @@ func (s *Service) hotplug(m *config.VM) {
 	s.disks.Plug(m)
 }
 
-// coldOptions of a disk take effect when QEMU starts (QemuServer.pm, vmconfig_update_disk, "skip non hotpluggable value").
-// A serial is not among them: it is written at once, and the guest sees it from the next start on.
+// coldOptions of a disk take effect when QEMU starts (QemuServer.pm, vmconfig_update_disk, "skip non hotpluggable value"). A
+// serial is not among them: it is written at once, and the guest sees it after the next start.
 var coldOptions = []string{"aio", "discard", "iothread", "queues", "product", "cache", "ssd", "vendor", "ro"}
 
-// needsColdStart reports whether a change of a disk that is there waits for the next start.
+// needsColdStart reports whether a change of an existing disk waits for the next start.
 func (s *Service) needsColdStart(m *config.VM, key string) bool {
 	if !vmconfig.IsDrive(key) || !m.Config.Has(key) {
 		return false

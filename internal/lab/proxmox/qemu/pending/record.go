@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// applyRemovals marks what is to go.
+// applyRemovals records what is to be removed.
 func (s *Service) applyRemovals(u *update, m *config.VM, report func(string, ...any)) error {
 	for _, key := range u.call.Params.List("revert") {
 		delete(m.Config.Pending, key)
@@ -73,7 +73,7 @@ func (s *Service) remove(u *update, m *config.VM, key, value string) error {
 	return nil
 }
 
-// removeUnused frees a volume that no drive uses any more.
+// removeUnused removes a volume that no drive uses any more.
 func (s *Service) removeUnused(identity string, m *config.VM, key, value string) error {
 	if err := m.CheckProtection(fmt.Sprintf("can't remove unused disk '%s'", value)); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (s *Service) removeUnused(identity string, m *config.VM, key, value string)
 	return nil
 }
 
-// applySettings records what is to change, drives aside.
+// applySettings records changed settings, except drives.
 func (s *Service) applySettings(u *update, m *config.VM) error {
 	for _, key := range u.settings.Names() {
 		if vmconfig.IsDrive(key) {
@@ -131,7 +131,7 @@ func (s *Service) applySetting(u *update, m *config.VM, key, value string) error
 		}
 	}
 
-	// A name without a value takes the setting away.
+	// A name without a value removes the setting.
 	if value == "" {
 		m.Config.DeletePending(key)
 		return nil
@@ -142,7 +142,7 @@ func (s *Service) applySetting(u *update, m *config.VM, key, value string) error
 	return nil
 }
 
-// checkBootOrder fails for a device that the VM will not have.
+// checkBootOrder returns an error for a device that the VM will not have.
 func checkBootOrder(u *update, m *config.VM, value string) error {
 	next := m.Config.WithPending()
 	next.Set("boot", value)

@@ -10,15 +10,15 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// Storages are where volumes that are taken out lie.
+// Storages hold the removed volumes.
 type Storages interface{ Free(node, id string) }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs     *config.Service
 	Processes   *process.Service
@@ -39,7 +39,7 @@ type Service struct {
 	permissions Permissions
 }
 
-// New changes these configurations.
+// New returns a service for these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, access: parts.Access, disks: parts.Disks,
@@ -47,7 +47,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API that change a configuration.
+// Methods returns the API methods that change a configuration.
 func (s *Service) Methods() []api.Method {
 	const one = settings.CreatePath + "/{vmid}"
 
@@ -58,7 +58,7 @@ func (s *Service) Methods() []api.Method {
 	}
 }
 
-// unlinkDisks answers PUT …/unlink, another way to take disks out.
+// unlinkDisks handles PUT …/unlink, another way to remove disks.
 func (s *Service) unlinkDisks(c *api.Call) (any, error) {
 	list := c.Params.Get("idlist")
 	c.Params = c.Params.Without("idlist")

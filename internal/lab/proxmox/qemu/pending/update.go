@@ -1,6 +1,6 @@
-// Package pending changes the configurations of VMs: what is asked for is recorded first, and then takes effect as far as a running
-// machine can take it; the rest is pending until the next start (qemu-server API2/Qemu.pm, update_vm_api; QemuServer.pm,
-// vmconfig_hotplug_pending and vmconfig_apply_pending). It keeps nothing; a change holds the lock file of the configuration.
+// Package pending changes the configurations of VMs. A change is recorded first and then applied as far as a running machine
+// supports it; the rest is pending until the next start (qemu-server API2/Qemu.pm, update_vm_api; QemuServer.pm,
+// vmconfig_hotplug_pending and vmconfig_apply_pending). It is stateless. A change holds the lock file of the configuration.
 package pending
 
 import (
@@ -26,7 +26,7 @@ type update struct {
 	force    bool
 }
 
-// updateVM answers PUT /nodes/{node}/qemu/{vmid}/config (API2/Qemu.pm, update_vm_api).
+// updateVM handles PUT /nodes/{node}/qemu/{vmid}/config (API2/Qemu.pm, update_vm_api).
 func (s *Service) updateVM(c *api.Call) (any, error) {
 	u, err := s.planUpdate(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) updateVM(c *api.Call) (any, error) {
 	return nil, s.configs.WithLock(c.Ctx, c.VMID, func() error { return s.applyUpdate(c.Ctx, u, nil) })
 }
 
-// updateVMAsync answers POST on the same path: the change is a worker's.
+// updateVMAsync handles POST on the same path. A worker makes the change.
 func (s *Service) updateVMAsync(c *api.Call) (any, error) {
 	u, err := s.planUpdate(c)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) updateVMAsync(c *api.Call) (any, error) {
 	})
 }
 
-// planUpdate makes the checks that need no lock on the configuration.
+// planUpdate runs the checks that need no lock on the configuration.
 func (s *Service) planUpdate(c *api.Call) (*update, error) {
 	u := &update{call: c, settings: settings.ResolveCDROM(c.Params.Without(settings.NotSettings...)), force: c.Params.Bool("force", false)}
 
@@ -127,12 +127,12 @@ func (s *Service) checkUpdate(u *update) error {
 	return s.access.CheckBridges(c.Identity, cards)
 }
 
-// on does something with the VM that an update is about.
+// on calls do with the VM of an update.
 func (s *Service) on(u *update, do func(*config.VM) error) error {
 	return s.configs.On(u.call.Node, u.call.VMID, do)
 }
 
-// applyUpdate changes the configuration, whose lock is held.
+// applyUpdate changes the configuration. The caller holds its lock.
 func (s *Service) applyUpdate(ctx context.Context, u *update, report func(string, ...any)) error {
 	if report == nil {
 		report = func(string, ...any) {}
@@ -161,7 +161,7 @@ func (s *Service) applyUpdate(ctx context.Context, u *update, report func(string
 	return s.on(u, func(m *config.VM) error { return s.takeEffect(m) })
 }
 
-// takeEffect lets the changes come into force as far as they can.
+// takeEffect applies the changes as far as possible.
 func (s *Service) takeEffect(m *config.VM) error {
 	m.Config.CleanupPending()
 	s.env.Changed()
@@ -175,7 +175,7 @@ func (s *Service) takeEffect(m *config.VM) error {
 	return nil
 }
 
-// checkCurrent makes the checks against the configuration as it is now.
+// checkCurrent runs the checks against the current configuration.
 func (s *Service) checkCurrent(u *update, m *config.VM) error {
 	if digest := u.call.Params.Get("digest"); digest != "" && digest != m.Config.Digest() {
 		return errors.New("checksum mismatch (file change by other user?)")

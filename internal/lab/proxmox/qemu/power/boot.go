@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// StartGuests starts the VMs that are to start with their host, by order and ID, as the service pve-guests does with
-// a task of root's (pve-manager API2/Nodes.pm, startall). Those of the HA manager are its own affair.
+// StartGuests starts the VMs that start with their host, by order and ID, as the service pve-guests does with a task of root
+// (pve-manager API2/Nodes.pm, startall). The HA manager starts its own VMs.
 func (s *Service) StartGuests() error {
 	for _, host := range s.env.Nodes.Hosts() {
 		guests := s.guestsOf(host.Name)
@@ -37,7 +37,7 @@ func (s *Service) StartGuests() error {
 // guest is a VM that starts with its host.
 type guest struct{ vmid, order, delay int }
 
-// guestsOf lists what starts with a node, in the order in which it does.
+// guestsOf returns the VMs that start with a node, in the order of their start.
 func (s *Service) guestsOf(node string) []guest {
 	guests := slices.DeleteFunc(s.onBoot(node), func(g guest) bool { return s.ha.Managed(g.vmid) })
 	slices.SortStableFunc(guests, func(a, b guest) int { return cmp.Compare(a.order, b.order) })
@@ -45,9 +45,9 @@ func (s *Service) guestsOf(node string) []guest {
 	return guests
 }
 
-// onBoot lists the VMs of a node whose settings ask for a start, by ID.
+// onBoot returns the VMs of a node that start with it, sorted by ID.
 func (s *Service) onBoot(node string) []guest {
-	// Starts are three seconds apart unless the VM says otherwise.
+	// The default delay between starts is three seconds.
 	const usualDelay = 3
 
 	var guests []guest
@@ -65,7 +65,7 @@ func (s *Service) onBoot(node string) []guest {
 	return guests
 }
 
-// read takes order and delay from a startup setting such as "order=2,up=30", whose order may stand without its name.
+// read parses order and delay of a startup setting such as "order=2,up=30". The name of the order is optional.
 func (g *guest) read(startup string) {
 	for _, part := range schema.SplitList(startup) {
 		name, value, named := strings.Cut(part, "=")
@@ -113,7 +113,7 @@ func (s *Service) startOneByOne(w *task.Worker, node string, guests []guest) err
 	return nil
 }
 
-// CutPower takes the power from all machines. Their configurations stay.
+// CutPower cuts the power of all machines. Their configurations stay.
 func (s *Service) CutPower() {
 	for _, vmid := range s.processes.EndAll() {
 		s.machines.PowerOff(vmid)

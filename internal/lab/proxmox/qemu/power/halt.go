@@ -14,19 +14,19 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// haltKind says how a machine is brought down.
+// haltKind is how a machine is stopped.
 type haltKind int
 
 const (
 	// haltAtOnce cuts the power.
 	haltAtOnce haltKind = iota
-	// haltGracefully presses the power button and fails when that does not help.
+	// haltGracefully presses the power button, and fails if that has no effect.
 	haltGracefully
-	// haltInTheEnd presses it and cuts the power when that does not help.
+	// haltInTheEnd presses the power button, and cuts the power if that has no effect.
 	haltInTheEnd
 )
 
-// halt brings a machine down (QemuServer.pm, _do_vm_stop). The configuration's lock is held.
+// halt stops a machine (QemuServer.pm, _do_vm_stop). The caller holds the configuration's lock.
 func (s *Service) halt(w *task.Worker, c *api.Call, kind haltKind) error {
 	running, err := s.checkHalt(c)
 	if err != nil || !running {
@@ -55,7 +55,7 @@ func (s *Service) halt(w *task.Worker, c *api.Call, kind haltKind) error {
 	}
 }
 
-// checkHalt reports whether there is anything to bring down.
+// checkHalt reports whether the machine runs.
 func (s *Service) checkHalt(c *api.Call) (bool, error) {
 	running := false
 
@@ -70,10 +70,10 @@ func (s *Service) checkHalt(c *api.Call) (bool, error) {
 	return running, err
 }
 
-// askToHalt has the guest agent switch the machine off where one is configured and answers, and presses the power button
-// else. An agent that answered is believed: nothing follows when the guest stays on (QemuServer.pm, _do_vm_stop).
+// askToHalt makes the guest agent shut the machine down if one answers, and otherwise presses the power button. If the agent
+// has answered and the guest stays on, nothing else is tried (QemuServer.pm, _do_vm_stop).
 func (s *Service) askToHalt(w *task.Worker, c *api.Call, limit time.Duration) error {
-	// The time of the question does not count against the limit.
+	// The ping does not count against the limit.
 	byAgent, err := s.agentAnswers(w, c)
 	if err != nil {
 		return err
@@ -100,10 +100,10 @@ func (s *Service) askToHalt(w *task.Worker, c *api.Call, limit time.Duration) er
 	return s.machines.Shutdown(limited, c.VMID)
 }
 
-// ErrButtonIgnored is a guest that goes on as if nobody had pressed its power button.
+// ErrButtonIgnored is returned if the guest does not react to its power button.
 var ErrButtonIgnored = errors.New("the guest ignores its power button")
 
-// untilOff looks every second whether a machine that ignores its power button is off for another reason, until the time is over
+// untilOff checks every second, until the limit, whether a machine that ignores its power button is off for another reason
 // (QemuServer.pm, _do_vm_stop: while $count < $timeout && check_running).
 func (s *Service) untilOff(ctx context.Context, c *api.Call) error {
 	for {
@@ -123,10 +123,10 @@ func (s *Service) untilOff(ctx context.Context, c *api.Call) error {
 	}
 }
 
-// shortestLook keeps a lab that takes no time from looking all the time.
+// shortestLook limits the frequency of the checks in a lab without delays.
 const shortestLook = 10 * time.Millisecond
 
-// agentAnswers reports whether an agent is there that answers.
+// agentAnswers reports whether a guest agent answers.
 func (s *Service) agentAnswers(w *task.Worker, c *api.Call) (bool, error) {
 	configured, err := s.agent.Answers(w.Ctx, c)
 	if errors.Is(err, agent.ErrSilent) {
@@ -138,7 +138,7 @@ func (s *Service) agentAnswers(w *task.Worker, c *api.Call) (bool, error) {
 	return configured && err == nil, err
 }
 
-// Cut takes the power from a VM whose configuration's lock file is held.
+// Cut cuts the power of a VM. The caller holds its configuration's lock file.
 func (s *Service) Cut(w *task.Worker, vmid int) error {
 	if err := s.env.Wait(w.Ctx, pace.VMStop); err != nil {
 		return err
@@ -150,8 +150,8 @@ func (s *Service) Cut(w *task.Worker, vmid int) error {
 	return nil
 }
 
-// off records that a machine has no power any more. One that was asked to reboot starts again, as a task of root's
-// (qemu-server CLI/qm.pm, cleanup; qmeventd calls it).
+// off records that a machine is off. After a reboot request it is started again by a task of root (qemu-server CLI/qm.pm,
+// cleanup; qmeventd calls it).
 func (s *Service) off(vmid int) {
 	node, again, ok := s.recordOff(vmid)
 
@@ -171,8 +171,8 @@ func (s *Service) off(vmid int) {
 	}
 }
 
-// recordOff records that a VM does not run any more. It returns where it was and whether it is to start again; ok is false
-// for one that did not run.
+// recordOff records that a VM has stopped. It returns its node and whether it must start again; ok is false if it did not
+// run.
 func (s *Service) recordOff(vmid int) (node string, again, ok bool) {
 	node, again, ok = s.processes.Ended(vmid)
 	if ok {

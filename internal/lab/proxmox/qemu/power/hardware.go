@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// hardware puts the hardware together that QEMU would show the guest (QemuServer.pm, config_to_command).
+// hardware returns the virtual hardware that QEMU would provide (QemuServer.pm, config_to_command).
 func (s *Service) hardware(m *config.VM) (machine.Machine, error) {
 	shown := machine.Machine{
 		VMID: m.ID, Name: m.Config.Get("name"), Host: m.Node, CPUs: m.Config.CPUs(),
@@ -80,7 +80,7 @@ func (s *Service) addCloudInit(m *config.VM, shown *machine.Machine) error {
 	return nil
 }
 
-// addDevices resolves the PCI devices that are passed through.
+// addDevices resolves the passed-through PCI devices.
 func (s *Service) addDevices(m *config.VM, shown *machine.Machine) error {
 	for _, key := range m.Config.Keys() {
 		if !settings.IsPCI(key) {
@@ -108,7 +108,7 @@ func (s *Service) addDevices(m *config.VM, shown *machine.Machine) error {
 	return nil
 }
 
-// claim takes the memory and the devices of the host for a machine that is about to start.
+// claim reserves the memory and the devices of the host for a machine that is about to start.
 func (s *Service) claim(w *task.Worker, m *config.VM, shown machine.Machine) error {
 	node, _ := s.env.Nodes.Host(m.Node)
 	wanted := process.Claim{Node: m.Node, MemoryMiB: shown.MemoryMiB, PCI: shown.Addresses()}

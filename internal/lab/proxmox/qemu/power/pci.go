@@ -9,9 +9,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// resolvePCI finds the devices behind a hostpci setting, beside those that the VM has already (qemu-server
-// QemuServer/PCI.pm, parse_hostpci and choose_hostpci_devices): of several alternatives the first that is free. A single
-// one is taken even when another VM has it; its start fails then.
+// resolvePCI returns the devices of a hostpci setting, in addition to those that the VM already has (qemu-server
+// QemuServer/PCI.pm, parse_hostpci and choose_hostpci_devices). Of several alternatives it takes the first free one. A single
+// one is taken even if another VM uses it; the start then fails.
 func (s *Service) resolvePCI(m *config.VM, key string, device schema.Properties, taken []string) ([]string, error) {
 	if device["pcie"] == "1" && !strings.Contains(m.Config.Get("machine"), "q35") {
 		return nil, fmt.Errorf("q35 machine model is not enabled at /usr/share/perl5/PVE/QemuServer/PCI.pm")
@@ -41,7 +41,7 @@ func (s *Service) resolvePCI(m *config.VM, key string, device schema.Properties,
 	return nil, fmt.Errorf("could not find a free device for '%s'", key)
 }
 
-// alternatives are the sets of devices of which a hostpci setting means one.
+// alternatives returns the sets of devices that a hostpci setting can mean.
 func (s *Service) alternatives(m *config.VM, device schema.Properties) ([][]string, error) {
 	paths := []string{device["host"]}
 

@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/machine"
 )
 
-// Reset restarts a VM that runs as the button on a computer does, and as `qm reset` on the host: whatever it is at, it begins
-// anew, with the hardware that it has (QemuServer.pm, vm_reset).
+// Reset restarts a running VM like a reset button, as `qm reset` does on the host: it stops at once and boots with the same
+// hardware (QemuServer.pm, vm_reset).
 func (s *Service) Reset(ctx context.Context, vmid int) error {
 	return s.configs.WithLock(ctx, vmid, func() error {
 		var shown machine.Machine

@@ -13,16 +13,16 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Network is what cards are plugged into.
+// Network has the bridges of the network cards.
 type Network interface{ IsBridge(node, name string) bool }
 
-// Mappings are the names of devices.
+// Mappings resolves the names of devices.
 type Mappings interface {
 	PCIPaths(name, node string) ([]string, error)
 }
 
-// HA is the HA manager, which starts and stops the VMs that it manages. It is never called under a lock but that of a
-// configuration's file.
+// HA is the HA manager, which starts and stops the VMs that it manages. It is called under no lock except a configuration's
+// lock file.
 type HA interface {
 	Managed(vmid int) bool
 	RequestStart(c *api.Call) (any, error)
@@ -31,10 +31,10 @@ type HA interface {
 	Tend(vmid int)
 }
 
-// Pending are the changes of a configuration that wait for a start.
+// Pending applies the changes of a configuration that wait for a start.
 type Pending interface{ Apply(m *config.VM) }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs    *config.Service
 	Processes  *process.Service
@@ -49,7 +49,7 @@ type Parts struct {
 	Machines   machine.Machines
 }
 
-// Service is the power of a cluster's VMs. It is safe for concurrent use.
+// Service controls the power of a cluster's VMs. It is safe for concurrent use.
 type Service struct {
 	env        *host.Environment
 	configs    *config.Service
@@ -65,7 +65,7 @@ type Service struct {
 	machines   machine.Machines
 }
 
-// New is the power of the VMs that have these configurations.
+// New returns a service for the VMs with these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, statistics: parts.Statistics, settings: parts.Settings,
@@ -74,7 +74,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API that change the power of a VM.
+// Methods returns the API methods that change the power of a VM.
 func (s *Service) Methods() []api.Method {
 	const status = settings.CreatePath + "/{vmid}/status/"
 
@@ -86,7 +86,7 @@ func (s *Service) Methods() []api.Method {
 	}
 }
 
-// Resume starts a VM whose configuration's lock file is held.
+// Resume starts a VM. The caller holds its configuration's lock file.
 func (s *Service) Resume(w *task.Worker, node string, vmid int) error {
 	if err := s.configs.On(node, vmid, s.checkStart); err != nil {
 		return err

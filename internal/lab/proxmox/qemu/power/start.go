@@ -1,6 +1,6 @@
-// Package power starts and stops VMs, for callers of the API, for the HA manager, and with their host (qemu-server QemuServer.pm:
-// vm_start, vm_stop, vm_reboot). It keeps nothing: what runs is the processes' to know. Whatever changes the power of a VM holds
-// the lock file of its configuration; the HA manager is asked before that and notified with no other lock held.
+// Package power starts and stops VMs, for callers of the API, for the HA manager, and at the boot of their host (qemu-server
+// QemuServer.pm: vm_start, vm_stop, vm_reboot). It is stateless: package process knows what runs. A change of a VM's power
+// holds the lock file of its configuration. The HA manager is queried before that, and notified while no other lock is held.
 package power
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Start answers POST …/status/start (API2/Qemu.pm, vm_start). What is wrong with the VM shows in the task.
+// Start handles POST …/status/start (API2/Qemu.pm, vm_start). An error of the VM is in the task.
 func (s *Service) Start(c *api.Call) (any, error) {
 	if s.ha.Managed(c.VMID) {
 		return s.ha.RequestStart(c)
@@ -27,7 +27,7 @@ func (s *Service) Start(c *api.Call) (any, error) {
 	return s.StartHere(c)
 }
 
-// StartHere begins the task that starts a VM, whether or not the HA manager looks after it.
+// StartHere starts the task that starts a VM, whether it is managed by the HA manager or not.
 func (s *Service) StartHere(c *api.Call) (string, error) {
 	return s.env.Tasks.Fork(c.Node, "qmstart", strconv.Itoa(c.VMID), c.Identity, c.VMID, func(w *task.Worker) error {
 		return s.StartVM(w, c.VMID, c.Node)
@@ -63,7 +63,7 @@ func (s *Service) checkStart(m *config.VM) error {
 	return nil
 }
 
-// boot starts QEMU: the hardware is put together, the host must have the room, then the machine gets power.
+// boot starts QEMU: it builds the hardware, checks that the host has enough memory, and switches the machine on.
 func (s *Service) boot(w *task.Worker, vmid int, node string) error {
 	var shown machine.Machine
 
@@ -99,7 +99,7 @@ func (s *Service) boot(w *task.Worker, vmid int, node string) error {
 	return s.env.Wait(w.Ctx, pace.VMStarted)
 }
 
-// ErrQEMU is how a start ends when the emulator does not come up; why stands in the task's log.
+// ErrQEMU is the error of a start that fails in QEMU. The reason is in the task's log.
 var ErrQEMU = errors.New("start failed: QEMU exited with code 1")
 
 func (s *Service) powerOn(w *task.Worker, shown machine.Machine) error {
@@ -125,7 +125,7 @@ func (s *Service) started(w *task.Worker, vmid int) {
 	s.env.Changed()
 }
 
-// stopTask answers POST …/status/stop.
+// stopTask handles POST …/status/stop.
 func (s *Service) stopTask(c *api.Call) (any, error) {
 	if err := settings.RootOnly(c.Identity, c.Params, "skiplock", "keepActive", "migratedfrom"); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (s *Service) stopTask(c *api.Call) (any, error) {
 	}
 }
 
-// StopHere begins the task that takes the power from a VM, whether or not the HA manager looks after it.
+// StopHere starts the task that stops a VM, whether it is managed by the HA manager or not.
 func (s *Service) StopHere(c *api.Call) (string, error) {
 	return s.env.Tasks.Fork(c.Node, "qmstop", strconv.Itoa(c.VMID), c.Identity, c.VMID, func(w *task.Worker) error {
 		if c.Params.Bool("overrule-shutdown", false) {
@@ -152,7 +152,7 @@ func (s *Service) StopHere(c *api.Call) (string, error) {
 	})
 }
 
-// overrule ends the shutdowns that wait for a VM.
+// overrule ends the running shutdown tasks of a VM.
 func (s *Service) overrule(w *task.Worker, node string, vmid int) {
 	for _, t := range s.env.Tasks.List().All() {
 		if t.Running() && t.Type == "qmshutdown" && t.Node == node && t.ID == strconv.Itoa(vmid) {
@@ -162,7 +162,7 @@ func (s *Service) overrule(w *task.Worker, node string, vmid int) {
 	}
 }
 
-// shutdownTask answers POST …/status/shutdown.
+// shutdownTask handles POST …/status/shutdown.
 func (s *Service) shutdownTask(c *api.Call) (any, error) {
 	if err := settings.RootOnly(c.Identity, c.Params, "skiplock", "keepActive"); err != nil {
 		return nil, err
@@ -175,7 +175,7 @@ func (s *Service) shutdownTask(c *api.Call) (any, error) {
 	return s.ShutdownHere(c)
 }
 
-// ShutdownHere begins the task that shuts a VM down, whether or not the HA manager looks after it.
+// ShutdownHere starts the task that shuts a VM down, whether it is managed by the HA manager or not.
 func (s *Service) ShutdownHere(c *api.Call) (string, error) {
 	kind := haltGracefully
 	if c.Params.Bool("forceStop", false) {
@@ -187,7 +187,7 @@ func (s *Service) ShutdownHere(c *api.Call) (string, error) {
 	})
 }
 
-// rebootTask answers POST …/status/reboot: the machine is shut down, and started again as soon as it is off.
+// rebootTask handles POST …/status/reboot. The machine is shut down, and started again as soon as it is off.
 func (s *Service) rebootTask(c *api.Call) (any, error) {
 	err := s.configs.On(c.Node, c.VMID, func(m *config.VM) error {
 		if !s.processes.Running(m.ID) {

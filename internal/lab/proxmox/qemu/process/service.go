@@ -1,5 +1,5 @@
-// Package process is the QEMU processes of a cluster: which VMs run, since when, and what of their hosts they have taken. None of
-// them outlives a power cut, so nothing is kept. The service's lock is held for moments, in which it calls nobody.
+// Package process has the QEMU processes of a cluster: which VMs run, since when, and which resources of their hosts they
+// use. A power cut ends all of them, so there is no persistent state. Nothing is called while the service's lock is held.
 package process
 
 import (
@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// Claim is what a VM takes of its host while it runs.
+// Claim is the resources of a host that a running VM uses.
 type Claim struct {
 	Node      string
 	MemoryMiB int
-	// PCI are the addresses of the devices that are passed through.
+	// PCI are the addresses of the passed-through devices.
 	PCI []string
 }
 
-// process is QEMU for one VM. It has no PID while it starts.
+// process is QEMU for one VM. It has no PID during its start.
 type process struct {
 	Claim
 
 	pid   int
 	since time.Time
-	// shown is when the status turns to running; it lags only when a fault asks for it.
+	// shown is when the status becomes running; it is later only with a fault.
 	shown time.Time
-	// reboot is set while a reboot waits for the machine to be off.
+	// reboot is set while a reboot waits until the machine is off.
 	reboot bool
 }
 
 func (p *process) running() bool { return p != nil && p.pid != 0 }
 
-// Service is the processes by VMID. It is safe for concurrent use.
+// Service has the processes by VMID. It is safe for concurrent use.
 type Service struct {
 	mu        sync.Mutex
 	processes map[int]*process
 }
 
-// New is a cluster where nothing runs.
+// New returns a cluster without processes.
 func New() *Service { return &Service{processes: map[int]*process{}} }
 
 // Running reports whether a VM runs.
@@ -48,14 +48,14 @@ func (s *Service) Running(vmid int) bool {
 	return s.processes[vmid].running()
 }
 
-// Status is a process that runs.
+// Status is a running process.
 type Status struct {
 	PID       int
 	Since     time.Time
 	MemoryMiB int
 }
 
-// Status shows the process of a VM; shown is false for a VM that does not run as far as its host can see at a time.
+// Status returns the process of a VM; shown is false if the host does not show it as running at the given time.
 func (s *Service) Status(vmid int, now time.Time) (status Status, shown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *Service) Status(vmid int, now time.Time) (status Status, shown bool) {
 	return Status{PID: p.pid, Since: p.since, MemoryMiB: p.MemoryMiB}, true
 }
 
-// MemoryMiB is the memory that the processes of a node have.
+// MemoryMiB returns the memory of a node's processes.
 func (s *Service) MemoryMiB(node string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Service) memoryMiB(node string) int {
 	return mib
 }
 
-// MemoryOf is the memory that a VM runs with, 0 for one that does not.
+// MemoryOf returns the memory of a running VM, otherwise 0.
 func (s *Service) MemoryOf(vmid int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,11 +100,11 @@ func (s *Service) MemoryOf(vmid int) int {
 	return 0
 }
 
-// ErrNoMemory is a host that has too little memory left.
+// ErrNoMemory is returned if a host has too little free memory.
 var ErrNoMemory = fmt.Errorf("kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory")
 
-// Begin takes memory and devices of a host for a VM that is about to start. It fails with [ErrNoMemory] when the host has less
-// left, and when another VM has one of the devices (qemu-server QemuServer/PCI.pm, reserve_pci_usage).
+// Begin reserves memory and devices of a host for a VM that is about to start. The error is [ErrNoMemory] if too little
+// memory is free, or a device that another VM uses (qemu-server QemuServer/PCI.pm, reserve_pci_usage).
 func (s *Service) Begin(vmid int, claim Claim, hostMemoryMiB int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +124,7 @@ func (s *Service) Begin(vmid int, claim Claim, hostMemoryMiB int) error {
 	return nil
 }
 
-// InUse reports whether another VM of a node has one of the devices.
+// InUse reports whether another VM of a node uses one of the devices.
 func (s *Service) InUse(vmid int, node string, addresses []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Service) InUse(vmid int, node string, addresses []string) bool {
 	})
 }
 
-// owner is another VM that has a device. The lock is held.
+// owner returns the other VM that uses a device. The caller holds the lock.
 func (s *Service) owner(vmid int, node, address string) (other int, taken bool) {
 	for id, p := range s.processes {
 		if id != vmid && p.Node == node && slices.Contains(p.PCI, address) {
@@ -146,7 +146,7 @@ func (s *Service) owner(vmid int, node, address string) (other int, taken bool) 
 	return 0, false
 }
 
-// Fail gives back what was taken for a VM that did not start.
+// Fail releases the resources of a VM that did not start.
 func (s *Service) Fail(vmid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Service) Fail(vmid int) {
 	delete(s.processes, vmid)
 }
 
-// Started records that a VM runs since a time, and from when on its host shows that.
+// Started records since when a VM runs, and from when on its host shows that.
 func (s *Service) Started(vmid, pid int, since, shown time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,8 +164,7 @@ func (s *Service) Started(vmid, pid int, since, shown time.Time) {
 	}
 }
 
-// Ended records that a VM does not run any more. It returns the node that it was on, and whether it is to start again; ok is
-// false for one that did not run.
+// Ended records that a VM has stopped. It returns its node and whether it must start again; ok is false if it did not run.
 func (s *Service) Ended(vmid int) (node string, again, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +179,7 @@ func (s *Service) Ended(vmid int) (node string, again, ok bool) {
 	return p.Node, p.reboot, true
 }
 
-// RequestReboot records whether a VM that runs is to start again when it is off.
+// RequestReboot records whether a running VM must start again when it is off.
 func (s *Service) RequestReboot(vmid int, on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,7 +199,7 @@ func (s *Service) Moved(vmid int, node string) {
 	}
 }
 
-// EndAll ends all processes, as a power cut does, and returns the VMs that ran by ID.
+// EndAll ends all processes, as a power cut does. It returns the VMs that ran, sorted by ID.
 func (s *Service) EndAll() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

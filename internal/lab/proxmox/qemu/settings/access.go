@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// Privileges that settings of a VM ask for (qemu-server API2/Qemu.pm: cpuoptions, memoryoptions, hwtypeoptions,
+// Privileges that are required for settings of a VM (qemu-server API2/Qemu.pm: cpuoptions, memoryoptions, hwtypeoptions,
 // generaloptions, diskoptions, cloudinitoptions).
 var settingPrivileges = map[string][]string{
 	"VM.Config.CPU":    {"cores", "cpu", "runningcpu", "cpulimit", "cpuunits", "numa", "smp", "sockets", "vcpus"},
@@ -44,7 +44,7 @@ var (
 	virtiofsKey = regexp.MustCompile(`^virtiofs\d$`)
 )
 
-// IsIPConfig reports whether a setting is the addressing of a card by cloud-init.
+// IsIPConfig reports whether a setting is the cloud-init addressing of a network card.
 func IsIPConfig(key string) bool { return ipconfigKey.MatchString(key) }
 
 // IsSerial reports whether a setting is a serial port.
@@ -53,28 +53,29 @@ func IsSerial(key string) bool { return serialKey.MatchString(key) }
 // IsUSB reports whether a setting is a USB device.
 func IsUSB(key string) bool { return usbKey.MatchString(key) }
 
-// IsPCI reports whether a setting is a PCI device that is passed through.
+// IsPCI reports whether a setting is a passed-through PCI device.
 func IsPCI(key string) bool { return hostpciKey.MatchString(key) }
 
 // IsUnused reports whether a setting is a volume that no drive uses.
 func IsUnused(key string) bool { return unusedKey.MatchString(key) }
 
-// IsCloudInit reports whether a setting is one of cloud-init, addresses aside.
+// IsCloudInit reports whether a setting belongs to cloud-init, except addresses.
 func IsCloudInit(key string) bool { return slices.Contains(cloudInitSettings, key) }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	Check(identity, path string, anyOf bool, privileges ...string) error
 	CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error
 }
 
-// Storages are where volumes are, and who may use them.
+// Storages hold the volumes, and check the access to them.
 type Storages interface {
 	On(id, node string) (storage.Definition, error)
 	CheckVolume(identity, node string, vmid int, volume string) error
 }
 
-// Access demands what callers need beyond the permissions of a method: for single settings, devices, bridges and volumes.
+// Access checks what callers need in addition to the permissions of a method: for single settings, devices, bridges and
+// volumes.
 type Access struct {
 	Reader
 
@@ -82,13 +83,13 @@ type Access struct {
 	storages    Storages
 }
 
-// NewAccess checks with these permissions and storages.
+// NewAccess returns checks with these permissions and storages.
 func NewAccess(reader Reader, permissions Permissions, storages Storages) Access {
 	return Access{Reader: reader, permissions: permissions, storages: storages}
 }
 
-// CheckSettings demands what it takes to change the settings of these names. Settings whose value decides are left
-// to CheckDevice (API2/Qemu.pm, check_vm_modify_config_perm).
+// CheckSettings requires the privileges to change the named settings. Settings whose value matters are checked by CheckDevice
+// (API2/Qemu.pm, check_vm_modify_config_perm).
 func (a Access) CheckSettings(identity string, vmid int, pool string, names []string) error {
 	if identity == access.Root {
 		return nil
@@ -138,8 +139,8 @@ func (a Access) checkSetting(identity string, vmid int, pool, name string) error
 	return fmt.Errorf("only root can set '%s' config", name)
 }
 
-// CheckDevice demands what it takes to give the VM a device of the host (API2/Qemu.pm: check_hostpci_perm,
-// check_usb_perm, check_vm_create_serial_perm).
+// CheckDevice requires the privileges to give the VM a device of the host (API2/Qemu.pm: check_hostpci_perm, check_usb_perm,
+// check_vm_create_serial_perm).
 func (a Access) CheckDevice(identity string, vmid int, pool, key, value string) error {
 	if identity == access.Root {
 		return nil
@@ -194,7 +195,7 @@ func (a Access) checkMapped(identity string, vmid int, pool, key, value, kind st
 	return a.permissions.CheckVM(identity, vmid, pool, false, "VM.Config.HWType")
 }
 
-// CheckBridges demands the use of every bridge that a card is plugged into (pve-guest-common GuestHelpers.pm,
+// CheckBridges requires the privilege to use the bridge of every network card (pve-guest-common GuestHelpers.pm,
 // check_vnet_access).
 func (a Access) CheckBridges(identity string, cards map[string]string) error {
 	if identity == access.Root {
@@ -224,7 +225,7 @@ func (a Access) CheckBridges(identity string, cards map[string]string) error {
 	return nil
 }
 
-// CheckDriveStorage demands what it takes to allocate or attach a drive (API2/Qemu.pm, check_storage_access).
+// CheckDriveStorage requires the privileges to allocate or attach a drive (API2/Qemu.pm, check_storage_access).
 func (a Access) CheckDriveStorage(identity, node string, vmid int, drive *vmconfig.Drive, fallback string) error {
 	volume := drive.Volume()
 
@@ -268,7 +269,7 @@ func (a Access) checkAllocate(identity, node, target, fallback string) error {
 	return nil
 }
 
-// CheckDrive demands what it takes to change a drive of this kind (API2/Qemu.pm, check_drive_perms).
+// CheckDrive requires the privileges to change a drive of this kind (API2/Qemu.pm, check_drive_perms).
 func (a Access) CheckDrive(identity string, vmid int, drive *vmconfig.Drive) error {
 	db := a.permissions
 
@@ -282,13 +283,12 @@ func (a Access) CheckDrive(identity string, vmid int, drive *vmconfig.Drive) err
 	}
 }
 
-// CheckTags demands the right to set tags. Free tags are allowed by default (GuestHelpers.pm,
-// assert_tag_permissions).
+// CheckTags requires the privilege to set tags. Free tags are allowed by default (GuestHelpers.pm, assert_tag_permissions).
 func (a Access) CheckTags(identity string, vmid int) error {
 	return a.permissions.CheckVM(identity, vmid, "", false, "VM.Config.Options")
 }
 
-// RootOnly refuses options that only root may use.
+// RootOnly returns an error for options that only root may use.
 func RootOnly(identity string, params schema.Params, names ...string) error {
 	for _, name := range names {
 		if params.Has(name) && params.Get(name) != "0" && identity != access.Root {

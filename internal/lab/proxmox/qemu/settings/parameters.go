@@ -10,12 +10,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// NotSettings are the parameters of a change that are no settings of the VM.
+// NotSettings are the parameters of a change that are not settings of the VM.
 var NotSettings = []string{
 	"node", "vmid", "digest", "delete", "revert", "force", "skiplock", "background_delay", "import-working-storage",
 }
 
-// IsSetting reports whether a VM's configuration may have the key (QemuServer.pm, option_exists).
+// IsSetting reports whether a VM's configuration may contain the key (QemuServer.pm, option_exists).
 func (r Reader) IsSetting(key string) bool {
 	if slices.Contains([]string{"lock", "vmstate", "meta", "parent", "snaptime"}, key) {
 		return true
@@ -44,7 +44,7 @@ func ResolveCDROM(params schema.Params) schema.Params {
 	return resolved
 }
 
-// CheckDrives verifies the drives among the parameters and brings them into form (API2/Qemu.pm, check_drive_param).
+// CheckDrives verifies the drives among the parameters and normalizes them (API2/Qemu.pm, check_drive_param).
 func (r Reader) CheckDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 	var drives []*vmconfig.Drive
 
@@ -72,7 +72,7 @@ func (r Reader) CheckDrives(params schema.Params) ([]*vmconfig.Drive, error) {
 	return drives, nil
 }
 
-// Typed gives settings the types in which the API shows them.
+// Typed returns settings with their types in the API.
 func (r Reader) Typed(values map[string]string) schema.Typed {
 	method, _ := r.env.Schema.Method(http.MethodGet, "/nodes/{node}/qemu/{vmid}/config")
 

@@ -1,5 +1,5 @@
-// Package settings reads and checks the settings of VMs as the description of the API has them: their forms, and what callers
-// need to change them beyond the permissions of a method (qemu-server API2/Qemu.pm). It keeps nothing.
+// Package settings parses and checks the settings of VMs by the API description: their formats, and what callers need to
+// change them in addition to the permissions of a method (qemu-server API2/Qemu.pm). It is stateless.
 package settings
 
 import (
@@ -16,10 +16,10 @@ import (
 // CreatePath is the method whose parameters describe all settings of a VM.
 const CreatePath = "/nodes/{node}/qemu"
 
-// Reader reads and writes the settings of VMs, as the description of the API has them.
+// Reader parses and formats the settings of VMs by the API description.
 type Reader struct{ env *host.Environment }
 
-// NewReader is a reader for the release of a host.
+// NewReader returns a reader for the release of a host.
 func NewReader(env *host.Environment) Reader { return Reader{env: env} }
 
 // Fields returns the property string's fields of a VM setting.
@@ -37,7 +37,7 @@ func (r Reader) Fields(key string) map[string]*schema.Property {
 	return p.Fields()
 }
 
-// ParseDrive reads a drive; its error is about the parameter of that name.
+// ParseDrive parses a drive. Its error names the parameter.
 func (r Reader) ParseDrive(key, text string) (*vmconfig.Drive, error) {
 	drive, err := vmconfig.ParseDrive(key, text, r.Fields(key))
 	if err != nil {
@@ -47,7 +47,7 @@ func (r Reader) ParseDrive(key, text string) (*vmconfig.Drive, error) {
 	return drive, nil
 }
 
-// Drives reads all drives of a configuration, in Proxmox VE's order.
+// Drives parses all drives of a configuration, in Proxmox VE's order.
 func (r Reader) Drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
 	var drives []*vmconfig.Drive
 
@@ -63,7 +63,7 @@ func (r Reader) Drives(c *vmconfig.Config) ([]*vmconfig.Drive, error) {
 	return drives, nil
 }
 
-// ParseCard reads a network card and gives it an address if it has none.
+// ParseCard parses a network card, and generates a MAC address if it has none.
 func (r Reader) ParseCard(vmid int, key, text string) (*vmconfig.Card, error) {
 	card, err := vmconfig.ParseCard(text, r.Fields(key))
 	if err != nil {
@@ -81,8 +81,8 @@ func (r Reader) ParseCard(vmid int, key, text string) (*vmconfig.Card, error) {
 	return card, nil
 }
 
-// HashPassword keeps a cloud-init password as a hash, as a real host does, although not as one that a guest could
-// check (qemu-server API2/Qemu.pm, encrypt_pw). What is hashed already stays.
+// HashPassword returns a cloud-init password as a hash, as a real host does; a guest could not verify this one (qemu-server
+// API2/Qemu.pm, encrypt_pw). A hash is returned unchanged.
 func (r Reader) HashPassword(vmid int, password string) string {
 	if strings.HasPrefix(password, "$") {
 		return password

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/config"
 )
 
-// snapshotEntry is a snapshot in the list, which ends with the present.
+// snapshotEntry is a snapshot in the list. The last entry is the current state.
 type snapshotEntry struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -19,7 +19,7 @@ type snapshotEntry struct {
 	Digest      string `json:"digest,omitempty"`
 }
 
-// listSnapshots answers GET …/snapshot (API2/Qemu.pm, snapshot_list).
+// listSnapshots handles GET …/snapshot (API2/Qemu.pm, snapshot_list).
 func (s *Service) listSnapshots(c *api.Call) (any, error) {
 	var list []snapshotEntry
 
@@ -43,12 +43,12 @@ func (s *Service) listSnapshots(c *api.Call) (any, error) {
 	return list, err
 }
 
-// snapshotIndex answers GET …/snapshot/{snapname}.
+// snapshotIndex handles GET …/snapshot/{snapname}.
 func (s *Service) snapshotIndex(*api.Call) (any, error) {
 	return api.Folders("cmd", "rollback", "config"), nil
 }
 
-// getSnapshot answers GET …/snapshot/{snapname}/config: the configuration of then, and what is said of the snapshot.
+// getSnapshot handles GET …/snapshot/{snapname}/config. It returns the configuration and the properties of the snapshot.
 func (s *Service) getSnapshot(c *api.Call) (any, error) {
 	var shown map[string]string
 
@@ -69,7 +69,7 @@ func (s *Service) getSnapshot(c *api.Call) (any, error) {
 	return s.settings.Typed(shown), nil
 }
 
-// describeSnapshot answers PUT …/snapshot/{snapname}/config.
+// describeSnapshot handles PUT …/snapshot/{snapname}/config.
 func (s *Service) describeSnapshot(c *api.Call) (any, error) {
 	if !c.Params.Has("description") {
 		return nil, nil

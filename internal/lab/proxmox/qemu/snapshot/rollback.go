@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// rollBack answers POST …/snapshot/{snapname}/rollback (API2/Qemu.pm, rollback; AbstractConfig.pm, snapshot_rollback). What
-// was saved of the memory is not: the machine starts as after a power cut.
+// rollBack handles POST …/snapshot/{snapname}/rollback (API2/Qemu.pm, rollback; AbstractConfig.pm, snapshot_rollback). A
+// saved memory state is not restored: the machine starts as after a power cut.
 func (s *Service) rollBack(c *api.Call) (any, error) {
 	if c.Params.Bool("start", false) {
 		if err := s.permissions.CheckVM(c.Identity, c.VMID, "", false, "VM.PowerMgmt"); err != nil {
@@ -37,7 +37,7 @@ func (s *Service) rollBack(c *api.Call) (any, error) {
 			return err
 		}
 
-		// Others may have started it since the lock file was free, such as the HA manager.
+		// Another task, e.g. of the HA manager, may have started it since the lock file was released.
 		if !c.Params.Bool("start", false) || s.processes.Running(c.VMID) {
 			return nil
 		}
@@ -48,7 +48,8 @@ func (s *Service) rollBack(c *api.Call) (any, error) {
 	})
 }
 
-// prepareRollback checks whether the machine can go back, takes its power and locks its configuration, whose lock file is held.
+// prepareRollback checks whether a rollback is possible, cuts the power of the machine and locks its configuration. The
+// caller holds the lock file.
 func (s *Service) prepareRollback(w *task.Worker, c *api.Call, name string) error {
 	err := s.configs.On(c.Node, c.VMID, func(m *config.VM) error { return s.checkRollback(m, name) })
 	if err != nil {
@@ -89,8 +90,8 @@ func (s *Service) checkRollback(m *config.VM, name string) error {
 	return m.CheckLock(s.env.Now())
 }
 
-// finishRollback puts the former configuration back, and starts a machine whose memory was saved, before anybody else gets the
-// lock file, which is held.
+// finishRollback restores the former configuration, and starts a machine whose memory was saved, before another task gets the
+// lock file, which the caller holds.
 func (s *Service) finishRollback(w *task.Worker, c *api.Call, name string) error {
 	memory := false
 
@@ -105,7 +106,8 @@ func (s *Service) finishRollback(w *task.Worker, c *api.Call, name string) error
 	return s.power.Resume(w, c.Node, c.VMID)
 }
 
-// goBack makes the machine what it was, but for its description, its unused volumes and its generation, which is new.
+// goBack restores the machine's former configuration, except for its description and unused volumes. It gets a new generation
+// ID.
 func (s *Service) goBack(m *config.VM, name string) (memory bool, err error) {
 	taken, err := m.Snapshot(name)
 	if err != nil {
@@ -139,7 +141,7 @@ func (s *Service) goBack(m *config.VM, name string) (memory bool, err error) {
 	return taken.State != "", nil
 }
 
-// dropSnapshot answers DELETE …/snapshot/{snapname} (API2/Qemu.pm, delsnapshot; AbstractConfig.pm, snapshot_delete).
+// dropSnapshot handles DELETE …/snapshot/{snapname} (API2/Qemu.pm, delsnapshot; AbstractConfig.pm, snapshot_delete).
 func (s *Service) dropSnapshot(c *api.Call) (any, error) {
 	name := c.Params.Get("snapname")
 

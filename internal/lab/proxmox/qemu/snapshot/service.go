@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// Storages keep what is on the volumes.
+// Storages hold the content of the volumes.
 type Storages interface {
 	Allocate(id string, r storage.Request) (storage.Volume, error)
 	Free(node, id string)
@@ -25,22 +25,22 @@ type Storages interface {
 	DropSnapshot(node, id, name string) error
 }
 
-// Permissions are what callers may do.
+// Permissions checks what callers may do.
 type Permissions interface {
 	CheckVM(identity string, vmid int, pool string, anyOf bool, privileges ...string) error
 }
 
-// Power turns VMs off and on.
+// Power switches VMs off and on.
 type Power interface {
-	// Cut takes the power from a VM whose configuration's lock file is held.
+	// Cut cuts the power of a VM. The caller holds its configuration's lock file.
 	Cut(w *task.Worker, vmid int) error
-	// Resume starts a VM whose configuration's lock file is held.
+	// Resume starts a VM. The caller holds its configuration's lock file.
 	Resume(w *task.Worker, node string, vmid int) error
-	// Start is the method of the API: it begins a task.
+	// Start is the method of the API. It starts a task.
 	Start(c *api.Call) (any, error)
 }
 
-// Parts are what the service needs. All of them are required.
+// Parts are the dependencies of the service. All are required.
 type Parts struct {
 	Configs     *config.Service
 	Processes   *process.Service
@@ -52,7 +52,7 @@ type Parts struct {
 	Machines    machine.Machines
 }
 
-// Service is the snapshots of a cluster's VMs. It is safe for concurrent use.
+// Service manages the snapshots of a cluster's VMs. It is safe for concurrent use.
 type Service struct {
 	env         *host.Environment
 	configs     *config.Service
@@ -65,7 +65,7 @@ type Service struct {
 	machines    machine.Machines
 }
 
-// New takes snapshots of the VMs that have these configurations.
+// New returns a service for the VMs with these configurations.
 func New(env *host.Environment, parts Parts) *Service {
 	return &Service{
 		env: env, configs: parts.Configs, processes: parts.Processes, settings: parts.Settings, disks: parts.Disks,
@@ -73,7 +73,7 @@ func New(env *host.Environment, parts Parts) *Service {
 	}
 }
 
-// Methods are those of the API about snapshots.
+// Methods returns the API methods about snapshots.
 func (s *Service) Methods() []api.Method {
 	const all = settings.CreatePath + "/{vmid}/snapshot"
 
@@ -88,7 +88,7 @@ func (s *Service) Methods() []api.Method {
 	}
 }
 
-// fork begins a task on the VM of a call, which must be there.
+// fork starts a task on the VM of a call, which must exist.
 func (s *Service) fork(c *api.Call, kind string, work func(*task.Worker) error) (any, error) {
 	if err := s.configs.On(c.Node, c.VMID, func(*config.VM) error { return nil }); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-// Package snapshot takes snapshots of VMs, goes back to them and deletes them (pve-guest-common AbstractConfig.pm, qemu-server
-// QemuConfig.pm). They are kept in the configurations. Each step of a task happens under the lock file of the configuration;
-// between two of them the configuration says that it is locked.
+// Package snapshot creates, rolls back and deletes snapshots of VMs (pve-guest-common AbstractConfig.pm, qemu-server
+// QemuConfig.pm). Snapshots are part of the configurations. Each step of a task runs under the lock file of the
+// configuration. Between two steps the configuration has a lock setting.
 package snapshot
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/vmconfig"
 )
 
-// notInSnapshots are the settings that a snapshot does not keep (pve-guest-common AbstractConfig.pm,
+// notInSnapshots reports whether a snapshot leaves out a setting (pve-guest-common AbstractConfig.pm,
 // __snapshot_copy_config).
 func notInSnapshots(key string) bool {
 	return key == "lock" || key == "description" || settings.IsUnused(key)
 }
 
-// takeSnapshot answers POST …/snapshot (API2/Qemu.pm, snapshot; AbstractConfig.pm, snapshot_create).
+// takeSnapshot handles POST …/snapshot (API2/Qemu.pm, snapshot; AbstractConfig.pm, snapshot_create).
 func (s *Service) takeSnapshot(c *api.Call) (any, error) {
 	name := c.Params.Get("snapname")
 	if name == "current" || strings.EqualFold(name, "pending") {
@@ -44,7 +44,7 @@ func (s *Service) takeSnapshot(c *api.Call) (any, error) {
 	})
 }
 
-// prepareSnapshot checks whether the machine can be kept, and locks its configuration.
+// prepareSnapshot checks whether a snapshot is possible, and locks the configuration.
 func (s *Service) prepareSnapshot(c *api.Call, m *config.VM, name string) error {
 	if m.Config.Template() {
 		return errors.New("you can't take a snapshot if it's a template")
@@ -90,7 +90,7 @@ func (s *Service) prepareSnapshot(c *api.Call, m *config.VM, name string) error 
 	return nil
 }
 
-// checkSnapshots refuses a machine with a volume whose storage takes no snapshots.
+// checkSnapshots returns an error if the storage of a volume does not support snapshots.
 func (s *Service) checkSnapshots(m *config.VM) error {
 	able := true
 
@@ -107,10 +107,10 @@ func (s *Service) checkSnapshots(m *config.VM) error {
 	return err
 }
 
-// driverStateMiB is what Proxmox VE allows for the state of devices (QemuConfig.pm, __snapshot_save_vmstate).
+// driverStateMiB is what Proxmox VE reserves for the state of devices (QemuConfig.pm, __snapshot_save_vmstate).
 const driverStateMiB = 500
 
-// saveMemory allocates what a machine's memory is saved to, beside its first disk.
+// saveMemory allocates the volume for a machine's memory, on the storage of its first disk.
 func (s *Service) saveMemory(m *config.VM, name string) (string, error) {
 	drives, err := s.settings.Drives(m.Config)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *Service) saveMemory(m *config.VM, name string) (string, error) {
 	return v.ID, nil
 }
 
-// commitSnapshot marks the disks and makes the snapshot the parent of what comes.
+// commitSnapshot marks the disks and makes the snapshot the parent of the current state.
 func (s *Service) commitSnapshot(m *config.VM, name string) error {
 	disks, err := s.disks.Identities(m.Node, m.Snapshots[name].Config)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// series is what the host has measured of the machines of one VMID, in one file that is no machine's own: it outlives
-// them, and the next machine of that VMID writes on in it (pve-cluster, pmxcfs/status.c, update_rrd_data).
+// series is what the host has measured of the machines of one VMID. Its file outlives the machines: the next machine with
+// that VMID continues it (pve-cluster, pmxcfs/status.c, update_rrd_data).
 type series struct {
 	// Since is when the first machine was made, in seconds.
 	Since int64 `json:"since"`
@@ -17,16 +17,16 @@ type series struct {
 	Runs []timespan `json:"runs,omitempty"`
 }
 
-// timespan is from one second to another; To is 0 while it lasts.
+// timespan is a range in seconds; To is 0 while it lasts.
 type timespan struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to,omitempty"`
 }
 
-// firstSample is when there is a file for a new machine: pvestatd looks every ten seconds.
+// firstSample is the delay until a new machine has a file, in seconds: pvestatd runs every ten seconds.
 const firstSample = 10
 
-// Begin begins the statistics of a VMID with its first machine.
+// Begin starts the statistics of a VMID with its first machine.
 func (s *Service) Begin(vmid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *Service) Begin(vmid int) {
 	s.of(vmid)
 }
 
-// Run records that a machine begins or ends to run.
+// Run records the start or the end of a running machine.
 func (s *Service) Run(vmid int, running bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Service) Run(vmid int, running bool) {
 	s.of(vmid).run(running, s.env.Now().Unix())
 }
 
-// of returns the series of a VMID, which begins with its first machine. The lock is held.
+// of returns the series of a VMID, which starts with its first machine. The caller holds the lock.
 func (s *Service) of(vmid int) *series {
 	if s.series[vmid] == nil {
 		s.series[vmid] = &series{Since: s.env.Now().Unix()}
@@ -63,17 +63,17 @@ func (m *series) run(running bool, now int64) {
 	}
 }
 
-// resolution is how a time frame is kept: the seconds that a row stands for, and how many rows there are.
+// resolution is how a time frame is stored: the seconds per row, and the number of rows.
 type resolution struct{ step, rows int64 }
 
-// resolutions are those of pve-cluster RRD.pm, create_rrd_data: the files of releases before 9, and those since.
+// resolutions are those of pve-cluster RRD.pm, create_rrd_data: before release 9 (true), and since (false).
 var resolutions = map[bool]map[string]resolution{
 	true:  {"hour": {60, 60}, "day": {60 * 30, 70}, "week": {60 * 180, 70}, "month": {60 * 720, 70}, "year": {60 * 10080, 70}},
 	false: {"hour": {60, 60}, "day": {60, 1440}, "week": {60 * 30, 336}, "month": {60 * 30, 1440}, "year": {3600 * 6, 1440}},
 }
 
-// measured is a row: what a machine that is off has too, and what only one that runs has (pve-manager Service/pvestatd.pm,
-// update_qemu_status).
+// measured is a row: values that exist for every machine, and values of a running machine only (pve-manager
+// Service/pvestatd.pm, update_qemu_status).
 type measured struct {
 	Time    int64    `json:"time"`
 	MaxCPU  int      `json:"maxcpu"`
@@ -86,7 +86,7 @@ type measured struct {
 	Written *float64 `json:"diskwrite,omitempty"`
 }
 
-// rrdData answers GET …/rrddata. What a machine is allowed to have is the same in all rows: what it may have now.
+// rrdData handles GET …/rrddata. All rows have the current maximum values of the machine.
 func (s *Service) rrdData(c *api.Call) (any, error) {
 	var may measured
 
@@ -111,7 +111,7 @@ func (s *Service) rrdData(c *api.Call) (any, error) {
 	return kept.rows(resolutions[s.env.Release == schema.Release84][c.Params.Get("timeframe")], may, now), nil
 }
 
-// rows are the series in a resolution, up to now.
+// rows returns the series in a resolution, up to now.
 func (m *series) rows(r resolution, may measured, now int64) []measured {
 	end := now / r.step * r.step
 	rows := make([]measured, 0, r.rows)
@@ -119,7 +119,8 @@ func (m *series) rows(r resolution, may measured, now int64) []measured {
 	for from := end - r.step*r.rows; from < end; from += r.step {
 		row := may
 		row.Time = from
-		// A value is known when at least half of its time is (pve-cluster, pmxcfs/status.c: RRA:AVERAGE:0.5:…).
+		// A value is known if the machine ran for at least half of the row's time (pve-cluster, pmxcfs/status.c:
+		// RRA:AVERAGE:0.5:…).
 		if 2*m.ran(from, from+r.step, now) >= r.step {
 			row.CPU, row.Mem, row.NetIn, row.NetOut = new(0.01), new(float64(row.MaxMem)/2), new(512.0), new(256.0)
 			row.Read, row.Written = new(0.0), new(1024.0)
@@ -139,7 +140,7 @@ func (s *Service) rrdFolder() string {
 	return "pve-vm-9.0"
 }
 
-// ran is for how many seconds of a span a machine ran.
+// ran returns for how many seconds of a span a machine ran.
 func (m *series) ran(from, to, now int64) int64 {
 	var total int64
 

@@ -1,6 +1,5 @@
-// Package statistics is what a host has measured of its machines, in time series by VMID (pve-manager Service/pvestatd.pm,
-// pve-cluster pmxcfs/status.c). The lock of its service is held for moments,
-// in which it calls nobody.
+// Package statistics has the host's measurements of its machines, in time series by VMID (pve-manager Service/pvestatd.pm,
+// pve-cluster pmxcfs/status.c). Nothing is called while the service's lock is held.
 package statistics
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/settings"
 )
 
-// Service is the statistics by VMID. It is safe for concurrent use.
+// Service has the statistics by VMID. It is safe for concurrent use.
 type Service struct {
 	env     *host.Environment
 	configs *config.Service
@@ -23,24 +22,24 @@ type Service struct {
 	series map[int]*series
 }
 
-// New is a cluster of which nothing was measured yet.
+// New returns a service without measurements.
 func New(env *host.Environment, configs *config.Service) *Service {
 	return &Service{env: env, configs: configs, series: map[int]*series{}}
 }
 
-// Measured is what outlives the process.
+// Measured is the persistent state.
 type Measured struct {
 	Series map[int]*series `json:"statistics,omitempty"`
 }
 
-// Save returns what is kept, to be written before release is called.
+// Save locks the service and returns its persistent state, which must be encoded before release is called.
 func (s *Service) Save() (state Measured, release func()) {
 	s.mu.Lock()
 
 	return Measured{Series: s.series}, s.mu.Unlock
 }
 
-// Restore takes over what was kept as after a power cut at a time, which ended what ran.
+// Restore loads the persistent state, as after a power cut at the given time, which has ended all runs.
 func (s *Service) Restore(state []byte, at time.Time) error {
 	restored := Measured{Series: map[int]*series{}}
 	if err := json.Unmarshal(state, &restored); err != nil {
@@ -59,7 +58,7 @@ func (s *Service) Restore(state []byte, at time.Time) error {
 	return nil
 }
 
-// Methods are those of the API about statistics.
+// Methods returns the API methods about statistics.
 func (s *Service) Methods() []api.Method {
 	return []api.Method{api.Get(settings.CreatePath+"/{vmid}/rrddata", s.rrdData)}
 }

@@ -1,5 +1,5 @@
-// Command trim cuts Proxmox VE's API description down to the methods that the lab serves and writes the files that
-// package schema embeds.
+// Command trim reduces Proxmox VE's API description to the methods that the lab serves, and writes the files that package
+// schema embeds.
 package main
 
 import (
@@ -47,7 +47,7 @@ func run(out string, sources []string) error {
 	return nil
 }
 
-// method keeps what the lab uses of a method, in this order.
+// method has the used fields of a method, in this order.
 type method struct {
 	Verb        string          `json:"method"`
 	Path        string          `json:"path"`
@@ -80,7 +80,7 @@ func trim(from, to string) error {
 	return write(kept, to)
 }
 
-// write keeps one method to a line, so that a change of the description reads as such.
+// write writes one method per line, so that diffs are readable.
 func write(kept []method, to string) error {
 	var text bytes.Buffer
 
