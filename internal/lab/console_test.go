@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// api is somebody else's client of the host of a lab.
+// api returns an independent client for the host of a lab.
 func api(t *testing.T, dir string) *client.Client {
 	t.Helper()
 	d, err := lab.ReadDescription(dir)
@@ -71,7 +71,7 @@ func TestFaultsOfARunningLab(t *testing.T) {
 	require.EqualError(t, err, `fault: there is no "unauthorised": did you mean unauthorized?`)
 }
 
-// TestFaultsOfTheImageFactory holds that its failures are met by those who ask it, and by the host that downloads from it.
+// TestFaultsOfTheImageFactory checks that its faults affect clients and the host's downloads.
 func TestFaultsOfTheImageFactory(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -92,7 +92,7 @@ func TestFaultsOfTheImageFactory(t *testing.T) {
 	require.Equal(t, http.StatusOK, versions())
 }
 
-// TestFaultsEndWithTheLab holds that a lab that is started again is sound.
+// TestFaultsEndWithTheLab checks that a restarted lab has no faults.
 func TestFaultsEndWithTheLab(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -106,8 +106,8 @@ func TestFaultsEndWithTheLab(t *testing.T) {
 	require.Empty(t, list)
 }
 
-// TestStoppedInMidClone holds what a lab finds that was stopped in the middle of a clone: what a host finds after a power
-// cut. The lock is taken away on its console, and then the VM can go.
+// TestStoppedInMidClone checks the state of a lab that was stopped during a clone: that of a host after a power cut. The lock
+// is removed on its console, and then the VM can be deleted.
 func TestStoppedInMidClone(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -122,7 +122,7 @@ func TestStoppedInMidClone(t *testing.T) {
 	require.NoError(t, task.Wait(ctx, time.Millisecond, time.Minute))
 	require.True(t, task.IsSuccessful, task.ExitStatus)
 
-	// A download that nobody answers holds no worker; a clone whose storage is busy for ten seconds does.
+	// A download without an answer occupies no worker; a clone whose storage is busy for ten seconds does.
 	require.NoError(t, control.NewClient(dir).SetFault(ctx, fault.Fault{Name: "clone-hangs"}))
 	template := &client.VirtualMachine{}
 	template.New(host, "vmhost", 9000)
@@ -154,7 +154,7 @@ func TestStoppedInMidClone(t *testing.T) {
 	require.Equal(t, "OK", remove())
 }
 
-// locked is the lock of VM 101.
+// locked returns the lock of VM 101.
 func locked(ctx context.Context, host *client.Client) string {
 	vm := &client.VirtualMachine{}
 	vm.New(host, "vmhost", 101)
@@ -164,7 +164,7 @@ func locked(ctx context.Context, host *client.Client) string {
 	return vm.Lock
 }
 
-// TestCertificateOfTheHost holds that the host shows the same one after it was switched off.
+// TestCertificateOfTheHost checks that the host keeps its certificate over a restart.
 func TestCertificateOfTheHost(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -188,7 +188,7 @@ func TestCertificateOfTheHost(t *testing.T) {
 		"delete it, and the host gets another")
 }
 
-// shown is the certificate that the host of a lab shows.
+// shown returns the certificate of a lab's host.
 func shown(t *testing.T, dir string) *x509.Certificate {
 	t.Helper()
 	d, err := lab.ReadDescription(dir)
@@ -216,7 +216,7 @@ func TestReleaseOfALab(t *testing.T) {
 	require.EqualError(t, lab.Serve(t.Context(), o), "proxmox ve 7.4 is not emulated: choose one of 8.4, 9.1")
 }
 
-// TestFaultsAreKnown holds that each can be asked for by one name only, and that where it is known from can be looked up.
+// TestFaultsAreKnown checks that fault names are unique, and that each source exists.
 func TestFaultsAreKnown(t *testing.T) {
 	t.Parallel()
 	failures, err := os.ReadFile("../../docs/failures.md")

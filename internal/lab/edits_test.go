@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 )
 
-// What is written into the inventory while a lab runs is told once; what is not sound is told when it is.
+// A change of the inventory is reported once; an invalid inventory is reported when it is valid again.
 func TestEditsOfTheInventory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

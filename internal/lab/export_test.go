@@ -18,7 +18,7 @@ func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
 // Hosts is hosts for tests.
 func Hosts(inv *inventory.Inventory) []proxmox.Host { return hosts(inv) }
 
-// Edits is the hosts of edits for tests.
+// Edits returns the hosts function of edits.
 func Edits(dir string) func() []proxmox.Host { return (&edits{dir: dir}).hosts }
 
 // Write is write for tests.
@@ -36,5 +36,5 @@ func Lock(path string) (*os.File, error) {
 	return file, unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, wholeFile())
 }
 
-// Installer is what images have.
+// Installer is installer for tests.
 var Installer = installer

@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write what is generated anew")
 
-// TestFaultsAreDocumented holds the table in docs/testing.md against the catalogues.
+// TestFaultsAreDocumented compares the table in docs/testing.md with the catalogues.
 func TestFaultsAreDocumented(t *testing.T) {
 	t.Parallel()
 	const (

@@ -65,7 +65,7 @@ func options(dir string, inv *inventory.Inventory) lab.Options {
 	}
 }
 
-// The third byte of the network is one that no other lab of this machine is likely to have.
+// The third byte of the network is unlikely to be used by another lab on this machine.
 const (
 	clusterYAML = `apiVersion: em-infra/v1alpha1
 kind: Cluster
@@ -90,7 +90,7 @@ func parse(t *testing.T, cluster, nodes string) *inventory.Inventory {
 	return inv
 }
 
-// labDir is the folder of a lab in a project of its own.
+// labDir returns the folder of a lab in its own project.
 func labDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), ".lab", "k3s-dev")
@@ -98,7 +98,7 @@ func labDir(t *testing.T) string {
 	return dir
 }
 
-// process is the test binary in a role.
+// process returns a command that runs the test binary in a role.
 func process(t *testing.T, role, dir string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -108,8 +108,8 @@ func process(t *testing.T, role, dir string) *exec.Cmd {
 	return command
 }
 
-// start starts a lab in a process of its own, which is stopped when the test ends. It does not choose its ports itself,
-// since labs of several projects that do so at once may choose the same.
+// start starts a lab in its own process, which is stopped when the test ends. It does not choose the ports itself, because
+// labs of several projects could choose the same ones at the same time.
 func start(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := lab.ReadDescription(dir); errors.Is(err, lab.ErrNoLab) {
@@ -129,7 +129,7 @@ func running(t *testing.T, dir string) int {
 	return pid
 }
 
-// freePort is a loopback address on which nobody listens.
+// freePort returns a free loopback address.
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -138,7 +138,7 @@ func freePort(t *testing.T) netip.AddrPort {
 	return netip.MustParseAddrPort(listener.Addr().String())
 }
 
-// freeNetwork is a loopback network for the nodes that no lab has.
+// freeNetwork returns a loopback network that no lab uses.
 func freeNetwork(t *testing.T) netip.Prefix {
 	t.Helper()
 	for range 100 {
@@ -153,7 +153,7 @@ func freeNetwork(t *testing.T) netip.Prefix {
 	return netip.Prefix{}
 }
 
-// described is a description of a lab such as the one that a lab chooses for itself.
+// described returns a description as a lab chooses it.
 func described(t *testing.T) lab.Description {
 	t.Helper()
 	return lab.Description{

@@ -26,7 +26,7 @@ func TestHostsOfASmallInventory(t *testing.T) {
 	}}, hosts)
 }
 
-// A host has room for all that the inventory puts on it, and everything that it names.
+// A host has everything that the inventory names, with enough room.
 func TestHostsHaveWhatTheInventoryNames(t *testing.T) {
 	t.Parallel()
 	cluster := strings.Replace(clusterYAML, "{vmid: 9000}", "{vmid: 9000, perHost: {vmhost2: 9001}}", 1)
@@ -61,7 +61,7 @@ nodes:
 	require.Equal(t, []string{storage.ISO, storage.Images}, second.Storages[0].Content, "a storage that serves both is a folder")
 }
 
-// What the hosts share is the same storage on each of them; what only one of them names is that host's own.
+// Shared storages are the same on each host. A storage that only one host names is its own.
 func TestHostsOfASharedTemplateShareItsStorages(t *testing.T) {
 	t.Parallel()
 	cluster := strings.NewReplacer("isoStorage: local, diskStorage: tank", "isoStorage: nas, diskStorage: ceph", "{vmid: 9000}", "{vmid: 9000, shared: true}").Replace(clusterYAML)

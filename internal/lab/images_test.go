@@ -11,7 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestWhatIsInAnImage: an ISO is of the schematic whose ID begins as its name says, an installer image of the one that it names.
+// TestWhatIsInAnImage: the name of an ISO has the beginning of its schematic's ID, the name of an installer image the whole
+// ID.
 func TestWhatIsInAnImage(t *testing.T) {
 	t.Parallel()
 	const id = "ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515"

@@ -23,7 +23,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.20.218.0/24"), network, "the inventory's, but for the first two bytes")
 
-	// A lab beside it, running or not, keeps its network.
+	// A sibling lab keeps its network, running or not.
 	sibling := filepath.Join(filepath.Dir(dir), "k3s-prod")
 	require.NoError(t, os.Mkdir(sibling, 0o700))
 	d := described(t)
@@ -33,7 +33,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, netip.MustParsePrefix("127.21.218.0/24"), network)
 
-	// Somebody listens where one of the nodes would.
+	// The port of one of the nodes is in use.
 	listener, err := net.Listen("tcp", "127.21.218.21:50000")
 	require.NoError(t, err)
 	network, err = lab.ChooseNetwork(inv, dir)
@@ -41,7 +41,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
 	require.NoError(t, listener.Close())
 
-	// A lab of another project has claimed it.
+	// A lab of another project has reserved the network.
 	claimed, err := net.Listen("tcp", "127.21.218.0:50000")
 	require.NoError(t, err)
 	network, err = lab.ChooseNetwork(inv, dir)
@@ -49,7 +49,7 @@ func TestChooseNetworkSkipsWhatOthersUse(t *testing.T) {
 	require.Equal(t, netip.MustParsePrefix("127.22.218.0/24"), network)
 	require.NoError(t, claimed.Close())
 
-	// What the lab itself was given earlier is not in its way.
+	// The lab's own earlier network is not a conflict.
 	own := described(t)
 	own.Network = netip.MustParsePrefix("127.21.218.0/24")
 	require.NoError(t, own.Write(dir))
@@ -85,7 +85,7 @@ func TestChooseNetworkRefusesWhatLoopbackCannotHold(t *testing.T) {
 	}
 }
 
-// Labs that are made at once get different addresses, those of one project and those of projects that know nothing of each other.
+// Labs that are made at the same time get different addresses, within one project and across projects.
 func TestLabsMadeAtOnce(t *testing.T) {
 	t.Parallel()
 	project := t.TempDir()

@@ -28,7 +28,7 @@ func onlyHost(t *testing.T, nodes string) proxmox.Host {
 	return hosts[0]
 }
 
-// A host has a display and a network card of its own, neither of them mapped.
+// Every host has a display and a network card, both unmapped.
 func TestPCIOfAHostWithoutGPUs(t *testing.T) {
 	t.Parallel()
 	devices := onlyHost(t, controlPlaneYAML).PCI
@@ -40,7 +40,7 @@ func TestPCIOfAHostWithoutGPUs(t *testing.T) {
 	require.NotEqual(t, devices[0].IOMMUGroup, devices[1].IOMMUGroup)
 }
 
-// A GPU by its address is on the host, in the group that the inventory states, with the sound function that shares it.
+// A GPU with an address is on the host, in the IOMMU group of the inventory, together with its sound function.
 func TestGPUByAddress(t *testing.T) {
 	t.Parallel()
 	devices := onlyHost(t, controlPlaneYAML+gpuWorker(1,
@@ -57,7 +57,7 @@ func TestGPUByAddress(t *testing.T) {
 	}, devices[1])
 }
 
-// A device of a model that the lab does not know is what the inventory says of it.
+// A device of an unknown model has the values of the inventory.
 func TestGPUOfAnUnknownModel(t *testing.T) {
 	t.Parallel()
 	devices := onlyHost(t, controlPlaneYAML+gpuWorker(1,
@@ -68,7 +68,7 @@ func TestGPUOfAnUnknownModel(t *testing.T) {
 	}, devices[0])
 }
 
-// What the inventory states of a second function holds, not what the lab would think of.
+// The inventory's values of a second function take precedence over the lab's.
 func TestSoundFunctionThatIsGiven(t *testing.T) {
 	t.Parallel()
 	devices := onlyHost(t, controlPlaneYAML+gpuWorker(1,
@@ -79,7 +79,7 @@ func TestSoundFunctionThatIsGiven(t *testing.T) {
 	require.Equal(t, "0x3882", devices[1].SubsystemDevice)
 }
 
-// A mapping has as many devices as the inventory takes of it, each in a group of its own.
+// A mapping has as many devices as the inventory uses, each in its own group.
 func TestGPUsByMapping(t *testing.T) {
 	t.Parallel()
 	devices := mappedDevices(onlyHost(t, controlPlaneYAML+gpuWorker(1, "{mapping: aa}, {mapping: aa}")+gpuWorker(2, "{mapping: bb}")))
@@ -94,7 +94,7 @@ func TestGPUsByMapping(t *testing.T) {
 	}
 }
 
-// A mapping that is named after a card stands for it, so that every generation can be met.
+// A mapping with the name of a card has that card, so that tests can use every generation.
 func TestMappingsAreNamedAfterCards(t *testing.T) {
 	t.Parallel()
 	devices := mappedDevices(onlyHost(t, controlPlaneYAML+gpuWorker(1, "{mapping: p40}, {mapping: rtx5090}, {mapping: mine}")))
@@ -104,7 +104,7 @@ func TestMappingsAreNamedAfterCards(t *testing.T) {
 	require.Equal(t, "0x1eb8", devices["mine"][0].Device)
 }
 
-// A device keeps its place when another mapping is asked for, or another machine takes of the same.
+// A device keeps its place when another mapping is added, or another machine uses the same mapping.
 func TestMappedGPUsStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	before := mappedDevices(onlyHost(t, controlPlaneYAML+gpuWorker(1, "{mapping: bb}")))
@@ -112,7 +112,7 @@ func TestMappedGPUsStayWhereTheyAre(t *testing.T) {
 	require.Subset(t, after["bb"], before["bb"])
 }
 
-// A bus and a group that the inventory has given away stay free of what the lab chooses.
+// The lab does not choose a bus or a group that the inventory uses.
 func TestMappedGPUsKeepOffGivenPlaces(t *testing.T) {
 	t.Parallel()
 	chosen := mappedDevices(onlyHost(t, controlPlaneYAML+gpuWorker(1, "{mapping: aa}")))["aa"][0]

@@ -58,7 +58,7 @@ func TestASecondLabInTheFolderIsRefused(t *testing.T) {
 	require.Equal(t, pid, running(t, dir), "the first goes on")
 }
 
-// Whoever asks whether a lab runs must not keep one from starting.
+// A query whether a lab runs must not prevent a start.
 func TestAskingDoesNotHinderAStart(t *testing.T) {
 	t.Parallel()
 	dir := labDir(t)
@@ -157,7 +157,7 @@ func TestALabWhoseFolderIsMadeAnewEnds(t *testing.T) {
 	require.NotZero(t, running(t, dir), "the new one goes on")
 }
 
-// A lab of a test ends with the process that holds its lifeline, however that ends: the kernel takes the lock back.
+// A lab of a test ends with the process that holds its lifeline in every case, because the kernel releases the lock.
 func TestALabEndsWithItsLifeline(t *testing.T) {
 	t.Parallel()
 	dir, lifeline := labDir(t), filepath.Join(t.TempDir(), "lifeline")
@@ -177,7 +177,7 @@ func TestALabEndsWithItsLifeline(t *testing.T) {
 	require.Equal(t, "nobody holds the lab's lifeline any more, so the lab ends\n", string(log))
 }
 
-// requireGone waits for the end of a process: it is a child of nobody who looks, or a zombie of this one.
+// requireGone waits for the end of a process, which may remain as a zombie of this one.
 func requireGone(t *testing.T, pid int) {
 	t.Helper()
 	polltest.Until(t, func() bool {
@@ -186,7 +186,7 @@ func requireGone(t *testing.T, pid int) {
 	}, "the lab ends by itself within seconds")
 }
 
-// Two projects on one machine may have chosen the same network while neither lab ran.
+// Two projects on one machine may have chosen the same network while neither lab was running.
 func TestANetworkThatAnotherProjectsLabHas(t *testing.T) {
 	t.Parallel()
 	dir, other := labDir(t), labDir(t)

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-// lab remembers what was asked of it.
+// lab records requests.
 type lab struct {
 	set      *fault.Set
 	unlocked []int
@@ -48,7 +48,7 @@ func (l *lab) Reset(_ context.Context, vmid int) error {
 	return nil
 }
 
-// serve answers in a folder until the test ends.
+// serve serves in a folder until the test ends.
 func serve(t *testing.T, dir string) *lab {
 	t.Helper()
 	l := &lab{set: fault.NewSet([32]byte{}, []fault.Kind{{Name: "forbidden"}, {Name: "clone-fails"}})}
@@ -98,7 +98,7 @@ func TestRequests(t *testing.T) {
 	require.Equal(t, []int{101}, l.reset)
 }
 
-// TestDeepFolders holds that a path which is longer than a socket's may be does not matter.
+// TestDeepFolders checks a path that is longer than a socket's maximum.
 func TestDeepFolders(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40))
@@ -108,7 +108,7 @@ func TestDeepFolders(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestSocketIsTheOwners holds who can open it, and that a dead lab's does not stand in the way.
+// TestSocketIsTheOwners checks who can open the socket, and that a dead lab's socket is replaced.
 func TestSocketIsTheOwners(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestSocketIsTheOwners(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestNonsense holds that what is no request gets an answer that says so.
+// TestNonsense checks the error for an invalid request.
 func TestNonsense(t *testing.T) {
 	t.Parallel()
 	handler := control.Handler(&lab{set: fault.NewSet([32]byte{}, nil)})

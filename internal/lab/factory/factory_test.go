@@ -38,7 +38,7 @@ func withExtensions(names ...string) schematic.Schematic {
 	return s
 }
 
-// TestFactoryClient drives the factory with the client that the Talos provider uses.
+// TestFactoryClient uses the client of the Talos provider.
 func TestFactoryClient(t *testing.T) {
 	t.Parallel()
 
@@ -195,7 +195,7 @@ func TestSchematicsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestSchematicsAreKept holds that a factory with a store knows its schematics after a restart.
+// TestSchematicsAreKept checks that a factory with a store knows its schematics after a restart.
 func TestSchematicsAreKept(t *testing.T) {
 	t.Parallel()
 
@@ -213,13 +213,13 @@ func TestSchematicsAreKept(t *testing.T) {
 		require.Equal(t, http.StatusOK, head.StatusCode)
 	}
 
-	// A name that is no ID reaches no file.
+	// A name that is not an ID reaches no file.
 	escape, err := http.Head(base + "/image/..%2Fsecret/v1.12.4/nocloud-amd64.iso")
 	require.NoError(t, err)
 	require.NoError(t, escape.Body.Close())
 	require.Equal(t, http.StatusNotFound, escape.StatusCode)
 
-	// What is damaged is the factory's trouble, not the client's.
+	// A damaged file is an error of the factory, not of the client.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, strings.Repeat("1", 64)+".yaml"), []byte("["), 0o600))
 
 	broken, err := http.Head(base + "/image/" + strings.Repeat("1", 64) + "/v1.12.4/nocloud-amd64.iso")

@@ -25,7 +25,7 @@ func newSet(seed byte, faults ...fault.Fault) (*fault.Set, error) {
 	return set, nil
 }
 
-// occurs is one letter for each occasion: x where a fault occurred.
+// occurs returns one letter for each occasion: x where a fault occurred.
 func occurs(set *fault.Set, times int, o fault.Occasion) string {
 	var seen strings.Builder
 	for range times {
@@ -74,8 +74,8 @@ func TestWhenAFaultOccurs(t *testing.T) {
 	}
 }
 
-// TestChanceIsTheSeeds holds that the same seed takes the same occasions, whatever happens in between, and another seed
-// others.
+// TestChanceIsTheSeeds checks that the same seed selects the same occasions, whatever happens in between, and that another
+// seed selects others.
 func TestChanceIsTheSeeds(t *testing.T) {
 	t.Parallel()
 	half := fault.Fault{Name: "forbidden", Probability: 0.5}
@@ -98,7 +98,7 @@ func TestChanceIsTheSeeds(t *testing.T) {
 	}))
 }
 
-// TestTwoFaultsOnOneOccasion holds that the first one asked for occurs, and that both count.
+// TestTwoFaultsOnOneOccasion checks that the first fault that was set occurs, and that both count.
 func TestTwoFaultsOnOneOccasion(t *testing.T) {
 	t.Parallel()
 	set, err := newSet(0, fault.Fault{Name: "forbidden", Times: 1}, fault.Fault{Name: "clone-fails", Nth: 2})
@@ -151,7 +151,7 @@ func TestClearedTellsWhoWaits(t *testing.T) {
 	t.Parallel()
 	set, err := newSet(1, fault.Fault{Name: "forbidden"}, fault.Fault{Name: "clone-fails"})
 	require.NoError(t, err)
-	<-set.Cleared("host-reboots") // nobody has asked for it
+	<-set.Cleared("host-reboots") // not set
 	cleared, again := set.Cleared("clone-fails"), set.Cleared("clone-fails")
 
 	_, err = set.Clear("forbidden")

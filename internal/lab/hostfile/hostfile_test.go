@@ -21,7 +21,7 @@ func written(t *testing.T, text string) string {
 	return path
 }
 
-// TestWithoutAFile holds what somebody gets who says nothing: one host as the installer leaves it.
+// TestWithoutAFile checks the default: one host as the installer sets it up.
 func TestWithoutAFile(t *testing.T) {
 	t.Parallel()
 	site, err := hostfile.Load("")
@@ -62,7 +62,7 @@ hosts:
 	require.Len(t, site.Hosts[1].Bridges, 2)
 }
 
-// TestMistakes holds that everything wrong in a file is told at once, with its line and what to do.
+// TestMistakes checks that all mistakes in a file are reported at once, with line and remedy.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for text, told := range map[string]string{

@@ -21,17 +21,16 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// patience is for a machine that others keep busy.
+// patience allows for a busy machine.
 const patience = 90 * time.Second
 
-// cluster is a running cluster as its administrator sees it.
+// cluster is a running cluster with its administrator's client.
 type cluster struct {
 	*k8s.Clientset
 	t testing.TB
 }
 
-// admin is a client by the kubeconfig that Talos' own generator makes, at another address than the endpoint's if one is
-// given.
+// admin returns a client with a kubeconfig of Talos' own generator. at replaces the address of the endpoint.
 func admin(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Addr) cluster {
 	t.Helper()
 	var text bytes.Buffer
@@ -57,7 +56,7 @@ func (c cluster) answers(context.Context) bool {
 	return err == nil
 }
 
-// readiness of a Node; "" when there is none.
+// readiness returns the Ready condition of a Node; "" if there is none.
 func (c cluster) readiness(ctx context.Context, name string) corev1.ConditionStatus {
 	node, err := c.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -99,7 +98,7 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
-// TestLifeOfAControlPlane starts a real one from generated machine configurations, and stops it and its nodes.
+// TestLifeOfAControlPlane starts a real control plane from generated machine configurations, and stops it and its nodes.
 func TestLifeOfAControlPlane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// Arguments are those of all processes, by their names.
+// Arguments returns the arguments of all processes, by name.
 func Arguments(dir string, nodes ...talos.KubernetesNode) (map[string][]string, error) {
 	config := Config{Tools: Tools{ControlPlane: "controlplane", Kwok: "kwok"}, Scaled: func(d time.Duration) time.Duration { return d }}
 	plane := newControlPlane(dir, config, nodes)
@@ -30,15 +30,15 @@ func Prepare(dir string, nodes ...talos.KubernetesNode) error {
 	return newControlPlane(dir, Config{}, nodes).prepare()
 }
 
-// Run runs a process as one of a control plane.
+// Run runs a process of a control plane.
 func Run(ctx context.Context, dir, name, path string, args ...string) error {
 	return component{name: name, path: path, args: args}.run(ctx, dir)
 }
 
-// A Front is where an API answers.
+// Front is front for tests.
 type Front struct{ front *front }
 
-// NewFront answers nowhere.
+// NewFront returns a front without addresses.
 func NewFront() Front { return Front{newFront()} }
 
 // Serve forwards these addresses to the target, and no others.
@@ -46,16 +46,16 @@ func (f Front) Serve(target netip.AddrPort, addresses ...netip.AddrPort) error {
 	return f.front.serve(target, addresses)
 }
 
-// Close breaks all connections.
+// Close closes all connections.
 func (f Front) Close() { f.front.close() }
 
-// Heartbeat is renew, lease, monitor and grace at a time scale.
+// Heartbeat returns renew, lease, monitor and grace at a time scale.
 func Heartbeat(scale float64) [4]time.Duration {
 	beat := newHeartbeat(func(d time.Duration) time.Duration { return time.Duration(float64(d) * scale) })
 	return [4]time.Duration{beat.renew, beat.lease, beat.monitor, beat.grace}
 }
 
-// NewNode is a Node as its kubelet registers it and as Talos completes it.
+// NewNode returns a Node as its kubelet registers it and as Talos completes it.
 func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 	object, err := newNode(node, now)
 	if err != nil {
@@ -64,7 +64,7 @@ func NewNode(node talos.KubernetesNode, now time.Time) (*corev1.Node, error) {
 	return object, applyTo(object, node)
 }
 
-// Manifests are the objects that Talos makes for a machine configuration, in their order: KIND NAMESPACE/NAME.
+// Manifests returns the objects that Talos creates for a machine configuration, in order: KIND NAMESPACE/NAME.
 func Manifests(cfg config.Provider) ([]string, error) {
 	manifests, err := manifestsOf(cfg)
 	if err != nil {
@@ -78,10 +78,10 @@ func Manifests(cfg config.Provider) ([]string, error) {
 	return names, err
 }
 
-// ProxyArguments are those of kube-proxy.
+// ProxyArguments are the arguments of kube-proxy.
 var ProxyArguments = proxyArguments
 
-// The pure parts.
+// Pure functions.
 var (
 	ApplyTo          = applyTo
 	Endpoints        = endpoints

@@ -24,7 +24,7 @@ func withModules(names ...string) func(*v1alpha1.Config) {
 	}
 }
 
-// gpuNode is a worker with two cards, the sound function of one of them, and an image with the driver.
+// gpuNode returns a worker with two cards, the sound function of one of them, and an image with the driver.
 func gpuNode(s *site, vmid int, patches ...func(*v1alpha1.Config)) talos.KubernetesNode {
 	node := s.node(vmid, machine.TypeWorker, patches...)
 	node.Hardware.PCI = []talos.PCIDevice{
@@ -38,7 +38,7 @@ func gpuNode(s *site, vmid int, patches ...func(*v1alpha1.Config)) talos.Kuberne
 	return node
 }
 
-// devicePlugin is a DaemonSet such as that of NVIDIA's chart.
+// devicePlugin returns a DaemonSet like that of NVIDIA's chart.
 func devicePlugin(runtimeClass *string) *appsv1.DaemonSet {
 	labels := map[string]string{"app": "nvidia-device-plugin"}
 	return &appsv1.DaemonSet{
@@ -56,7 +56,7 @@ func devicePlugin(runtimeClass *string) *appsv1.DaemonSet {
 	}
 }
 
-// gpusOf is what a Node says of its GPUs: capacity and allocatable, -1 where it says nothing.
+// gpusOf returns a Node's GPUs, capacity and allocatable: -1 for a missing value.
 func (c cluster) gpusOf(ctx context.Context, name string) [2]int64 {
 	node, err := c.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -71,7 +71,7 @@ func (c cluster) gpusOf(ctx context.Context, name string) [2]int64 {
 	return said
 }
 
-// TestGPUs: a node tells of its GPUs while a device plugin runs on it that can reach them.
+// TestGPUs: a node reports its GPUs while a device plugin runs on it that has access to them.
 func TestGPUs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -83,7 +83,7 @@ func TestGPUs(t *testing.T) {
 	withoutDriver := gpuNode(s, 113, withModules("nvidia", "nvidia_uvm"))
 	withoutDriver.Release.Extensions = nil
 	withoutGSP := gpuNode(s, 114, withModules("nvidia", "nvidia_uvm"))
-	withoutGSP.Hardware.PCI[0].Device = "0x1b06" // a GTX 1080 Ti, which the open modules do not drive
+	withoutGSP.Hardware.PCI[0].Device = "0x1b06" // a GTX 1080 Ti, which the open modules do not support
 	halfPair := gpuNode(s, 115, withModules("nvidia", "nvidia_uvm"))
 	halfPair.Release.Extensions[len(halfPair.Release.Extensions)-1].Name = "siderolabs/nvidia-container-toolkit-production"
 	clusters := open(t, t.TempDir(), programs)

@@ -25,10 +25,10 @@ import (
 	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
-// etcdCluster identifies the etcd of all tests; each has a folder of its own.
+// etcdCluster is the ID of the etcd in all tests. Each test has its own folder.
 const etcdCluster = "0123456789abcdef"
 
-// The secrets of two clusters. They are made once: their RSA keys take most of the time of a test.
+// The secrets of two clusters, generated once, because their RSA keys take most of the time of a test.
 var (
 	ourSecrets   = sync.OnceValues(newSecrets)
 	theirSecrets = sync.OnceValues(newSecrets)
@@ -45,7 +45,7 @@ type site struct {
 	input   *generate.Input
 }
 
-// newSite has its endpoint on .10 of a network on which nobody listens.
+// newSite returns a site with its endpoint on .10 of a free network.
 func newSite(t testing.TB, bundle func() (*secrets.Bundle, error)) *site {
 	t.Helper()
 	network := freeNetwork(t)
@@ -78,7 +78,7 @@ func number(network netip.Prefix, last byte) netip.Addr {
 	return netip.AddrFrom4(bytes)
 }
 
-// config of a machine; patches change it in place.
+// config returns the configuration of a machine, changed by the patches.
 func (s *site) config(kind machine.Type, patches ...func(*v1alpha1.Config)) config.Provider {
 	s.t.Helper()
 	cfg, err := s.input.Config(kind)
@@ -90,7 +90,7 @@ func (s *site) config(kind machine.Type, patches ...func(*v1alpha1.Config)) conf
 	return container.NewV1Alpha1(raw)
 }
 
-// node is a machine that runs and whose kubelet does; VMID 101 has .11.
+// node returns a running machine with a running kubelet. VMID 101 has the address .11.
 func (s *site) node(vmid int, kind machine.Type, patches ...func(*v1alpha1.Config)) talos.KubernetesNode {
 	s.t.Helper()
 	name := fmt.Sprintf("node-%d", vmid)
@@ -110,7 +110,7 @@ func (s *site) node(vmid int, kind machine.Type, patches ...func(*v1alpha1.Confi
 	return node
 }
 
-// tools are built when the cache does not hold them.
+// tools builds the programs if they are not in the cache.
 func tools(t testing.TB) kubernetes.Tools {
 	t.Helper()
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})

@@ -40,7 +40,7 @@ func configMap(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {from: talos}\n", name)
 }
 
-// The order and the names are those of Talos v1.12; what the machine configuration switches off is absent.
+// Order and names are those of Talos v1.12. Disabled manifests are absent.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, ourSecrets)
@@ -104,7 +104,7 @@ func TestArgumentsOfKubeProxy(t *testing.T) {
 	})), "--proxy-mode=iptables")
 }
 
-// TestWhatTalosMakes holds what runs in a cluster that nobody has installed anything into.
+// TestWhatTalosMakes checks what runs in a new cluster.
 func TestWhatTalosMakes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -124,7 +124,7 @@ func TestWhatTalosMakes(t *testing.T) {
 		c.eventually(name+" is shown", func(ctx context.Context) bool { return c.podRuns(ctx, "kube-system", name+"-node-101") })
 	}
 
-	// What is there is left as it is; what is deleted comes back when Talos looks again.
+	// Existing objects stay unchanged; deleted ones are created again when Talos restarts.
 	c.eventually("the inline manifest is made, whatever the others are", c.hasConfigMap("first"))
 	_, err := c.CoreV1().ConfigMaps("default").Update(t.Context(), &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Name: "first"}, Data: map[string]string{"from": "somebody"},

@@ -23,13 +23,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// stopped is a node whose machine is off.
+// stopped returns a node whose machine is off.
 func stopped(node talos.KubernetesNode) talos.KubernetesNode {
 	node.Kubelet, node.EtcdCluster = false, ""
 	return node
 }
 
-// TestControlPlanesThatComeAndGo: the API answers where a control plane runs, and on the shared address while any does.
+// TestControlPlanesThatComeAndGo: the API answers on each running control plane, and on the shared address while any runs.
 func TestControlPlanesThatComeAndGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -75,7 +75,7 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 		}
 		_, err := first.CoreV1().Pods(later.Namespace).Create(ctx, later, metav1.CreateOptions{})
 		if err != nil && !errors.IsAlreadyExists(err) {
-			return false // its service account is not there yet
+			return false // its service account does not exist yet
 		}
 		pod, err := first.CoreV1().Pods(later.Namespace).Get(ctx, later.Name, metav1.GetOptions{})
 		return err == nil && ready(pod)
@@ -119,7 +119,7 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	})
 }
 
-// versions of static pods that were all changed as often.
+// versions returns the versions of static pods with the same number of changes.
 func versions(version string) talos.StaticPodVersions {
 	return talos.StaticPodVersions{
 		Config:  map[string]string{"kube-apiserver": version, "kube-controller-manager": version, "kube-scheduler": version},
@@ -139,8 +139,8 @@ func crashes(pod *corev1.Pod) bool {
 	})
 }
 
-// TestFiftyNodes holds the memory of a large cluster against what a small machine has to spare, and what its workers may
-// not do against what the API server lets a kubelet do.
+// TestFiftyNodes checks that the memory of a large cluster fits on a small machine, and that workers have only the
+// permissions of a kubelet.
 func TestFiftyNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
@@ -187,7 +187,7 @@ func TestFiftyNodes(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Minute, "a lab that is stopped waits for nobody")
 }
 
-// renewals are when the kubelets last renewed the leases of their nodes.
+// renewals returns when the kubelets last renewed their leases.
 func (c cluster) renewals(ctx context.Context) map[string]time.Time {
 	leases, err := c.CoordinationV1().Leases(corev1.NamespaceNodeLease).List(ctx, metav1.ListOptions{})
 	require.NoError(c.t, err)
@@ -223,7 +223,7 @@ func (c cluster) labelled(ctx context.Context) int {
 	return len(nodes.Items)
 }
 
-// residentMemory of this program and of the processes that it started, in bytes.
+// residentMemory returns the memory of this program and of the processes that it started, in bytes.
 func residentMemory(t *testing.T, programs kubernetes.Tools) int64 {
 	t.Helper()
 	self := strconv.Itoa(os.Getpid())

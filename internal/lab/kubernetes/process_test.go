@@ -23,7 +23,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// parentVariable makes this test's program one that runs a process and is then killed.
+// parentVariable makes the test binary run a process; it is then killed.
 const parentVariable = "EM_INFRA_TEST_PARENT"
 
 func TestMain(m *testing.M) {
@@ -74,13 +74,13 @@ func TestProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	polltest.Until(t, func() bool { return !runs(child) })
 }
 
-// runs is false for a process that is gone, or waits for somebody to take note of its end.
+// runs returns false for a process that is gone or a zombie.
 func runs(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
-// echo answers each line with itself.
+// echo returns the address of an echo server.
 func echo(t *testing.T) netip.AddrPort {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

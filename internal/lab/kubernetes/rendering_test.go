@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with a file; addresses of the test's own network are written as those of 192.168.20.0/24.
+// golden compares with a file. Addresses of the test's own network are replaced by those of 192.168.20.0/24.
 func (s *site) golden(name, got string) {
 	s.t.Helper()
 	network := s.network.Addr().String()
@@ -60,7 +60,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// secrets of the cluster that nobody may see in a process list.
+// secrets returns the secrets of the cluster that must not be visible in a process list.
 func (s *site) secrets() map[string]string {
 	bundle := s.input.Options.SecretsBundle
 	return map[string]string{
@@ -125,7 +125,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestAKubeletBringsItsTaintsAlong: on a worker it is the only way to a taint, since a kubelet may not change one later.
+// TestAKubeletBringsItsTaintsAlong: on a worker this is the only way to set a taint, because a kubelet must not change one
+// later.
 func TestAKubeletBringsItsTaintsAlong(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, ourSecrets)
@@ -150,7 +151,7 @@ func TestAKubeletBringsItsTaintsAlong(t *testing.T) {
 	}
 }
 
-// TestMachineConfigurationThatWantsLess: what Talos set it takes away, what others set stays.
+// TestMachineConfigurationThatWantsLess: Talos removes what it has set; values of other owners stay.
 func TestMachineConfigurationThatWantsLess(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, ourSecrets)

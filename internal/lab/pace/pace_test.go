@@ -36,7 +36,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestShortTimeouts holds that a limit is never stretched beyond what a real host has.
+// TestShortTimeouts checks that a limit never exceeds that of a real host.
 func TestShortTimeouts(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, time.Second, pace.Pace{}.Timeout(time.Second))

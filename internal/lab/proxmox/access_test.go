@@ -11,15 +11,15 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// administrator starts a lab whose token may do everything.
+// administrator starts a lab whose token has all privileges.
 func administrator(t *testing.T) *lab {
 	t.Helper()
 
 	return newLab(t, func(c *proxmox.Config) { c.Tokens[0].Role, c.Tokens[0].Privileges = "Administrator", nil })
 }
 
-// TestOperatorIsSetUp follows the documented set-up of role, user, token and access control by an administrator, and
-// uses the token that comes out.
+// TestOperatorIsSetUp follows the documented setup of role, user, token and access control by an administrator, and uses the
+// resulting token.
 func TestOperatorIsSetUp(t *testing.T) {
 	t.Parallel()
 
@@ -53,13 +53,13 @@ func TestOperatorIsSetUp(t *testing.T) {
 	l.ok(http.MethodPut, "/access/acl", values("path=/ roles=Reader tokens=ci@pve!deploy"), nil)
 	require.Equal(t, "200 OK", as("/nodes/vmhost/status"))
 
-	// A lower entry replaces what comes from above, and NoAccess takes it away.
+	// A lower entry replaces inherited ones; NoAccess removes all privileges.
 	l.ok(http.MethodPut, "/access/acl", values("path=/nodes/vmhost roles=NoAccess tokens=ci@pve!deploy"), nil)
 	require.Equal(t, "403 Permission check failed (/nodes/vmhost, Sys.Audit)", as("/nodes/vmhost/status"))
 	l.ok(http.MethodPut, "/access/acl", values("path=/nodes/vmhost roles=NoAccess tokens=ci@pve!deploy delete=1"), nil)
 	require.Equal(t, "200 OK", as("/nodes/vmhost/status"))
 
-	// The user's privileges bound the token's, unless it is not separated.
+	// A separated token has at most its user's privileges.
 	l.ok(http.MethodPut, "/access/acl", values("path=/ roles=Reader users=ci@pve delete=1"), nil)
 	require.Equal(t, "403 Permission check failed (/nodes/vmhost, Sys.Audit)", as("/nodes/vmhost/status"))
 	l.ok(http.MethodPut, "/access/acl", values("path=/ roles=Reader groups=ops"), nil)
@@ -157,8 +157,8 @@ func TestRefusedAccessChanges(t *testing.T) {
 	}
 }
 
-// TestMissingSubjectsInOrder holds that of several subjects that are missing the first is told, groups before users before
-// tokens, however often somebody asks (pve-access-control API2/ACL.pm, update_acl).
+// TestMissingSubjectsInOrder checks that the first of several missing subjects is reported, groups before users before
+// tokens, every time (pve-access-control API2/ACL.pm, update_acl).
 func TestMissingSubjectsInOrder(t *testing.T) {
 	t.Parallel()
 
@@ -170,7 +170,7 @@ func TestMissingSubjectsInOrder(t *testing.T) {
 	}
 }
 
-// TestHandingOutRights holds that who may not modify permissions hands out no more than they have.
+// TestHandingOutRights checks that a caller who must not modify permissions can grant only its own privileges.
 func TestHandingOutRights(t *testing.T) {
 	t.Parallel()
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newCertificate is one for 127.0.0.1, and the pool that trusts it.
+// newCertificate returns a certificate for 127.0.0.1, and a pool that trusts it.
 func newCertificate(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 

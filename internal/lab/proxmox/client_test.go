@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOtherPeoplesClient drives the lab with a client that knows nothing of it.
+// TestOtherPeoplesClient uses an independent client.
 func TestOtherPeoplesClient(t *testing.T) {
 	t.Parallel()
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clock is the clock of a host that stands still until the test moves it.
+// clock is a host's clock that only the test moves.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// malformed is a request with everything wrong that the declaration of its parameters lets be wrong at once, and what
-// Proxmox VE says of each.
+// malformed returns a request that violates as much of its parameters' declaration as possible, and Proxmox VE's error for
+// each.
 func malformed(e proxmox.Endpoint, m *schema.Method) (params url.Values, expected map[string]string) {
 	params = url.Values{"em-infra-no-such": {"1"}}
 	expected = map[string]string{
@@ -27,7 +27,7 @@ func malformed(e proxmox.Endpoint, m *schema.Method) (params url.Values, expecte
 		case p.Type == schema.Integer || p.Type == schema.NumberT || p.Type == schema.Boolean:
 			params.Set(at, "x!")
 			expected[at] = "type check ('" + string(p.Type) + "') failed - got 'x!'"
-		case len(p.Enum) > 0 && p.Format.Name == "": // a format is looked at first
+		case len(p.Enum) > 0 && p.Format.Name == "": // the format is checked first
 			params.Set(at, "x!")
 			expected[at] = "value 'x!' does not have a value in the enumeration '" + strings.Join(p.Enum, ", ") + "'"
 		case !bool(p.Optional) && !strings.HasSuffix(name, "[n]") && p.Type != "":
@@ -38,8 +38,8 @@ func malformed(e proxmox.Endpoint, m *schema.Method) (params url.Values, expecte
 	return params, expected
 }
 
-// TestParametersAreAsDeclared sends every method of both releases parameters that its declaration refuses, and holds that
-// each of them is refused in Proxmox VE's words.
+// TestParametersAreAsDeclared sends invalid parameters to every method of both releases, and checks that each is refused with
+// Proxmox VE's text.
 func TestParametersAreAsDeclared(t *testing.T) {
 	t.Parallel()
 
@@ -51,7 +51,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 
 		for _, e := range proxmox.Endpoints() {
 			if strings.HasSuffix(e.Path, "/upload") {
-				continue // it takes no form
+				continue // it accepts no form
 			}
 
 			t.Run(string(release)+" "+e.Verb+" "+e.Path, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestParametersAreAsDeclared(t *testing.T) {
 				params, expected := malformed(e, method)
 				r := l.do(e.Verb, fill(e.Path, upid), params)
 
-				// What a session with a password may do only is refused before anybody looks at the parameters.
+				// Methods that need a session with a password are refused before the parameters are checked.
 				if !method.TokenAllowed() && method.Permissions.Test != schema.Everyone {
 					require.Contains(t, r.Status, "not available with API token, need proper ticket.")
 					return

@@ -16,8 +16,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// TestReturnsAreAsDeclared calls every method that reads, in both releases, and holds what comes back against the
-// release's own declaration.
+// TestReturnsAreAsDeclared calls every method that reads, in both releases, and compares the response with the release's own
+// declaration.
 func TestReturnsAreAsDeclared(t *testing.T) {
 	t.Parallel()
 
@@ -50,7 +50,7 @@ func TestReturnsAreAsDeclared(t *testing.T) {
 				if strings.HasSuffix(e.Path, "/rrddata") {
 					r = l.do(e.Verb, fill(e.Path, upid), url.Values{"timeframe": {"hour"}})
 
-					if r.Status != "200 OK" { // the machine is younger than ten seconds, on a host that is fast
+					if r.Status != "200 OK" { // the machine is younger than ten seconds on a fast host
 						require.Contains(t, r.Status, "500 RRD error: opening ")
 						return
 					}
@@ -66,11 +66,11 @@ func TestReturnsAreAsDeclared(t *testing.T) {
 	}
 }
 
-// neverThere excepts what is declared but never set by the code behind the declaration (pve-manager
+// neverThere reports an exception: a value that is declared but never set by the code (pve-manager
 // API2/Cluster/Mapping/USB.pm).
 func neverThere(problem string) bool { return problem == "data[0].error is missing" }
 
-// populated is a lab with something of everything, and the UPID of a task.
+// populated returns a lab with an object of every kind, and the UPID of a task.
 func populated(t *testing.T, release schema.Release) (*lab, string) {
 	t.Helper()
 
@@ -100,7 +100,7 @@ func populated(t *testing.T, release schema.Release) (*lab, string) {
 	return l, upid
 }
 
-// fill puts the names of the populated lab into a path.
+// fill inserts the names of the populated lab into a path.
 func fill(path, upid string) string {
 	for name, value := range map[string]string{
 		"node": "vmhost", "vmid": "101", "storage": "local", "volume": "iso%2Fa.iso", "upid": url.PathEscape(upid),
@@ -113,7 +113,7 @@ func fill(path, upid string) string {
 	return path
 }
 
-// undeclared lists what in a value is not as a property declares it.
+// undeclared returns the differences between a value and its declaration.
 func undeclared(at string, raw json.RawMessage, p *schema.Property) []string {
 	raw = bytes.TrimSpace(raw)
 
@@ -140,7 +140,7 @@ func undeclared(at string, raw json.RawMessage, p *schema.Property) []string {
 	case schema.Object:
 		return undeclaredFields(at, raw, p)
 	case schema.Integer, schema.NumberT, schema.Boolean:
-		// Perl makes no difference between a number and a string that holds one; Proxmox VE mostly sends numbers.
+		// Perl does not distinguish a number from a string with a number; Proxmox VE mostly sends numbers.
 		if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') && !quotedNumber(raw) {
 			return []string{fmt.Sprintf("%s is no number: %s", at, raw)}
 		}
@@ -182,8 +182,8 @@ func undeclaredFields(at string, raw json.RawMessage, p *schema.Property) []stri
 	return problems
 }
 
-// TestEveryMethodIsDescribed holds the table of methods against both descriptions: every method has a permission rule,
-// and every format that its parameters name is one that the lab knows.
+// TestEveryMethodIsDescribed compares the table of methods with both descriptions: every method has a permission rule, and
+// the lab knows every format of its parameters.
 func TestEveryMethodIsDescribed(t *testing.T) {
 	t.Parallel()
 

@@ -15,7 +15,7 @@ import (
 // write is a call that changes something: the template of its path, its path, and its parameters.
 type write struct{ verb, template, path, params string }
 
-// writes change something of everything, each on top of those before it.
+// writes change objects of every kind, each after the ones before it.
 var writes = []write{
 	{"PUT", "/cluster/options", "/cluster/options", "keyboard=de"},
 	{"PUT", "/nodes/{node}/time", "/nodes/vmhost/time", "timezone=Europe/Berlin"},
@@ -82,8 +82,8 @@ var writes = []write{
 	{"DELETE", "/access/groups/{groupid}", "/access/groups/g1", ""},
 }
 
-// heldElsewhere are writes whose answers other tests hold: a file is no form, there is no guest to ping, and no token opens
-// sessions.
+// heldElsewhere are writes whose responses other tests check: an upload has no form, there is no guest to ping, and a token
+// cannot open sessions.
 var heldElsewhere = []proxmox.Endpoint{
 	{Verb: "POST", Path: "/nodes/{node}/storage/{storage}/upload"},
 	{Verb: "POST", Path: "/nodes/{node}/qemu/{vmid}/agent/ping"},
@@ -91,7 +91,7 @@ var heldElsewhere = []proxmox.Endpoint{
 	{Verb: "PUT", Path: "/access/password"},
 }
 
-// TestAnswersToWritesAreAsDeclared changes something of everything, in both releases, and holds what comes back against the
+// TestAnswersToWritesAreAsDeclared changes objects of every kind, in both releases, and compares the responses with the
 // release's own declaration.
 func TestAnswersToWritesAreAsDeclared(t *testing.T) {
 	t.Parallel()

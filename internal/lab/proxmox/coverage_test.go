@@ -16,13 +16,13 @@ import (
 
 var update = flag.Bool("update", false, "write what is generated anew")
 
-// group is the calls that the provider makes for one purpose.
+// group has the provider's calls for one purpose.
 type group struct {
 	what  string
 	calls []proxmox.Endpoint
 }
 
-// providerCalls reads what the provider can ask of a host.
+// providerCalls returns all calls that the provider can make to a host.
 func providerCalls(t *testing.T) []group {
 	t.Helper()
 
@@ -53,7 +53,7 @@ func providerCalls(t *testing.T) []group {
 	return groups
 }
 
-// notEmulated is the list for the documentation: what the provider could ask and gets no answer to.
+// notEmulated returns the list for the documentation: the provider's calls that the lab does not serve.
 func notEmulated(groups []group, served []proxmox.Endpoint) string {
 	var text strings.Builder
 
@@ -95,7 +95,7 @@ func notEmulated(groups []group, served []proxmox.Endpoint) string {
 	return text.String()
 }
 
-// TestWhatIsNotEmulatedIsDocumented holds the list in docs/testing.md against the methods that are served.
+// TestWhatIsNotEmulatedIsDocumented compares the list in docs/testing.md with the methods of the lab.
 func TestWhatIsNotEmulatedIsDocumented(t *testing.T) {
 	t.Parallel()
 

@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// clientLab is a lab with a template 9000, a VM 101 and one with a GPU, 102, driven by a client that knows nothing of it.
+// clientLab is a lab with a template 9000, a VM 101 and a VM 102 with a GPU, used by an independent client.
 type clientLab struct {
 	*lab
 	client *client.Client
@@ -39,7 +39,7 @@ func newClientLab(t *testing.T, change func(*proxmox.Config)) *clientLab {
 	return &clientLab{lab: l, client: c, node: node}
 }
 
-// vm has no look at the VM first.
+// vm returns a VM without reading it first.
 func (l *clientLab) vm(vmid int) *client.VirtualMachine {
 	var vm client.VirtualMachine
 	vm.New(l.client, "vmhost", vmid)
@@ -47,7 +47,7 @@ func (l *clientLab) vm(vmid int) *client.VirtualMachine {
 	return &vm
 }
 
-// finish is how a call ended, or the task behind it.
+// finish returns the result of a call, or of its task.
 func (l *clientLab) finish(ctx context.Context, task *client.Task, err error) string {
 	if err != nil {
 		return err.Error()
@@ -60,7 +60,7 @@ func (l *clientLab) finish(ctx context.Context, task *client.Task, err error) st
 	return task.ExitStatus
 }
 
-// What the tests do to the host; each returns what the client makes of it.
+// The operations of the tests. Each returns the client's error.
 var deeds = map[string]func(context.Context, *clientLab) string{
 	"configure": func(ctx context.Context, l *clientLab) string {
 		return errorText(l.vm(101).ConfigSync(ctx, client.VirtualMachineOption{Name: "cores", Value: 2}))
@@ -141,7 +141,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// TestFaults asks for each failure of the catalogue and holds what somebody else's client then sees.
+// TestFaults sets each fault of the catalogue and checks the error of an independent client.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 
@@ -195,7 +195,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsOfCallsOnTheWire holds the status lines, of which a client shows only a part.
+// TestFaultsOfCallsOnTheWire checks the status lines, which a client shows only in part.
 func TestFaultsOfCallsOnTheWire(t *testing.T) {
 	t.Parallel()
 

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestLaggingEffects holds that what lags is over in the end.
+// TestLaggingEffects checks that a delayed effect happens in the end.
 func TestLaggingEffects(t *testing.T) {
 	t.Parallel()
 
@@ -40,7 +40,7 @@ func TestLaggingEffects(t *testing.T) {
 	require.Equal(t, "running", l.status("101"))
 }
 
-// TestFaultsAreNarrowed holds what a call and a worker are said to be about.
+// TestFaultsAreNarrowed checks the limits of faults on calls and workers.
 func TestFaultsAreNarrowed(t *testing.T) {
 	t.Parallel()
 
@@ -70,7 +70,7 @@ func TestFaultsAreNarrowed(t *testing.T) {
 	}
 }
 
-// TestFaultsOfAClone holds that a clone's failures can be asked for by its source and by its new VM.
+// TestFaultsOfAClone checks that a clone's faults can be limited to its source or its new VM.
 func TestFaultsOfAClone(t *testing.T) {
 	t.Parallel()
 
@@ -107,7 +107,7 @@ func TestFaultsOfAClone(t *testing.T) {
 	}
 }
 
-// TestHostReboots holds that the call which meets the power cut gets no answer, and that the host comes back.
+// TestHostReboots checks that the call during the power cut gets no response, and that the host boots again.
 func TestHostReboots(t *testing.T) {
 	t.Parallel()
 
@@ -121,7 +121,7 @@ func TestHostReboots(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 onboot=1 start=1"))
 	polltest.Until(t, func() bool { return slices.Equal([]string{"on 101"}, m.seen()) })
 
-	// Go's client repeats a GET whose connection breaks, but no POST.
+	// Go's client repeats a GET after a broken connection, but not a POST.
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/pools", values("poolid=a1"))
 	require.ErrorContains(t, err, "EOF")
 	polltest.Until(t, func() bool {
@@ -134,7 +134,7 @@ func TestHostReboots(t *testing.T) {
 	require.Equal(t, 1, set.List()[0].Occurred)
 }
 
-// TestLostAnswer holds that the work is done although nobody hears of it.
+// TestLostAnswer checks that the work is done although the response is lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 
@@ -146,7 +146,7 @@ func TestLostAnswer(t *testing.T) {
 	require.True(t, l.server.Calls()[0].Fault)
 }
 
-// TestFaultsAreLogged holds that the call log tells an answer that was asked for from one that was earned.
+// TestFaultsAreLogged checks that the call log marks responses of faults.
 func TestFaultsAreLogged(t *testing.T) {
 	t.Parallel()
 
@@ -161,7 +161,7 @@ func TestFaultsAreLogged(t *testing.T) {
 
 var _ http.Handler = (*proxmox.Server)(nil)
 
-// TestHandlerWithoutHijacking holds that answers survive a transport that connections cannot be taken from.
+// TestHandlerWithoutHijacking checks the responses over a transport without hijacking.
 func TestHandlerWithoutHijacking(t *testing.T) {
 	t.Parallel()
 

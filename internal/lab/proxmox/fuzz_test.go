@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// FuzzRequests sends requests that nobody should send: the server answers each of them, and goes on.
+// FuzzRequests sends invalid requests: the server answers each of them and continues.
 func FuzzRequests(f *testing.F) {
 	config := testConfig()
 	secret := "fuzz-" + strings.Repeat("0", 8)
@@ -40,7 +40,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// ask sends a request past the network and holds that an answer comes.
+// ask sends a request without a network and requires a response.
 func ask(t *testing.T, server *proxmox.Server, token, verb, path, text string, form bool) int {
 	t.Helper()
 
@@ -67,7 +67,7 @@ func ask(t *testing.T, server *proxmox.Server, token, verb, path, text string, f
 	return recorder.Code
 }
 
-// TestMalformedRequestsInBulk sends thousands of parameters that are nearly right, by every method.
+// TestMalformedRequestsInBulk sends thousands of almost valid parameters to every method.
 func TestMalformedRequestsInBulk(t *testing.T) {
 	t.Parallel()
 
@@ -99,12 +99,12 @@ func TestMalformedRequestsInBulk(t *testing.T) {
 				}
 			}
 
-			// Downloads would wait for whoever the address names.
+			// A download would wait for the server in its address.
 			params.Del("url")
 
 			text := params.Encode()
 			code := ask(t, l.server, l.token, e.Verb, fill(e.Path, pick()), text, true)
-			// A login that fails, and a password that is not confirmed, are answered with 401.
+			// A failed login and an unconfirmed password return 401.
 			require.Contains(t, []int{200, 400, 401, 403, 500, 501, 506}, code, "%s %s %s", e.Verb, e.Path, text)
 		}
 	}
@@ -112,7 +112,7 @@ func TestMalformedRequestsInBulk(t *testing.T) {
 	l.ok(http.MethodGet, "/version", nil, nil)
 }
 
-// TestGarbageOnTheWire sends bytes that are no request at all.
+// TestGarbageOnTheWire sends bytes that are not a request.
 func TestGarbageOnTheWire(t *testing.T) {
 	t.Parallel()
 
@@ -123,7 +123,7 @@ func TestGarbageOnTheWire(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, conn.SetDeadline(time.Now().Add(eventually)))
 
-		// The server may hang up before everything is sent.
+		// The server may close the connection before everything is sent.
 		tcp, ok := conn.(*net.TCPConn)
 		require.True(t, ok)
 

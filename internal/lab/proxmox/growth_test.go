@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/storage"
 )
 
-// descriptions hands out what a test says of the hosts, once each.
+// descriptions returns each description of the hosts once.
 type descriptions struct {
 	mu   sync.Mutex
 	next []proxmox.Host
@@ -34,7 +34,7 @@ func (d *descriptions) described() []proxmox.Host {
 	return said
 }
 
-// growingLab is a lab whose first host is described anew by a change.
+// growingLab returns a lab, and a function that changes the description of its first host.
 func growingLab(t *testing.T, change func(*proxmox.Config)) (*lab, func(func(*proxmox.Host))) {
 	t.Helper()
 
@@ -54,7 +54,7 @@ func growingLab(t *testing.T, change func(*proxmox.Config)) (*lab, func(func(*pr
 	}
 }
 
-// What is described of a host while it runs is there for the next request.
+// A change of a running host's description applies to the next request.
 func TestAHostThatGrows(t *testing.T) {
 	t.Parallel()
 
@@ -81,7 +81,7 @@ func TestAHostThatGrows(t *testing.T) {
 	require.Equal(t, "OK", l.task(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil))
 }
 
-// A host that joins can be worked with at once.
+// A host that joins can be used at once.
 func TestAHostThatJoins(t *testing.T) {
 	t.Parallel()
 
@@ -95,7 +95,7 @@ func TestAHostThatJoins(t *testing.T) {
 	require.Len(t, nodes, 3)
 }
 
-// A host does not shrink, since machines may stand on what it has.
+// A host does not shrink, because VMs may use its resources.
 func TestAHostDoesNotShrink(t *testing.T) {
 	t.Parallel()
 
@@ -112,7 +112,7 @@ func TestAHostDoesNotShrink(t *testing.T) {
 	l.ok(http.MethodGet, "/nodes/vmhost2/status", nil, nil)
 }
 
-// What cannot be is left alone, and the host goes on.
+// An invalid description is ignored, and the host continues.
 func TestAHostThatCannotBe(t *testing.T) {
 	t.Parallel()
 
@@ -131,7 +131,7 @@ func TestAHostThatCannotBe(t *testing.T) {
 	}}}), "lab host: vmhost: storage tank of type zfspool cannot hold ISO files")
 }
 
-// A card in the slot of another one is what the host has now; the mapping follows.
+// A card replaces another one in the same slot; the mapping follows.
 func TestACardThatIsSwapped(t *testing.T) {
 	t.Parallel()
 
@@ -146,7 +146,7 @@ func TestACardThatIsSwapped(t *testing.T) {
 	require.Equal(t, []string{"id=10de:2684,iommugroup=12,node=vmhost,path=0000:01:00.0,subsystem-id=1458:403b"}, mapping.Map)
 }
 
-// After a restart the host has all that it ever had, and nothing that was taken away by a request.
+// After a restart the host has everything that was ever added, except what a request has deleted.
 func TestARestartedHostHasGrown(t *testing.T) {
 	t.Parallel()
 

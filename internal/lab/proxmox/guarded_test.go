@@ -11,8 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// TestEveryMethodIsGuarded asks for each method that the lab serves without a login, and with a parameter that none has: none
-// is answered.
+// TestEveryMethodIsGuarded calls each method without a login, and with an undefined parameter. Both are refused.
 func TestEveryMethodIsGuarded(t *testing.T) {
 	t.Parallel()
 

@@ -15,7 +15,7 @@ import (
 
 const resources = "/cluster/ha/resources"
 
-// newHALab is a lab whose token may do anything, with VM 101 on a disk that both hosts reach.
+// newHALab returns a lab whose token has all privileges, with VM 101 on a disk that both hosts can access.
 func newHALab(t *testing.T, change func(*proxmox.Config)) *lab {
 	t.Helper()
 
@@ -31,7 +31,7 @@ func newHALab(t *testing.T, change func(*proxmox.Config)) *lab {
 	return l
 }
 
-// ha is what the manager makes of VM 101.
+// ha returns the manager's state of VM 101.
 func (l *lab) ha(node string) string {
 	l.t.Helper()
 
@@ -60,7 +60,7 @@ func (l *lab) becomes(node, want string) {
 	}, want)
 }
 
-// tasksOf lists the workers that worked on VM 101, oldest first, as "type user: exit status".
+// tasksOf returns the tasks of VM 101, oldest first, as "type user: exit status".
 func (l *lab) tasksOf() []string {
 	l.t.Helper()
 
@@ -77,8 +77,8 @@ func (l *lab) tasksOf() []string {
 	return kinds
 }
 
-// TestHAKeepsAVMRunning follows a VM that the HA manager looks after: power is asked of the manager, it starts a VM that
-// went off by itself, and it brings it up after a power cut although it does not start with its host.
+// TestHAKeepsAVMRunning follows a managed VM: power requests go to the manager, which starts a VM that stopped by itself, and
+// after a power cut even a VM that does not start with its host.
 func TestHAKeepsAVMRunning(t *testing.T) {
 	t.Parallel()
 
@@ -115,7 +115,7 @@ func TestHAKeepsAVMRunning(t *testing.T) {
 		l.do(http.MethodPost, "/nodes/vmhost/qemu/101/status/stop", values("overrule-shutdown=1")).Errors)
 }
 
-// TestHAGivesUp checks that a VM which does not start ends in an error that must be taken back before anything else.
+// TestHAGivesUp checks that a VM that fails to start gets an error state, which must be cleared first.
 func TestHAGivesUp(t *testing.T) {
 	t.Parallel()
 
@@ -143,7 +143,7 @@ func TestHAGivesUp(t *testing.T) {
 	l.becomes(node, "running, started")
 }
 
-// TestHAMigrates checks that a move is the manager's, too.
+// TestHAMigrates checks that the manager performs a migration.
 func TestHAMigrates(t *testing.T) {
 	t.Parallel()
 
@@ -155,7 +155,7 @@ func TestHAMigrates(t *testing.T) {
 	require.Equal(t, []string{"hamigrate terraform@pve: OK", "qmigrate root@pam: OK"}, l.tasksOf()[2:])
 }
 
-// TestHADelete checks that a VM of the manager's is removed with purge only, and what that leaves.
+// TestHADelete checks that a managed VM can be deleted with purge only, and what remains.
 func TestHADelete(t *testing.T) {
 	t.Parallel()
 
@@ -176,7 +176,7 @@ func TestHADelete(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// TestHAIgnored checks that a VM which the manager ignores is as any other.
+// TestHAIgnored checks that an ignored VM is treated like an unmanaged one.
 func TestHAIgnored(t *testing.T) {
 	t.Parallel()
 
@@ -190,7 +190,7 @@ func TestHAIgnored(t *testing.T) {
 	require.Equal(t, "500 cannot delete service 'vm:101', not HA managed!", l.do(http.MethodDelete, resources+"/101", nil).Status)
 }
 
-// TestHAOutlivesARestart checks that a lab which is stopped in the middle of a round goes on with it.
+// TestHAOutlivesARestart checks that a lab that is stopped during a round continues it after a restart.
 func TestHAOutlivesARestart(t *testing.T) {
 	t.Parallel()
 
@@ -217,7 +217,7 @@ func TestHAOutlivesARestart(t *testing.T) {
 	third.becomes(node, "running, started")
 }
 
-// TestHAResources checks what is said of resources and their mistakes.
+// TestHAResources checks the resources in the API and their errors.
 func TestHAResources(t *testing.T) {
 	t.Parallel()
 
@@ -267,7 +267,7 @@ func TestHAResources(t *testing.T) {
 	}
 }
 
-// TestHAWithoutGroups checks that Proxmox VE 9, whose groups became rules, knows none.
+// TestHAWithoutGroups checks that Proxmox VE 9, whose groups became rules, has none.
 func TestHAWithoutGroups(t *testing.T) {
 	t.Parallel()
 

@@ -34,7 +34,7 @@ var gpuDevice = proxmox.PCIDevice{
 	SubsystemDevice: "0x403b", VendorName: "NVIDIA Corporation", DeviceName: "GA102 [GeForce RTX 3090]", IOMMUGroup: 12,
 }
 
-// testConfig describes a host with a folder and a ZFS pool, and a second one that shares an NFS storage with it.
+// testConfig returns a host with a folder and a ZFS pool, and a second one that shares an NFS storage with it.
 func testConfig() proxmox.Config {
 	nfs := proxmox.Storage{
 		Name: "nas", Type: storage.NFS, Content: []string{storage.ISO, storage.Images}, TotalBytes: 4 << 40, Shared: true,
@@ -128,12 +128,12 @@ func startLab(t testing.TB, config proxmox.Config, token string) *lab {
 	}
 }
 
-// reply is an answer as a client sees it.
+// reply is a response as a client sees it.
 type reply struct {
 	// Status is the complete status line after the protocol, such as "400 Parameter verification failed.".
 	Status string
 	Header http.Header
-	// Closed is set when the server ends the connection with the answer.
+	// Closed reports whether the server closed the connection after the response.
 	Closed  bool
 	Data    json.RawMessage   `json:"data"`
 	Message string            `json:"message"`
@@ -142,7 +142,7 @@ type reply struct {
 	Raw     string
 }
 
-// do sends a request. Parameters go into the query or the form, as the method has it.
+// do sends a request, with the parameters in the query or the form, depending on the method.
 func (l *lab) do(verb, path string, params url.Values) reply {
 	l.t.Helper()
 
@@ -246,7 +246,7 @@ func (l *lab) must(verb, path string, params url.Values) {
 	require.Equal(l.t, "OK", l.task(verb, path, params))
 }
 
-// values writes parameters in one line: "vmid=101 name=a".
+// values parses parameters in one line: "vmid=101 name=a".
 func values(text string) url.Values {
 	v := url.Values{}
 
@@ -258,7 +258,7 @@ func values(text string) url.Values {
 	return v
 }
 
-// template makes VM 9000, a template with a blank disk on tank.
+// template creates VM 9000, a template with a blank disk on tank.
 func (l *lab) template() {
 	l.t.Helper()
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=9000 name=talos template=1 machine=q35 "+

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostCommand is what root types on a host, as the method of the API that it calls there.
+// hostCommand is a command on a host, with the API method that it calls.
 type hostCommand struct {
 	words string   // its name
 	args  []string // what its positional arguments are called
@@ -44,8 +44,8 @@ var hostCommands = []hostCommand{
 	{"ha-manager remove", []string{"sid"}, http.MethodDelete, "/cluster/ha/resources/{sid}"},
 }
 
-// asRoot runs a line that root would type on a host: commands with && or ; between them. It returns what a person would be
-// told of the one that failed, "" for none. Tasks are waited for, as the commands do.
+// asRoot runs a line on a host as root: commands with && or ; between them. It returns the error of the failed command, ""
+// for none. It waits for tasks, as the commands do.
 func (l *lab) asRoot(host, line string) string {
 	l.t.Helper()
 	for command := range strings.SplitSeq(strings.ReplaceAll(line, " && ", "; "), "; ") {
@@ -85,8 +85,8 @@ func (l *lab) runOnHost(host string, line []string) string {
 	return ""
 }
 
-// request is the call that the command makes: positional arguments and options are parameters, except those that the path
-// names. An option without a value is a switch (pve-common CLIHandler.pm and RESTHandler.pm).
+// request returns the API call of the command. Positional arguments and options are parameters, except those in the path. An
+// option without a value is a switch (pve-common CLIHandler.pm and RESTHandler.pm).
 func (c hostCommand) request(host string, line []string) (path string, params url.Values) {
 	path, params = strings.ReplaceAll(c.path, "{node}", host), url.Values{}
 	for _, name := range c.args {
@@ -114,7 +114,7 @@ func (c hostCommand) request(host string, line []string) (path string, params ur
 	return path, params
 }
 
-// escaped is an argument as a part of a path; that of pvesh is a path itself.
+// escaped returns an argument as a part of a path. The argument of pvesh is a path itself.
 func escaped(name, value string) string {
 	if name == "api_path" {
 		return value
@@ -122,7 +122,7 @@ func escaped(name, value string) string {
 	return url.PathEscape(value)
 }
 
-// words splits a line as a shell does, for the two forms of quotes that are in use.
+// words splits a line as a shell does, with both forms of quotes.
 func words(line string) []string {
 	var found []string
 	var word strings.Builder

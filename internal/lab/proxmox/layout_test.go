@@ -17,14 +17,14 @@ import (
 
 const packages = "github.com/em-infra/em-infra/internal/lab/proxmox"
 
-// beneath are the packages that keep no state of a host, or only what every service may share.
+// beneath are the packages without a host's state, or with state that every service may share.
 var beneath = []string{
 	"access", "flock", "hardware", "host", "journal", "qemu/machine", "qemu/settings", "schema", "storage", "task", "vmconfig",
 }
 
-// services are the parts of a host, each with the other services that it may import. Outside of qemu that is for the types of
-// what it lists, since what it asks of them it asks through interfaces that it declares itself. The parts of qemu are layers:
-// each imports those beneath it.
+// services are the parts of a host, each with the other services that it may import. Outside qemu that is for the types in
+// its lists only, because calls go through interfaces that the service declares. The parts of qemu are layers: each imports
+// those below it.
 var services = map[string][]string{
 	"accesscontrol": nil,
 	"cluster":       {"accesscontrol", "nodes", "qemu", "storages"},
@@ -51,7 +51,7 @@ var services = map[string][]string{
 	"tasks":           nil,
 }
 
-// sources parses the Go files of a package that are no tests.
+// sources parses the Go files of a package, without tests.
 func sources(t *testing.T, dir string) []*ast.File {
 	t.Helper()
 
@@ -74,7 +74,7 @@ func sources(t *testing.T, dir string) []*ast.File {
 	return files
 }
 
-// imported are the packages of the emulation that a package imports, by their names beneath this folder.
+// imported returns the packages of the emulation that a package imports, relative to this folder.
 func imported(t *testing.T, dir string) []string {
 	t.Helper()
 
@@ -91,8 +91,8 @@ func imported(t *testing.T, dir string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// TestWhoMayImportWhom holds the layers of the emulation: what is beneath knows no service and no front, the front knows no
-// service, and services know one another by their own interfaces only.
+// TestWhoMayImportWhom checks the layers of the emulation: the packages below import no service and no front, the front
+// imports no service, and services know one another by their own interfaces only.
 func TestWhoMayImportWhom(t *testing.T) {
 	t.Parallel()
 
@@ -122,9 +122,8 @@ func TestWhoMayImportWhom(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestServicesKeepTheirStateToThemselves holds what the compiler does not: that nothing a service hands out leads into its state.
-// A field of it that is exported, or a method that returns a pointer or a map, would let others past its lock. Save does that
-// for the one who writes the state down, and nobody else may call it.
+// TestServicesKeepTheirStateToThemselves checks what the compiler does not: no service exposes its state. An exported field,
+// or a method that returns a pointer or a map, would bypass its lock. Save does so for the writer of the state file only.
 func TestServicesKeepTheirStateToThemselves(t *testing.T) {
 	t.Parallel()
 
@@ -157,7 +156,7 @@ func TestServicesKeepTheirStateToThemselves(t *testing.T) {
 					case *ast.FuncDecl:
 						checkMethod(t, n)
 					case *ast.SelectorExpr:
-						if name != "qemu" { // which writes down the state of its parts
+						if name != "qemu" { // which saves the state of its parts
 							require.NotContains(t, []string{"Save", "Restore"}, n.Sel.Name, "a service that writes down another's state")
 						}
 					}
@@ -195,8 +194,8 @@ func checkMethod(t *testing.T, f *ast.FuncDecl) {
 	}
 }
 
-// TestOnlyTheFrontAnswers holds that there is one way to a method: the front's, since what is to answer is hidden in a field
-// of its package, and one place that listens to requests.
+// TestOnlyTheFrontAnswers checks that only the front can call a method, because the handler is in an unexported field of its
+// package, and that only one place listens for requests.
 func TestOnlyTheFrontAnswers(t *testing.T) {
 	t.Parallel()
 

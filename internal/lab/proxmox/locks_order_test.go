@@ -14,9 +14,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// TestServicesDoNotBlockEachOther has all services work at the same time on what the others ask them for: VMs that the HA
-// manager keeps on or off and that are destroyed under its hands, disks, pools, mappings, bridges, lists of everything, and the
-// state written down all the while. Services that took their locks in different orders would stand still here.
+// TestServicesDoNotBlockEachOther runs all services at the same time: VMs that the HA manager starts and stops while they are
+// destroyed, disks, pools, mappings, bridges, lists, and saves of the state. If services took their locks in different
+// orders, this would deadlock.
 func TestServicesDoNotBlockEachOther(t *testing.T) {
 	t.Parallel()
 
@@ -78,7 +78,7 @@ func TestServicesDoNotBlockEachOther(t *testing.T) {
 	require.FileExists(t, file)
 }
 
-// taskOf sends a request that may start a worker, and waits for its end. What becomes of it is left to chance here.
+// taskOf sends a request that may start a worker, and waits for its end. Any result is accepted.
 func (l *lab) taskOf(t *testing.T, verb, path string, params url.Values) {
 	r, err := l.try(context.Background(), l.token, verb, path, params)
 	if err != nil {

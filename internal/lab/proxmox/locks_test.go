@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// withFaults arms a lab's faults and returns them.
+// withFaults sets faults of a lab and returns them.
 func withFaults(t testing.TB, c *proxmox.Config, asked ...fault.Fault) *fault.Set {
 	t.Helper()
 
@@ -28,7 +28,7 @@ func withFaults(t testing.TB, c *proxmox.Config, asked ...fault.Fault) *fault.Se
 	return set
 }
 
-// slowSteps holds every worker at a step until it is let go.
+// slowSteps blocks every worker at a step until it is released.
 type slowSteps struct {
 	step    proxmox.Step
 	reached chan string
@@ -60,7 +60,7 @@ func newSlowSteps(step proxmox.Step) *slowSteps {
 	return &slowSteps{step: step, reached: make(chan string, 16), proceed: make(chan struct{})}
 }
 
-// TestVMOnItsWay holds what a VM looks like while it is cloned, and what it refuses.
+// TestVMOnItsWay checks the state of a VM during its clone, and what it refuses.
 func TestVMOnItsWay(t *testing.T) {
 	t.Parallel()
 
@@ -98,7 +98,7 @@ func TestVMOnItsWay(t *testing.T) {
 	require.NotContains(t, l.config("101"), "lock")
 }
 
-// TestStoppedClone holds that a clone that is stopped leaves nothing.
+// TestStoppedClone checks that a stopped clone leaves nothing.
 func TestStoppedClone(t *testing.T) {
 	t.Parallel()
 
@@ -119,7 +119,7 @@ func TestStoppedClone(t *testing.T) {
 	require.Equal(t, before, l.server.Volumes())
 }
 
-// TestClonesRunBesideEachOther holds that a template lends itself to several clones at once.
+// TestClonesRunBesideEachOther checks that a template can be cloned several times at once.
 func TestClonesRunBesideEachOther(t *testing.T) {
 	t.Parallel()
 
@@ -143,7 +143,7 @@ func TestClonesRunBesideEachOther(t *testing.T) {
 	}
 }
 
-// TestSameVMIDTwice holds that of two requests for one VMID exactly one wins.
+// TestSameVMIDTwice checks that exactly one of two requests for a VMID succeeds.
 func TestSameVMIDTwice(t *testing.T) {
 	t.Parallel()
 
@@ -179,8 +179,8 @@ func TestSameVMIDTwice(t *testing.T) {
 	require.Equal(t, 1, won)
 }
 
-// TestStorageOnItsWay holds that who cannot allocate in time because another does says so, in the words of a local storage
-// and of a shared one, and leaves nothing.
+// TestStorageOnItsWay checks the error of an allocation that waits too long for another one, on a local and on a shared
+// storage, and that it leaves nothing.
 func TestStorageOnItsWay(t *testing.T) {
 	t.Parallel()
 

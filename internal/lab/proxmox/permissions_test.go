@@ -101,7 +101,7 @@ func TestEachPrivilegeIsNeeded(t *testing.T) {
 	}
 }
 
-// TestEitherPrivilegeAllowsDownloads holds that Sys.AccessNetwork stands in for the two that older hosts ask for.
+// TestEitherPrivilegeAllowsDownloads checks that Sys.AccessNetwork stands in for the two that older hosts ask for.
 func TestEitherPrivilegeAllowsDownloads(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +118,7 @@ func TestEitherPrivilegeAllowsDownloads(t *testing.T) {
 	require.Equal(t, "403 Permission check failed", neither.do(http.MethodGet, path, values("url=http://127.0.0.1:1/a.iso")).Status)
 }
 
-// TestInvisibleWithoutAudit holds that lists leave out what the caller may not see.
+// TestInvisibleWithoutAudit checks that lists leave out what the caller may not see.
 func TestInvisibleWithoutAudit(t *testing.T) {
 	t.Parallel()
 
@@ -180,7 +180,7 @@ func TestOptionsOfRoot(t *testing.T) {
 	require.Equal(t, map[string]string{"skiplock": "Only root may use this option."}, r.Errors)
 }
 
-// TestPoolGrants holds that a role on a pool reaches the VMs in it and the making of new ones for it.
+// TestPoolGrants checks that a role on a pool reaches the VMs in it and the making of new ones for it.
 func TestPoolGrants(t *testing.T) {
 	t.Parallel()
 
@@ -207,7 +207,7 @@ func TestPoolGrants(t *testing.T) {
 	require.Equal(t, "403 Permission check failed", l.do(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=103 name=a")).Status)
 }
 
-// TestRelease9 holds what is different in Proxmox VE 9.
+// TestRelease9 checks what is different in Proxmox VE 9.
 func TestRelease9(t *testing.T) {
 	t.Parallel()
 

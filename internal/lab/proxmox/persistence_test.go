@@ -74,7 +74,7 @@ func tasksOf(l *lab) []listedTask {
 	return tasks
 }
 
-// TestKilledLab holds that a lab that is killed has written down all but its last moment.
+// TestKilledLab checks that a lab that is killed has written down all but its last moment.
 func TestKilledLab(t *testing.T) {
 	t.Parallel()
 
@@ -97,7 +97,7 @@ func TestKilledLab(t *testing.T) {
 	require.Equal(t, []int{9000}, after.vmids())
 }
 
-// TestWorkersCutShort holds what a host finds that lost its power in the middle of a clone: a locked VM and a task
+// TestWorkersCutShort checks what a host finds that lost its power in the middle of a clone: a locked VM and a task
 // without an end.
 func TestWorkersCutShort(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestWorkersCutShort(t *testing.T) {
 	require.Equal(t, "VM is locked (clone)", l.task(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 }
 
-// TestHostWithoutPower holds that nobody answers until the hosts are back.
+// TestHostWithoutPower checks that nobody answers until the hosts are back.
 func TestHostWithoutPower(t *testing.T) {
 	t.Parallel()
 
@@ -160,7 +160,7 @@ func TestStateOfAnotherHost(t *testing.T) {
 		"read the host's state from "+file+": it is of another host (format 2, proxmox ve 8.4): remove the file for a new host")
 }
 
-// TestNoSecretIsKept holds that neither the state file nor the call log has the token's secret.
+// TestNoSecretIsKept checks that neither the state file nor the call log has the token's secret.
 func TestNoSecretIsKept(t *testing.T) {
 	t.Parallel()
 
@@ -182,13 +182,13 @@ func TestNoSecretIsKept(t *testing.T) {
 	require.NotContains(t, log.String(), "hunter2")
 }
 
-// TestCallLog holds the lines of the log.
+// TestCallLog checks the lines of the log.
 // fullDisk is a log that cannot be written.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestCallLogThatCannotBeWritten holds that the host goes on without a log, and says so at its end.
+// TestCallLogThatCannotBeWritten checks that the host goes on without a log, and says so at its end.
 func TestCallLogThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// TestDescriptionIsReadBackWithoutItsLastLines holds that a description with white space at its end is another one when it
+// TestDescriptionIsReadBackWithoutItsLastLines checks that a description with white space at its end is another one when it
 // is read, as clients that compare the two find out.
 func TestDescriptionIsReadBackWithoutItsLastLines(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestDescriptionIsReadBackWithoutItsLastLines(t *testing.T) {
 	require.Equal(t, "c", l.config("101")["description"])
 }
 
-// TestNothingToBootFrom holds what a VM without devices says of its boot order.
+// TestNothingToBootFrom checks what a VM without devices says of its boot order.
 func TestNothingToBootFrom(t *testing.T) {
 	t.Parallel()
 
@@ -32,7 +32,7 @@ func TestNothingToBootFrom(t *testing.T) {
 	require.Equal(t, " ", l.config("101")["boot"])
 }
 
-// TestClusterOptionsAreObjects holds that settings which are written as property strings are read as objects.
+// TestClusterOptionsAreObjects checks that settings which are written as property strings are read as objects.
 func TestClusterOptionsAreObjects(t *testing.T) {
 	t.Parallel()
 
@@ -54,7 +54,7 @@ func TestClusterOptionsAreObjects(t *testing.T) {
 	}, options)
 }
 
-// TestPoolsNameThemselves holds that a pool is the same in both of its forms, and that an empty one says so.
+// TestPoolsNameThemselves checks that a pool is the same in both of its forms, and that an empty one says so.
 func TestPoolsNameThemselves(t *testing.T) {
 	t.Parallel()
 
@@ -69,7 +69,7 @@ func TestPoolsNameThemselves(t *testing.T) {
 	require.Contains(t, pools, map[string]any{"poolid": "k3s"})
 }
 
-// TestTokensComments holds what an empty comment does: nothing on 8, and on 9 it goes, as it does by its name.
+// TestTokensComments checks what an empty comment does: nothing on 8, and on 9 it goes, as it does by its name.
 func TestTokensComments(t *testing.T) {
 	t.Parallel()
 
@@ -108,7 +108,7 @@ func TestTokensCommentIsDeletedByName(t *testing.T) {
 	require.Empty(t, token.Comment)
 }
 
-// TestVolumesHaveTheSizeOfTheirStorage holds the firmware's 528 KiB in each kind of storage.
+// TestVolumesHaveTheSizeOfTheirStorage checks the firmware's 528 KiB in each kind of storage.
 func TestVolumesHaveTheSizeOfTheirStorage(t *testing.T) {
 	t.Parallel()
 
@@ -124,7 +124,7 @@ func TestVolumesHaveTheSizeOfTheirStorage(t *testing.T) {
 	}
 }
 
-// TestNamesOfVolumes holds the words for a name that no volume can have.
+// TestNamesOfVolumes checks the words for a name that no volume can have.
 func TestNamesOfVolumes(t *testing.T) {
 	t.Parallel()
 
@@ -143,7 +143,7 @@ func TestNamesOfVolumes(t *testing.T) {
 	}
 }
 
-// TestEmptyStoragesSaySo holds that a storage without anything in it has a used fraction of 0, which is not left out.
+// TestEmptyStoragesSaySo checks that a storage without anything in it has a used fraction of 0, which is not left out.
 func TestEmptyStoragesSaySo(t *testing.T) {
 	t.Parallel()
 
@@ -156,7 +156,7 @@ func TestEmptyStoragesSaySo(t *testing.T) {
 	require.Zero(t, list[0]["used_fraction"])
 }
 
-// TestTextsOfUsersAreTrimmed holds what Proxmox VE reads back of texts that begin or end with spaces, as clients that compare
+// TestTextsOfUsersAreTrimmed checks what Proxmox VE reads back of texts that begin or end with spaces, as clients that compare
 // the two find out: a comment of one space is none.
 func TestTextsOfUsersAreTrimmed(t *testing.T) {
 	t.Parallel()

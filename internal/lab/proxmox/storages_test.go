@@ -159,7 +159,7 @@ func TestUpload(t *testing.T) {
 	})
 }
 
-// TestRoom holds how storages of different kinds fill up.
+// TestRoom checks how storages of different kinds fill up.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 
@@ -185,7 +185,7 @@ func TestRoom(t *testing.T) {
 	require.NotContains(t, strings.Join(l.server.Volumes(), " "), "vm-102", "what was made before is freed")
 }
 
-// TestLinkedClones holds that linked clones cost nothing and keep their template.
+// TestLinkedClones checks that linked clones cost nothing and keep their template.
 func TestLinkedClones(t *testing.T) {
 	t.Parallel()
 
@@ -215,7 +215,7 @@ func TestMovingDisks(t *testing.T) {
 	require.Empty(t, l.server.Volumes())
 }
 
-// TestMigration holds what keeps a VM on its node and what takes it to another one.
+// TestMigration checks what keeps a VM on its node and what takes it to another one.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 
@@ -253,7 +253,7 @@ func TestMigration(t *testing.T) {
 	require.NotContains(t, l.server.Volumes(), "vmhost/tank:vm-103-disk-0")
 }
 
-// TestCloneToAnotherNode holds that a clone may come up elsewhere when everything is on shared storage.
+// TestCloneToAnotherNode checks that a clone may come up elsewhere when everything is on shared storage.
 func TestCloneToAnotherNode(t *testing.T) {
 	t.Parallel()
 

@@ -47,7 +47,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestRefusedLoginsAreHeldBack holds the delay that slows down guessing.
+// TestRefusedLoginsAreHeldBack checks the delay that slows down guessing.
 func TestRefusedLoginsAreHeldBack(t *testing.T) {
 	t.Parallel()
 
@@ -175,7 +175,7 @@ func TestHeaders(t *testing.T) {
 	require.True(t, bad.Closed)
 }
 
-// TestPaths holds that empty steps do not count and that escapes in a path are decoded.
+// TestPaths checks that empty steps do not count and that escapes in a path are decoded.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 

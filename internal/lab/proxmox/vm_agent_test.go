@@ -48,7 +48,7 @@ var talosGuest = proxmox.Guest{
 	}},
 }
 
-// TestGuestAgent holds when an agent answers: whether one is configured is whether the key is there, switched on or off.
+// TestGuestAgent checks when an agent answers: whether one is configured is whether the key is there, switched on or off.
 func TestGuestAgent(t *testing.T) {
 	t.Parallel()
 
@@ -96,7 +96,7 @@ func (m *machines) silence() {
 	m.agent = nil
 }
 
-// TestWhoIsAskedToShutDown holds whom a host asks: the agent where one answers, and nobody else then, be it in vain; else the
+// TestWhoIsAskedToShutDown checks whom a host asks: the agent where one answers, and nobody else then, be it in vain; else the
 // power button.
 func TestWhoIsAskedToShutDown(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestWhoIsAskedToShutDown(t *testing.T) {
 	}
 }
 
-// TestGuestAgentPrivileges holds what a token needs to ask, in each release.
+// TestGuestAgentPrivileges checks what a token needs to ask, in each release.
 func TestGuestAgentPrivileges(t *testing.T) {
 	t.Parallel()
 

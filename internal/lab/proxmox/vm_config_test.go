@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNormalForm holds the settings of a new VM as a real host shows them.
+// TestNormalForm checks the settings of a new VM as a real host shows them.
 func TestNormalForm(t *testing.T) {
 	t.Parallel()
 
@@ -44,7 +44,7 @@ func TestNormalForm(t *testing.T) {
 	require.NotContains(t, c, "lock")
 }
 
-// TestSameSeedSameHost holds that generated addresses and identities depend on the seed and the VM alone.
+// TestSameSeedSameHost checks that generated addresses and identities depend on the seed and the VM alone.
 func TestSameSeedSameHost(t *testing.T) {
 	t.Parallel()
 
@@ -244,7 +244,7 @@ func (l *lab) vmids() []int {
 	return ids
 }
 
-// TestRefusedByWorkers holds what shows only in the task.
+// TestRefusedByWorkers checks what shows only in the task.
 func TestRefusedByWorkers(t *testing.T) {
 	t.Parallel()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// TestDisksOfAVM holds what a guest is shown of its disks, by release and machine version.
+// TestDisksOfAVM checks what a guest is shown of its disks, by release and machine version.
 func TestDisksOfAVM(t *testing.T) {
 	t.Parallel()
 

@@ -170,7 +170,7 @@ func TestMachineOfAVM(t *testing.T) {
 	require.Empty(t, machine.CloudInit.NICs[1].Addresses)
 }
 
-// TestDiskIdentity holds that a disk is known over changes, and a new one by the same name is another.
+// TestDiskIdentity checks that a disk is known over changes, and a new one by the same name is another.
 func TestDiskIdentity(t *testing.T) {
 	t.Parallel()
 

@@ -71,7 +71,7 @@ func TestSnapshots(t *testing.T) {
 	}, m.seen())
 }
 
-// TestSnapshotsWithMemory holds that the memory of a machine that runs has a volume, and that it starts after a rollback.
+// TestSnapshotsWithMemory checks that the memory of a machine that runs has a volume, and that it starts after a rollback.
 func TestSnapshotsWithMemory(t *testing.T) {
 	t.Parallel()
 

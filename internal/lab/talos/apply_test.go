@@ -25,7 +25,7 @@ func environment(c *v1alpha1.Config) {
 
 const rebootReason = "this config change can't be applied in immediate mode\ndiff:\n"
 
-// TestApplyModes holds the answers of a running node for each mode with each kind of change.
+// TestApplyModes checks the answers of a running node for each mode with each kind of change.
 func TestApplyModes(t *testing.T) {
 	t.Parallel()
 

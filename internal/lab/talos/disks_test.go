@@ -20,7 +20,7 @@ import (
 // dataDisk selects data disk scsi1 as Talos' documentation has it for Proxmox VE's disks.
 const dataDisk = `disk.transport == "virtio" && glob("*/virtio*:0:0:1", disk.bus_path)`
 
-// TestDisksLookAsOnAHost holds what Talos shows of each kind of disk.
+// TestDisksLookAsOnAHost checks what Talos shows of each kind of disk.
 func TestDisksLookAsOnAHost(t *testing.T) {
 	t.Parallel()
 

@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestMaintenanceRefuses holds what Talos v1.12 answers to calls that maintenance mode does not have.
+// TestMaintenanceRefuses checks what Talos v1.12 answers to calls that maintenance mode does not have.
 func TestMaintenanceRefuses(t *testing.T) {
 	t.Parallel()
 

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem holds the versions by which Talos tells one rendering of a static
+// TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem checks the versions by which Talos tells one rendering of a static
 // pod from the next: a client that waits for another one waits for ever where nothing of the pod was changed.
 func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 	t.Parallel()

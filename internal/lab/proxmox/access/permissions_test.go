@@ -15,7 +15,7 @@ const (
 	token = "ci@pve!deploy"
 )
 
-// database has a user with a separated and a full token, in a group, and roles A, B and C with a privilege each.
+// database returns a user with a separated and a full token, in a group, and the roles A, B and C with one privilege each.
 func database(t *testing.T, grants ...access.Grant) *access.Database {
 	t.Helper()
 

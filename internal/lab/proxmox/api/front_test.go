@@ -18,13 +18,13 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// gate is everything that a front asks before it lets a request through.
+// gate implements every check of a front.
 type gate struct {
 	// identity is the caller; "" refuses the login.
 	identity string
-	// refused is what the caller lacks.
+	// refused is the error of the permission check.
 	refused error
-	// fault is what a fault answers with.
+	// fault is the error of a fault.
 	fault error
 }
 
@@ -48,8 +48,8 @@ const (
 	password = "/access/password"
 )
 
-// TestNobodyComesPastTheChecks holds that a method is answered only when all checks let the request through, in the order of
-// Proxmox VE, and that it then gets what was checked.
+// TestNobodyComesPastTheChecks checks that a method is called only after all checks, in the order of Proxmox VE, and that it
+// receives the verified values.
 func TestNobodyComesPastTheChecks(t *testing.T) {
 	t.Parallel()
 
@@ -137,7 +137,7 @@ func TestNobodyComesPastTheChecks(t *testing.T) {
 	}
 }
 
-// quoted is a text as JSON writes it.
+// quoted returns a text in JSON.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer("\n", `\n`).Replace(text) + `"`
 }
@@ -157,8 +157,8 @@ func newFront(t *testing.T, g gate, answer func(*api.Call) (any, error)) *api.Fr
 	return front
 }
 
-// TestMethodsAreThoseOfTheDescription holds that a front without the description of a method is refused: it could check
-// neither parameters nor permissions.
+// TestMethodsAreThoseOfTheDescription checks that a method without a description is refused: neither its parameters nor its
+// permissions could be checked.
 func TestMethodsAreThoseOfTheDescription(t *testing.T) {
 	t.Parallel()
 

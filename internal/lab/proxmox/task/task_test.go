@@ -87,7 +87,7 @@ func startsInTheList(list *task.List, node, vmid string) int {
 	return count
 }
 
-// TestTheTasksOfANodeRotate holds that a node forgets a machine's start when its other guests have filled the index twice,
+// TestTheTasksOfANodeRotate checks that a node forgets a machine's start when its other guests have filled the index twice,
 // that it forgets nothing before, and that no other node's work counts.
 func TestTheTasksOfANodeRotate(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestTheTasksOfANodeRotate(t *testing.T) {
 	require.Less(t, len(list.OfNode("vmhost2")), 2*full, "no more than index and index.1")
 }
 
-// TestRestoredTasksRotateAsBefore holds that a lab which was started again forgets at the same task.
+// TestRestoredTasksRotateAsBefore checks that a lab which was started again forgets at the same task.
 func TestRestoredTasksRotateAsBefore(t *testing.T) {
 	t.Parallel()
 
