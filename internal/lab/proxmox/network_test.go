@@ -34,7 +34,7 @@ func TestBridges(t *testing.T) {
 	require.Equal(t, "20", vlan["vlan-id"], "from its name; text, as the provider reads it")
 	require.Equal(t, "eno1", vlan["vlan-raw-device"])
 
-	// Nothing is in force before the reload.
+	// A change has no effect before the reload.
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 net0=virtio,bridge=vmbr1"))
 	require.Equal(t, "bridge 'vmbr1' does not exist", l.task(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil))
 	l.must(http.MethodPut, "/nodes/vmhost/network", nil)
@@ -158,7 +158,7 @@ func TestMappings(t *testing.T) {
 	}}, devices)
 }
 
-// TestVLANNames checks what a VLAN's name tells of it.
+// TestVLANNames checks what a VLAN's name determines.
 func TestVLANNames(t *testing.T) {
 	t.Parallel()
 

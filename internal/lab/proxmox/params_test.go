@@ -121,7 +121,7 @@ func TestParametersAreVerified(t *testing.T) {
 	}
 }
 
-// TestJSONBodies checks that a body may be JSON, with its own types.
+// TestJSONBodies checks JSON bodies with JSON's own types.
 func TestJSONBodies(t *testing.T) {
 	t.Parallel()
 

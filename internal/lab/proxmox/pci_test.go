@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// withTwoCards gives the host two cards that one mapping names.
+// withTwoCards gives the host two cards with the same mapping.
 func withTwoCards(c *proxmox.Config) {
 	first := gpuDevice
 	first.Mapping = "cards"
@@ -18,7 +18,7 @@ func withTwoCards(c *proxmox.Config) {
 	c.Hosts[0].PCI = []proxmox.PCIDevice{first, second}
 }
 
-// A mapping that the host has from the start reads as one that was made in the web interface.
+// An initial mapping of the host reads like one from the web interface.
 func TestMappingsOfTheHost(t *testing.T) {
 	t.Parallel()
 
@@ -40,7 +40,7 @@ func TestMappingsOfTheHost(t *testing.T) {
 	require.Empty(t, mappings[0].Checks, "the host has what it says")
 }
 
-// Of the devices behind a mapping each VM takes the next free one, and one VM takes no device twice.
+// Each VM takes the next free device of a mapping, and no device twice.
 func TestDevicesOfOneMapping(t *testing.T) {
 	t.Parallel()
 
@@ -96,7 +96,7 @@ func TestDevicesOfOneMapping(t *testing.T) {
 	}
 }
 
-// A device that stands alone behind a mapping cannot be given to one VM twice.
+// The only device of a mapping cannot be given to one VM twice.
 func TestADeviceGivenTwice(t *testing.T) {
 	t.Parallel()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// without returns a lab whose token lacks privileges, with the VMs that a full one has made before.
+// without returns a lab whose token lacks privileges, with VMs that a token with all privileges has created before.
 func without(t *testing.T, privileges ...string) *lab {
 	t.Helper()
 
@@ -30,8 +30,8 @@ func without(t *testing.T, privileges ...string) *lab {
 	})
 }
 
-// TestEachPrivilegeIsNeeded takes the privileges of the documented role away one by one and finds the call that then
-// fails, in the words of a real host.
+// TestEachPrivilegeIsNeeded removes the privileges of the documented role one by one, and checks that a call then fails with
+// the text of a real host.
 func TestEachPrivilegeIsNeeded(t *testing.T) {
 	t.Parallel()
 
@@ -101,7 +101,7 @@ func TestEachPrivilegeIsNeeded(t *testing.T) {
 	}
 }
 
-// TestEitherPrivilegeAllowsDownloads checks that Sys.AccessNetwork stands in for the two that older hosts ask for.
+// TestEitherPrivilegeAllowsDownloads checks that Sys.AccessNetwork replaces the two privileges that older hosts require.
 func TestEitherPrivilegeAllowsDownloads(t *testing.T) {
 	t.Parallel()
 
@@ -118,7 +118,7 @@ func TestEitherPrivilegeAllowsDownloads(t *testing.T) {
 	require.Equal(t, "403 Permission check failed", neither.do(http.MethodGet, path, values("url=http://127.0.0.1:1/a.iso")).Status)
 }
 
-// TestInvisibleWithoutAudit checks that lists leave out what the caller may not see.
+// TestInvisibleWithoutAudit checks that lists leave out what the caller must not see.
 func TestInvisibleWithoutAudit(t *testing.T) {
 	t.Parallel()
 
@@ -180,7 +180,7 @@ func TestOptionsOfRoot(t *testing.T) {
 	require.Equal(t, map[string]string{"skiplock": "Only root may use this option."}, r.Errors)
 }
 
-// TestPoolGrants checks that a role on a pool reaches the VMs in it and the making of new ones for it.
+// TestPoolGrants checks that a role on a pool applies to its VMs and to the creation of VMs in it.
 func TestPoolGrants(t *testing.T) {
 	t.Parallel()
 
@@ -207,7 +207,7 @@ func TestPoolGrants(t *testing.T) {
 	require.Equal(t, "403 Permission check failed", l.do(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=103 name=a")).Status)
 }
 
-// TestRelease9 checks what is different in Proxmox VE 9.
+// TestRelease9 checks the differences of Proxmox VE 9.
 func TestRelease9(t *testing.T) {
 	t.Parallel()
 

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestHostComesBack stops a lab and starts it again: the same host, as after a power cut.
+// TestHostComesBack restarts a lab: it is the same host, as after a power cut.
 func TestHostComesBack(t *testing.T) {
 	t.Parallel()
 
@@ -54,12 +54,12 @@ func TestHostComesBack(t *testing.T) {
 	after.ok(http.MethodGet, "/nodes/vmhost/network/vmbr1", nil, nil)
 	after.ok(http.MethodGet, "/cluster/mapping/usb/stick", nil, nil)
 
-	// VMs that start with the host do so in their order; the others stay off.
+	// VMs that start with the host start in their order; the others stay off.
 	polltest.Until(t, func() bool { return len(m.seen()) == 2 })
 	require.Equal(t, []string{"on 102", "on 101"}, m.seen())
 	require.Equal(t, "stopped", after.status("103"))
 
-	// Nothing that is generated repeats.
+	// No generated value repeats.
 	after.must(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=104 full=1"))
 	require.NotEqual(t, after.config("101")["net0"], after.config("104")["net0"])
 }
@@ -74,7 +74,7 @@ func tasksOf(l *lab) []listedTask {
 	return tasks
 }
 
-// TestKilledLab checks that a lab that is killed has written down all but its last moment.
+// TestKilledLab checks that a killed lab has saved everything but its last moment.
 func TestKilledLab(t *testing.T) {
 	t.Parallel()
 
@@ -97,8 +97,7 @@ func TestKilledLab(t *testing.T) {
 	require.Equal(t, []int{9000}, after.vmids())
 }
 
-// TestWorkersCutShort checks what a host finds that lost its power in the middle of a clone: a locked VM and a task
-// without an end.
+// TestWorkersCutShort checks the state after a power cut during a clone: a locked VM and a task without an end.
 func TestWorkersCutShort(t *testing.T) {
 	t.Parallel()
 
@@ -121,7 +120,7 @@ func TestWorkersCutShort(t *testing.T) {
 	require.Equal(t, "VM is locked (clone)", l.task(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 }
 
-// TestHostWithoutPower checks that nobody answers until the hosts are back.
+// TestHostWithoutPower checks that no host answers until the reboot is done.
 func TestHostWithoutPower(t *testing.T) {
 	t.Parallel()
 
@@ -160,7 +159,7 @@ func TestStateOfAnotherHost(t *testing.T) {
 		"read the host's state from "+file+": it is of another host (format 2, proxmox ve 8.4): remove the file for a new host")
 }
 
-// TestNoSecretIsKept checks that neither the state file nor the call log has the token's secret.
+// TestNoSecretIsKept checks that neither the state file nor the call log contains the token's secret.
 func TestNoSecretIsKept(t *testing.T) {
 	t.Parallel()
 
@@ -182,13 +181,12 @@ func TestNoSecretIsKept(t *testing.T) {
 	require.NotContains(t, log.String(), "hunter2")
 }
 
-// TestCallLog checks the lines of the log.
 // fullDisk is a log that cannot be written.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// TestCallLogThatCannotBeWritten checks that the host goes on without a log, and says so at its end.
+// TestCallLogThatCannotBeWritten checks that the host continues without a log, and returns the error at its end.
 func TestCallLogThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 

@@ -11,8 +11,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// TestDescriptionIsReadBackWithoutItsLastLines checks that a description with white space at its end is another one when it
-// is read, as clients that compare the two find out.
+// TestDescriptionIsReadBackWithoutItsLastLines checks that white space at the end of a description is lost when it is read,
+// which a client that compares the two notices.
 func TestDescriptionIsReadBackWithoutItsLastLines(t *testing.T) {
 	t.Parallel()
 
@@ -23,7 +23,7 @@ func TestDescriptionIsReadBackWithoutItsLastLines(t *testing.T) {
 	require.Equal(t, "c", l.config("101")["description"])
 }
 
-// TestNothingToBootFrom checks what a VM without devices says of its boot order.
+// TestNothingToBootFrom checks the boot order of a VM without devices.
 func TestNothingToBootFrom(t *testing.T) {
 	t.Parallel()
 
@@ -32,7 +32,7 @@ func TestNothingToBootFrom(t *testing.T) {
 	require.Equal(t, " ", l.config("101")["boot"])
 }
 
-// TestClusterOptionsAreObjects checks that settings which are written as property strings are read as objects.
+// TestClusterOptionsAreObjects checks that options that are written as property strings are read as objects.
 func TestClusterOptionsAreObjects(t *testing.T) {
 	t.Parallel()
 
@@ -54,7 +54,7 @@ func TestClusterOptionsAreObjects(t *testing.T) {
 	}, options)
 }
 
-// TestPoolsNameThemselves checks that a pool is the same in both of its forms, and that an empty one says so.
+// TestPoolsNameThemselves checks that both forms of a pool are the same, and that an empty pool has an empty list.
 func TestPoolsNameThemselves(t *testing.T) {
 	t.Parallel()
 
@@ -69,7 +69,7 @@ func TestPoolsNameThemselves(t *testing.T) {
 	require.Contains(t, pools, map[string]any{"poolid": "k3s"})
 }
 
-// TestTokensComments checks what an empty comment does: nothing on 8, and on 9 it goes, as it does by its name.
+// TestTokensComments checks the effect of an empty comment: none on 8; on 9 it removes the comment, as delete does.
 func TestTokensComments(t *testing.T) {
 	t.Parallel()
 
@@ -108,7 +108,7 @@ func TestTokensCommentIsDeletedByName(t *testing.T) {
 	require.Empty(t, token.Comment)
 }
 
-// TestVolumesHaveTheSizeOfTheirStorage checks the firmware's 528 KiB in each kind of storage.
+// TestVolumesHaveTheSizeOfTheirStorage checks the size of the firmware's 528 KiB in each kind of storage.
 func TestVolumesHaveTheSizeOfTheirStorage(t *testing.T) {
 	t.Parallel()
 
@@ -124,7 +124,7 @@ func TestVolumesHaveTheSizeOfTheirStorage(t *testing.T) {
 	}
 }
 
-// TestNamesOfVolumes checks the words for a name that no volume can have.
+// TestNamesOfVolumes checks the errors for invalid volume names.
 func TestNamesOfVolumes(t *testing.T) {
 	t.Parallel()
 
@@ -143,7 +143,7 @@ func TestNamesOfVolumes(t *testing.T) {
 	}
 }
 
-// TestEmptyStoragesSaySo checks that a storage without anything in it has a used fraction of 0, which is not left out.
+// TestEmptyStoragesSaySo checks that an empty storage has a used fraction of 0 in the response.
 func TestEmptyStoragesSaySo(t *testing.T) {
 	t.Parallel()
 
@@ -156,8 +156,8 @@ func TestEmptyStoragesSaySo(t *testing.T) {
 	require.Zero(t, list[0]["used_fraction"])
 }
 
-// TestTextsOfUsersAreTrimmed checks what Proxmox VE reads back of texts that begin or end with spaces, as clients that compare
-// the two find out: a comment of one space is none.
+// TestTextsOfUsersAreTrimmed checks how Proxmox VE reads texts with spaces at their ends, which a client that compares the
+// two notices: a comment of one space is empty.
 func TestTextsOfUsersAreTrimmed(t *testing.T) {
 	t.Parallel()
 

@@ -24,8 +24,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/role"
 )
 
-// A remedy is a command of a Proxmox VE host that this project tells people to run: in an explanation, a finding, an error or a
-// page.
+// A remedy is a command of a Proxmox VE host that this project recommends in an explanation, a finding, an error or a page.
 type remedy struct {
 	// texts are how it stands there, with its verbs and placeholders.
 	texts []string
@@ -81,7 +80,7 @@ func TestEveryRemedyThatTheLabCanRunWorks(t *testing.T) {
 	}
 }
 
-// TestEveryRemedyIsKnown: a command of a host that is new in the sources or in the documentation has no test yet.
+// TestEveryRemedyIsKnown fails for a new host command in the sources or the documentation that has no test yet.
 func TestEveryRemedyIsKnown(t *testing.T) {
 	t.Parallel()
 	found := hostCommandsOfSources(t)
@@ -111,10 +110,10 @@ func keys(found map[string]string) []string {
 	return all
 }
 
-// placeholder is what docs/errors.md fills in of an explanation.
+// placeholder matches a placeholder of an explanation, which docs/errors.md fills in.
 var placeholder = regexp.MustCompile(`\{[a-z]+\}`)
 
-// stands reports whether a command is a text as it is, or an explanation's whose placeholders are filled in.
+// stands reports whether a command equals a text, or an explanation with its placeholders filled in.
 func stands(text, command string) bool {
 	if text == command {
 		return true
@@ -126,7 +125,7 @@ func stands(text, command string) bool {
 	return placeholder.MatchString(text) && regexp.MustCompile("^"+pattern+"$").MatchString(command)
 }
 
-// hostTool begins a command of a Proxmox VE host.
+// hostTool matches the beginning of a host command.
 var hostTool = regexp.MustCompile(`^(?:qm|pvesm|pvesh|pveum|pvenode|pvecm|pct|ha-manager) [a-z]`)
 
 var (
@@ -135,8 +134,8 @@ var (
 	prose  = regexp.MustCompile(`(?:^|[ (])(?:qm|pvesm|pvesh|pveum|pvenode|pvecm|pct|ha-manager) [a-z]`)
 )
 
-// commandsOf are the commands of a text: the whole of it, or what stands in backticks. In prose they must, or nobody sees where
-// one ends.
+// commandsOf returns the commands of a text: the whole text, or its parts in backticks. In prose the backticks are required,
+// because they mark the end of a command.
 func commandsOf(t *testing.T, place, text string) []string {
 	t.Helper()
 	if hostTool.MatchString(text) {
@@ -154,8 +153,8 @@ func commandsOf(t *testing.T, place, text string) []string {
 
 const root = "../../.."
 
-// hostCommandsOfSources are the commands in the string literals of what talks to people, and where they stand. The lab quotes
-// Proxmox VE, which is no advice, but for its commands.
+// hostCommandsOfSources returns the commands in string literals for users, with their files. The lab quotes Proxmox VE, which
+// is no advice, so only its command package is read.
 func hostCommandsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -181,7 +180,7 @@ func hostCommandsOfSources(t *testing.T) map[string]string {
 	return found
 }
 
-// literals are the strings of a Go file. A raw string has no backticks; what it quotes stands in double quotes.
+// literals returns the strings of a Go file. A raw string has no backticks; its quotes are double quotes.
 func literals(t *testing.T, path string) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
@@ -203,7 +202,7 @@ func literals(t *testing.T, path string) []string {
 	return texts
 }
 
-// hostCommandsOfPages are the commands that the documentation shows, in a sentence or in a block.
+// hostCommandsOfPages returns the commands in the documentation, in sentences and in blocks.
 func hostCommandsOfPages(t *testing.T) map[string]string {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -230,7 +229,7 @@ func hostCommandsOfPages(t *testing.T) map[string]string {
 	return found
 }
 
-// consequence sends a request and returns how it ended: the status line, or the exit status of its task.
+// consequence sends a request and returns its result: the status line, or the exit status of its task.
 func (l *lab) consequence(verb, path string, params url.Values) string {
 	l.t.Helper()
 	r := l.do(verb, path, params)
@@ -247,7 +246,7 @@ func (l *lab) statusOf(vmid string) string {
 	return current.Status
 }
 
-// unlockAVM: the power goes while a clone is made, and the lock has no task any more.
+// unlockAVM: after a power cut during a clone, the lock has no task any more.
 func unlockAVM(t *testing.T) {
 	l := newLab(t, func(c *proxmox.Config) {
 		withFaults(t, c, fault.Fault{Name: "clone-hangs"}, fault.Fault{Name: "host-reboots", Endpoint: "/pools"})
@@ -278,7 +277,7 @@ func stopAVM(t *testing.T) {
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 }
 
-// resetAVM: a machine that hears nothing begins anew.
+// resetAVM: a machine that does not react is restarted.
 func resetAVM(t *testing.T) {
 	m := &machines{deaf: true}
 	l := newLab(t, withMachines(m))
@@ -288,7 +287,7 @@ func resetAVM(t *testing.T) {
 	require.Equal(t, "qm reset 102: Configuration file 'nodes/vmhost/qemu-server/102.conf' does not exist", l.asRoot(node, "qm reset 102"))
 }
 
-// rebootAVM: what waits for a cold start holds afterwards.
+// rebootAVM: changes that wait for a cold start are applied afterwards.
 func rebootAVM(t *testing.T) {
 	l := newLab(t, nil)
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 cores=1 scsi0=tank:1 start=1"))
@@ -343,7 +342,7 @@ func turnTheAgentOff(t *testing.T) {
 	require.Equal(t, "0", l.config("101")["agent"])
 }
 
-// destroyAVM: one that answers runs, and Proxmox VE deletes none that does.
+// destroyAVM: Proxmox VE does not delete a running VM.
 func destroyAVM(t *testing.T) {
 	for _, line := range []string{"qm stop 101 && qm destroy 101 --purge", "qm stop 101; qm destroy 101 --purge"} {
 		l := newHALab(t, nil)
@@ -390,10 +389,10 @@ func makeAndDeleteAPool(t *testing.T) {
 	require.Equal(t, "500 pool 'k8s' does not exist", l.do(http.MethodGet, "/pools/k8s", nil).Status)
 }
 
-// release84 is what the role of the labs here is made for.
+// release84 is the requirement for the role of the labs in these tests.
 var release84 = role.Need{Release: role.Release{Major: 8, Minor: 4}, GuestAgent: true}
 
-// privileges are what a token may do on a path.
+// privileges returns a token's privileges on a path.
 func (l *lab) privileges(tokenID, secret, path string) []string {
 	l.t.Helper()
 	r, err := l.try(l.t.Context(), tokenID+"="+secret, http.MethodGet, "/access/permissions", url.Values{"path": {path}})
@@ -409,7 +408,7 @@ func (l *lab) privileges(tokenID, secret, path string) []string {
 	return names
 }
 
-// tokenAsDocumented runs the commands that make the token, and returns its secret.
+// tokenAsDocumented runs the documented commands that create the token, and returns its secret.
 func (l *lab) tokenAsDocumented() string {
 	l.t.Helper()
 	commands := role.Commands(release84, role.DefaultToken)
@@ -431,7 +430,7 @@ func makeTheToken(t *testing.T) {
 	require.Equal(t, want, l.privileges(role.DefaultToken.String(), secret, "/"))
 }
 
-// repairTheToken: a role that lacks something, and a token that is separated from its user.
+// repairTheToken: a role that lacks privileges, and a token that is separated from its user.
 func repairTheToken(t *testing.T) {
 	l := administrator(t)
 	for _, command := range []string{
@@ -462,7 +461,7 @@ func givePermissionOnAPath(t *testing.T) {
 	require.Contains(t, l.privileges(role.DefaultToken.String(), secret, "/vms/101"), "VM.Allocate")
 }
 
-// look runs what only shows something.
+// look runs commands that only read.
 func look(t *testing.T) {
 	l := administrator(t)
 	var upid string

@@ -20,7 +20,7 @@ import (
 
 const imageText = "not really an ISO"
 
-// images serves a file as the Image Factory would.
+// images serves a file like the Image Factory.
 func images(t *testing.T) string {
 	t.Helper()
 
@@ -159,7 +159,7 @@ func TestUpload(t *testing.T) {
 	})
 }
 
-// TestRoom checks how storages of different kinds fill up.
+// TestRoom checks the usage of different kinds of storages.
 func TestRoom(t *testing.T) {
 	t.Parallel()
 
@@ -185,7 +185,7 @@ func TestRoom(t *testing.T) {
 	require.NotContains(t, strings.Join(l.server.Volumes(), " "), "vm-102", "what was made before is freed")
 }
 
-// TestLinkedClones checks that linked clones cost nothing and keep their template.
+// TestLinkedClones checks that linked clones use no space and protect their template.
 func TestLinkedClones(t *testing.T) {
 	t.Parallel()
 
@@ -200,7 +200,7 @@ func TestLinkedClones(t *testing.T) {
 	require.Empty(t, l.server.Volumes())
 }
 
-// TestMovingDisks holds moves between storages, and that the source stays unless it is to be deleted.
+// TestMovingDisks checks moves between storages, and that the source stays unless delete is set.
 func TestMovingDisks(t *testing.T) {
 	t.Parallel()
 
@@ -215,7 +215,7 @@ func TestMovingDisks(t *testing.T) {
 	require.Empty(t, l.server.Volumes())
 }
 
-// TestMigration checks what keeps a VM on its node and what takes it to another one.
+// TestMigration checks what prevents the migration of a VM, and what allows it.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 
@@ -253,7 +253,7 @@ func TestMigration(t *testing.T) {
 	require.NotContains(t, l.server.Volumes(), "vmhost/tank:vm-103-disk-0")
 }
 
-// TestCloneToAnotherNode checks that a clone may come up elsewhere when everything is on shared storage.
+// TestCloneToAnotherNode checks that a clone can be created on another node if everything is on shared storage.
 func TestCloneToAnotherNode(t *testing.T) {
 	t.Parallel()
 

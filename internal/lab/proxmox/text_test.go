@@ -23,7 +23,7 @@ func scaled(t testing.TB, scale float64) pace.Pace {
 	return p
 }
 
-// eventually is how long others' clients, which poll by themselves, look for what is about to happen; no machine takes that long.
+// eventually is the limit for independent clients, which poll by themselves. No machine takes that long.
 const eventually = 10 * time.Minute
 
 func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,14 +16,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// login is what a session begins with.
+// login is the response to a login.
 type login struct {
 	Username, Ticket string
 	CSRF             string                    `json:"CSRFPreventionToken"`
 	Rights           map[string]map[string]int `json:"cap"`
 }
 
-// withRoot is a lab whose root has a password, on a clock that the test sets.
+// withRoot returns a lab whose root has a password, with a clock that the test sets.
 func withRoot(t *testing.T) (l *lab, password string, ahead *atomic.Int64) {
 	t.Helper()
 
@@ -46,7 +46,7 @@ func (l *lab) login(user, password string) login {
 	return opened
 }
 
-// as sends a request of a session.
+// as sends a request in a session.
 func (l *lab) as(opened login, csrf, verb, path string, params url.Values) reply {
 	l.t.Helper()
 
@@ -77,7 +77,7 @@ func (l *lab) as(opened login, csrf, verb, path string, params url.Values) reply
 	return r
 }
 
-// TestSessions opens one with a password, prolongs it with its ticket, and works in it.
+// TestSessions opens a session with a password, renews it with its ticket, and works in it.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 
@@ -101,7 +101,7 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, "401 Authentication failed!", l.as(opened, "", http.MethodGet, "/nodes", nil).Status, "two hours are over")
 }
 
-// TestLoginsThatFail are never told what is wrong.
+// TestLoginsThatFail checks that a refused login never contains the reason.
 func TestLoginsThatFail(t *testing.T) {
 	t.Parallel()
 
@@ -117,7 +117,7 @@ func TestLoginsThatFail(t *testing.T) {
 	}
 }
 
-// TestPasswordsAreChanged by root for everybody, and by others for themselves, who confirm it with their own.
+// TestPasswordsAreChanged: root changes every password; other users change their own and confirm with it.
 func TestPasswordsAreChanged(t *testing.T) {
 	t.Parallel()
 

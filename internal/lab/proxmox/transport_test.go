@@ -126,7 +126,7 @@ func TestStatusLines(t *testing.T) {
 	}
 }
 
-// raw sends bytes as they are and reads until the server hangs up.
+// raw sends bytes unchanged and reads until the server closes the connection.
 func (l *lab) raw(t *testing.T, request string) (status, body string) {
 	t.Helper()
 
@@ -175,7 +175,7 @@ func TestHeaders(t *testing.T) {
 	require.True(t, bad.Closed)
 }
 
-// TestPaths checks that empty steps do not count and that escapes in a path are decoded.
+// TestPaths checks that empty steps are ignored and escapes in a path are decoded.
 func TestPaths(t *testing.T) {
 	t.Parallel()
 
@@ -219,7 +219,7 @@ func TestOnlyHTTP1AndModernTLS(t *testing.T) {
 	require.ErrorContains(t, err, "protocol version not supported")
 }
 
-// TestFingerprint checks that nodes name the certificate that they serve; the provider fails on nodes that do not.
+// TestFingerprint checks that nodes return the fingerprint of their certificate; the provider fails otherwise.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 

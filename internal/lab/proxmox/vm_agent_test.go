@@ -39,7 +39,7 @@ func (m *machines) ShutdownByAgent(ctx context.Context, vmid int) error {
 	return nil
 }
 
-// talosGuest is what the agent of Talos' extension tells.
+// talosGuest is the answer of the agent in Talos' extension.
 var talosGuest = proxmox.Guest{
 	Hostname: "worker-1", KernelRelease: "6.18.9-talos", KernelVersion: "#1 SMP", Machine: "x86_64",
 	Interfaces: []proxmox.GuestInterface{{
@@ -48,7 +48,7 @@ var talosGuest = proxmox.Guest{
 	}},
 }
 
-// TestGuestAgent checks when an agent answers: whether one is configured is whether the key is there, switched on or off.
+// TestGuestAgent checks when an agent answers. It counts as configured if the key exists, enabled or not.
 func TestGuestAgent(t *testing.T) {
 	t.Parallel()
 
@@ -96,7 +96,7 @@ func (m *machines) silence() {
 	m.agent = nil
 }
 
-// TestWhoIsAskedToShutDown checks whom a host asks: the agent where one answers, and nobody else then, be it in vain; else the
+// TestWhoIsAskedToShutDown checks that a host uses only the agent if one answers, even without effect, and otherwise the
 // power button.
 func TestWhoIsAskedToShutDown(t *testing.T) {
 	t.Parallel()
@@ -131,7 +131,7 @@ func TestWhoIsAskedToShutDown(t *testing.T) {
 	}
 }
 
-// TestGuestAgentPrivileges checks what a token needs to ask, in each release.
+// TestGuestAgentPrivileges checks the privileges for agent calls, in each release.
 func TestGuestAgentPrivileges(t *testing.T) {
 	t.Parallel()
 

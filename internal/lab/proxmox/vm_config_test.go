@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNormalForm checks the settings of a new VM as a real host shows them.
+// TestNormalForm checks the settings of a new VM in a real host's format.
 func TestNormalForm(t *testing.T) {
 	t.Parallel()
 
@@ -44,7 +44,7 @@ func TestNormalForm(t *testing.T) {
 	require.NotContains(t, c, "lock")
 }
 
-// TestSameSeedSameHost checks that generated addresses and identities depend on the seed and the VM alone.
+// TestSameSeedSameHost checks that generated addresses and identities depend on the seed and the VM only.
 func TestSameSeedSameHost(t *testing.T) {
 	t.Parallel()
 
@@ -234,7 +234,7 @@ func TestRefusedCreation(t *testing.T) {
 	require.Equal(t, []int{9000}, l.vmids())
 }
 
-// vmids lists the VMs that exist.
+// vmids returns the IDs of the existing VMs.
 func (l *lab) vmids() []int {
 	ids := []int{}
 	for _, vm := range l.server.VMs() {
@@ -244,7 +244,7 @@ func (l *lab) vmids() []int {
 	return ids
 }
 
-// TestRefusedByWorkers checks what shows only in the task.
+// TestRefusedByWorkers checks errors that occur only in the task.
 func TestRefusedByWorkers(t *testing.T) {
 	t.Parallel()
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLifeOfAVM follows a VM from its template to its end, in the calls that the provider makes.
+// TestLifeOfAVM follows a VM from its template to its end, with the provider's calls.
 func TestLifeOfAVM(t *testing.T) {
 	t.Parallel()
 

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
 
-// TestDisksOfAVM checks what a guest is shown of its disks, by release and machine version.
+// TestDisksOfAVM checks how a guest sees its disks, by release and machine version.
 func TestDisksOfAVM(t *testing.T) {
 	t.Parallel()
 
@@ -43,7 +43,7 @@ func TestDisksOfAVM(t *testing.T) {
 	}
 }
 
-// TestDisksOfARunningVM: a disk that grows or comes is shown at once; a thread of its own, or another controller, only
+// TestDisksOfARunningVM: the guest sees a larger or a new disk at once, but a separate I/O thread or another controller only
 // after the next start.
 func TestDisksOfARunningVM(t *testing.T) {
 	t.Parallel()

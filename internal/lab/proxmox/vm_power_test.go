@@ -21,9 +21,9 @@ type machines struct {
 	mu     sync.Mutex
 	events []string
 	on     map[int]proxmox.Machine
-	// deaf machines do not react to the power button, broken ones do not come up.
+	// deaf machines do not react to the power button; broken ones do not start.
 	deaf, broken bool
-	// agent is what guest agents answer; nil for none that does.
+	// agent is the answer of guest agents; nil for none.
 	agent *proxmox.Guest
 }
 
@@ -122,7 +122,7 @@ func withMachines(m *machines) func(*proxmox.Config) {
 	return func(c *proxmox.Config) { c.Machines = m }
 }
 
-// status is a VM's power.
+// status returns a VM's power state.
 func (l *lab) status(vmid string) string {
 	l.t.Helper()
 
@@ -170,7 +170,7 @@ func TestMachineOfAVM(t *testing.T) {
 	require.Empty(t, machine.CloudInit.NICs[1].Addresses)
 }
 
-// TestDiskIdentity checks that a disk is known over changes, and a new one by the same name is another.
+// TestDiskIdentity checks that a disk keeps its identity over changes, and that a new disk of the same name has another one.
 func TestDiskIdentity(t *testing.T) {
 	t.Parallel()
 
@@ -226,7 +226,7 @@ func TestPowerReachesTheMachine(t *testing.T) {
 	}, m.seen())
 }
 
-// TestARebootOfAGuestThatIgnoresItsButton waits for as long as it is told to, and takes any other end of the guest for its own.
+// TestARebootOfAGuestThatIgnoresItsButton waits until the limit, and accepts any other end of the guest.
 func TestARebootOfAGuestThatIgnoresItsButton(t *testing.T) {
 	t.Parallel()
 

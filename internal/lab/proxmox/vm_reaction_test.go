@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// TestRestartAfterReboot checks that the start after a reboot is a task of root's, once the reboot's own is over.
+// TestRestartAfterReboot checks that the start after a reboot is a separate task of root, after the reboot task has ended.
 func TestRestartAfterReboot(t *testing.T) {
 	t.Parallel()
 
@@ -83,7 +83,7 @@ func TestMachinesThatDoNotComeUp(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
 }
 
-// TestMemoryRunsOut checks that a host starts no more machines than its memory bears, and those of others do not count.
+// TestMemoryRunsOut checks that a host starts machines only up to its memory, and that machines of other hosts do not count.
 func TestMemoryRunsOut(t *testing.T) {
 	t.Parallel()
 
@@ -107,7 +107,7 @@ func TestMemoryRunsOut(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/qemu/102/status/start", nil)
 }
 
-// log reads a task's log.
+// log returns a task's log.
 func (l *lab) log(upid string) []string {
 	l.t.Helper()
 
@@ -133,7 +133,7 @@ func TestGuestTurnsItselfOff(t *testing.T) {
 	require.Equal(t, "stopped", l.status("101"))
 }
 
-// TestPassthrough checks that a device goes to one VM at a time, and that a mapping must agree with the hardware.
+// TestPassthrough checks that a device belongs to one VM at a time, and that a mapping must match the hardware.
 func TestPassthrough(t *testing.T) {
 	t.Parallel()
 

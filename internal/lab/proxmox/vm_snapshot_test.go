@@ -28,7 +28,7 @@ func (l *lab) snapshots() []taken {
 	return list
 }
 
-// TestSnapshots keeps a machine twice, and brings it back to what it was.
+// TestSnapshots takes two snapshots of a machine, and rolls it back.
 func TestSnapshots(t *testing.T) {
 	t.Parallel()
 
@@ -71,7 +71,8 @@ func TestSnapshots(t *testing.T) {
 	}, m.seen())
 }
 
-// TestSnapshotsWithMemory checks that the memory of a machine that runs has a volume, and that it starts after a rollback.
+// TestSnapshotsWithMemory checks that the memory of a running machine has a volume, and that the machine starts after a
+// rollback.
 func TestSnapshotsWithMemory(t *testing.T) {
 	t.Parallel()
 
@@ -97,7 +98,7 @@ func TestSnapshotsWithMemory(t *testing.T) {
 	require.Equal(t, []struct{ VolID string }{{"tank:vm-101-disk-0"}}, volumes)
 }
 
-// TestSnapshotsThatAreRefused, each in Proxmox VE's words.
+// TestSnapshotsThatAreRefused checks Proxmox VE's errors.
 func TestSnapshotsThatAreRefused(t *testing.T) {
 	t.Parallel()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestRoles holds Talos' access rules against client certificates of every role.
+// TestRoles compares Talos' access rules with client certificates of every role.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 
@@ -71,7 +71,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestForwarding: any control plane answers for any node, a worker only for itself.
+// TestForwarding: a control plane forwards calls to any node; a worker answers for itself only.
 func TestForwarding(t *testing.T) {
 	t.Parallel()
 

@@ -14,7 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// label changes something that takes effect at once, environment something that needs a reboot.
+// label is a change that takes effect at once; environment is one that needs a reboot.
 func label(c *v1alpha1.Config) {
 	c.MachineConfig.MachineNodeLabels = map[string]string{"zone": "north"}
 }
@@ -43,7 +43,7 @@ func TestApplyModes(t *testing.T) {
 		dryRun  bool
 		code    codes.Code
 		became  machine.ApplyConfigurationRequest_Mode
-		details string // the answer's details, or the error's text, begin with this
+		details string // prefix of the answer's details, or of the error
 		reboots bool
 	}{
 		{"auto, light", auto, label, false, codes.OK, noReboot, "Applied configuration without a reboot", false},
@@ -89,7 +89,7 @@ func TestApplyModes(t *testing.T) {
 	}
 }
 
-// waitNewBoot waits until a machine is back with another boot identifier.
+// waitNewBoot waits until a machine answers with another boot ID.
 func (c *cluster) waitNewBoot(vmid int, before string) {
 	c.lab.t.Helper()
 
@@ -123,7 +123,7 @@ func TestApplyRefusesNonsense(t *testing.T) {
 	}
 }
 
-// TestStagedConfigurationWaitsForTheReboot, and is then the one that the node runs by.
+// TestStagedConfigurationWaitsForTheReboot checks that a staged configuration becomes active with the reboot.
 func TestStagedConfigurationWaitsForTheReboot(t *testing.T) {
 	t.Parallel()
 
@@ -142,7 +142,8 @@ func TestStagedConfigurationWaitsForTheReboot(t *testing.T) {
 	require.True(t, c.runsBy(101, "GRPC_GO_LOG_VERBOSITY_LEVEL"))
 }
 
-// TestTriedConfiguration is taken back after its time, unless another is applied before.
+// TestTriedConfiguration checks that a tried configuration is reverted after its timeout, unless another one is applied
+// before.
 func TestTriedConfiguration(t *testing.T) {
 	t.Parallel()
 

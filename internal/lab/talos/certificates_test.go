@@ -22,7 +22,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestCertificateOfAnotherCluster does not open the API, nor does the API pass for that cluster's.
+// TestCertificateOfAnotherCluster checks that it does not open the API, and that a client of that cluster does not accept the
+// API.
 func TestCertificateOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 
@@ -37,7 +38,7 @@ func TestCertificateOfAnotherCluster(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "without a certificate: %v", err)
 }
 
-// TestServerCertificate names the node, and gives its holder no role.
+// TestServerCertificate checks that it names the node, and gives its holder no role.
 func TestServerCertificate(t *testing.T) {
 	t.Parallel()
 
@@ -55,7 +56,7 @@ func TestServerCertificate(t *testing.T) {
 	}
 }
 
-// TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also good for servers opens nothing.
+// TestClientCertificateOfTheWrongKind: a certificate of the cluster that is also valid for servers does not open the API.
 func TestClientCertificateOfTheWrongKind(t *testing.T) {
 	t.Parallel()
 
@@ -78,7 +79,7 @@ func TestClientCertificateOfTheWrongKind(t *testing.T) {
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 }
 
-// TestRenewedClient opens the API with a configuration that the node itself has made.
+// TestRenewedClient uses a client configuration that the node itself has generated.
 func TestRenewedClient(t *testing.T) {
 	t.Parallel()
 
@@ -109,7 +110,7 @@ func TestRenewedClient(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestNewNamesAreCertified: a name that is added without a reboot stands in the certificate at once.
+// TestNewNamesAreCertified: a name that is added without a reboot is in the certificate at once.
 func TestNewNamesAreCertified(t *testing.T) {
 	t.Parallel()
 
@@ -133,7 +134,7 @@ func TestNewNamesAreCertified(t *testing.T) {
 	}
 }
 
-// serverCertificate is what a machine shows at its API.
+// serverCertificate returns the certificate of a machine's API.
 func (l *lab) serverCertificate(vmid int) *x509.Certificate {
 	l.t.Helper()
 

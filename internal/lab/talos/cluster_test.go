@@ -26,17 +26,17 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// cluster is one cluster's secrets and configurations.
+// cluster has one cluster's secrets and configurations.
 type cluster struct {
 	lab    *lab
 	bundle *secrets.Bundle
 	input  *generate.Input
 }
 
-// contract is the machine configuration contract of the tests.
+// contract returns the machine configuration contract of the tests.
 func contract() *config.VersionContract { return config.TalosVersion1_12 }
 
-// The secrets of two clusters. They are made once: their RSA keys take most of the time of a test.
+// The secrets of two clusters, generated once, because their RSA keys take most of the time of a test.
 var (
 	ourSecrets   = sync.OnceValues(newSecrets)
 	theirSecrets = sync.OnceValues(newSecrets)
@@ -44,7 +44,7 @@ var (
 
 func newSecrets() (*secrets.Bundle, error) { return secrets.NewBundle(secrets.NewClock(), contract()) }
 
-// cluster with secrets that all clusters of all labs share but those of anotherCluster.
+// cluster returns a cluster with secrets that all clusters of all labs share, except those of anotherCluster.
 func (l *lab) cluster(name string, options ...generate.Option) *cluster {
 	l.t.Helper()
 
@@ -77,7 +77,7 @@ func (l *lab) clusterWith(bundle *secrets.Bundle, name string, options ...genera
 	return &cluster{lab: l, bundle: bundle, input: input}
 }
 
-// config of one machine of the cluster; patches change it in place.
+// config returns the configuration of one machine of the cluster, changed by the patches.
 func (c *cluster) config(typ machinetype.Type, patches ...func(*v1alpha1.Config)) []byte {
 	c.lab.t.Helper()
 
@@ -107,7 +107,7 @@ func (c *cluster) worker(patches ...func(*v1alpha1.Config)) []byte {
 	return c.config(machinetype.TypeWorker, patches...)
 }
 
-// as is a client with a certificate of this role, which talks to one machine.
+// as returns a client of one machine with a certificate of this role.
 func (c *cluster) as(who role.Role, vmid int) *client.Client {
 	c.lab.t.Helper()
 
@@ -117,7 +117,7 @@ func (c *cluster) as(who role.Role, vmid int) *client.Client {
 	endpoint := c.lab.address(vmid).String()
 	settings := clientconfig.NewConfig("test", []string{endpoint}, c.bundle.Certs.OS.Crt, certificate)
 
-	// a node that was away is tried again at once, not after gRPC's usual pause
+	// reconnect at once to a node that was away, without gRPC's usual delay
 	impatient := grpc.WithConnectParams(grpc.ConnectParams{
 		Backoff: backoff.Config{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}, MinConnectTimeout: patience,
 	})
@@ -128,7 +128,7 @@ func (c *cluster) as(who role.Role, vmid int) *client.Client {
 	return c.lab.client(made)
 }
 
-// admin is the client that a test uses for one machine all along.
+// admin returns the client that a test uses for one machine throughout.
 func (c *cluster) admin(vmid int) *client.Client {
 	c.lab.t.Helper()
 
@@ -140,7 +140,7 @@ func (c *cluster) admin(vmid int) *client.Client {
 	return c.lab.admins[key]
 }
 
-// controlPlaneUp is a cluster with one bootstrapped control plane, machine 101.
+// controlPlaneUp returns a cluster with one bootstrapped control plane, machine 101.
 func (l *lab) controlPlaneUp(name string, options ...generate.Option) *cluster {
 	l.t.Helper()
 
@@ -152,7 +152,7 @@ func (l *lab) controlPlaneUp(name string, options ...generate.Option) *cluster {
 	return c
 }
 
-// bootstrap bootstraps as the provider does: again until the container runtime is up.
+// bootstrap retries until the container runtime is up, as the provider does.
 func (c *cluster) bootstrap(vmid int) {
 	c.lab.t.Helper()
 
@@ -171,7 +171,7 @@ func (c *cluster) waitAPI(vmid int) {
 	}, "the secure API of machine %d does not answer", vmid)
 }
 
-// serviceState is the state of a service as the API tells it, with its health; "" while the API does not answer.
+// serviceState returns the state of a service in the API, and its health; "" while the API does not answer.
 func (c *cluster) serviceState(vmid int, id string) (string, bool) {
 	c.lab.t.Helper()
 
@@ -192,8 +192,8 @@ func (c *cluster) waitHealthy(vmid int, id string) {
 	}, "service %s of machine %d is not healthy", id, vmid)
 }
 
-// runsBy reports whether the configuration that a node runs by contains a text. It compares without showing the
-// configuration, which is full of secrets.
+// runsBy reports whether a node's active configuration contains a text. It does not show the configuration, which contains
+// secrets.
 func (c *cluster) runsBy(vmid int, text string) bool {
 	c.lab.t.Helper()
 

@@ -8,7 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestDisksGoBack keeps the disk of a blank machine and of an installed one, and brings each back.
+// TestDisksGoBack takes snapshots of the disk of a blank and of an installed machine, and restores both.
 func TestDisksGoBack(t *testing.T) {
 	t.Parallel()
 

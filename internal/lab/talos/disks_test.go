@@ -17,10 +17,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// dataDisk selects data disk scsi1 as Talos' documentation has it for Proxmox VE's disks.
+// dataDisk selects data disk scsi1, as in Talos' documentation for Proxmox VE.
 const dataDisk = `disk.transport == "virtio" && glob("*/virtio*:0:0:1", disk.bus_path)`
 
-// TestDisksLookAsOnAHost checks what Talos shows of each kind of disk.
+// TestDisksLookAsOnAHost checks how Talos shows each kind of disk.
 func TestDisksLookAsOnAHost(t *testing.T) {
 	t.Parallel()
 
@@ -31,7 +31,7 @@ func TestDisksLookAsOnAHost(t *testing.T) {
 		scsi                              talos.SCSIController
 		disk                              talos.Disk
 		devName, transport, serial, model string
-		busPath                           string // ends so
+		busPath                           string // suffix
 		byID                              string
 		rotational                        bool
 	}{
@@ -88,8 +88,8 @@ func TestDisksLookAsOnAHost(t *testing.T) {
 	}
 }
 
-// TestDisksAreNamedInAnyOrder: which disk is /dev/sda is left to chance, the same chance for the same seed, and each has its
-// own number at the end of its path.
+// TestDisksAreNamedInAnyOrder: the seed determines which disk is /dev/sda, and each disk has its own number at the end of its
+// path.
 func TestDisksAreNamedInAnyOrder(t *testing.T) {
 	t.Parallel()
 
@@ -105,7 +105,7 @@ func TestDisksAreNamedInAnyOrder(t *testing.T) {
 	require.True(t, slices.ContainsFunc(sortedKeys(orders), func(o string) bool { return !strings.HasPrefix(o, "0") }), "%v", orders)
 }
 
-// namesOf are the numbers of the drives in the order of their names.
+// namesOf returns the numbers of the drives in the order of their names.
 func namesOf(t *testing.T, seed string) (order string) {
 	t.Helper()
 
@@ -137,7 +137,7 @@ func sortedKeys(set map[string]bool) (keys []string) {
 	return keys
 }
 
-// threeDisks are of different sizes: scsi0 of 64 GiB, scsi1 of 65 GiB, scsi2 of 66 GiB.
+// threeDisks returns disks of different sizes: scsi0 of 64 GiB, scsi1 of 65 GiB, scsi2 of 66 GiB.
 func threeDisks() (disks []talos.Disk) {
 	for slot := range 3 {
 		disks = append(disks, talos.Disk{ID: fmt.Sprintf("tank:vm-101-disk-%d", slot), Slot: slot, Bytes: uint64(64+slot) << 30})
@@ -146,7 +146,7 @@ func threeDisks() (disks []talos.Disk) {
 	return disks
 }
 
-// powerOnWith switches on a machine that boots from scsi0, and else from its ISO, as the VMs of em-infra do.
+// powerOnWith switches on a machine that boots from scsi0, otherwise from its ISO, like the VMs of em-infra.
 func (l *lab) powerOnWith(vmid int, scsi talos.SCSIController, disks ...talos.Disk) {
 	l.t.Helper()
 
@@ -155,7 +155,7 @@ func (l *lab) powerOnWith(vmid int, scsi talos.SCSIController, disks ...talos.Di
 	require.NoError(l.t, l.fleet.PowerOn(l.t.Context(), guest))
 }
 
-// seedWith finds a seed under which the machine's first boot names its disks so that a condition holds.
+// seedWith returns a seed for which the order of the disk names in the machine's first boot meets a condition.
 func seedWith(t *testing.T, holds func(order string) bool) string {
 	t.Helper()
 
@@ -174,8 +174,8 @@ func byPath(c *v1alpha1.Config) {
 	c.MachineConfig.MachineInstall.InstallDiskSelector = &v1alpha1.InstallDiskSelector{BusPath: "*/virtio*:0:0:0"}
 }
 
-// TestTalosOnTheWrongDiskHalts: by its name Talos is installed on a data disk, the firmware finds scsi0 blank and boots the
-// ISO again, and that does nothing more. By its path it is installed on scsi0.
+// TestTalosOnTheWrongDiskHalts: with a disk name Talos is installed on a data disk; the firmware finds scsi0 blank, boots the
+// ISO again, and the boot halts. With the path it is installed on scsi0.
 func TestTalosOnTheWrongDiskHalts(t *testing.T) {
 	t.Parallel()
 
@@ -204,8 +204,9 @@ func TestTalosOnTheWrongDiskHalts(t *testing.T) {
 	require.True(t, strings.HasSuffix(disk.TypedSpec().BusPath, ":0:0:0"), disk.TypedSpec().BusPath)
 }
 
-// TestASelectorThatMatchesNothingFailsTheInstallation: Talos looks for the disk when a configuration is applied on metal
-// alone (machinery v1.12.4, RuntimeValidate asks RequiresInstall); the platform nocloud takes it, and fails to install.
+// TestASelectorThatMatchesNothingFailsTheInstallation: only on the platform metal Talos checks the disk when a configuration
+// is applied (machinery v1.12.4, RuntimeValidate checks RequiresInstall). The platform nocloud accepts it, and the
+// installation fails.
 func TestASelectorThatMatchesNothingFailsTheInstallation(t *testing.T) {
 	t.Parallel()
 
@@ -223,8 +224,8 @@ func TestASelectorThatMatchesNothingFailsTheInstallation(t *testing.T) {
 	l.waitStage(101, talos.StageMaintenance)
 }
 
-// TestVolumes follows a user volume: its configuration is taken whatever the selector says, one that finds nothing fails by
-// itself, and one that is mended is made and mounted, and found by its label under other names at the next boot.
+// TestVolumes follows a user volume: its configuration is accepted with any selector, a volume without a matching disk fails
+// on its own, and after a correction it is created and mounted. At the next boot it is found by its label under other names.
 func TestVolumes(t *testing.T) {
 	t.Parallel()
 
@@ -258,7 +259,7 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestVolumesGrowAtTheNextBoot: the disk is larger at once, what lies on it after a boot.
+// TestVolumesGrowAtTheNextBoot: the disk is larger at once, its volume after a boot.
 func TestVolumesGrowAtTheNextBoot(t *testing.T) {
 	t.Parallel()
 
@@ -284,7 +285,7 @@ func TestVolumesGrowAtTheNextBoot(t *testing.T) {
 	require.Equal(t, uint64(85<<30-2<<20), c.volume(101, "u-data").Size)
 }
 
-// TestADiskIsPluggedIntoARunningMachine: it is there at once, under a name that was free, and so is its volume.
+// TestADiskIsPluggedIntoARunningMachine: the disk is available at once, under a free name, and so is its volume.
 func TestADiskIsPluggedIntoARunningMachine(t *testing.T) {
 	t.Parallel()
 
@@ -305,7 +306,8 @@ func TestADiskIsPluggedIntoARunningMachine(t *testing.T) {
 	require.Error(t, err)
 }
 
-// withVolume is a control plane installed on scsi0, with the user volume data on the disks that a selector matches.
+// withVolume returns a control plane that is installed on scsi0, with the user volume data on the disks that a selector
+// matches.
 func (c *cluster) withVolume(selector string) []byte {
 	c.lab.t.Helper()
 
@@ -356,7 +358,7 @@ func (c *cluster) disk(vmid int, path string) *block.DiskSpec {
 	return disk.TypedSpec()
 }
 
-// mounts are the sources of what is mounted, by their targets.
+// mounts returns the sources of the mounts, by their targets.
 func (c *cluster) mounts(vmid int) map[string]string {
 	c.lab.t.Helper()
 

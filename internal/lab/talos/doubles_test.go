@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// heldPace makes every delay none but one, which lasts until the test lets it go.
+// heldPace skips all delays but one, which lasts until the test releases it.
 type heldPace struct {
 	held time.Duration
 	gate chan struct{}
@@ -35,7 +35,7 @@ func (p *heldPace) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// syncBuffer is a log that is read while it is written.
+// syncBuffer is a log that can be read while it is written.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

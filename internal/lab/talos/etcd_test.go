@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// members is the member list as one node gives it: hostname → learner.
+// members returns the member list of one node: hostname → learner.
 func (c *cluster) members(vmid int) map[string]bool {
 	c.lab.t.Helper()
 
@@ -49,7 +49,7 @@ func (c *cluster) waitMembers(vmid int, want map[string]bool) {
 	}, "the members do not become %v", want)
 }
 
-// threeControlPlanes is a cluster whose etcd has three voters.
+// threeControlPlanes returns a cluster whose etcd has three voters.
 func (l *lab) threeControlPlanes() *cluster {
 	l.t.Helper()
 
@@ -81,7 +81,7 @@ func TestControlPlanesJoinEtcd(t *testing.T) {
 	require.Equal(t, []string{"https://" + l.address(101).String() + ":2379"}, answer.GetMessages()[0].GetMembers()[0].GetClientUrls())
 }
 
-// TestQuorum: two of three members carry the cluster, one does not, and it recovers when another comes back.
+// TestQuorum: the cluster works with two of three members, not with one, and recovers when another one starts again.
 func TestQuorum(t *testing.T) {
 	t.Parallel()
 
@@ -106,7 +106,7 @@ func TestQuorum(t *testing.T) {
 	require.Len(t, c.members(101), 3)
 }
 
-// TestMemberOfADestroyedMachine stays in the list until somebody removes it.
+// TestMemberOfADestroyedMachine checks that the member stays in the list until it is removed.
 func TestMemberOfADestroyedMachine(t *testing.T) {
 	t.Parallel()
 
@@ -135,7 +135,7 @@ func TestMemberOfADestroyedMachine(t *testing.T) {
 	require.Equal(t, codes.NotFound, status.Code(remove(gone)))
 }
 
-// TestRecreatedControlPlaneJoinsAgain under its own name: Talos removes the member that it was.
+// TestRecreatedControlPlaneJoinsAgain: Talos removes the former member of the same name.
 func TestRecreatedControlPlaneJoinsAgain(t *testing.T) {
 	t.Parallel()
 
@@ -149,7 +149,7 @@ func TestRecreatedControlPlaneJoinsAgain(t *testing.T) {
 	c.waitHealthy(103, "etcd")
 }
 
-// TestGracefulResetLeavesEtcd, and the last member cannot leave.
+// TestGracefulResetLeavesEtcd also checks that the last member cannot leave.
 func TestGracefulResetLeavesEtcd(t *testing.T) {
 	t.Parallel()
 
@@ -185,7 +185,7 @@ func (c *cluster) memberID(vmid int) string {
 	return strconv.FormatUint(answer.GetMessages()[0].GetMemberStatus().GetMemberId(), 10)
 }
 
-// TestLearnerStuck is a fault: the member that joined is never promoted, and no other can join meanwhile.
+// TestLearnerStuck sets a fault: the joined member is never promoted, and no other can join meanwhile.
 func TestLearnerStuck(t *testing.T) {
 	t.Parallel()
 
@@ -207,7 +207,7 @@ func TestLearnerStuck(t *testing.T) {
 	}
 }
 
-// TestLearnerIsPromotedLater: a promotion that fails is tried again.
+// TestLearnerIsPromotedLater: a failed promotion is retried.
 func TestLearnerIsPromotedLater(t *testing.T) {
 	t.Parallel()
 
@@ -220,7 +220,7 @@ func TestLearnerIsPromotedLater(t *testing.T) {
 	require.True(t, l.log.has("etcd-promote", "hangs, as a fault wants it"))
 }
 
-// TestEtcdOnWorkers does not exist.
+// TestEtcdOnWorkers checks that etcd calls fail on workers.
 func TestEtcdOnWorkers(t *testing.T) {
 	t.Parallel()
 
@@ -240,7 +240,7 @@ func TestEtcdOnWorkers(t *testing.T) {
 	require.EqualError(t, err, "rpc error: code = FailedPrecondition desc = bootstrap can only be performed on a control plane node")
 }
 
-// TestBeforeBootstrap: no etcd answers, and the node says why it is not ready.
+// TestBeforeBootstrap: etcd does not answer, and the node reports why it is not ready.
 func TestBeforeBootstrap(t *testing.T) {
 	t.Parallel()
 

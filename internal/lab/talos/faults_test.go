@@ -42,7 +42,7 @@ func TestFaultStaysInMaintenance(t *testing.T) {
 	err = l.insecure(101).Bootstrap(t.Context(), &machine.BootstrapRequest{})
 	require.Equal(t, codes.Unimplemented, status.Code(err))
 
-	// switching it off and on is the way out
+	// a power cycle solves it
 	_, err = l.faults.Clear(talos.FaultStaysInMaintenance)
 	require.NoError(t, err)
 	require.NoError(t, l.fleet.PowerOff(101))
@@ -50,7 +50,7 @@ func TestFaultStaysInMaintenance(t *testing.T) {
 	l.waitStage(101, talos.StageRunning)
 }
 
-// TestFaultBootstrapAnswerLost: the caller hears nothing of a bootstrap that happened, and cannot repeat it.
+// TestFaultBootstrapAnswerLost: the answer to a successful bootstrap is lost, and the caller cannot repeat the call.
 func TestFaultBootstrapAnswerLost(t *testing.T) {
 	t.Parallel()
 
@@ -62,7 +62,7 @@ func TestFaultBootstrapAnswerLost(t *testing.T) {
 	l.waitStage(101, talos.StageRunning)
 	l.eventually(func() bool { state, _ := c.serviceState(101, "cri"); return state == "Running" }, "no container runtime")
 
-	// as the provider calls it, through the node to itself
+	// as the provider calls it: through the node to itself
 	ctx := client.WithNode(t.Context(), l.address(101).String())
 
 	err := c.admin(101).Bootstrap(ctx, &machine.BootstrapRequest{})
@@ -86,7 +86,7 @@ func TestFaultApplyHangs(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 
-	// as the provider calls it, with the node's name
+	// as the provider calls it: with the node's name
 	ctx = client.WithNode(ctx, l.address(101).String())
 
 	_, err := l.insecure(101).ApplyConfiguration(ctx, &machine.ApplyConfigurationRequest{Data: l.cluster("k3s-dev").controlPlane()})
@@ -105,7 +105,7 @@ func TestFaultCertificateWithheld(t *testing.T) {
 
 	_, err := l.faults.Clear("")
 	require.NoError(t, err)
-	l.waitStage(101, talos.StageRunning) // the node asks again
+	l.waitStage(101, talos.StageRunning) // the node retries
 }
 
 func TestFaultAPIUnavailable(t *testing.T) {
@@ -124,7 +124,7 @@ func TestFaultAPIUnavailable(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestFaultOnAWorker occurs although the call names the node, since a worker does not forward.
+// TestFaultOnAWorker occurs although the call names the node, because a worker does not forward.
 func TestFaultOnAWorker(t *testing.T) {
 	t.Parallel()
 
@@ -138,7 +138,7 @@ func TestFaultOnAWorker(t *testing.T) {
 	require.EqualError(t, err, "rpc error: code = Unavailable desc = the node does not answer")
 }
 
-// TestFaultsAreTested: what can be asked for is asked for by a test of this package.
+// TestFaultsAreTested checks that a test of this package sets each fault.
 func TestFaultsAreTested(t *testing.T) {
 	t.Parallel()
 
@@ -190,13 +190,13 @@ func TestFaultBootHangs(t *testing.T) {
 	_, err := c.admin(101).Version(t.Context())
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
 
-	// switching it off and on is the way out
+	// a power cycle solves it
 	require.NoError(t, l.fleet.PowerOff(101))
 	l.powerOn(101)
 	c.waitAPI(101)
 }
 
-// TestFaultAnotherCluster: a new node is not in maintenance mode, and believes nobody who is not of its cluster.
+// TestFaultAnotherCluster: a new node is not in maintenance mode, and accepts only clients of its own cluster.
 func TestFaultAnotherCluster(t *testing.T) {
 	t.Parallel()
 
@@ -213,7 +213,7 @@ func TestFaultAnotherCluster(t *testing.T) {
 	_, err := l.insecure(101).Disks(t.Context())
 	require.Equal(t, codes.Unavailable, status.Code(err), "no maintenance mode: %v", err)
 
-	// a blank disk is the way out
+	// a blank disk solves it
 	require.NoError(t, l.fleet.Destroy(101))
 	_, err = l.faults.Clear("")
 	require.NoError(t, err)
@@ -242,7 +242,7 @@ func TestFaultNodeCertExpired(t *testing.T) {
 
 			_, err = l.faults.Clear("")
 			require.NoError(t, err)
-			c.waitAPI(vmid) // the clock is set, and the certificate made anew
+			c.waitAPI(vmid) // the clock is set, and the certificate issued again
 		})
 	}
 }
@@ -281,7 +281,7 @@ func TestFaultTimeNotInSync(t *testing.T) {
 	c.waitHealthy(101, "etcd")
 }
 
-// TestFaultAPIServerLate: etcd is healthy and the boot is over before the static pods are there, and Kubernetes with them.
+// TestFaultAPIServerLate: etcd is healthy and the boot is complete before the static pods run, and Kubernetes with them.
 func TestFaultAPIServerLate(t *testing.T) {
 	t.Parallel()
 

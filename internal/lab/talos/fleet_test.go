@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestClusterComesUp is the way of every cluster: maintenance, installation, secure API, bootstrap, second node.
+// TestClusterComesUp follows a cluster: maintenance, installation, secure API, bootstrap, second node.
 func TestClusterComesUp(t *testing.T) {
 	t.Parallel()
 

@@ -13,14 +13,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// minimalWorker is a configuration that leaves out everything that can be left out.
+// minimalWorker returns a configuration without any optional field.
 func (c *cluster) minimalWorker() []byte {
 	return []byte("version: v1alpha1\nmachine:\n  type: worker\n  token: " + c.bundle.TrustdInfo.Token +
 		"\n  ca: {crt: " + base64.StdEncoding.EncodeToString(c.bundle.Certs.OS.Crt) + "}\n  install: {disk: /dev/sda}\n" +
 		"cluster:\n  controlPlane: {endpoint: 'https://" + c.lab.address(101).String() + ":6443'}\n")
 }
 
-// TestMinimalWorker runs without discovery, by the endpoint of its configuration alone.
+// TestMinimalWorker runs without discovery, with the endpoint of its configuration only.
 func TestMinimalWorker(t *testing.T) {
 	t.Parallel()
 
@@ -47,7 +47,7 @@ func TestMinimalControlPlane(t *testing.T) {
 	c.waitHealthy(101, "etcd")
 }
 
-// FuzzApplyConfiguration: whatever is sent, the node answers with an error that is not a crash, and goes on answering.
+// FuzzApplyConfiguration: the node answers any input with an error, without a crash, and continues.
 func FuzzApplyConfiguration(f *testing.F) {
 	l := newLab(f)
 	l.powerOn(101)

@@ -11,7 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// withAgent has images with QEMU's guest agent.
+// withAgent adds QEMU's guest agent to the images.
 func withAgent(c *talos.Config) {
 	c.Installer = func(reference string) (talos.Release, error) {
 		release, err := talos.ReleaseFromReference(reference)
@@ -21,7 +21,7 @@ func withAgent(c *talos.Config) {
 	}
 }
 
-// TestGuestAgentRuns where the image has it and the machine has its port, in maintenance mode as well.
+// TestGuestAgentRuns if the image has it and the machine has its port, even in maintenance mode.
 func TestGuestAgentRuns(t *testing.T) {
 	t.Parallel()
 
@@ -62,7 +62,7 @@ func TestGuestAgentRuns(t *testing.T) {
 	}
 }
 
-// TestGuestAgentIsStopped by the Talos API, which lets it; the next boot starts it again.
+// TestGuestAgentIsStopped by the Talos API, which allows it; the next boot starts it again.
 func TestGuestAgentIsStopped(t *testing.T) {
 	t.Parallel()
 
@@ -87,8 +87,8 @@ func TestGuestAgentIsStopped(t *testing.T) {
 	require.True(t, answers)
 }
 
-// TestShutdownByAgentNeedsKubernetes: it drains first, and fails where nobody can be asked for the pods. The node stays on then,
-// and the power button still works.
+// TestShutdownByAgentNeedsKubernetes: it drains first, and fails if no Kubernetes API answers. The node then stays on, and
+// the power button still works.
 func TestShutdownByAgentNeedsKubernetes(t *testing.T) {
 	t.Parallel()
 

@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestANodeMakesTheHealthChecks is what `talosctl health` asks for: a node that looks at the whole cluster, up to the first check that
+// TestANodeMakesTheHealthChecks does what `talosctl health` does: a node checks the whole cluster, up to the first check that
 // needs Kubernetes, which this cluster does not have.
 func TestANodeMakesTheHealthChecks(t *testing.T) {
 	t.Parallel()
@@ -34,7 +34,7 @@ func TestANodeMakesTheHealthChecks(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 
-	// What the caller names is what is checked, with a node that is another one than the one that is asked.
+	// The nodes that the caller names are checked, including one that does not serve the call.
 	stream, err := c.as(role.Reader, 101).ClusterHealthCheck(ctx, time.Hour, &clusterapi.ClusterInfo{
 		ControlPlaneNodes: []string{l.address(101).String()}, WorkerNodes: []string{l.address(102).String()},
 	})
@@ -66,7 +66,7 @@ func TestANodeMakesTheHealthChecks(t *testing.T) {
 	require.Equal(t, codes.Canceled, status.Code(err))
 }
 
-// TestHealthChecksEndWithTheirTime fails with the time that the caller gives.
+// TestHealthChecksEndWithTheirTime checks the error after the caller's timeout.
 func TestHealthChecksEndWithTheirTime(t *testing.T) {
 	t.Parallel()
 
@@ -83,7 +83,7 @@ func TestHealthChecksEndWithTheirTime(t *testing.T) {
 	require.ErrorContains(t, err, context.DeadlineExceeded.Error())
 }
 
-// TestLinksAndTheirAddresses are what `talosctl get links` and `get addresses` list, in maintenance mode and after it.
+// TestLinksAndTheirAddresses checks what `talosctl get links` and `get addresses` list, in maintenance mode and after it.
 func TestLinksAndTheirAddresses(t *testing.T) {
 	t.Parallel()
 

@@ -18,7 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// health is a cluster as Talos' own health checks see it; what they ask of Kubernetes is not part of these tests.
+// health is a cluster for Talos' own health checks. Their Kubernetes part is not tested here.
 type health struct {
 	taloscluster.K8sProvider
 
@@ -54,7 +54,7 @@ func (h *health) NodesByType(typ machinetype.Type) []taloscluster.NodeInfo {
 	return infos
 }
 
-// talosChecks are the checks that ask Talos, in the order in which `talosctl health` and the provider make them.
+// talosChecks returns the checks of Talos, in the order of `talosctl health` and the provider.
 func talosChecks() []check.ClusterCheck {
 	return append(check.PreBootSequenceChecks(), func(info check.ClusterInfo) conditions.Condition {
 		return conditions.PollingCondition("all control plane static pods to be running", func(ctx context.Context) error {
@@ -63,7 +63,7 @@ func talosChecks() []check.ClusterCheck {
 	})
 }
 
-// firstFailure makes the checks, each once, and names the first that fails.
+// firstFailure runs each check once, and returns the name of the first that fails.
 func (h *health) firstFailure(t *testing.T) string {
 	t.Helper()
 
@@ -77,8 +77,8 @@ func (h *health) firstFailure(t *testing.T) string {
 	return ""
 }
 
-// tryOnce waits for a condition's first answer, however long a busy machine takes to give it, and not for the tries that
-// would follow. Until then a condition describes itself with dots (pkg/conditions/poll.go).
+// tryOnce waits for a condition's first result, however long a busy machine takes, without the retries. Until then a
+// condition describes itself with dots (pkg/conditions/poll.go).
 func tryOnce(ctx context.Context, condition conditions.Condition) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -99,7 +99,7 @@ func tryOnce(ctx context.Context, condition conditions.Condition) error {
 	return <-outcome
 }
 
-// hangs holds one machine at one step for ever.
+// hangs blocks one machine at one step forever.
 type hangs struct {
 	vmid int
 	step talos.Step
@@ -110,7 +110,7 @@ func (h hangs) At(p talos.Point) talos.Effect {
 	return talos.Effect{Hang: p.VMID == h.vmid && p.Name == string(h.step)}
 }
 
-// TestHealthChecks: Talos' own checks pass for a healthy cluster and fail at the right place for each broken one.
+// TestHealthChecks: Talos' own checks pass for a healthy cluster and fail at the right check for each broken one.
 func TestHealthChecks(t *testing.T) {
 	t.Parallel()
 
@@ -120,7 +120,7 @@ func TestHealthChecks(t *testing.T) {
 		name    string
 		change  func(*talos.Config)
 		harm    func(*testing.T, *lab, *cluster)
-		failure string // the check, and what Talos says is wrong
+		failure string // the check, and Talos' error
 	}{
 		{name: "healthy"},
 		{name: "quorum lost", harm: func(t *testing.T, l *lab, _ *cluster) {
@@ -180,7 +180,7 @@ func TestHealthChecks(t *testing.T) {
 	}
 }
 
-// replace gives a machine other hardware around the same disk.
+// replace gives a machine other hardware with the same disk.
 func (c *cluster) replace(t *testing.T, vmid int, change func(*talos.Hardware)) {
 	t.Helper()
 
@@ -193,7 +193,7 @@ func (c *cluster) replace(t *testing.T, vmid int, change func(*talos.Hardware)) 
 	c.waitAPI(vmid)
 }
 
-// healthOf is the cluster with so many control planes, from machine 101 on, and workers.
+// healthOf returns the cluster with the given number of control planes, from machine 101 on, and workers.
 func (l *lab) healthOf(c *cluster, controlPlanes int, workers ...int) *health {
 	l.t.Helper()
 
@@ -209,7 +209,7 @@ func (l *lab) healthOf(c *cluster, controlPlanes int, workers ...int) *health {
 	return seen
 }
 
-// TestSplitBrain: two control planes that were both bootstrapped are two clusters, which Talos' checks notice.
+// TestSplitBrain: two control planes that were both bootstrapped are two clusters, which Talos' checks detect.
 func TestSplitBrain(t *testing.T) {
 	t.Parallel()
 
@@ -220,7 +220,7 @@ func TestSplitBrain(t *testing.T) {
 	for _, vmid := range []int{101, 102} {
 		l.install(vmid, c.controlPlane())
 		l.waitStage(vmid, talos.StageRunning)
-		c.bootstrap(vmid) // none of the two sees a member that it could join
+		c.bootstrap(vmid) // none of the two finds a member to join
 	}
 
 	starting.release()

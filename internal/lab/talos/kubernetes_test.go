@@ -10,12 +10,12 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// pods records what a fleet tells of its nodes.
+// pods records what a fleet reports about its nodes.
 type pods struct {
 	mu    sync.Mutex
 	nodes map[int]talos.KubernetesNode
 	gone  []string
-	// dead is a Kubernetes API that does not answer.
+	// dead is set for a Kubernetes API that does not answer.
 	dead bool
 }
 

@@ -26,7 +26,7 @@ const (
 	patience       = 20 * time.Second
 )
 
-// lab is a fleet on a network of its own, with one cluster's secrets.
+// lab is a fleet on its own network, with one cluster's secrets.
 type lab struct {
 	t       testing.TB
 	fleet   *talos.Fleet
@@ -34,7 +34,7 @@ type lab struct {
 	network netip.Prefix
 	faults  *fault.Set
 	log     *syncBuffer
-	// agentPort is what machines are given that the lab switches on.
+	// agentPort is set on the machines that the lab switches on.
 	agentPort bool
 
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ type adminKey struct {
 	bundle *secrets.Bundle
 }
 
-// newLab opens a fleet without delays, closed when the test ends.
+// newLab opens a fleet without delays. It is closed when the test ends.
 func newLab(t testing.TB, changes ...func(*talos.Config)) *lab {
 	t.Helper()
 
@@ -82,7 +82,7 @@ func (l *lab) open() {
 	l.fleet = fleet
 }
 
-// reopen is a restart of the lab's process.
+// reopen restarts the lab's process.
 func (l *lab) reopen() {
 	l.t.Helper()
 	require.NoError(l.t, l.fleet.Close())
@@ -97,7 +97,7 @@ func (l *lab) poweredOff() []int {
 	return append([]int(nil), l.off...)
 }
 
-// freeNetwork is a loopback network on which nobody listens.
+// freeNetwork returns a free loopback network.
 func freeNetwork(t testing.TB) netip.Prefix {
 	t.Helper()
 
@@ -124,7 +124,7 @@ func host(network netip.Prefix, number int) netip.Addr {
 	return netip.AddrFrom4(raw)
 }
 
-// address of a machine: VMID 101 has .11.
+// address returns the address of a machine: VMID 101 has .11.
 func (l *lab) address(vmid int) netip.Addr { return host(l.network, vmid-90) }
 
 func (l *lab) hardware(vmid int) talos.Hardware {
@@ -165,7 +165,7 @@ func (l *lab) waitStage(vmid int, stage talos.Stage) {
 	l.eventually(func() bool { return l.node(vmid).Stage == stage }, "machine %d does not come to stage %s", vmid, stage)
 }
 
-// eventually waits until something is so, and shows the log when it never is.
+// eventually waits until a condition is true, and prints the log if it never is.
 func (l *lab) eventually(is func() bool, what string, args ...any) {
 	l.t.Helper()
 
@@ -176,7 +176,7 @@ func (l *lab) eventually(is func() bool, what string, args ...any) {
 	}
 }
 
-// insecure is a client as it talks to maintenance mode.
+// insecure returns a client for maintenance mode.
 func (l *lab) insecure(vmid int) *client.Client {
 	l.t.Helper()
 
@@ -187,7 +187,7 @@ func (l *lab) insecure(vmid int) *client.Client {
 	return l.client(c)
 }
 
-// client keeps a client until the test ends, or closeClients ends it.
+// client keeps a client until the test ends, or closeClients closes it.
 func (l *lab) client(c *client.Client) *client.Client {
 	l.mu.Lock()
 	defer l.mu.Unlock()

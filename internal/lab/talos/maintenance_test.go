@@ -19,7 +19,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestMaintenanceRefuses checks what Talos v1.12 answers to calls that maintenance mode does not have.
+// TestMaintenanceRefuses checks Talos v1.12's answers to calls that maintenance mode does not support.
 func TestMaintenanceRefuses(t *testing.T) {
 	t.Parallel()
 
@@ -150,13 +150,13 @@ func TestMaintenanceDryRunChangesNothing(t *testing.T) {
 	require.Equal(t, "Dry run summary:\nNode is running in maintenance mode and does not have a config yet.",
 		answer.GetMessages()[0].GetModeDetails())
 
-	// the next configuration is still the first one
+	// the next configuration still counts as the first one
 	l.apply(101, l.cluster("other").controlPlane())
 	l.waitStage(101, talos.StageRunning)
 	require.Equal(t, "other", l.node(101).Cluster)
 }
 
-// TestInstallationFails: the node reports success, fails to install and is back in maintenance mode.
+// TestInstallationFails: the node reports success, fails to install and returns to maintenance mode.
 func TestInstallationFails(t *testing.T) {
 	t.Parallel()
 
@@ -205,7 +205,7 @@ func TestInstallationFails(t *testing.T) {
 	}
 }
 
-// TestMachineWithoutMedium does not boot, and the power button does nothing to it.
+// TestMachineWithoutMedium does not boot, and does not react to the power button.
 func TestMachineWithoutMedium(t *testing.T) {
 	t.Parallel()
 

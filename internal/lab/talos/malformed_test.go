@@ -24,7 +24,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// rawCodec sends and receives bytes as they are.
+// rawCodec sends and receives raw bytes.
 type rawCodec struct{}
 
 func (rawCodec) Marshal(v any) ([]byte, error) { return *v.(*[]byte), nil }
@@ -36,7 +36,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 
 func (rawCodec) Name() string { return "proto" }
 
-// dial connects to a machine with these credentials, and sends bytes.
+// dial connects to a machine with these credentials, and sends raw bytes.
 func (l *lab) dial(t *testing.T, vmid int, config *tls.Config) *grpc.ClientConn {
 	t.Helper()
 
@@ -48,7 +48,7 @@ func (l *lab) dial(t *testing.T, vmid int, config *tls.Config) *grpc.ClientConn 
 	return connection
 }
 
-// mutualTLS is what an admin of the cluster connects with.
+// mutualTLS returns the TLS configuration of an admin of the cluster.
 func (c *cluster) mutualTLS(t *testing.T) *tls.Config {
 	t.Helper()
 
@@ -64,7 +64,7 @@ func (c *cluster) mutualTLS(t *testing.T) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{certificate}, RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// nonsense is a message that may or may not be one.
+// nonsense returns a random message that may be valid.
 func nonsense(random *rand.Rand) []byte {
 	message := make([]byte, random.IntN(64))
 	for i := range message {
@@ -83,7 +83,7 @@ func nonsense(random *rand.Rand) []byte {
 	}
 }
 
-// exchange makes a call and reads what comes back, a little of it where it does not end.
+// exchange makes a call and reads its answers, or a few of them if it does not end.
 func exchange(ctx context.Context, connection *grpc.ClientConn, method string, message []byte) error {
 	const (
 		mostAnswers = 10
@@ -98,7 +98,7 @@ func exchange(ctx context.Context, connection *grpc.ClientConn, method string, m
 		return err
 	}
 
-	// What the other side thinks of the message it says in its answer.
+	// The answer contains the result; an error of sending is expected.
 	if err := errors.Join(stream.SendMsg(&message), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
@@ -113,22 +113,22 @@ func exchange(ctx context.Context, connection *grpc.ClientConn, method string, m
 	return nil
 }
 
-// panicked tells the answer of a handler that had to be recovered (talos pkg/grpc/factory, recoveryHandler) from that to a
-// message which is none (grpc-go server.go, processUnaryRPC). Requests without options are too much for COSI's own server
-// (cosi-project/runtime pkg/state/protobuf/server), so that a real node has to recover from them as well.
+// panicked reports whether a handler's panic was recovered (talos pkg/grpc/factory, recoveryHandler), as opposed to an
+// invalid message (grpc-go server.go, processUnaryRPC). COSI's own server panics for requests without options
+// (cosi-project/runtime pkg/state/protobuf/server), so a real node has to recover from them as well.
 func panicked(method string, err error) bool {
 	return status.Code(err) == codes.Internal && !strings.Contains(err.Error(), "unmarshal") &&
 		!strings.HasPrefix(method, "/cosi.resource.State/")
 }
 
-// endsTheNode tells the methods that may take the node away when a message happens to be one.
+// endsTheNode reports whether a valid call of the method may stop the node.
 func endsTheNode(method string) bool {
 	return slices.ContainsFunc([]string{"Reset", "Shutdown", "Reboot", "Upgrade", "Rollback", "LeaveCluster", "RemoveMember", "Wipe"},
 		func(part string) bool { return strings.Contains(method, part) })
 }
 
-// TestMalformedCallsInBulk sends thousands of messages that are none, or nearly, to every method there is and to some that
-// there are not, in maintenance mode and after. Nothing panics, and the node goes on answering.
+// TestMalformedCallsInBulk sends thousands of invalid or almost valid messages to every method, and to unknown ones, in
+// maintenance mode and after it. Nothing panics, and the node continues to answer.
 func TestMalformedCallsInBulk(t *testing.T) {
 	t.Parallel()
 
@@ -138,7 +138,7 @@ func TestMalformedCallsInBulk(t *testing.T) {
 	l.waitStage(102, talos.StageMaintenance)
 
 	methods := append(talos.Methods(), "/machine.MachineService/Fly", "/no.such.Service/Get", "/", "/a/b/c")
-	slices.SortStableFunc(methods, func(a, b string) int { // what ends the node comes last
+	slices.SortStableFunc(methods, func(a, b string) int { // methods that stop the node come last
 		return strings.Compare(fmt.Sprint(endsTheNode(a)), fmt.Sprint(endsTheNode(b)))
 	})
 
@@ -168,7 +168,7 @@ func TestMalformedCallsInBulk(t *testing.T) {
 	require.NoError(t, err, "the lab goes on")
 }
 
-// TestGarbageOnTheWire sends bytes that are no TLS, and TLS that is no gRPC.
+// TestGarbageOnTheWire sends bytes that are not TLS, and TLS that is not gRPC.
 func TestGarbageOnTheWire(t *testing.T) {
 	t.Parallel()
 
@@ -207,7 +207,7 @@ func tlsConnection(t *testing.T, address string) net.Conn {
 	return connection
 }
 
-// sendGarbage writes and hangs up; the node may do so first.
+// sendGarbage writes and closes the connection; the node may close it first.
 func sendGarbage(t *testing.T, connection net.Conn, garbage string) {
 	t.Helper()
 

@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMountsAreThoseOfTheVolumes asks as the health checks of Talos 1.10 do, which the provider's talos_cluster_health is
-// made of (pkg/cluster/check/nodes.go, AllNodesDiskSizes): for the source of EPHEMERAL, and for the size of what is mounted
-// from there.
+// TestMountsAreThoseOfTheVolumes makes the calls of Talos 1.10's health checks, which the provider's talos_cluster_health
+// uses (pkg/cluster/check/nodes.go, AllNodesDiskSizes): for the source of EPHEMERAL, and for the size of its mount.
 func TestMountsAreThoseOfTheVolumes(t *testing.T) {
 	t.Parallel()
 

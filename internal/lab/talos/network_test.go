@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestConfigurationForAnotherAddress: the address is written in two places, which disagree.
+// TestConfigurationForAnotherAddress: the two places with the address disagree.
 func TestConfigurationForAnotherAddress(t *testing.T) {
 	t.Parallel()
 
@@ -43,7 +43,7 @@ func TestConfigurationForAnotherAddress(t *testing.T) {
 	l.waitStage(101, talos.StageRunning)
 }
 
-// TestMachineWithoutAddress boots, but nobody reaches it.
+// TestMachineWithoutAddress boots, but is not reachable.
 func TestMachineWithoutAddress(t *testing.T) {
 	t.Parallel()
 
@@ -59,7 +59,7 @@ func TestMachineWithoutAddress(t *testing.T) {
 	require.Equal(t, []int{101}, l.poweredOff())
 }
 
-// TestLease: without addresses on the configuration drive the machine takes what DHCP has reserved for it.
+// TestLease: without addresses on the configuration drive the machine uses its DHCP reservation.
 func TestLease(t *testing.T) {
 	t.Parallel()
 
@@ -73,7 +73,7 @@ func TestLease(t *testing.T) {
 	require.Equal(t, l.address(101), l.node(101).Address)
 }
 
-// TestSeveralNetworks: a node tells of all its addresses and answers on those of the lab.
+// TestSeveralNetworks: a node reports all its addresses and answers on those of the lab.
 func TestSeveralNetworks(t *testing.T) {
 	t.Parallel()
 

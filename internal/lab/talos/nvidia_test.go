@@ -12,14 +12,14 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// The cards of the tests: one of each way in which the driver and a generation go together.
+// The cards of the tests: one for each combination of driver and generation.
 var (
 	gtx1080Ti = talos.PCIDevice{Address: "0000:01:00.0", Class: "0x030000", Vendor: "0x10de", Device: "0x1b06"}
 	rtx3090   = talos.PCIDevice{Address: "0000:02:00.0", Class: "0x030000", Vendor: "0x10de", Device: "0x2204"}
 	rtx5090   = talos.PCIDevice{Address: "0000:03:00.0", Class: "0x030000", Vendor: "0x10de", Device: "0x2b85"}
 )
 
-// withDriver is a factory whose images carry NVIDIA's driver in some flavor and branch.
+// withDriver returns an installer whose images have NVIDIA's driver of the given kind and branch.
 func withDriver(version, modules, branch string) func(*talos.Config) {
 	return func(c *talos.Config) {
 		c.Installer = func(string) (talos.Release, error) {
@@ -38,8 +38,8 @@ func loadingNVIDIA(c *v1alpha1.Config) {
 	}
 }
 
-// TestTheDriverLoadsForWhatItDrives: the module nvidia fails to load where it drives none of the GPUs, and with it those that
-// depend on it.
+// TestTheDriverLoadsForWhatItDrives: the module nvidia, and those that depend on it, fail to load if it supports none of the
+// GPUs.
 func TestTheDriverLoadsForWhatItDrives(t *testing.T) {
 	t.Parallel()
 

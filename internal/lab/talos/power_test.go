@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestPowerCycle: what is on the disk stays, what is in memory does not.
+// TestPowerCycle: data on the disk stays, data in memory does not.
 func TestPowerCycle(t *testing.T) {
 	t.Parallel()
 
@@ -37,7 +37,7 @@ func TestPowerCycle(t *testing.T) {
 	require.Empty(t, l.poweredOff())
 }
 
-// TestRecreatedMachineIsEmpty: the contents of a disk go with the VM, even when another gets its name.
+// TestRecreatedMachineIsEmpty: the contents of a disk are deleted with the VM, even if another VM gets its name.
 func TestRecreatedMachineIsEmpty(t *testing.T) {
 	t.Parallel()
 
@@ -56,7 +56,7 @@ func TestRecreatedMachineIsEmpty(t *testing.T) {
 	require.Empty(t, files)
 }
 
-// TestShutdown is by the power button or by the API; the host hears of both.
+// TestShutdown uses the power button and the API. The host is notified of both.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 

@@ -13,8 +13,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestResetFollowedByEvents is what the provider does when a configuration is destroyed: watch the events, reset, wait
-// for the task that stops all services.
+// TestResetFollowedByEvents does what the provider does when a configuration is destroyed: watch the events, reset, wait for
+// the task that stops all services.
 func TestResetFollowedByEvents(t *testing.T) {
 	t.Parallel()
 
@@ -55,14 +55,14 @@ func TestResetFollowedByEvents(t *testing.T) {
 	require.False(t, node.Bootstrapped)
 	require.Equal(t, "v1.12.4", node.Release.Version, "Talos itself stays on the disk")
 
-	// and the node can be configured again, without another installation
+	// the node can be configured again, without another installation
 	l.apply(101, c.controlPlane())
 	l.waitStage(101, talos.StageRunning)
 	c.bootstrap(101)
 	require.False(t, l.log.has("install", "x"))
 }
 
-// tasksUntil are the tasks that begin in the name of an actor, up to and with the last.
+// tasksUntil returns the tasks of an actor that start, up to and including the last.
 func tasksUntil(t *testing.T, events <-chan client.EventResult, actor, last string) []string {
 	t.Helper()
 
@@ -105,7 +105,7 @@ func TestResetWithoutReboot(t *testing.T) {
 	require.Equal(t, talos.Release{}, l.node(102).Release)
 }
 
-// TestResetRefuses what Talos refuses, without a code as there.
+// TestResetRefuses checks Talos' refusals, which have no code either.
 func TestResetRefuses(t *testing.T) {
 	t.Parallel()
 

@@ -16,7 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
-// routed is a configuration with a default route of its own.
+// routed returns a patch that adds a default route.
 func routed(gateway string, metric uint32) func(*v1alpha1.Config) {
 	return func(c *v1alpha1.Config) {
 		c.MachineConfig.MachineNetwork = &v1alpha1.NetworkConfig{NetworkInterfaces: v1alpha1.NetworkDeviceList{
@@ -27,7 +27,7 @@ func routed(gateway string, metric uint32) func(*v1alpha1.Config) {
 	}
 }
 
-// routes are the default routes that a node's kernel has, with their metrics.
+// routes returns the default routes of a node's kernel, with their metrics.
 func routes(ctx context.Context, t *testing.T, api *client.Client) map[string]uint32 {
 	t.Helper()
 	var list safe.List[*network.RouteStatus]
@@ -44,8 +44,8 @@ func routes(ctx context.Context, t *testing.T, api *client.Client) map[string]ui
 	return found
 }
 
-// TestRoutesOfDriveAndConfigurationAddUp: a second default route of one metric is refused, and the former gateway stays;
-// after a reboot the drive's comes first again. One of another metric stands beside it.
+// TestRoutesOfDriveAndConfigurationAddUp: a second default route with the same metric is refused, and the former gateway
+// stays; after a reboot the drive's route comes first again. A route with another metric is added.
 func TestRoutesOfDriveAndConfigurationAddUp(t *testing.T) {
 	t.Parallel()
 

@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestFiftyNodes: a large cluster comes up at once and fits into a small part of the lab's memory.
+// TestFiftyNodes: a large cluster comes up at once and uses a small part of the lab's memory.
 func TestFiftyNodes(t *testing.T) { //nolint:paralleltest // it measures the memory of the whole process
 	const (
 		nodes       = 50
@@ -43,7 +43,7 @@ func TestFiftyNodes(t *testing.T) { //nolint:paralleltest // it measures the mem
 	require.LessOrEqual(t, heap, uint64(mostHeapMiB))
 }
 
-// heapMiB is what is in use after a collection.
+// heapMiB returns the memory in use after a garbage collection.
 func heapMiB() uint64 {
 	runtime.GC()
 

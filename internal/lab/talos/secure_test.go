@@ -21,7 +21,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestWorkerWaitsForItsControlPlane: a worker's certificate comes from a control plane, so its API opens after one.
+// TestWorkerWaitsForItsControlPlane: a control plane signs a worker's certificate, so the worker's API opens later.
 func TestWorkerWaitsForItsControlPlane(t *testing.T) {
 	t.Parallel()
 
@@ -42,7 +42,7 @@ func TestWorkerWaitsForItsControlPlane(t *testing.T) {
 	c.waitAPI(102)
 }
 
-// TestWorkerOfAnotherCluster is refused by the control plane that its configuration points at.
+// TestWorkerOfAnotherCluster is refused by the control plane in its configuration.
 func TestWorkerOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 
@@ -96,7 +96,7 @@ func TestKubeconfig(t *testing.T) {
 	require.Equal(t, "kubeconfig is only available on control plane nodes", status.Convert(err).Message())
 }
 
-// TestMembers is what `talosctl get members` does: resolve the alias, then list.
+// TestMembers does what `talosctl get members` does: resolve the alias, then list.
 func TestMembers(t *testing.T) {
 	t.Parallel()
 

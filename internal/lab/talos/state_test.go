@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestFleetIsResumed: after a restart of the lab's process every machine is where it was, in the same boot.
+// TestFleetIsResumed: after a restart of the lab's process every machine is in the same state, in the same boot.
 func TestFleetIsResumed(t *testing.T) {
 	t.Parallel()
 
@@ -50,7 +50,7 @@ func sameNodes(a, b []talos.Node) bool {
 	return true
 }
 
-// TestStateIsPrivate: it holds the secrets of clusters.
+// TestStateIsPrivate: the state contains the secrets of clusters.
 func TestStateIsPrivate(t *testing.T) {
 	t.Parallel()
 
@@ -75,7 +75,7 @@ func TestStateIsPrivate(t *testing.T) {
 	require.Equal(t, 3, files, "a machine, a disk and the etcd members")
 }
 
-// TestLogHasNoSecrets: the log tells who called what, and nothing of what was said.
+// TestLogHasNoSecrets: the log contains callers and methods, but no parameters and answers.
 func TestLogHasNoSecrets(t *testing.T) {
 	t.Parallel()
 

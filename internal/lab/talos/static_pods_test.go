@@ -12,8 +12,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem checks the versions by which Talos tells one rendering of a static
-// pod from the next: a client that waits for another one waits for ever where nothing of the pod was changed.
+// TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem checks the versions of the static pods' inputs. They must not change
+// without a change of the pod, because a client would wait forever for a pod with new versions.
 func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 	t.Parallel()
 

@@ -18,7 +18,7 @@ import (
 
 const newerImage = "factory.talos.dev/nocloud-installer/aaaaaaaad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba00:v1.12.5"
 
-// withExtensions is a factory whose newer image carries an extension, and which knows no other version.
+// withExtensions returns releases of which the newer has an extension; other versions are unknown.
 func withExtensions(c *talos.Config) {
 	c.Installer = func(ref string) (talos.Release, error) {
 		release, err := talos.ReleaseFromReference(ref)
@@ -38,7 +38,7 @@ func withExtensions(c *talos.Config) {
 	}
 }
 
-// runningVersion is the version that a node reports, with its extensions.
+// runningVersion returns the version that a node reports, with its extensions.
 func (c *cluster) runningVersion(vmid int) (string, []string) {
 	c.lab.t.Helper()
 
@@ -116,7 +116,7 @@ func TestUpgradeRefuses(t *testing.T) {
 	require.EqualError(t, c.admin(101).Rollback(t.Context()), "rpc error: code = Unknown desc = previous entry not found")
 }
 
-// TestUpgradeNeedsEveryMember: with one of three off, another must not go down.
+// TestUpgradeNeedsEveryMember: if one of three is off, another one must not go down.
 func TestUpgradeNeedsEveryMember(t *testing.T) {
 	t.Parallel()
 
@@ -157,7 +157,7 @@ func TestServicesByAPI(t *testing.T) {
 	require.EqualError(t, err, `rpc error: code = Unknown desc = service "sshd" not defined`)
 }
 
-// TestMachineStatusEvents: who waits for a reboot follows these.
+// TestMachineStatusEvents checks the events that clients follow during a reboot.
 func TestMachineStatusEvents(t *testing.T) {
 	t.Parallel()
 

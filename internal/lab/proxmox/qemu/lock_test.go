@@ -30,8 +30,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// manager is an HA manager that asks where a VM is whenever it is called, as the real one does while it holds its own lock: it
-// never returns to a caller that holds the VMs' lock. It counts its calls by their names.
+// manager is an HA manager that queries the node of a VM in every call, as the real one does while it holds its own lock: it
+// blocks if the caller holds the VMs' lock. It records the names of its calls.
 type manager struct {
 	vms   *qemu.Service
 	calls chan string
@@ -68,7 +68,7 @@ func (*manager) RequestStart(*api.Call) (any, error)     { return nil, nil }
 func (*manager) RequestStop(*api.Call, int) (any, error) { return nil, nil }
 func (*manager) RequestMove(*api.Call) (any, error)      { return nil, nil }
 
-// open lets everybody in, as root.
+// open allows every call, as root.
 type open struct{}
 
 func (open) Authenticate(*http.Request, string) (string, error) { return access.Root, nil }
@@ -78,7 +78,7 @@ func (open) Lost(journal.Entry) bool                            { return false }
 func (open) Step(context.Context, task.Info, task.Step) error   { return nil }
 func (open) Lag(task.Info, task.Effect) time.Duration           { return 0 }
 
-// bench is the VMs of one host, with everything real around them but the HA manager.
+// bench has the VMs of one host, with real parts around them except the HA manager.
 type bench struct {
 	env     *host.Environment
 	vms     *qemu.Service
@@ -122,7 +122,7 @@ func newBench(t *testing.T, faults task.Faults) *bench {
 	return b
 }
 
-// ask makes a request, and waits for the task that it begins.
+// ask sends a request, and waits for its task.
 func (b *bench) ask(t *testing.T, verb, path string, params url.Values) {
 	t.Helper()
 
@@ -156,12 +156,12 @@ func (b *bench) ask(t *testing.T, verb, path string, params url.Values) {
 	require.Equal(t, task.StatusOK, record.Exit, "%s %s", verb, path)
 }
 
-// TestTheHAManagerIsCalledWithoutTheLock goes through everything that calls the HA manager, with one that takes the VMs' lock.
+// TestTheHAManagerIsCalledWithoutTheLock runs everything that calls the HA manager, with a manager that takes the VMs' lock.
 func TestTheHAManagerIsCalledWithoutTheLock(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t, open{})
-	stuck := time.AfterFunc(5*time.Minute, func() { // far more than all of it takes
+	stuck := time.AfterFunc(5*time.Minute, func() { // much longer than the whole test
 		panic("the HA manager was called by somebody who holds the lock of the VMs")
 	})
 	defer stuck.Stop()

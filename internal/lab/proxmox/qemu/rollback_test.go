@@ -12,7 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// starter starts a VM when somebody else is about to start it, as the HA manager does with one that should run.
+// starter starts a VM at the moment when another task is about to start it, as the HA manager may do.
 type starter struct {
 	open
 
@@ -28,7 +28,7 @@ func (s *starter) Step(_ context.Context, _ task.Info, step task.Step) error {
 	return nil
 }
 
-// TestARollbackIsDoneWhenSomebodyElseStartsTheMachine has the machine start before the rollback that was asked to start it does.
+// TestARollbackIsDoneWhenSomebodyElseStartsTheMachine starts the machine before a rollback that has to start it does.
 func TestARollbackIsDoneWhenSomebodyElseStartsTheMachine(t *testing.T) {
 	t.Parallel()
 
@@ -55,8 +55,8 @@ func TestARollbackIsDoneWhenSomebodyElseStartsTheMachine(t *testing.T) {
 	require.False(t, faults.armed.Load(), "nobody else started the machine")
 }
 
-// TestNobodyStartsAMachineDuringItsRollback has a machine whose memory was saved start under the lock file of the rollback: nobody
-// else finds it off and unlocked.
+// TestNobodyStartsAMachineDuringItsRollback checks that a machine with saved memory starts under the lock file of the
+// rollback, so that no other task finds it off and unlocked.
 func TestNobodyStartsAMachineDuringItsRollback(t *testing.T) {
 	t.Parallel()
 

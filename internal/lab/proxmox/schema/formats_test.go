@@ -128,7 +128,7 @@ func TestPropertyStrings(t *testing.T) {
 	}
 }
 
-// FuzzPropertyStrings checks that what is printed reads as what was parsed.
+// FuzzPropertyStrings checks that a printed property string parses to the same values.
 func FuzzPropertyStrings(f *testing.F) {
 	keys := []string{"net0", "scsi0", "agent", "ipconfig0", "hostpci0", "cpu", "boot", "ide2"}
 	for i, seed := range []string{

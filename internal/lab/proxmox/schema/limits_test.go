@@ -9,7 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve/limits"
 )
 
-// What the inventory and components accept is what the descriptions of Proxmox VE's own API say.
+// The inventory and the components accept what the API descriptions of Proxmox VE accept.
 func TestLimitsAreThoseOfTheDescriptions(t *testing.T) {
 	t.Parallel()
 
@@ -36,7 +36,7 @@ func rangeOf(t *testing.T, p *schema.Property) limits.Range {
 	return limits.Range{Min: int(*p.Minimum), Max: int(*p.Maximum)}
 }
 
-// Proxmox VE accepts each name that has the form, and those that it refuses have not.
+// Proxmox VE accepts every name of the form, and refuses every other name.
 func TestNamesAreThoseThatProxmoxAccepts(t *testing.T) {
 	t.Parallel()
 
@@ -47,7 +47,7 @@ func TestNamesAreThoseThatProxmoxAccepts(t *testing.T) {
 	for _, test := range []struct {
 		form   limits.Name
 		format string
-		// narrower lists the names that Proxmox VE accepts and the form does not, for a reason that stands with the form.
+		// narrower lists names that Proxmox VE accepts and the form does not. The reason is at the form.
 		narrower []string
 	}{
 		{limits.Host, "pve-node", nil},

@@ -97,7 +97,7 @@ func TestRoom(t *testing.T) {
 	require.EqualError(t, err, "volume 's1:none' does not exist")
 }
 
-// TestSharedRoom checks that a shared storage has one room, and a local one a room on each node.
+// TestSharedRoom checks that a shared storage has one space, and a local one a space on each node.
 func TestSharedRoom(t *testing.T) {
 	t.Parallel()
 

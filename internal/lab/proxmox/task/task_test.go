@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/task"
 )
 
-// clock is a host's clock that stands at 100 s after its boot.
+// clock returns a host's clock that stands at 100 s after its boot.
 func clock() func() time.Time {
 	booted := time.Unix(0x65000000, 0)
 	calls := 0
@@ -74,7 +74,7 @@ func TestRestore(t *testing.T) {
 	require.Greater(t, after.NextPID(), cut.PID)
 }
 
-// startsInTheList counts the tasks of one machine that a node still lists.
+// startsInTheList counts the tasks of one machine in a node's list.
 func startsInTheList(list *task.List, node, vmid string) int {
 	count := 0
 
@@ -88,7 +88,7 @@ func startsInTheList(list *task.List, node, vmid string) int {
 }
 
 // TestTheTasksOfANodeRotate checks that a node forgets a machine's start when its other guests have filled the index twice,
-// that it forgets nothing before, and that no other node's work counts.
+// but not earlier, and that tasks of other nodes do not count.
 func TestTheTasksOfANodeRotate(t *testing.T) {
 	t.Parallel()
 
@@ -122,7 +122,7 @@ func TestTheTasksOfANodeRotate(t *testing.T) {
 	require.Less(t, len(list.OfNode("vmhost2")), 2*full, "no more than index and index.1")
 }
 
-// TestRestoredTasksRotateAsBefore checks that a lab which was started again forgets at the same task.
+// TestRestoredTasksRotateAsBefore checks that a restarted lab forgets the same tasks.
 func TestRestoredTasksRotateAsBefore(t *testing.T) {
 	t.Parallel()
 

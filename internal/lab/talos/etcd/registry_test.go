@@ -11,7 +11,7 @@ import (
 
 func addr(n byte) netip.Addr { return netip.AddrFrom4([4]byte{127, 20, 0, n}) }
 
-// cluster is a registry with one cluster of n voters, all of which run.
+// cluster returns a registry with one cluster of n running voters.
 func cluster(t *testing.T, n int) (*etcd.Registry, []etcd.Data) {
 	t.Helper()
 
@@ -65,7 +65,7 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
-// TestJoining holds etcd's rules for a new member.
+// TestJoining checks etcd's rules for a new member.
 func TestJoining(t *testing.T) {
 	t.Parallel()
 
@@ -99,7 +99,7 @@ func TestJoining(t *testing.T) {
 	require.EqualError(t, err, "etcdserver: unhealthy cluster", "a voter is down")
 }
 
-// TestLeaving holds etcd's rules for removing a member.
+// TestLeaving checks etcd's rules for the removal of a member.
 func TestLeaving(t *testing.T) {
 	t.Parallel()
 
@@ -138,7 +138,7 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestReplacedMember: a node that lost its data takes its own place.
+// TestReplacedMember: a node that lost its data replaces its former member.
 func TestReplacedMember(t *testing.T) {
 	t.Parallel()
 
@@ -189,7 +189,7 @@ func TestLeader(t *testing.T) {
 	require.ErrorIs(t, err, etcd.ErrMemberNotFound, "a member that is down says nothing")
 }
 
-// TestRestoredRegistry knows the members, none of which runs yet, and gives no number twice.
+// TestRestoredRegistry checks that a restored registry has the members, none of which runs yet, and repeats no ID.
 func TestRestoredRegistry(t *testing.T) {
 	t.Parallel()
 

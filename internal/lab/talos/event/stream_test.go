@@ -15,7 +15,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 )
 
-// clock goes on by a second with each look at it.
+// clock advances by a second with each call.
 type clock struct{ now time.Time }
 
 func (c *clock) next() time.Time {
@@ -24,7 +24,7 @@ func (c *clock) next() time.Time {
 	return c.now
 }
 
-// newStream has events task-0 … task-n, one a second, every third of them by actor a.
+// newStream returns a stream with the events task-0 … task-n, one per second, every third of them by actor a.
 func newStream(t *testing.T, n int) *event.Stream {
 	t.Helper()
 
@@ -103,7 +103,7 @@ func TestOnlyOneBeginning(t *testing.T) {
 	require.EqualError(t, err, "only one of the number of past events, the last event and the past duration can be given")
 }
 
-// TestSlowReader is told that it has lost events, and a new one begins with what is kept.
+// TestSlowReader checks that a slow reader gets an error, and that a new one starts with the oldest event in the history.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 

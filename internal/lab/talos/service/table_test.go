@@ -63,7 +63,7 @@ func TestUnknownHealthAndService(t *testing.T) {
 	require.False(t, known)
 }
 
-// TestHistoryIsBounded as in Talos.
+// TestHistoryIsBounded checks Talos' limit.
 func TestHistoryIsBounded(t *testing.T) {
 	t.Parallel()
 

@@ -23,7 +23,7 @@ func newConfigs(t *testing.T) *config.Service {
 	})
 }
 
-// TestAConfigurationIsOnOneNode finds a VM where it is and nowhere else, and gives its ID to nobody else.
+// TestAConfigurationIsOnOneNode checks that a VM is on one node only, and that its ID cannot be used twice.
 func TestAConfigurationIsOnOneNode(t *testing.T) {
 	t.Parallel()
 
@@ -50,7 +50,7 @@ func TestAConfigurationIsOnOneNode(t *testing.T) {
 	require.EqualError(t, s.Anywhere(101, check), "Configuration file 'nodes/pve/qemu-server/101.conf' does not exist")
 }
 
-// TestConfigurationsOutliveTheProcess writes them down and reads them again.
+// TestConfigurationsOutliveTheProcess saves configurations and restores them.
 func TestConfigurationsOutliveTheProcess(t *testing.T) {
 	t.Parallel()
 

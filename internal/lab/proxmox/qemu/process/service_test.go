@@ -9,7 +9,8 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox/qemu/process"
 )
 
-// TestWhatAHostGives begins processes until the host has nothing left, and gives back what those that failed and ended had.
+// TestWhatAHostGives starts processes until the host's resources are used up, and checks that failed and ended ones release
+// theirs.
 func TestWhatAHostGives(t *testing.T) {
 	t.Parallel()
 
@@ -32,7 +33,7 @@ func TestWhatAHostGives(t *testing.T) {
 	require.Equal(t, 2048, s.MemoryMiB("pve"))
 }
 
-// TestTheLifeOfAProcess follows one from its start to its end, on two nodes.
+// TestTheLifeOfAProcess follows a process from its start to its end, on two nodes.
 func TestTheLifeOfAProcess(t *testing.T) {
 	t.Parallel()
 
@@ -64,7 +65,7 @@ func TestTheLifeOfAProcess(t *testing.T) {
 	require.Zero(t, s.MemoryOf(101))
 }
 
-// TestAPowerCutEndsAllProcesses returns those that ran, by their IDs.
+// TestAPowerCutEndsAllProcesses checks the list of VMs that ran, sorted by ID.
 func TestAPowerCutEndsAllProcesses(t *testing.T) {
 	t.Parallel()
 
