@@ -34,9 +34,9 @@ type Description struct {
 	Password string `json:"password,omitempty"`
 	// TimeScale multiplies the delays of a real host; 0 means none.
 	TimeScale float64 `json:"timeScale"`
-	// Release is the Proxmox VE release of the host. Its state is that release's, so it stays.
+	// Release is the Proxmox VE release of the host. It cannot change, because the state is that release's.
 	Release schema.Release `json:"release"`
-	// Seed decides what is left to chance: MAC addresses and UUIDs that nobody gives, and the faults with a probability.
+	// Seed determines random choices: generated MAC addresses and UUIDs, and faults with a probability.
 	Seed string `json:"seed"`
 }
 

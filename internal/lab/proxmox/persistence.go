@@ -19,13 +19,13 @@ import (
 type saved struct {
 	Format  int            `json:"format"`
 	Release schema.Release `json:"release"`
-	// State is what the services keep, each under names of its own.
+	// State of the services, each with its own field names.
 	State json.RawMessage `json:"state"`
-	// Hosts are what was described of them so far; nil in the files of older labs.
+	// Hosts are the described hosts so far; nil in the files of older labs.
 	Hosts []Host `json:"hosts,omitempty"`
-	// Time is when it was written.
+	// Time is when the file was written.
 	Time time.Time `json:"time,omitzero"`
-	// Tasks are those that the nodes remember, the first to end first, and those that run.
+	// Tasks are the nodes' ended tasks, in the order of their end, and the running ones.
 	Tasks []task.Record `json:"tasks"`
 }
 

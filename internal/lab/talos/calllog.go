@@ -15,16 +15,16 @@ type logLine struct {
 	Node   netip.Addr `json:"node,omitzero"`
 	Method string     `json:"method,omitempty"`
 	Step   Step       `json:"step,omitempty"`
-	// Target is the node that the client named, Forwarded a call that another node passed on.
+	// Target is the node that the client named. Forwarded marks a call that another node forwarded.
 	Target    string `json:"target,omitempty"`
 	Forwarded bool   `json:"forwarded,omitempty"`
-	// Roles are those of the caller's certificate, Client is what its program calls itself, Peer where it calls from.
+	// Roles of the caller's certificate, Client is the name of its program, Peer its address.
 	Roles  []string `json:"roles,omitempty"`
 	Client string   `json:"client,omitempty"`
 	Peer   string   `json:"peer,omitempty"`
 	Code   string   `json:"code,omitempty"`
 	Error  string   `json:"error,omitempty"`
-	// Milliseconds that the call or step took.
+	// Milliseconds is the duration of the call or step.
 	Milliseconds float64 `json:"ms"`
 }
 

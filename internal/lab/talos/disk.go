@@ -17,7 +17,7 @@ type contents struct {
 	ID string `json:"id"`
 	// Partitions in the order of the disk's table.
 	Partitions []partition `json:"partitions,omitempty"`
-	// Release is the system that boots (partitions EFI or BOOT), zero on a disk on which Talos was not installed.
+	// Release is the system that boots (partitions EFI or BOOT); zero on a disk without Talos.
 	Release Release `json:"release,omitzero"`
 	// Previous is the system to which a rollback returns, nil after the first installation.
 	Previous *Release `json:"previous,omitempty"`

@@ -38,7 +38,7 @@ type Disk struct {
 	// DeviceID is how QEMU names the disk in its page of identifiers (VPD 0x83), such as drive-scsi1; "" where the host
 	// does not say, and QEMU takes the serial or, without one, the drive's name.
 	DeviceID string `json:"deviceID,omitempty"`
-	// Rotational says that it is no SSD.
+	// Rotational reports whether the disk is not an SSD.
 	Rotational bool `json:"rotational,omitempty"`
 }
 

@@ -37,7 +37,7 @@ type Hardware struct {
 	ISODrive string `json:"isoDrive,omitempty"`
 	// PCI are the devices that are passed through.
 	PCI []PCIDevice `json:"pci"`
-	// AgentPort is the port by which a guest agent hears of its host.
+	// AgentPort reports whether the machine has a port for a guest agent.
 	AgentPort bool `json:"agentPort,omitempty"`
 }
 

@@ -24,11 +24,11 @@ type store struct{ dir string }
 // record is the persistent state of a machine.
 type record struct {
 	Hardware Hardware `json:"hardware"`
-	// On says that the machine is switched on.
+	// On reports whether the machine is switched on.
 	On bool `json:"on"`
-	// BootID is the identifier of the current boot.
+	// BootID is the ID of the current boot.
 	BootID string `json:"bootID"`
-	// Boots is how often the machine has booted.
+	// Boots is the number of boots.
 	Boots int `json:"boots"`
 }
 

@@ -30,7 +30,7 @@ type User struct {
 	Expire    int64             `json:"expire,omitempty"`
 	Groups    []string          `json:"groups,omitempty"`
 	Tokens    map[string]*Token `json:"tokens,omitempty"`
-	// Password is a hash of the user's password; without one nobody enters.
+	// Password is a hash of the user's password. A user without one cannot log in.
 	Password string `json:"password,omitempty"`
 }
 
@@ -38,9 +38,9 @@ type User struct {
 type Token struct {
 	Comment string `json:"comment,omitempty"`
 	Expire  int64  `json:"expire,omitempty"`
-	// Separated tokens have the privileges that they and their user both have.
+	// Separated tokens have only the privileges that their user also has.
 	Separated bool `json:"privsep"`
-	// Secret is a hash of the token's value; the value itself is nowhere kept.
+	// Secret is a hash of the token's value. The value itself is not stored.
 	Secret string `json:"secret"`
 }
 

@@ -13,7 +13,7 @@ import (
 type poolEntry struct {
 	PoolID  string `json:"poolid"`
 	Comment string `json:"comment,omitempty"`
-	// Members are there where one pool was asked for, an empty list too.
+	// Members are set in the response for a single pool, even if empty.
 	Members *[]resource `json:"members,omitempty"`
 }
 

@@ -14,13 +14,13 @@ import (
 
 // resource is an HA resource: a VM with a requested state (pve-ha-manager 4.0 and 5.0; HA/Resources.pm).
 type resource struct {
-	// Values are the settings by the names of the API; what was not set is not there.
+	// Values are the settings with the names of the API. Unset ones are absent.
 	Values map[string]string `json:"values"`
-	// Service is the state that the manager has brought the VM to, or "" before it first looked.
+	// Service is the state to which the manager has brought the VM, or "" before its first round.
 	Service string `json:"service,omitempty"`
-	// Failures counts the starts that failed in a row.
+	// Failures counts consecutive failed starts.
 	Failures int `json:"failures,omitempty"`
-	// Stop and Target are commands to the manager: to stop within so many seconds, to move to a node.
+	// Stop and Target are commands to the manager: stop within that many seconds, and migrate to that node.
 	Stop   *int   `json:"stop,omitempty"`
 	Target string `json:"target,omitempty"`
 

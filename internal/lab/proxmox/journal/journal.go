@@ -14,13 +14,13 @@ import (
 // Entry is a request in the call log. It has no parameters, so it cannot contain a secret.
 type Entry struct {
 	Time time.Time `json:"time"`
-	// Verb and Path are the request's; Endpoint is the template of the path, empty for one that is not emulated.
+	// Verb and Path of the request. Endpoint is the template of the path, empty if it is not emulated.
 	Verb     string `json:"method"`
 	Path     string `json:"path"`
 	Endpoint string `json:"endpoint,omitempty"`
 	Node     string `json:"node,omitempty"`
 	VMID     int    `json:"vmid,omitempty"`
-	// Creates is the VMID that a call makes, or a clone's new one.
+	// Creates is the VMID of the VM that a call creates.
 	Creates int `json:"creates,omitempty"`
 	// Identity is the caller's user or token, never its secret; Client is what the caller's program calls itself, and Peer
 	// where it calls from.
@@ -29,9 +29,9 @@ type Entry struct {
 	Peer     string `json:"peer,omitempty"`
 	Status   int    `json:"status"`
 	Message  string `json:"message,omitempty"`
-	// Milliseconds that the call took, the lab's delays included.
+	// Milliseconds is the duration of the call, including the lab's delays.
 	Milliseconds float64 `json:"ms"`
-	// Fault is set when a fault that was asked for answered.
+	// Fault is set if the response is that of a fault.
 	Fault bool `json:"fault,omitempty"`
 	// Unknown is set for methods that are not emulated.
 	Unknown bool `json:"unknown,omitempty"`

@@ -12,7 +12,7 @@ import (
 
 // Status is a VM in the status and in lists (qemu-server QemuServer.pm, vmstatus).
 type Status struct {
-	// Node and ConfiguredName are for those who list VMs of all nodes; a VM without a name in its configuration shows another.
+	// Node and ConfiguredName are for lists of all nodes. Without a configured name a VM shows a default name.
 	Node           string `json:"-"`
 	ConfiguredName string `json:"-"`
 

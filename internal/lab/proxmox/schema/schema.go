@@ -44,7 +44,7 @@ type Method struct {
 	Path        string               `json:"path"`
 	Parameters  map[string]*Property `json:"parameters"`
 	Permissions Rule                 `json:"permissions"`
-	// AllowToken is false for the few methods that want a password behind the session.
+	// AllowToken is false for the few methods that require a session with a password.
 	AllowToken *Flag     `json:"allowtoken,omitempty"`
 	Returns    *Property `json:"returns"`
 }

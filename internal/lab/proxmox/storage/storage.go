@@ -57,7 +57,7 @@ type Definition struct {
 	Type    Type     `json:"type"`
 	Content []string `json:"content"`
 	Shared  bool     `json:"shared"`
-	// Nodes are those that have the storage; none means all.
+	// Nodes have the storage; empty means all nodes.
 	Nodes []string `json:"nodes,omitempty"`
 	// Path is the folder of a file-based storage.
 	Path string `json:"path,omitempty"`
@@ -92,7 +92,7 @@ type Volume struct {
 	Used uint64 `json:"used"`
 	// Parent is the base volume of a linked clone.
 	Parent string `json:"parent,omitempty"`
-	// Identity tells this volume from any other that ever had its name.
+	// Identity distinguishes this volume from earlier volumes of the same name.
 	Identity string `json:"identity"`
 	// Created is in seconds since 1970.
 	Created int64 `json:"created"`

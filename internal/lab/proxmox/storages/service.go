@@ -140,7 +140,7 @@ type storageStatus struct {
 	Total   uint64 `json:"total"`
 	Used    uint64 `json:"used"`
 	Avail   uint64 `json:"avail"`
-	// Share is there in a list only, and then of each storage that has a size, 0 too (pve-storage API2/Storage/Status.pm).
+	// Share is set in lists only, for each storage with a size, even if it is 0 (pve-storage API2/Storage/Status.pm).
 	Share *float64 `json:"used_fraction,omitempty"`
 }
 

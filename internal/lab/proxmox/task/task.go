@@ -23,7 +23,7 @@ type Record struct {
 	UPID string `json:"upid"`
 	Node string `json:"node"`
 	Type string `json:"type"`
-	// ID is what the task works on, mostly a VMID.
+	// ID is the object of the task, mostly a VMID.
 	ID    string   `json:"id"`
 	User  string   `json:"user"`
 	PID   int      `json:"pid"`

@@ -45,7 +45,7 @@ func (d Data) Empty() bool { return d == Data{} }
 // Member is an entry of a cluster's member list.
 type Member struct {
 	ID      uint64     `json:"id"`
-	Name    string     `json:"name"` // "" until the member has started for the first time
+	Name    string     `json:"name"` // "" until the member's first start
 	Address netip.Addr `json:"address"`
 	Learner bool       `json:"learner"`
 }
@@ -70,7 +70,7 @@ func url(addr netip.Addr, port uint16) string {
 type Cluster struct {
 	ID      uint64   `json:"id"`
 	Members []Member `json:"members"`
-	// Changes counts the changes of the membership, so that no identifier is given twice.
+	// Changes counts the membership changes, so that no ID is used twice.
 	Changes uint64 `json:"changes"`
 	Leader  uint64 `json:"leader"`
 	Term    uint64 `json:"term"`

@@ -15,7 +15,7 @@ type VM struct {
 	Node   string           `json:"node"`
 	Config *vmconfig.Config `json:"config"`
 
-	// LockUntil keeps the configuration's lock visible, when a fault asks for it.
+	// LockUntil keeps the configuration's lock visible until then, for a fault.
 	LockUntil time.Time `json:"-"`
 	// Snapshots are the former configurations that the file keeps, by name.
 	Snapshots map[string]*Snapshot `json:"snapshots,omitempty"`
@@ -27,7 +27,7 @@ type Snapshot struct {
 	Description string           `json:"description,omitempty"`
 	// Taken is in seconds since 1970.
 	Taken int64 `json:"taken"`
-	// State is the volume with the memory of a machine that ran, or "".
+	// State is the volume with the memory of a running machine, or "".
 	State string `json:"state,omitempty"`
 }
 

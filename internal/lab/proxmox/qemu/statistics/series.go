@@ -11,9 +11,9 @@ import (
 // series is what the host has measured of the machines of one VMID. Its file outlives the machines: the next machine with
 // that VMID continues it (pve-cluster, pmxcfs/status.c, update_rrd_data).
 type series struct {
-	// Since is when the first machine was made, in seconds.
+	// Since is when the first machine was created, in seconds.
 	Since int64 `json:"since"`
-	// Runs are the times in which one ran, the oldest first.
+	// Runs are the times during which a machine ran, oldest first.
 	Runs []timespan `json:"runs,omitempty"`
 }
 
