@@ -18,17 +18,19 @@ const (
 	bootInterval = 2 * time.Second
 )
 
-// waitsForConfiguration reports whether the Talos of a machine is in maintenance mode. If a machine that was never a member runs but
-// does not answer, it waits: the machine may have been reset a moment ago and still be booting, and the run would not configure it.
+// waitsForConfiguration reports whether the Talos of a machine is in maintenance mode. It waits for a machine that may be booting,
+// since the run would not configure it otherwise: one that was started a moment ago, or one that runs, does not answer and was never a
+// member, which may have been reset.
 func (s *session) waitsForConfiguration(ctx context.Context, machine recovery.Configured) (waits bool) {
 	deadline := s.clock.Now().Add(bootLimit)
 	reported := false
 	_ = poll.Until(ctx, bootInterval, func(ctx context.Context) (done bool, err error) {
-		if machine.Joined || nodeops.Listens(ctx, machine.Address) {
+		if nodeops.Listens(ctx, machine.Address) {
 			waits = nodeops.InMaintenance(ctx, machine.Address)
 			return true, nil
 		}
-		if !s.clock.Now().Before(deadline) || !s.isOn(ctx, machine.Name) {
+		on, runs := s.upFor(ctx, machine.Name)
+		if !runs || machine.Joined && on >= bootLimit || !s.clock.Now().Before(deadline) {
 			return true, nil
 		}
 		if !reported {
@@ -40,17 +42,17 @@ func (s *session) waitsForConfiguration(ctx context.Context, machine recovery.Co
 	return waits
 }
 
-// isOn reports whether the machine of a node runs. It returns false if the host cannot be read.
-func (s *session) isOn(ctx context.Context, name string) bool {
-	reader, err := pve.NewReader(s.host)
+// upFor returns how long the machine of a node has been on. runs is false if it is off or the host cannot be read.
+func (s *session) upFor(ctx context.Context, name string) (on time.Duration, runs bool) {
+	host, err := pve.NewHost(s.host)
 	if err != nil || s.inventory == nil {
-		return false
+		return 0, false
 	}
 	for _, node := range s.inventory.Nodes {
 		if node.Name == name {
-			on, err := reader.IsRunning(ctx, node.VMID)
-			return err == nil && on
+			host, on, err := host.UpFor(ctx, node.VMID)
+			return on, err == nil && host != ""
 		}
 	}
-	return false
+	return 0, false
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -19,7 +18,6 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 	"github.com/em-infra/em-infra/operator/internal/rehearsal"
-	"github.com/em-infra/em-infra/stacks"
 )
 
 var _ rehearsal.System = (*stage)(nil)
@@ -67,15 +65,14 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err := session.recovery.DeleteNeverRan(ctx); err != nil { // a rehearsal needs no consent
 		return nil, err
 	}
-	var result auto.UpResult
-	changes, err := watched(func(stream chan<- events.EngineEvent) (err error) {
-		result, err = session.stack.Up(ctx, optup.ProgressStreams(s.log), optup.ErrorProgressStreams(s.log), optup.SuppressOutputs(), optup.EventStreams(stream))
+	changes, err := watched(func(stream chan<- events.EngineEvent) error {
+		_, err := session.stack.Up(ctx, optup.ProgressStreams(s.log), optup.ErrorProgressStreams(s.log), optup.SuppressOutputs(), optup.EventStreams(stream))
 		return err
 	})
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	outputs, err := stacks.ParseOutputs(result.Outputs)
+	outputs, err := session.outputs(ctx)
 	if err != nil {
 		return nil, err
 	}
