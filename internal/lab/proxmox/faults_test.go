@@ -134,6 +134,28 @@ func TestHostReboots(t *testing.T) {
 	require.Equal(t, 1, set.List()[0].Occurred)
 }
 
+// TestNothingIsAnsweredAfterThePowerIsCut checks that the request after the one at which the power is cut finds no host: its
+// work would be lost with the power.
+func TestNothingIsAnsweredAfterThePowerIsCut(t *testing.T) {
+	t.Parallel()
+
+	for range 20 {
+		l := newLab(t, func(c *proxmox.Config) {
+			c.Pace = scaled(t, 1)
+			withFaults(t, c, fault.Fault{Name: "host-reboots", Endpoint: "/pools"})
+		})
+		for _, path := range []string{"/pools", "/nodes/vmhost/qemu"} {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api2/json"+path, strings.NewReader("poolid=a1"))
+			request.Header.Set("Authorization", "PVEAPIToken="+l.token)
+			request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+
+			answer := httptest.NewRecorder()
+			l.server.ServeHTTP(answer, request)
+			require.Equal(t, http.StatusServiceUnavailable, answer.Code, "a connection that cannot be cut: %s: %s", path, answer.Body)
+		}
+	}
+}
+
 // TestLostAnswer checks that the work is done although the response is lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()

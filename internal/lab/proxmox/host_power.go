@@ -22,12 +22,14 @@ func (s *Server) bootOnce() error {
 // PowerCut cuts the power of all hosts and restores it. VMs and workers end at once; half-finished work stays. After the time
 // of a reboot the hosts answer again and start their VMs.
 func (s *Server) PowerCut() error {
+	s.setDown(true)
+
 	left, err := s.snapshot()
 	if err != nil {
+		s.setDown(false)
 		return err
 	}
 
-	s.setDown(true)
 	s.env.Tasks.Halt()
 	s.vms.CutPower()
 
@@ -54,8 +56,10 @@ func (s *Server) PowerCut() error {
 	return nil
 }
 
-// cutPowerLater cuts the power in the background, for the handler of a call, which must return first.
+// cutPowerLater cuts the power in the background, for the handler of a call, which must return first. The hosts are down
+// before it returns: a request that follows the call must not start work that the end of the power then undoes.
 func (s *Server) cutPowerLater() {
+	s.setDown(true)
 	s.env.Tasks.Beside(func(context.Context) {
 		if err := s.PowerCut(); err != nil {
 			s.journal.Note("power not cut", err)
