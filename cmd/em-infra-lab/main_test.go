@@ -23,6 +23,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
+	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // programVariable makes the test binary the program, so that it runs as a process of its own.
@@ -35,7 +36,20 @@ func TestMain(m *testing.M) {
 		stop()
 		os.Exit(code)
 	}
-	os.Exit(m.Run())
+	os.Exit(inWorkshop(m))
+}
+
+// inWorkshop runs the tests. Their labs end with this process, also when it is killed.
+func inWorkshop(m *testing.M) int {
+	workshop, err := labstack.Open()
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	if err := workshop.Close(); err != nil {
+		panic(err)
+	}
+	return code
 }
 
 // asProcess returns the program with arguments, in a folder, about to begin.

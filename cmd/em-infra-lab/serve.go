@@ -57,7 +57,7 @@ func (m *making) options(c *cobra.Command) (lab.Options, error) {
 		return lab.Options{}, command.Refused(err)
 	}
 	o, err := m.choices.Options(lab.Options{
-		Dir: dir, Stack: program, Site: site, Role: m.role, Lifeline: os.Getenv(lab.LifelineVariable),
+		Dir: dir, Stack: program, Site: site, Role: m.role, Lifeline: os.Getenv(lab.LifelineVariable), Registry: lab.DefaultRegistry(),
 		Log: slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)),
 	})
 	if err != nil {

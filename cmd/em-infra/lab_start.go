@@ -65,7 +65,7 @@ func newLabServeCommand() *cobra.Command {
 			}
 			options, err := choices.Options(emulator.Options{
 				Dir: w.Dir, Stack: w.Stack, Site: emulator.SiteOf(inv), Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-				Lifeline: os.Getenv(emulator.LifelineVariable),
+				Lifeline: os.Getenv(emulator.LifelineVariable), Registry: emulator.DefaultRegistry(),
 			})
 			if err != nil {
 				return refused(err)

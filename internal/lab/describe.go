@@ -33,6 +33,9 @@ func describe(o Options) (Description, error) {
 	case err != nil:
 		return d, err
 	}
+	if err := registry(o.Registry).add(o.Dir); err != nil {
+		return d, fmt.Errorf("register the lab: %w", err)
+	}
 	if o.TimeScale != nil {
 		d.TimeScale = *o.TimeScale
 	}
@@ -55,11 +58,7 @@ func newDescription(o Options) (Description, error) {
 			return Description{}, err
 		}
 	}
-	network, err := chooseNetwork(o.Site, o.Dir)
-	if err != nil {
-		return Description{}, err
-	}
-	ports, err := freePorts(2, portsBeside(o.Dir))
+	network, ports, err := o.chooseAddresses()
 	if err != nil {
 		return Description{}, err
 	}
@@ -78,13 +77,24 @@ func newDescription(o Options) (Description, error) {
 	}, nil
 }
 
-// portsBeside returns the ports of the project's other labs, running or not.
-func portsBeside(dir string) []uint16 {
-	var ports []uint16
-	for _, sibling := range descriptionsBeside(dir) {
-		ports = append(ports, sibling.Proxmox.Port(), sibling.Factory.Port())
+// chooseAddresses returns addresses that no other lab has. Where labs of other projects that are stopped have taken all, it
+// returns free ones of theirs.
+func (o Options) chooseAddresses() (network netip.Prefix, ports []uint16, err error) {
+	registered, err := registry(o.Registry).others(o.Dir)
+	if err != nil {
+		return network, nil, fmt.Errorf("look for other labs: %w", err)
 	}
-	return ports
+	beside := descriptionsBeside(o.Dir)
+	for _, labs := range [][]Description{slices.Concat(registered, beside), beside} {
+		others := takenBy(labs)
+		if network, err = chooseNetwork(o.Site, others.networks); err == nil {
+			ports, err = freePorts(2, others.ports)
+		}
+		if err == nil {
+			break
+		}
+	}
+	return network, ports, err
 }
 
 func freePorts(count int, taken []uint16) ([]uint16, error) {

@@ -10,9 +10,10 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 )
 
-// ChooseNetwork is chooseNetwork for tests.
+// ChooseNetwork returns the network of a new lab, for tests.
 func ChooseNetwork(inv *inventory.Inventory, dir string) (netip.Prefix, error) {
-	return chooseNetwork(SiteOf(inv), dir)
+	network, _, err := Options{Site: SiteOf(inv), Dir: dir}.chooseAddresses()
+	return network, err
 }
 
 // Hosts is hosts for tests.

@@ -161,3 +161,12 @@ func described(t *testing.T) lab.Description {
 		Token: "em-infra@pve!rehearsal=madeup", TimeScale: 0.25, Release: schema.Release91, Seed: "lucky",
 	}
 }
+
+// serveOnce runs a lab until it listens.
+func serveOnce(t *testing.T, o lab.Options) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	o.Ready = func(lab.Description) { stop() }
+	require.NoError(t, lab.Serve(ctx, o))
+}

@@ -18,13 +18,12 @@ const firstLabByte, lastLabByte = 20, 99
 var errNoNetwork = errors.New("no loopback network is free for the nodes: stop other labs with `em-infra lab stop`")
 
 // chooseNetwork returns a free loopback network for the machines of a site, with the prefix length of their own network. No
-// other lab beside dir uses it, and its Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
-func chooseNetwork(site Site, dir string) (netip.Prefix, error) {
+// other lab has taken it, and its Talos ports are free. If possible, 192.168.20.0/24 becomes 127.20.20.0/24.
+func chooseNetwork(site Site, taken []netip.Prefix) (netip.Prefix, error) {
 	network := site.Network
 	if !network.Addr().Is4() || network.Bits() < 16 {
 		return netip.Prefix{}, fmt.Errorf("network.cidr %s cannot be rehearsed (IPv4, /16 or longer): choose a smaller network", network)
 	}
-	taken := networksBeside(dir)
 	for second := firstLabByte; second <= lastLabByte; second++ {
 		bytes := network.Addr().As4()
 		bytes[0], bytes[1] = 127, byte(second)
@@ -41,15 +40,6 @@ func chooseNetwork(site Site, dir string) (netip.Prefix, error) {
 		}
 	}
 	return netip.Prefix{}, errNoNetwork
-}
-
-// networksBeside returns the networks of the project's other labs, running or not.
-func networksBeside(dir string) []netip.Prefix {
-	var networks []netip.Prefix
-	for _, sibling := range descriptionsBeside(dir) {
-		networks = append(networks, sibling.Network)
-	}
-	return networks
 }
 
 // descriptionsBeside returns the descriptions of the project's other labs. It skips those that cannot be read.

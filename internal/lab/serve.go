@@ -48,6 +48,9 @@ type Options struct {
 	// Lifeline is a file. The lab ends when no process holds a lock on it, so that it ends with the process that started it
 	// in every case. With "" it runs until it is stopped.
 	Lifeline string
+	// Registry is a folder that lists the labs of all projects, so that a new one takes no address of a lab that is stopped;
+	// "" is none. The programs use [DefaultRegistry].
+	Registry string
 	// Kubernetes are the programs of the control planes. If nil, the lab starts no Kubernetes.
 	Kubernetes *kubernetes.Tools
 	// Log receives the lab's errors. Required.
