@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -41,6 +43,7 @@ func (s *session) verify(ctx context.Context) (status.Report, error) {
 // untilWell polls the status and reports now and then what it waits for.
 func (s *session) untilWell(ctx context.Context, sources status.Sources) (status.Report, error) {
 	began := s.clock.Now()
+	registration := &nodeops.Registration{Health: sources.Health(), Now: s.clock.Now}
 	for reminded := began; ; {
 		now := s.clock.Now()
 		report := sources.Report(ctx, now)
@@ -48,6 +51,7 @@ func (s *session) untilWell(ctx context.Context, sources status.Sources) (status
 		if len(lacks) == 0 || now.Sub(began) > verifyPatience {
 			return report, nil
 		}
+		s.registerAgain(ctx, registration, report)
 		if now.Sub(reminded) > verifyReminder {
 			reminded = now
 			s.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), Took: now.Sub(began)})
@@ -56,6 +60,20 @@ func (s *session) untilWell(ctx context.Context, sources status.Sources) (status
 		case <-ctx.Done():
 			return report, context.Cause(ctx)
 		case <-s.clock.After(verifyInterval):
+		}
+	}
+}
+
+// registerAgain has the machines whose Node was deleted register again. What fails is told: the wait goes on, and ends with what the
+// cluster lacks.
+func (s *session) registerAgain(ctx context.Context, registration *nodeops.Registration, report status.Report) {
+	for _, machine := range report.Unregistered() {
+		restarted, err := registration.Missing(ctx, rolling.Node{Name: machine.Name, Address: machine.Address})
+		switch {
+		case err != nil:
+			s.emit(Progress{Part: phase.Verify.String(), What: err.Error()})
+		case restarted:
+			s.emit(Progress{Part: phase.Verify.String(), What: machine.Name + " has no Node in Kubernetes: its kubelet is restarted"})
 		}
 	}
 }

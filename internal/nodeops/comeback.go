@@ -169,16 +169,11 @@ func (h Health) deleteNodeAt(ctx context.Context, address, name string) error {
 func (h Health) RestartKubelets(ctx context.Context, fresh []string) error {
 	var problems []error
 	for _, node := range h.Nodes {
-		address := node.Address.String()
-		if slices.Contains(fresh, node.Name) || !IsAlive(ctx, h.Talosconfig, address) {
+		if slices.Contains(fresh, node.Name) || !IsAlive(ctx, h.Talosconfig, node.Address.String()) {
 			continue
 		}
-		err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
-			_, err := api.ServiceRestart(ctx, "kubelet")
-			return err
-		})
-		if err != nil {
-			problems = append(problems, fmt.Errorf("the kubelet of %s does not restart (%w): reboot that node", node.Name, err))
+		if err := h.restartKubelet(ctx, node); err != nil {
+			problems = append(problems, err)
 		}
 	}
 	return errors.Join(problems...)

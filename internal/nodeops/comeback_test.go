@@ -173,3 +173,33 @@ func (m *machineUnderTest) kubeletStarts() int {
 	}
 	return starts
 }
+
+// TestANodeWithoutANodeObjectRegistersAgain checks that the kubelet is restarted once, and not before it had time to register.
+func TestANodeWithoutANodeObjectRegistersAgain(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	now := time.Now()
+	registration := &nodeops.Registration{Health: m.health(), Now: func() time.Time { return now }}
+	missing := func() (bool, error) { return registration.Missing(t.Context(), m.member()) }
+
+	restarted, err := missing()
+	require.NoError(t, err)
+	require.False(t, restarted, "it may register at any moment")
+	now = now.Add(20 * time.Second)
+	_, err = missing()
+	require.ErrorContains(t, err, "the kubelet of k3s-dev-control-1 does not restart (", "it is in maintenance mode")
+	require.ErrorContains(t, err, "): reboot that node")
+
+	m.bringUp()
+	starts := m.kubeletStarts()
+	restarted, err = missing()
+	require.NoError(t, err)
+	require.True(t, restarted)
+	require.Greater(t, m.kubeletStarts(), starts)
+	starts = m.kubeletStarts()
+	now = now.Add(time.Hour)
+	restarted, err = missing()
+	require.NoError(t, err)
+	require.False(t, restarted, "once is enough")
+	require.Equal(t, starts, m.kubeletStarts())
+}

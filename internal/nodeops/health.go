@@ -68,7 +68,7 @@ func (h Health) Spare(ctx context.Context, change rolling.Change, busy []rolling
 	former := h.bootThatEnds(ctx, change)
 	return rolling.Terms{
 		Drain: (change.Reboots || former != "") && networked && !off && IsAlive(ctx, h.Talosconfig, change.Node.Address.String()),
-		Back:  func(ctx context.Context) error { return h.works(ctx, change.Node, former, networked) },
+		Back:  h.back(change.Node, former, networked),
 	}, nil
 }
 
@@ -175,7 +175,7 @@ func (h Health) nodeReady(ctx context.Context, node rolling.Node, boot string) e
 	i := slices.IndexFunc(nodes, func(n kubernetesNode) bool { return n.name == node.Name })
 	switch {
 	case i < 0:
-		return errors.New("no Node has its name")
+		return errNoNode
 	case !nodes[i].ready:
 		return errors.New("its Node is not Ready")
 	case nodes[i].bootID != boot:

@@ -135,6 +135,12 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	c.waitReadiness("node-111", corev1.ConditionTrue)
 	c.eventually("its Pods are ready again", func(ctx context.Context) bool { return c.readyReplicas(ctx, "web", "web") == 3 })
 
+	require.NoError(t, c.CoreV1().Nodes().Delete(t.Context(), "node-111", metav1.DeleteOptions{}))
+	clusters.NodeChanged(worker)
+	worker.KubeletStarts++
+	clusters.NodeChanged(worker)
+	c.waitReadiness("node-111", corev1.ConditionTrue)
+
 	require.NoError(t, c.CoreV1().Namespaces().Delete(t.Context(), "web", metav1.DeleteOptions{}))
 	c.eventually("the namespace is gone", func(ctx context.Context) bool {
 		_, err := c.CoreV1().Namespaces().Get(ctx, "web", metav1.GetOptions{})

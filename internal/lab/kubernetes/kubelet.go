@@ -58,10 +58,10 @@ func (k *kubelet) stop() {
 	<-k.done
 }
 
-// plays reports whether this is the kubelet of the node in its current boot, with its current configuration.
+// plays reports whether this is the kubelet of the node in its current boot and its current start, with its current configuration.
 func (k *kubelet) plays(node talos.KubernetesNode) bool {
 	return node.Hardware.VMID == k.node.Hardware.VMID && node.BootID == k.node.BootID && node.Config == k.node.Config &&
-		node.Hostname == k.node.Hostname
+		node.Hostname == k.node.Hostname && node.KubeletStarts == k.node.KubeletStarts
 }
 
 func (k *kubelet) live(ctx context.Context) {

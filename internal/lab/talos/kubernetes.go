@@ -32,8 +32,10 @@ type KubernetesNode struct {
 	Release Release
 	// Identity of the node in its cluster, and of its boot.
 	Identity, BootID string
-	// Kubelet reports whether the kubelet runs.
-	Kubelet bool
+	// Kubelet reports whether the kubelet runs. KubeletStarts is how often it was started in this boot: a restart may be over
+	// before anybody sees that the kubelet does not run.
+	Kubelet       bool
+	KubeletStarts int
 	// StaticPods are the versions of the inputs of a control plane's static pods.
 	StaticPods StaticPodVersions
 	// EtcdCluster is the ID of the etcd cluster of which the node is a healthy member, with its static pods running. "" for
@@ -44,6 +46,7 @@ type KubernetesNode struct {
 // podServices is the state of the services that matter for Kubernetes.
 type podServices struct {
 	kubelet bool // runs
+	starts  int  // of the kubelet
 	etcd    bool // runs and is healthy
 	static  bool // the control plane's pods have started
 }
@@ -56,6 +59,9 @@ func (s *system) followPodServices(c service.Change) {
 	switch c.ID {
 	case kubelet:
 		s.pods.kubelet = c.State == service.Running
+		if s.pods.kubelet && !before.kubelet {
+			s.pods.starts++
+		}
 	case "etcd":
 		s.pods.etcd = c.State == service.Running && c.Health != nil && c.Health.GetHealthy()
 	}
@@ -107,7 +113,7 @@ func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 
 	node := KubernetesNode{
 		Hardware: s.hardware.clone(), Hostname: n.hostname, FQDN: n.fqdn(), Config: cfg, Release: s.release.clone(),
-		Identity: s.nodeID(), BootID: s.bootID, Kubelet: pods.kubelet,
+		Identity: s.nodeID(), BootID: s.bootID, Kubelet: pods.kubelet, KubeletStarts: pods.starts,
 		StaticPods: s.staticPodVersions(),
 	}
 

@@ -28,6 +28,7 @@ func (s Sources) askKubernetes(ctx context.Context, r *Report) error {
 	if err != nil {
 		return fmt.Errorf("Kubernetes API at %s: %w", config.Host, err) //nolint:staticcheck // a name, at the beginning of a line
 	}
+	r.nodesRead = true
 	for i := range r.Machines {
 		for _, node := range nodes.Items {
 			if node.Name == r.Machines[i].Name {

@@ -35,6 +35,8 @@ type Report struct {
 	Orphans []Orphan `json:"orphans,omitempty"`
 	// Unread is what could not be asked, a sentence each.
 	Unread []string `json:"unread,omitempty"`
+	// nodesRead reports whether Kubernetes listed its Nodes.
+	nodesRead bool
 }
 
 // Machine is a machine of the inventory, as reported by the host, Talos and Kubernetes.
@@ -163,6 +165,14 @@ func (m Machine) lacks(networked bool) string {
 	default:
 		return ""
 	}
+}
+
+// Unregistered returns the machines that run and are well but for their Node, which somebody deleted or which is not registered yet.
+// It returns nil if the Nodes could not be read.
+func (r Report) Unregistered() []Machine {
+	return slices.DeleteFunc(slices.Clone(r.Machines), func(m Machine) bool {
+		return !r.nodesRead || m.Kubernetes != nil || m.Node == nil || m.Node.Stage != "running" || len(m.unmet(false)) > 0
+	})
 }
 
 // misrouted describes a default route that differs from the inventory's; empty if there is none. A node without a default route of a
