@@ -22,8 +22,8 @@ func (s *session) configure(ctx context.Context, host LabHost) error {
 	if s.workspace.Rehearsed {
 		wanted := rehearsalConfig(s.workspace, host)
 		if differs(config, wanted) {
-			if err := s.stack.SetAllConfig(ctx, wanted); err != nil {
-				return sentenceOf(err)
+			if err := s.state.SetConfig(ctx, wanted); err != nil {
+				return err
 			}
 			config = wanted
 		}

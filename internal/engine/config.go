@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -17,7 +18,7 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	if err != nil || s.Project == "" || string(project.Name) != s.Project {
 		return nil, false
 	}
-	stack, err := workspace.LoadProjectStack(nil, project, filepath.Join(s.Dir, "Pulumi."+s.Stack+".yaml"))
+	stack, err := workspace.LoadProjectStack(nil, project, s.configFile())
 	if err != nil || stack.Environment != nil || stack.EncryptedKey != "" {
 		return nil, false
 	}
@@ -27,7 +28,7 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	}
 	opener := config.NopDecrypter
 	if stack.Config.HasSecureValue() {
-		if opener, err = s.Passphrase.opener(stack.EncryptionSalt); err != nil {
+		if opener, err = s.Passphrase.crypter(stack.EncryptionSalt); err != nil {
 			return nil, false
 		}
 	}
@@ -40,6 +41,44 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 	}
 	return values, true
 }
+
+// SetConfig adds values to the stack's configuration, secrets sealed with the passphrase. The CLI takes a secret as an argument,
+// which every user of the machine can read. The stack must exist, since its salt is made with it.
+func (s State) SetConfig(ctx context.Context, values auto.ConfigMap) error {
+	file := s.configFile()
+	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
+	if err != nil {
+		return err
+	}
+	stack, err := workspace.LoadProjectStack(nil, project, file)
+	if err != nil {
+		return err
+	}
+	sealer, err := s.Passphrase.crypter(stack.EncryptionSalt)
+	if err != nil {
+		return fmt.Errorf("%s: its encryptionsalt was not made with the passphrase of this stack: delete the file, then run the command again", file)
+	}
+	for name, value := range values {
+		key, err := config.ParseKey(name)
+		if err != nil {
+			return err
+		}
+		stored := config.NewValue(value.Value)
+		if value.Secret {
+			sealed, err := sealer.EncryptValue(ctx, value.Value)
+			if err != nil {
+				return err
+			}
+			stored = config.NewSecureValue(sealed)
+		}
+		if err := stack.Config.Set(key, stored, false); err != nil {
+			return err
+		}
+	}
+	return stack.Save(file)
+}
+
+func (s State) configFile() string { return filepath.Join(s.Dir, "Pulumi."+s.Stack+".yaml") }
 
 // valuesOf returns the values and defaults that Pulumi.yaml gives to all stacks (pulumi pkg/v3 v3.254.0, workspace/config.go,
 // mergeConfig).

@@ -167,6 +167,33 @@ func TestConfigIsReadWithoutTheCLI(t *testing.T) {
 	}
 }
 
+func TestConfigIsWrittenWithoutTheCLI(t *testing.T) {
+	t.Parallel()
+	state, _ := folder(t, "open sesame")
+	s := newSealer(t, "open sesame")
+	write(t, filepath.Join(state.Dir, "Pulumi.yaml"), "name: em-infra\nruntime: go\n")
+	file := filepath.Join(state.Dir, "Pulumi.k3s-dev.yaml")
+	write(t, file, "# mine\nencryptionsalt: "+s.salt+"\nconfig:\n  em-infra:kept: here\n")
+	wanted := auto.ConfigMap{
+		"em-infra:proxmoxInsecure": {Value: "true"},
+		"em-infra:proxmoxToken":    {Value: "secret", Secret: true},
+	}
+	require.NoError(t, state.SetConfig(t.Context(), wanted))
+
+	values, read := state.Config()
+	require.True(t, read)
+	wanted["em-infra:kept"] = auto.ConfigValue{Value: "here"}
+	require.Equal(t, wanted, values)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "secret\n")
+	require.Contains(t, string(text), "# mine\n")
+
+	write(t, file, "encryptionsalt: "+newSealer(t, "another").salt+"\n")
+	require.EqualError(t, state.SetConfig(t.Context(), wanted),
+		file+": its encryptionsalt was not made with the passphrase of this stack: delete the file, then run the command again")
+}
+
 func TestLastUpdateIsTheNewest(t *testing.T) {
 	t.Parallel()
 	state, root := folder(t, "")

@@ -18,8 +18,8 @@ import (
 type Passphrase struct {
 	phrase string
 
-	mu      sync.Mutex
-	openers map[string]config.Decrypter
+	mu       sync.Mutex
+	crypters map[string]config.Crypter
 }
 
 // PassphraseIn returns the passphrase that the CLI finds in its environment, of which given is set by the caller; nil if there
@@ -49,15 +49,15 @@ func entries(variables map[string]string) []string {
 // errNotOpened means that secrets cannot be decrypted here. The CLI, which then runs, reports why.
 var errNotOpened = errors.New("the secrets are not sealed with this passphrase")
 
-// opener returns a decrypter for secrets that are sealed with the passphrase and a salt. It checks the passphrase with the
+// crypter returns what seals and opens secrets with the passphrase and a salt. It checks the passphrase with the
 // salt's own text: v1:SALT:SEALED, where SEALED is the encrypted word pulumi (same file, symmetricCrypterFromPhraseAndState).
-func (p *Passphrase) opener(salt string) (config.Decrypter, error) {
+func (p *Passphrase) crypter(salt string) (config.Crypter, error) {
 	if p == nil {
 		return nil, errNotOpened
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if known, found := p.openers[salt]; found {
+	if known, found := p.crypters[salt]; found {
 		return known, nil
 	}
 	version, rest, _ := strings.Cut(salt, ":")
@@ -66,13 +66,13 @@ func (p *Passphrase) opener(salt string) (config.Decrypter, error) {
 	if version != "v1" || !found || err != nil {
 		return nil, errNotOpened
 	}
-	opener := config.NewSymmetricCrypterFromPassphrase(p.phrase, bytes)
-	if word, err := opener.DecryptValue(context.Background(), proof); err != nil || word != "pulumi" {
+	crypter := config.NewSymmetricCrypterFromPassphrase(p.phrase, bytes)
+	if word, err := crypter.DecryptValue(context.Background(), proof); err != nil || word != "pulumi" {
 		return nil, errNotOpened
 	}
-	if p.openers == nil {
-		p.openers = map[string]config.Decrypter{}
+	if p.crypters == nil {
+		p.crypters = map[string]config.Crypter{}
 	}
-	p.openers[salt] = opener
-	return opener, nil
+	p.crypters[salt] = crypter
+	return crypter, nil
 }

@@ -25,7 +25,7 @@ func (p *Passphrase) unlock(deployment *apitype.DeploymentV3) error {
 	if provider.Type != passphraseProvider || json.Unmarshal(provider.State, &sealed) != nil {
 		return errNotOpened
 	}
-	opener, err := p.opener(sealed.Salt)
+	opener, err := p.crypter(sealed.Salt)
 	if err != nil {
 		return err
 	}
