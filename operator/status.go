@@ -34,11 +34,7 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := sources.Report(ctx, s.clock.Now())
-	for i := range report.Orphans {
-		report.Orphans[i] = report.Orphans[i].At(s.place)
-	}
-	return &Status{StatusReport: report}, nil
+	return &Status{StatusReport: sources.Report(ctx, s.clock.Now()).At(s.place)}, nil
 }
 
 // sources returns the sources of information about the stack's cluster.

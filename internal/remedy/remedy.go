@@ -83,7 +83,7 @@ func (p Place) call(command string) string {
 	return strings.Join(parts, and)
 }
 
-// stackCommands are the commands of em-infra that need a stack and that messages name without one.
+// stackCommands are the commands of em-infra that need a stack and that messages name without one, like `reboot NODE`.
 var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role",
 	"state list", "state restore", "state unlock", "task list", "task stop UPID",
@@ -95,7 +95,8 @@ func (p Place) onStack(command string) string {
 		return strings.Replace(command, "--stack STACK", "--stack "+p.Name, 1)
 	}
 	verb, ours := strings.CutPrefix(command, tool+" ")
-	if !ours || p.Stack == "" || !slices.Contains(stackCommands, verb) {
+	isReboot := strings.HasPrefix(verb, "reboot ") && !strings.Contains(verb, "--stack")
+	if !ours || p.Stack == "" || !isReboot && !slices.Contains(stackCommands, verb) {
 		return command
 	}
 	return command + " " + p.Stack

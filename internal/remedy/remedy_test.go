@@ -25,6 +25,11 @@ func TestComplete(t *testing.T) {
 			"run `em-infra up --stack home --lab` again, or look at `em-infra state list --stack home --lab`",
 		},
 		{
+			"of a node", "`em-infra reboot worker-1`, or `em-infra reboot worker-1 --stack home`",
+			"`go run ./cmd/em-infra reboot worker-1 --stack home`, or `go run ./cmd/em-infra reboot worker-1 --stack home`",
+			"`em-infra reboot worker-1 --stack home --lab`, or `em-infra reboot worker-1 --stack home`",
+		},
+		{
 			"of no stack", "`em-infra tools install`", "`go run ./cmd/em-infra tools install`", "`em-infra tools install`",
 		},
 		{

@@ -48,7 +48,7 @@ func statusOf(guests []pve.Guest, vmid int) string {
 			return guest.Status
 		}
 	}
-	return "absent"
+	return absent
 }
 
 func (s Sources) ours() Ours {

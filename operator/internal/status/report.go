@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -37,6 +38,17 @@ type Report struct {
 	Unread []string `json:"unread,omitempty"`
 	// nodesRead reports whether Kubernetes listed its Nodes.
 	nodesRead bool
+	// place is where its text is read.
+	place remedy.Place
+}
+
+// At returns the report with its commands completed for a place.
+func (r Report) At(place remedy.Place) Report {
+	r.place, r.Orphans = place, slices.Clone(r.Orphans)
+	for i := range r.Orphans {
+		r.Orphans[i] = r.Orphans[i].At(place)
+	}
+	return r
 }
 
 // Machine is a machine of the inventory, as reported by the host, Talos and Kubernetes.

@@ -19,8 +19,10 @@ func (r Report) WriteText(out io.Writer) error {
 	}
 	fmt.Fprintln(out)
 	r.printFacts(out)
-	r.printFindings(out)
-	return nil
+	var findings strings.Builder
+	r.printFindings(&findings)
+	_, err := io.WriteString(out, r.place.Complete(findings.String()))
+	return err
 }
 
 func (r Report) table(out io.Writer) terminal.Table {
@@ -52,6 +54,9 @@ func (m Machine) vmText(out io.Writer) string {
 // running is the name that Proxmox VE and Talos use for a healthy running machine.
 const running = "running"
 
+// absent is the status of a machine that is not on the host.
+const absent = "absent"
+
 // talosText returns the stage of a node that answers. Its unmet conditions are printed below the table.
 func (m Machine) talosText(out io.Writer) string {
 	switch {
@@ -59,11 +64,32 @@ func (m Machine) talosText(out io.Writer) string {
 		return "-"
 	case m.Node.Stage != "":
 		return toned(out, m.Node.Stage == running && len(m.Node.Unmet) == 0, m.Node.Stage)
-	case slices.Contains(m.Node.Unmet, nodeops.ErrForeign.Error()):
-		return toned(out, false, "foreign")
-	default:
+	case m.isSilent():
 		return toned(out, false, "silent")
+	default:
+		return toned(out, false, "foreign")
 	}
+}
+
+// vmRemedy returns what to do about a machine that does not run, or does not answer although it runs; empty if nothing is to be done.
+func (m Machine) vmRemedy() string {
+	switch {
+	case !m.Known || m.VM == "":
+		return ""
+	case m.VM == absent:
+		return "there is none: `em-infra preview` shows what `em-infra up` makes of it"
+	case m.VM != running:
+		return "it is " + m.VM + ": `em-infra up` starts it"
+	case m.isSilent():
+		return fmt.Sprintf("it runs, and its Talos does not answer: look at its console; if it hangs, `qm reset %d` on %s", m.VMID, m.Host)
+	default:
+		return ""
+	}
+}
+
+// isSilent reports whether no Talos answers at the machine's address.
+func (m Machine) isSilent() bool {
+	return m.Node != nil && m.Node.Stage == "" && !slices.Contains(m.Node.Unmet, nodeops.ErrForeign.Error())
 }
 
 func (m Machine) kubernetesText(out io.Writer) string {
@@ -138,12 +164,18 @@ func (r Report) stateText() string {
 // printFindings prints problems, each with what to do.
 func (r Report) printFindings(out io.Writer) {
 	for _, machine := range r.Machines {
+		if remedy := machine.vmRemedy(); remedy != "" {
+			fmt.Fprintf(out, "VM            %s: %s\n", machine.Name, remedy)
+		}
 		if machine.Node != nil && len(machine.Node.Unmet) > 0 {
 			fmt.Fprintf(out, "Talos         %s: %s\n", machine.Name, strings.Join(machine.Node.Unmet, ", "))
 		}
-		if !machine.Known && machine.VM != "absent" {
+		if !machine.Known && machine.VM != absent {
 			fmt.Fprintf(out, "not in state  %s: the state does not know VM %d\n", machine.Name, machine.VMID)
 		}
+	}
+	for _, machine := range r.Unregistered() {
+		fmt.Fprintf(out, "Node          %s: Kubernetes has no Node of its name: `em-infra up` restarts its kubelet, which registers it\n", machine.Name)
 	}
 	for _, operation := range r.State.Pending {
 		fmt.Fprintf(out, "unfinished    %s: `em-infra up` settles it\n", operation)

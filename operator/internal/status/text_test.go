@@ -10,6 +10,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -99,6 +100,32 @@ not read      Kubernetes API at https://192.168.20.10:6443: context deadline exc
 	}, r.Lacks())
 	require.Equal(t, []string{"k3s-dev-control-2: `talosctl --nodes 192.168.20.12 reset --system-labels-to-wipe EPHEMERAL --reboot` has it join etcd anew: " +
 		"Talos tries for ten minutes to give a member its vote, and not again"}, r.Remedies())
+}
+
+// TestPrintWhatToDoAboutMachines checks that each machine that is not as it should be has a line that says what to do, with the
+// commands of the place where it is read.
+func TestPrintWhatToDoAboutMachines(t *testing.T) {
+	t.Parallel()
+	silent := &nodeops.Observation{Unmet: []string{"its Talos API: connection refused"}}
+	for _, test := range []struct {
+		name   string
+		change func(*status.Machine)
+		want   string
+	}{
+		{"off", func(m *status.Machine) { m.VM, m.Node = "stopped", silent }, "VM            k3s-dev-gpu-1: it is stopped: `em-infra up --stack k3s-dev` starts it\n"},
+		{"absent", func(m *status.Machine) { m.VM, m.Node = "absent", silent }, "VM            k3s-dev-gpu-1: there is none: `em-infra preview --stack k3s-dev` shows what `em-infra up --stack k3s-dev` makes of it\n"},
+		{"silent", func(m *status.Machine) { m.Node = silent }, "VM            k3s-dev-gpu-1: it runs, and its Talos does not answer: look at its console; if it hangs, `em-infra lab reset 103 --stack k3s-dev`\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := wellReport().At(remedy.Place{Stack: "--stack k3s-dev", Lab: "--stack k3s-dev"})
+			test.change(&r.Machines[1])
+			var text strings.Builder
+			require.NoError(t, r.WriteText(&text))
+			require.Contains(t, text.String(), test.want)
+			require.NotEmpty(t, r.Lacks())
+		})
+	}
 }
 
 // withDataDisk returns a machine with one data disk and these volumes.
