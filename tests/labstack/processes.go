@@ -67,6 +67,22 @@ func Descendants(of int) ([]int, error) {
 	return found, nil
 }
 
+// Arguments returns the command lines of all processes below one, a line for each, its program first.
+func Arguments(of int) ([]string, error) {
+	pids, err := Descendants(of)
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, pid := range pids {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+		if err == nil { // else it has ended
+			lines = append(lines, strings.ReplaceAll(strings.TrimSuffix(string(text), "\x00"), "\x00", " "))
+		}
+	}
+	return lines, nil
+}
+
 // Worker is a process that works for a stack.
 type Worker struct {
 	PID int

@@ -113,5 +113,6 @@ func (f *life) holdsSecrets() {
 			return err
 		}))
 	}
+	require.Contains(f.t, f.texts[argumentsOfProcesses], "pulumi --non-interactive up", "the arguments were read")
 	f.violated(model.Leaks(secrets, f.texts))
 }

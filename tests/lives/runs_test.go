@@ -85,7 +85,7 @@ func (r *running) wait(look func()) model.Run {
 	go func() { ended <- r.command.Wait() }()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for ticks := 0; ; ticks++ {
 		select {
 		case err := <-ended:
 			return r.ended(err)
@@ -96,9 +96,30 @@ func (r *running) wait(look func()) model.Run {
 			if look != nil {
 				look()
 			}
+			if ticks%ticksOfArguments == 0 {
+				r.readArguments()
+			}
 		}
 	}
 }
+
+// ticksOfArguments is how many ticks lie between two readings of the arguments of processes, which cost more than the rest.
+const ticksOfArguments = 20
+
+// readArguments keeps the arguments of the run's processes, which every user of the machine can read.
+func (r *running) readArguments() {
+	r.t.Helper()
+	lines, err := labstack.Arguments(r.command.Process.Pid)
+	require.NoError(r.t, err)
+	for _, line := range lines {
+		if !strings.Contains(r.texts[argumentsOfProcesses], line+"\n") {
+			r.texts[argumentsOfProcesses] += line + "\n"
+		}
+	}
+}
+
+// argumentsOfProcesses is the name of that text.
+const argumentsOfProcesses = "arguments-of-processes"
 
 func (r *running) ended(err error) model.Run {
 	r.t.Helper()

@@ -29,8 +29,9 @@ const (
 	refused = 3
 )
 
-// Bound is the maximal duration of a run: the longest gate of the graph, and the rest of the run.
-const Bound = 20 * time.Minute
+// Bound is the maximal duration of a run. It is below all limits of em-infra's own waits, of which the shortest is ten minutes:
+// what disturbs a life is over at once, so a run that reaches such a limit waits for something that never comes.
+const Bound = 9 * time.Minute
 
 // reads are runs that change nothing.
 var reads = []string{"preview", "status", "drift", "only-verify"}
