@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
@@ -10,12 +11,32 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
-// recorded runs an operation of the engine and writes its artifacts, whether it succeeds or fails. Each event is also passed to
+// recorder writes the artifacts of the engine's runs.
+type recorder struct {
+	folder     artifacts.Folder
+	stack      string
+	inventory  *inventory.Inventory
+	state      *stackstate.State
+	configured *artifacts.Planned // the program's machine configurations
+	secrets    []string           // of the stack's configuration
+	now        func() time.Time
+	emit       func(Event)
+}
+
+func (s *session) recorder() recorder {
+	return recorder{
+		folder: artifacts.Folder{Dir: s.workspace.Artifacts, Keep: s.options.Keep}, stack: s.workspace.Stack, inventory: s.inventory,
+		state: s.state, configured: &s.configured, secrets: s.secrets, now: s.clock.Now, emit: s.emit,
+	}
+}
+
+// record runs an operation of the engine and writes its artifacts, whether it succeeds or fails. Each event is also passed to
 // watch, unless watch is nil.
-func (s *session) recorded(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error, watch func(events.EngineEvent)) error {
-	run, err := s.beginArtifacts(ctx, command)
+func (r recorder) record(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error, watch func(events.EngineEvent)) error {
+	run, err := r.begin(ctx, command)
 	if err != nil {
 		return err
 	}
@@ -25,7 +46,7 @@ func (s *session) recorded(ctx context.Context, command string, operate func(str
 			watch(event)
 		}
 	})
-	end := artifacts.End{Stack: s.workspace.Stack, Command: command, Outcome: artifacts.Succeeded}
+	end := artifacts.End{Stack: r.stack, Command: command, Outcome: artifacts.Succeeded}
 	switch {
 	case failure == nil:
 	case ctx.Err() != nil:
@@ -33,15 +54,15 @@ func (s *session) recorded(ctx context.Context, command string, operate func(str
 	default:
 		end.Outcome, end.Error = artifacts.Failed, sentenceOf(failure).Error()
 	}
-	if err := s.finishArtifacts(context.WithoutCancel(ctx), run, end); err != nil {
+	if err := r.finish(context.WithoutCancel(ctx), run, end); err != nil {
 		return errors.Join(failure, err)
 	}
-	s.emit(ArtifactsKept{Dir: run.Dir})
+	r.emit(ArtifactsKept{Dir: run.Dir})
 	return failure
 }
 
-func (s *session) beginArtifacts(ctx context.Context, command string) (*artifacts.Run, error) {
-	before, err := s.state.Seen(ctx)
+func (r recorder) begin(ctx context.Context, command string) (*artifacts.Run, error) {
+	before, err := r.state.Seen(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,19 +70,19 @@ func (s *session) beginArtifacts(ctx context.Context, command string) (*artifact
 	if err != nil {
 		return nil, err
 	}
-	run, err := artifacts.Folder{Dir: s.workspace.Artifacts, Keep: s.options.Keep}.Begin(s.clock.Now, command, append(secrets, s.secrets...))
+	run, err := r.folder.Begin(r.now, command, append(secrets, r.secrets...))
 	if err != nil {
 		return nil, err
 	}
-	effective, err := s.inventory.Effective()
+	effective, err := r.inventory.Effective()
 	if err != nil {
 		return nil, err
 	}
 	return run, run.Inventory(map[string][]byte{inventory.ClusterFile: effective.Cluster, inventory.NodesFile: effective.Nodes})
 }
 
-func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
-	after, err := s.state.Last(ctx)
+func (r recorder) finish(ctx context.Context, run *artifacts.Run, end artifacts.End) error {
+	after, err := r.state.Last(ctx)
 	if err != nil {
 		after = &engine.Exported{} // the run reports the error of the state; the redactor uses the secrets from before the run
 	}
@@ -73,7 +94,7 @@ func (s *session) finishArtifacts(ctx context.Context, run *artifacts.Run, end a
 	if err != nil {
 		return err
 	}
-	return errors.Join(run.MachineConfigurations(s.configured.Over(applied)), run.Finish(end, secrets))
+	return errors.Join(run.MachineConfigurations(r.configured.Over(applied)), run.Finish(end, secrets))
 }
 
 // secretsIn returns the values of a configuration that are marked as secret.

@@ -32,8 +32,8 @@ const (
 func (s *session) runEngine(ctx context.Context, command string, operate func(engineRun) error) error {
 	reporter := progress.New(progressEvents{s.emit}, s.clock.Now)
 	defer remind(reporter)()
-	defer s.followTasks(ctx, reporter)()
-	err := s.recorded(ctx, command, s.operation(operate), func(event events.EngineEvent) { reporter.Add(event.EngineEvent) })
+	defer s.hostTasks().follow(ctx, reporter)()
+	err := s.recorder().record(ctx, command, s.operation(operate), func(event events.EngineEvent) { reporter.Add(event.EngineEvent) })
 	s.failures = reporter.Failures()
 	return err
 }
@@ -42,7 +42,7 @@ func (s *session) runEngine(ctx context.Context, command string, operate func(en
 func (s *session) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
 	var seen []apitype.EngineEvent
 	reporter := progress.New(nil, s.clock.Now)
-	err := s.recorded(ctx, opPreview, s.operation(operate), func(event events.EngineEvent) {
+	err := s.recorder().record(ctx, opPreview, s.operation(operate), func(event events.EngineEvent) {
 		seen = append(seen, event.EngineEvent)
 		reporter.Add(event.EngineEvent)
 	})

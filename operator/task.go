@@ -8,6 +8,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Tasks returns the running tasks of the host for the machines and templates of the stack. It only reads.
@@ -16,7 +17,7 @@ func (o *Operator) Tasks(ctx context.Context) ([]Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.tasks(ctx)
+	return s.hostTasks().list(ctx)
 }
 
 // StopTask stops a running task, after consent. The argument is the task's UPID, or the name or VMID of its machine. Proxmox VE
@@ -26,17 +27,38 @@ func (o *Operator) StopTask(ctx context.Context, which string) error {
 	if err != nil {
 		return err
 	}
-	return s.stopTask(ctx, which)
+	tasks := s.hostTasks()
+	task, err := tasks.meant(ctx, which)
+	if err != nil {
+		return err
+	}
+	s.emit(TasksFound{[]Task{task}})
+	if err := s.ask(ctx); err != nil {
+		return err
+	}
+	return tasks.stop(ctx, task)
 }
 
-// tasks returns the running tasks for the stack's machines and templates.
-func (s *session) tasks(ctx context.Context) ([]pve.Task, error) {
-	reader, err := pve.NewReader(s.host)
+// hostTasks are the tasks of the host for the machines and templates of a stack.
+type hostTasks struct {
+	host      pve.Connection
+	inventory *inventory.Inventory
+	place     remedy.Place
+	emit      func(Event)
+}
+
+func (s *session) hostTasks() hostTasks {
+	return hostTasks{host: s.host, inventory: s.inventory, place: s.place, emit: s.emit}
+}
+
+// list returns the running tasks.
+func (h hostTasks) list(ctx context.Context) ([]pve.Task, error) {
+	reader, err := pve.NewReader(h.host)
 	if err != nil {
 		return nil, refused(err)
 	}
 	var all []pve.Task
-	for _, node := range s.inventory.Nodes {
+	for _, node := range h.inventory.Nodes {
 		found, err := reader.TasksOf(ctx, node.Host, node.VMID)
 		if err != nil {
 			return nil, err
@@ -50,50 +72,43 @@ func (s *session) tasks(ctx context.Context) ([]pve.Task, error) {
 	return all, nil
 }
 
-// stopTask stops the task, after consent.
-func (s *session) stopTask(ctx context.Context, which string) error {
-	task, err := s.taskMeant(ctx, which)
-	if err != nil {
-		return err
-	}
-	s.emit(TasksFound{[]Task{task}})
-	if err := s.ask(ctx); err != nil {
-		return err
-	}
-	host, err := pve.NewHost(s.host)
+// stop stops a running task.
+func (h hostTasks) stop(ctx context.Context, task pve.Task) error {
+	host, err := pve.NewHost(h.host)
 	if err != nil {
 		return refused(err)
 	}
 	return host.StopTask(ctx, task)
 }
 
-func (s *session) taskMeant(ctx context.Context, which string) (pve.Task, error) {
-	tasks, err := s.tasks(ctx)
+// meant returns the running task with a UPID, or the one that works on the machine with a name or VMID.
+func (h hostTasks) meant(ctx context.Context, which string) (pve.Task, error) {
+	tasks, err := h.list(ctx)
 	if err != nil {
 		return pve.Task{}, err
 	}
 	if strings.HasPrefix(which, "UPID:") {
 		at := slices.IndexFunc(tasks, func(t pve.Task) bool { return t.UPID == which })
 		if at < 0 {
-			return pve.Task{}, refused(fmt.Errorf("no task %s goes on for the machines of this stack: see `em-infra task list %s`", which, s.place.Stack))
+			return pve.Task{}, refused(fmt.Errorf("no task %s goes on for the machines of this stack: see `em-infra task list %s`", which, h.place.Stack))
 		}
 		return tasks[at], nil
 	}
-	vmid, err := s.inventory.FindVMID(which)
+	vmid, err := h.inventory.FindVMID(which)
 	if err != nil {
 		return pve.Task{}, refused(err)
 	}
-	return s.onlyTask(ctx, vmid)
+	return h.only(ctx, vmid)
 }
 
-// onlyTask returns the task that works on a machine. A task with the machine's VMID takes precedence over clones, which have their
+// only returns the task that works on a machine. A task with the machine's VMID takes precedence over clones, which have their
 // source's VMID.
-func (s *session) onlyTask(ctx context.Context, vmid int) (pve.Task, error) {
-	reader, err := pve.NewReader(s.host)
+func (h hostTasks) only(ctx context.Context, vmid int) (pve.Task, error) {
+	reader, err := pve.NewReader(h.host)
 	if err != nil {
 		return pve.Task{}, refused(err)
 	}
-	tasks, err := reader.TasksOf(ctx, hostOf(s.inventory, vmid), vmid)
+	tasks, err := reader.TasksOf(ctx, hostOf(h.inventory, vmid), vmid)
 	if err != nil {
 		return pve.Task{}, err
 	}
@@ -102,11 +117,11 @@ func (s *session) onlyTask(ctx context.Context, vmid int) (pve.Task, error) {
 	}
 	switch len(tasks) {
 	case 0:
-		return pve.Task{}, refused(fmt.Errorf("no task works on VM %d: see `em-infra task list %s`", vmid, s.place.Stack))
+		return pve.Task{}, refused(fmt.Errorf("no task works on VM %d: see `em-infra task list %s`", vmid, h.place.Stack))
 	case 1:
 		return tasks[0], nil
 	default:
-		s.emit(TasksFound{tasks})
+		h.emit(TasksFound{tasks})
 		return pve.Task{}, refused(fmt.Errorf("%d clones go on, and nothing tells which is that of VM %d: name the task by its UPID", len(tasks), vmid))
 	}
 }

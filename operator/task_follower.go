@@ -22,16 +22,16 @@ const (
 	taskSilence = time.Minute
 )
 
-// followTasks reports the host's tasks for the machines that the engine works on, until stop is called. The provider itself waits
+// follow reports the host's tasks for the machines that the engine works on, until stop is called. The provider itself waits
 // for tasks without any output (bpg/terraform-provider-proxmox v0.69.1, proxmox/nodes/tasks/tasks.go, WaitForTask).
-func (s *session) followTasks(ctx context.Context, reporter *progress.Reporter) (stop func()) {
-	reader, err := pve.NewReader(s.host)
+func (h hostTasks) follow(ctx context.Context, reporter *progress.Reporter) (stop func()) {
+	reader, err := pve.NewReader(h.host)
 	if err != nil {
 		return func() {} // the engine reports the error, too
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
-	follow := taskFollower{reader: reader, place: s.place.Stack, logs: map[string]taskLog{}}
+	follower := taskFollower{reader: reader, place: h.place.Stack, logs: map[string]taskLog{}}
 	go func() {
 		defer close(ended)
 		ticker := time.NewTicker(taskInterval)
@@ -41,7 +41,7 @@ func (s *session) followTasks(ctx context.Context, reporter *progress.Reporter) 
 			case <-ctx.Done():
 				return
 			case now := <-ticker.C:
-				follow.ask(ctx, reporter, now)
+				follower.ask(ctx, reporter, now)
 			}
 		}
 	}()
