@@ -11,12 +11,36 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-func (o *Operator) kubeconfigFile() string {
-	return filepath.Join(o.workspace.Credentials, "kubeconfig")
+// credentialFiles are the files with a cluster's credentials.
+type credentialFiles struct{ dir string }
+
+func (o *Operator) credentials() credentialFiles {
+	return credentialFiles{dir: o.workspace.Credentials}
 }
 
-func (o *Operator) talosconfigFile() string {
-	return filepath.Join(o.workspace.Credentials, "talosconfig")
+func (c credentialFiles) kubeconfig() string  { return filepath.Join(c.dir, "kubeconfig") }
+func (c credentialFiles) talosconfig() string { return filepath.Join(c.dir, "talosconfig") }
+
+// keep writes the credentials to files that only their owner can read.
+func (c credentialFiles) keep(outputs stacks.Outputs) error {
+	err := errors.Join(
+		os.WriteFile(c.kubeconfig(), []byte(outputs.Kubeconfig), 0o600),
+		os.WriteFile(c.talosconfig(), []byte(outputs.Talosconfig), 0o600),
+	)
+	if err != nil {
+		return fmt.Errorf("write credentials: %w", err)
+	}
+	return nil
+}
+
+// forget removes the credentials of a deleted cluster.
+func (c credentialFiles) forget() error {
+	for _, file := range []string{c.kubeconfig(), c.talosconfig()} {
+		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // outputs returns the outputs of a stack that was brought up completely.
@@ -32,18 +56,6 @@ func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
 	return stacks.ParseOutputs(values)
 }
 
-// keepCredentials writes the credentials to files that only their owner can read.
-func (s *session) keepCredentials(outputs stacks.Outputs) error {
-	err := errors.Join(
-		os.WriteFile(s.kubeconfigFile(), []byte(outputs.Kubeconfig), 0o600),
-		os.WriteFile(s.talosconfigFile(), []byte(outputs.Talosconfig), 0o600),
-	)
-	if err != nil {
-		return fmt.Errorf("write credentials: %w", err)
-	}
-	return nil
-}
-
 // salvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then
 // has no outputs, so it reads those of the cluster's component. It emits [CredentialsKept], or nothing if there is no cluster yet.
 func (s *session) salvageCredentials(ctx context.Context) error {
@@ -55,19 +67,9 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	if err != nil || kubeconfig == "" || talosconfig == "" {
 		return err
 	}
-	if err := s.keepCredentials(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
+	if err := s.credentials().keep(stacks.Outputs{Kubeconfig: kubeconfig, Talosconfig: talosconfig}); err != nil {
 		return err
 	}
-	s.emit(CredentialsKept{Kubeconfig: s.kubeconfigFile()})
-	return nil
-}
-
-// forgetCredentials removes the credentials of a deleted cluster.
-func (s *session) forgetCredentials() error {
-	for _, file := range []string{s.kubeconfigFile(), s.talosconfigFile()} {
-		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
+	s.emit(CredentialsKept{Kubeconfig: s.credentials().kubeconfig()})
 	return nil
 }

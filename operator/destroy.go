@@ -4,6 +4,11 @@ import (
 	"context"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // DestroyOptions are the options of [Operator.Destroy].
@@ -24,8 +29,28 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	if err != nil {
 		return nil, err
 	}
-	return destroyRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
+	target := s.destroyTarget()
+	return destroyRun{recovery: s.recovery, host: target, state: target, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
 }
+
+// destroyTarget is the stack that a destroy deletes.
+type destroyTarget struct {
+	stack       string
+	place       remedy.Place
+	inventory   *inventory.Inventory
+	host        pve.Connection
+	state       *stackstate.State
+	credentials credentialFiles
+}
+
+func (s *session) destroyTarget() destroyTarget {
+	return destroyTarget{
+		stack: s.workspace.Stack, place: s.place, inventory: s.inventory, host: s.host, state: s.state, credentials: s.credentials(),
+	}
+}
+
+// forgetCredentials implements [destroyState].
+func (d destroyTarget) forgetCredentials() error { return d.credentials.forget() }
 
 // destroyAll implements [destroyEngine].
 func (s *session) destroyAll(ctx context.Context) error {

@@ -17,31 +17,31 @@ type possessions struct {
 
 // possessions reads them from the state. A state that was destroyed before no longer contains the cluster's identity, so the owners
 // are then read from its backups.
-func (s *session) possessions(ctx context.Context) (p possessions, err error) {
-	host, err := pve.NewReader(s.host)
+func (d destroyTarget) possessions(ctx context.Context) (p possessions, err error) {
+	host, err := pve.NewReader(d.host)
 	if err != nil {
 		return p, refused(err)
 	}
-	exported, err := s.state.Seen(ctx)
+	exported, err := d.state.Seen(ctx)
 	if err != nil {
 		return p, err
 	}
-	owner, err := recovery.OwnerOf(s.workspace.Stack, &exported.Deployment)
+	owner, err := recovery.OwnerOf(d.stack, &exported.Deployment)
 	if err != nil {
 		return p, err
 	}
 	if p.owners = []ownership.Owner{owner}; owner.Cluster == "" {
-		past, err := s.state.Past()
+		past, err := d.state.Past()
 		if err != nil {
 			return p, err
 		}
-		p.owners = recovery.PastOwners(s.workspace.Stack, past)
+		p.owners = recovery.PastOwners(d.stack, past)
 	}
-	p.sources = status.Sources{Inventory: s.inventory, Host: host, Deployment: exported.Deployment}
+	p.sources = status.Sources{Inventory: d.inventory, Host: host, Deployment: exported.Deployment}
 	return p, nil
 }
 
 // leftOf implements [destroyHost].
-func (s *session) leftOf(ctx context.Context, had possessions) (status.Left, error) {
+func (destroyTarget) leftOf(ctx context.Context, had possessions) (status.Left, error) {
 	return had.sources.Left(ctx, had.owners)
 }

@@ -49,8 +49,8 @@ type destroyEngine interface {
 }
 
 var (
-	_ destroyHost   = (*session)(nil)
-	_ destroyState  = (*session)(nil)
+	_ destroyHost   = destroyTarget{}
+	_ destroyState  = destroyTarget{}
 	_ destroyEngine = (*session)(nil)
 )
 

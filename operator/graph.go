@@ -23,7 +23,7 @@ func (o *Operator) Graph(ctx context.Context) ([]byte, error) {
 	if inv, err = o.inLab(inv); err != nil {
 		return nil, err
 	}
-	talosconfig, err := os.ReadFile(o.talosconfigFile())
+	talosconfig, err := os.ReadFile(o.credentials().talosconfig())
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 
 // checkUnprotected refuses to destroy a stack with protected resources. The engine would refuse too, but only when it reaches the
 // protected resource, and could have deleted others before.
-func (s *session) checkUnprotected(ctx context.Context) error {
-	exported, err := s.state.Seen(ctx)
+func (d destroyTarget) checkUnprotected(ctx context.Context) error {
+	exported, err := d.state.Seen(ctx)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (s *session) checkUnprotected(ctx context.Context) error {
 		protected = append(protected[:enough], fmt.Sprintf("and %d more", more))
 	}
 	return refused(fmt.Errorf("%s is protected (%s), and nothing was touched: set protect: false in %s and in %s, run `em-infra up %s`, then destroy it again",
-		s.workspace.Stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, s.place.Stack))
+		d.stack, strings.Join(protected, ", "), inventory.ClusterFile, inventory.NodesFile, d.place.Stack))
 }
 
 // protectedNames returns sorted names, because the order of a state depends on the order of the operations.

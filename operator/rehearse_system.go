@@ -77,7 +77,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 		return nil, err
 	}
 	s.kubeconfig = []byte(outputs.Kubeconfig)
-	return changes, session.keepCredentials(outputs)
+	return changes, session.credentials().keep(outputs)
 }
 
 // Preview implements [rehearsal.System].

@@ -123,7 +123,8 @@ func TestFailedSaysHowToGoOn(t *testing.T) {
 func TestCredentialsAreForTheirOwner(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, true)
-	require.NoError(t, s.keepCredentials(stacks.Outputs{Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig"}))
+	files := s.credentials()
+	require.NoError(t, files.keep(stacks.Outputs{Kubeconfig: "made up kubeconfig", Talosconfig: "made up talosconfig"}))
 	dir := s.workspace.Credentials
 	for _, name := range []string{"kubeconfig", "talosconfig"} {
 		file, err := os.Stat(filepath.Join(dir, name))
@@ -131,8 +132,8 @@ func TestCredentialsAreForTheirOwner(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), file.Mode())
 	}
 
-	require.NoError(t, s.forgetCredentials())
-	require.NoError(t, s.forgetCredentials(), "what is gone is forgotten")
+	require.NoError(t, files.forget())
+	require.NoError(t, files.forget(), "what is gone is forgotten")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

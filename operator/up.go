@@ -61,17 +61,21 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.keepCredentials(outputs); err != nil {
+	if err := s.credentials().keep(outputs); err != nil {
 		return nil, err
 	}
-	report, err := s.verify(ctx)
+	verification, err := s.verification(ctx)
+	if err != nil {
+		return nil, err
+	}
+	report, err := verification.run(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
 		return nil, err
 	}
-	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.kubeconfigFile(), Talosconfig: s.talosconfigFile()}, nil
+	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig()}, nil
 }
 
 // uncordon uncordons the nodes that an interrupted run has left cordoned.

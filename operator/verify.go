@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/phase"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -20,60 +21,70 @@ const (
 	verifyReminder = 15 * time.Second
 )
 
-// verify waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks.
-func (s *session) verify(ctx context.Context) (status.Report, error) {
+// verification waits until a cluster is healthy.
+type verification struct {
+	sources status.Sources
+	clock   Clock
+	place   remedy.Place
+	emit    func(Event)
+}
+
+// verification returns the verification of the cluster in the state.
+func (s *session) verification(ctx context.Context) (verification, error) {
 	sources, err := s.sources(ctx)
-	if err != nil {
-		return status.Report{}, err
-	}
-	began := s.clock.Now()
-	report, err := s.untilWell(ctx, sources)
+	return verification{sources: sources, clock: s.clock, place: s.place, emit: s.emit}, err
+}
+
+// run waits until the cluster is healthy and reports its status. After the time limit, the error contains what the cluster lacks.
+func (v verification) run(ctx context.Context) (status.Report, error) {
+	began := v.clock.Now()
+	report, err := v.untilWell(ctx)
 	if err != nil {
 		return report, err
 	}
 	lacks := report.Lacks()
-	s.emit(Verified{Report: report, Took: s.clock.Now().Sub(began)})
+	v.emit(Verified{Report: report, Took: v.clock.Now().Sub(began)})
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), s.place.Stack, phase.Verify)
+			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), v.place.Stack, phase.Verify)
 	}
 	return report, nil
 }
 
 // untilWell polls the status and reports now and then what it waits for.
-func (s *session) untilWell(ctx context.Context, sources status.Sources) (status.Report, error) {
-	began := s.clock.Now()
-	registration := &nodeops.Registration{Health: sources.Health(), Now: s.clock.Now}
+func (v verification) untilWell(ctx context.Context) (status.Report, error) {
+	began := v.clock.Now()
+	registration := &nodeops.Registration{Health: v.sources.Health(), Now: v.clock.Now}
 	for reminded := began; ; {
-		now := s.clock.Now()
-		report := sources.Report(ctx, now)
+		now := v.clock.Now()
+		report := v.sources.Report(ctx, now)
 		lacks := report.Lacks()
 		if len(lacks) == 0 || now.Sub(began) > verifyPatience {
 			return report, nil
 		}
-		s.registerAgain(ctx, registration, report)
+		v.registerAgain(ctx, registration, report)
 		if now.Sub(reminded) > verifyReminder {
 			reminded = now
-			s.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), Took: now.Sub(began)})
+			v.emit(Progress{Part: phase.Verify.String(), What: fmt.Sprintf("waits for %s, %.0f min at most", lacks[0], verifyPatience.Minutes()), Took: now.Sub(began)})
 		}
 		select {
 		case <-ctx.Done():
 			return report, context.Cause(ctx)
-		case <-s.clock.After(verifyInterval):
+		case <-v.clock.After(verifyInterval):
 		}
 	}
 }
 
 // registerAgain has the machines whose Node was deleted register again. What fails is told: the wait goes on, and ends with what the
 // cluster lacks.
-func (s *session) registerAgain(ctx context.Context, registration *nodeops.Registration, report status.Report) {
+func (v verification) registerAgain(ctx context.Context, registration *nodeops.Registration, report status.Report) {
 	for _, machine := range report.Unregistered() {
 		restarted, err := registration.Missing(ctx, rolling.Node{Name: machine.Name, Address: machine.Address})
 		switch {
 		case err != nil:
-			s.emit(Progress{Part: phase.Verify.String(), What: err.Error()})
+			v.emit(Progress{Part: phase.Verify.String(), What: err.Error()})
 		case restarted:
-			s.emit(Progress{Part: phase.Verify.String(), What: machine.Name + " has no Node in Kubernetes: its kubelet is restarted"})
+			v.emit(Progress{Part: phase.Verify.String(), What: machine.Name + " has no Node in Kubernetes: its kubelet is restarted"})
 		}
 	}
 }
