@@ -115,6 +115,9 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if isNote(args) {
 			return nil
 		}
+		if err := risk.CheckPlugged(args.OldInputs, args.NewInputs); err != nil {
+			return fmt.Errorf("%s: %w", node.Name, err)
+		}
 		lane, err := r.lane()
 		if err != nil {
 			return err

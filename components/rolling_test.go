@@ -325,3 +325,28 @@ func TestANoteWaitsForNoTurn(t *testing.T) {
 	require.Empty(t, update("leave", marked, 4096))
 	require.Contains(t, update("enter", marked, 8192), "k3s-dev-worker-1 is untouched")
 }
+
+// TestAnEmptyDiskTakesNoPlaceOfAnUnpluggedOne: `pulumi up` asks for no judgement of its plan, so its update is refused.
+func TestAnEmptyDiskTakesNoPlaceOfAnUnpluggedOne(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, nowhere(nil))
+	system := map[string]any{"interface": "scsi0", "size": 32.0}
+	enter := func(second map[string]any) string {
+		request := &pulumirpc.ResourceHookRequest{Name: "k3s-dev-worker-1-vm", Type: "proxmoxve:VM/virtualMachine:VirtualMachine"}
+		var err error
+		request.OldInputs, err = structpb.NewStruct(map[string]any{"vmId": 121.0, "disks": []any{system, second}})
+		require.NoError(t, err)
+		request.NewInputs, err = structpb.NewStruct(map[string]any{
+			"vmId": 121.0, "disks": []any{system, map[string]any{"interface": "scsi1", "size": 20.0}},
+		})
+		require.NoError(t, err)
+		var answer pulumirpc.ResourceHookResponse
+		e.call(t, "k3s-dev-worker-1-enter", request, &answer)
+		return answer.GetError()
+	}
+	require.Equal(t, "k3s-dev-worker-1: disk scsi1 was unplugged by hand: the provider would put an empty one in its place: "+
+		"plug scsi1 of VM 121 in again, which Proxmox VE shows as an unused disk, then run up again; the machine was not touched",
+		enter(map[string]any{"interface": ""}))
+	require.Empty(t, enter(map[string]any{"interface": "scsi1", "size": 10.0}), "one that grows is no stranger")
+}

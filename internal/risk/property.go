@@ -77,7 +77,7 @@ func propertyAt(path string) property {
 
 // propertyOf returns the property that a step changes.
 func propertyOf(path string, s plan.Step) property {
-	if disk := diskPath.FindString(path); disk != "" && isUnplugged(disk, s) {
+	if disk := diskPath.FindString(path); disk != "" && isUnplugged(disk, s.Old, s.New) {
 		return property{label: "disk " + plan.Text(s.New, disk+".interface"), effect: Change, unplugged: true}
 	}
 	return propertyAt(path)
@@ -85,13 +85,6 @@ func propertyOf(path string, s plan.Step) property {
 
 // diskPath matches the path of a disk.
 var diskPath = regexp.MustCompile(`^disks\[\d+\]`)
-
-// isUnplugged reports whether a disk of the state is in no slot of the machine. The provider reads such a disk as one without values,
-// and would create an empty disk in its place (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/vm/disk/disk.go, Read).
-func isUnplugged(disk string, s plan.Step) bool {
-	before, was := plan.At(s.Old, disk).(map[string]any)
-	return was && plan.Text(before, "interface") == "" && before["size"] == nil && plan.Text(s.New, disk+".interface") != ""
-}
 
 // difference returns a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s plan.Step) string {
@@ -114,7 +107,7 @@ func (p property) impossible(path string, s plan.Step) string {
 	case p.moves && len(list(s.Old, "hostpcis")) > 0:
 		return "cannot change: Proxmox VE moves no machine with a GPU"
 	case p.unplugged:
-		return "was unplugged by hand: the provider would put an empty one in its place"
+		return wasUnplugged
 	case p.goes(path, s):
 		return "cannot be taken away: the provider deletes no disk of a machine that is there"
 	default:

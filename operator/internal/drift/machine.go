@@ -37,7 +37,7 @@ func Machines(deployment apitype.DeploymentV3) []Machine {
 // Overlooked returns the properties that differ from the state but that the provider does not read back: whether the machine starts
 // with its host and its boot order (bpg v0.69.1, proxmoxtf/resource/vm/vm.go: no read sets on_boot and boot_order), and its pool,
 // which the provider looks for in the machine's configuration, where it never is (the same, vmReadCustom; qemu-server, API2/Qemu.pm,
-// vm_config). The values are the host's; nil if absent.
+// vm_config). The values are the host's; nil if absent. Disks that were plugged in again are among them.
 func (m Machine) Overlooked(guest pve.Guest, config pve.GuestConfig) map[string]any {
 	have := map[string]any{"onBoot": config["onboot"] == "1", "bootOrders": bootOrder(config["boot"]), "poolId": nil}
 	if guest.Pool != "" {
@@ -47,6 +47,9 @@ func (m Machine) Overlooked(guest pve.Guest, config pve.GuestConfig) map[string]
 		if reflect.DeepEqual(m.Noted[name], value) || isUnset(m.Noted[name]) && isUnset(value) {
 			delete(have, name)
 		}
+	}
+	if disks := m.replugged(config); disks != nil {
+		have["disks"] = disks
 	}
 	return have
 }

@@ -42,6 +42,15 @@ func TestOverlooked(t *testing.T) {
 			name: "another pool", guest: pve.Guest{VMID: 102, Pool: "others"}, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0"},
 			have: map[string]any{"poolId": "others"},
 		},
+		{
+			name: "a disk that was plugged in again", guest: pooled, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0", "scsi0": "tank:vm-102-disk-1", "scsi1": "tank:vm-102-disk-2"},
+			noted: map[string]any{"disks": []any{map[string]any{"interface": "scsi0", "size": 32.0}, map[string]any{"interface": nil, "aio": ""}}},
+			have:  map[string]any{"disks": []any{map[string]any{"interface": "scsi0", "size": 32.0}, map[string]any{"interface": "scsi1", "aio": ""}}},
+		},
+		{
+			name: "a disk that is still unplugged", guest: pooled, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0", "scsi0": "tank:vm-102-disk-1", "unused0": "tank:vm-102-disk-2"},
+			noted: map[string]any{"disks": []any{map[string]any{"interface": "scsi0"}, map[string]any{"interface": nil}}},
+		},
 		{name: "no pool", guest: pve.Guest{VMID: 102}, config: pve.GuestConfig{"onboot": "1", "boot": "order=scsi0;ide0"}, have: map[string]any{"poolId": nil}},
 		{
 			name: "nothing, of a machine that stays off and has no pool", guest: pve.Guest{VMID: 102}, config: pve.GuestConfig{"boot": "order=scsi0;ide0"},
