@@ -73,7 +73,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 		result, err = s.stack.Preview(ctx, append(options, optpreview.ProgressStreams(run.out), optpreview.ErrorProgressStreams(run.err), optpreview.EventStreams(run.events))...)
 		return err
 	})
-	return result.ChangeSummary, s.recovery.Told(seen), err
+	return result.ChangeSummary, s.recovery.WithRecoveries(seen), err
 }
 
 // weigh emits the assessment, refuses risks that are not allowed, and asks for consent.

@@ -61,7 +61,7 @@ func (l *clientLab) finish(ctx context.Context, task *client.Task, err error) st
 }
 
 // The operations of the tests. Each returns the client's error.
-var deeds = map[string]func(context.Context, *clientLab) string{
+var clientCalls = map[string]func(context.Context, *clientLab) string{
 	"configure": func(ctx context.Context, l *clientLab) string {
 		return errorText(l.vm(101).ConfigSync(ctx, client.VirtualMachineOption{Name: "cores", Value: 2}))
 	},
@@ -76,11 +76,11 @@ var deeds = map[string]func(context.Context, *clientLab) string{
 
 		volumes := l.server.Volumes()
 		task, err := l.vm(101).MoveDisk(ctx, "scsi0", &client.VirtualMachineMoveDiskOptions{Storage: "thin", Delete: true})
-		said := l.finish(ctx, task, err)
+		answer := l.finish(ctx, task, err)
 		require.Equal(l.t, volumes, l.server.Volumes(), "what was copied is freed, and the source stays")
 		require.Contains(l.t, l.config("101")["scsi0"], "tank:vm-101-disk-")
 
-		return said
+		return answer
 	},
 	"clone": func(ctx context.Context, l *clientLab) string {
 		_, task, err := l.vm(9000).Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 103, Full: true})
@@ -145,7 +145,7 @@ func errorText(err error) string {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 
-	tests := map[string]struct{ deed, expected string }{
+	tests := map[string]struct{ call, expected string }{
 		"config-lock-timeout":  {"configure", "500 can't lock file '/var/lock/qemu-server/lock-101.conf' - got timeout"},
 		"storage-lock-timeout": {"clone", "clone failed: can't lock file '/var/lock/pve-manager/pve-storage-tank' - got timeout"},
 		"storage-full":         {"add a disk", "500 zfs error: cannot create 'tank/vm-101-disk-0': out of space"},
@@ -184,11 +184,11 @@ func TestFaults(t *testing.T) {
 
 			require.NoError(t, set.Set(fault.Fault{Name: kind.Name, Times: 1}))
 
-			said := deeds[test.deed](t.Context(), l)
-			require.Contains(t, said, test.expected)
+			answer := clientCalls[test.call](t.Context(), l)
+			require.Contains(t, answer, test.expected)
 			require.Equal(t, 1, set.List()[0].Occurred)
 
-			if said != "OK" && test.expected != "EOF" {
+			if answer != "OK" && test.expected != "EOF" {
 				require.Equal(t, before, l.vmids(), "what failed left nothing")
 			}
 		})

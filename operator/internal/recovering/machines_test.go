@@ -25,12 +25,12 @@ func stepOn(op apitype.OpType) apitype.EngineEvent {
 }
 
 // The deletion and the new creation of a machine that never ran are shown before the consent.
-func TestWhatIsDeletedIsToldBefore(t *testing.T) {
+func TestWhatIsDeletedIsForeseenInThePlan(t *testing.T) {
 	t.Parallel()
 	for _, op := range []apitype.OpType{apitype.OpSame, apitype.OpUpdate, apitype.OpReplace} {
 		r := &recovering.Recovery{}
 		r.Found(recovery.Remnant{URN: urnWorkerVM, VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"})
-		assessment := risk.Assess(plan.Steps(r.Told([]apitype.EngineEvent{stepOn(op)})))
+		assessment := risk.Assess(plan.Steps(r.WithRecoveries([]apitype.EngineEvent{stepOn(op)})))
 		assessment.Notes = append(assessment.Notes, r.Deletions()...)
 		var out strings.Builder
 		require.NoError(t, assessment.WriteText(&out))
@@ -40,11 +40,11 @@ func TestWhatIsDeletedIsToldBefore(t *testing.T) {
 	}
 }
 
-func TestOtherMachinesAreToldOfAsTheEngineDoes(t *testing.T) {
+func TestTheStepsOfOtherMachinesStay(t *testing.T) {
 	t.Parallel()
 	r := &recovering.Recovery{}
-	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpUpdate)}, r.Told([]apitype.EngineEvent{stepOn(apitype.OpUpdate)}))
+	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpUpdate)}, r.WithRecoveries([]apitype.EngineEvent{stepOn(apitype.OpUpdate)}))
 	require.Empty(t, r.Deletions())
 	r.Found(recovery.Remnant{URN: urnWorkerVM})
-	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpDelete)}, r.Told([]apitype.EngineEvent{stepOn(apitype.OpDelete)}), "it goes for good")
+	require.Equal(t, []apitype.EngineEvent{stepOn(apitype.OpDelete)}, r.WithRecoveries([]apitype.EngineEvent{stepOn(apitype.OpDelete)}), "it goes for good")
 }

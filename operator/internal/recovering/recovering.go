@@ -91,9 +91,9 @@ type Nodes interface {
 // Restarted reports whether machines were started before the consent.
 func (r *Recovery) Restarted() bool { return r.restarted }
 
-// Told adjusts the events of a preview to what happens before the engine runs: machines that never ran are created anew, and adopted
+// WithRecoveries adjusts the events of a preview to what happens before the engine runs: machines that never ran are created anew, and adopted
 // machines stay.
-func (r *Recovery) Told(seen []apitype.EngineEvent) []apitype.EngineEvent {
+func (r *Recovery) WithRecoveries(seen []apitype.EngineEvent) []apitype.EngineEvent {
 	return r.asAdopted(r.asMadeAnew(seen))
 }
 

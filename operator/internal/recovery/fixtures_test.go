@@ -21,11 +21,11 @@ type host struct {
 	pending             []string
 	// settled are the nodes of the calls of Settle; deleted and started are the machines with their nodes.
 	settled          []string
-	deleted, started []deed
+	deleted, started []operation
 }
 
-// deed is an operation on a machine.
-type deed struct {
+// operation is an operation on a machine.
+type operation struct {
 	vmid int
 	node string
 }
@@ -48,7 +48,7 @@ func (h *host) Look(_ context.Context, vmid int) (*pve.Machine, error) {
 
 func (h *host) Start(_ context.Context, node string, vmid int) error {
 	if h.startErr == nil {
-		h.started = append(h.started, deed{vmid, node})
+		h.started = append(h.started, operation{vmid, node})
 	}
 	return h.startErr
 }
@@ -57,7 +57,7 @@ func (h *host) Pending(context.Context, string, int) ([]string, error) { return 
 
 func (h *host) Delete(_ context.Context, node string, vmid int) error {
 	if h.deleteErr == nil {
-		h.deleted = append(h.deleted, deed{vmid, node})
+		h.deleted = append(h.deleted, operation{vmid, node})
 	}
 	return h.deleteErr
 }

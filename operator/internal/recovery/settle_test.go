@@ -24,7 +24,7 @@ func TestWhatNeverRanIsDeletedAndForgotten(t *testing.T) {
 		done, err := recovery.Delete(t.Context(), deployment, remnant(), h)
 		require.NoError(t, err)
 		require.Equal(t, "creation of VM 102 (k3s-dev-worker-1) ended half way: what was left of it is deleted, it never ran", done)
-		require.Equal(t, []deed{{102, "vmhost"}}, h.deleted)
+		require.Equal(t, []operation{{102, "vmhost"}}, h.deleted)
 		require.Empty(t, deployment.Resources)
 	}
 }
@@ -61,10 +61,10 @@ func TestAMachineThatIsOffIsStarted(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		host    *host
-		started []deed
+		started []operation
 		done    string
 	}{
-		{"off", &host{machine: ours()}, []deed{{102, "vmhost"}}, "VM 102 (k3s-dev-worker-1) is off since a change of it failed: it is started, and the change is tried again"},
+		{"off", &host{machine: ours()}, []operation{{102, "vmhost"}}, "VM 102 (k3s-dev-worker-1) is off since a change of it failed: it is started, and the change is tried again"},
 		{"on", &host{machine: running}, nil, "the last change of VM 102 (k3s-dev-worker-1) failed half way: it is tried again"},
 		{
 			"on, after a reboot that failed", &host{machine: running, pending: []string{"cores", "memory"}}, nil,

@@ -61,7 +61,7 @@ func TestRecordWhatAFailedCreationLeft(t *testing.T) {
 			require.Len(t, survey.NeverRan, 1)
 			_, err = recovery.Delete(t.Context(), deployment, survey.NeverRan[0], h)
 			require.NoError(t, err)
-			require.Equal(t, []deed{{102, "vmhost"}}, h.deleted)
+			require.Equal(t, []operation{{102, "vmhost"}}, h.deleted)
 			require.Equal(t, failedClone(), deployment)
 		})
 	}
