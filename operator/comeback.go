@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -25,19 +24,7 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	if err != nil {
 		return nil, s.state.Unreadable(err)
 	}
-	machines := recovery.ConfiguredMachines(&exported.Deployment)
-	waits := make([]bool, len(machines))
-	var asked sync.WaitGroup
-	for i, machine := range machines {
-		asked.Go(func() { waits[i] = s.waitsForConfiguration(ctx, machine) })
-	}
-	asked.Wait()
-	var found []recovery.Configured
-	for i, machine := range machines {
-		if waits[i] {
-			found = append(found, machine)
-		}
-	}
+	found := s.maintenance().among(ctx, recovery.ConfiguredMachines(&exported.Deployment))
 	return found, ctx.Err()
 }
 

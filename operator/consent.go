@@ -6,6 +6,9 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // Person confirms operations before they change anything.
@@ -24,17 +27,46 @@ type Question struct {
 	Yes string
 }
 
-// checkConsent returns an error early if an operation needs consent and there is no person to ask.
-func (s *session) checkConsent() error {
-	if s.consent == "" || s.options.Person != nil {
+// consent is the consent that an operation needs before it changes anything.
+type consent struct {
+	purpose   string // completes "type the name of the stack to …"; empty if no consent is needed
+	person    Person // nil if there is nobody to ask
+	stack     string
+	place     remedy.Place
+	restarted func() bool // whether machines were started already
+}
+
+// needed reports whether a person must agree.
+func (c consent) needed() bool { return c.purpose != "" }
+
+// check returns an error early if an operation needs consent and there is no person to ask.
+func (c consent) check() error {
+	if !c.needed() || c.person != nil {
 		return nil
 	}
-	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", s.place.Stack, s.consent)
+	return fmt.Errorf("nobody is here to be asked: look at `em-infra preview %s`, then add --yes to %s", c.place.Stack, c.purpose)
+}
+
+// ask asks for consent, unless it was given beforehand. Only the stack's name means yes.
+func (c consent) ask(ctx context.Context) error {
+	if !c.needed() {
+		return nil
+	}
+	agreed, err := c.person.Confirm(ctx, Question{
+		Text: fmt.Sprintf("Type the name of the stack, %s, to %s: ", c.stack, c.purpose), Yes: c.stack,
+	})
+	switch {
+	case err != nil:
+		return refused(err)
+	case !agreed:
+		return refused(errors.New("not confirmed; " + untouched(c.restarted())))
+	}
+	return nil
 }
 
 // confirmDestroy shows what would be deleted and asks for consent, unless consent was given beforehand.
 func (s *session) confirmDestroy(ctx context.Context) error {
-	if s.consent == "" {
+	if !s.consent.needed() {
 		s.recovered(s.recovery.Deletions()...)
 		return nil
 	}
@@ -45,25 +77,8 @@ func (s *session) confirmDestroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.emit(Assessed{s.assess(seen)})
-	return s.ask(ctx)
-}
-
-// ask asks for consent, unless it was given beforehand. Only the stack's name means yes.
-func (s *session) ask(ctx context.Context) error {
-	if s.consent == "" {
-		return nil
-	}
-	agreed, err := s.options.Person.Confirm(ctx, Question{
-		Text: fmt.Sprintf("Type the name of the stack, %s, to %s: ", s.workspace.Stack, s.consent), Yes: s.workspace.Stack,
-	})
-	switch {
-	case err != nil:
-		return refused(err)
-	case !agreed:
-		return refused(errors.New("not confirmed; " + untouched(s.recovery.Restarted())))
-	}
-	return nil
+	s.emit(Assessed{assess(plan.Steps(seen), s.recovery)})
+	return s.consent.ask(ctx)
 }
 
 // untouched returns the end of a refusal: what was changed before it.

@@ -55,9 +55,10 @@ func (s *session) previewed(ctx context.Context, operate func(engineRun) error) 
 
 // operation wraps a run of the engine: its plugins end with it, and its output becomes events.
 func (s *session) operation(operate func(engineRun) error) func(chan<- events.EngineEvent) error {
+	plugins := pluginGuard{tool: s.options.Tool, home: s.workspace.Home, endOrphans: s.recovery.EndOrphans}
 	return func(stream chan<- events.EngineEvent) error {
 		run := engineRun{events: stream, out: engineWriter{emit: s.emit}, err: engineWriter{emit: s.emit, isErr: true}}
-		return s.guarded(func() error { return operate(run) })
+		return plugins.run(func() error { return operate(run) })
 	}
 }
 

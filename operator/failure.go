@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/cause"
 	"github.com/em-infra/em-infra/operator/internal/progress"
 )
@@ -27,8 +28,8 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	if refusal != nil {
 		return refused(refusal)
 	}
-	reported := s.reported(err)
-	causes := cause.Of(reported, s.nodes())
+	reported := reportedFailures(s.failures, err)
+	causes := cause.Of(reported, causeNodes(s.inventory))
 	for i := range causes {
 		for j := range causes[i].Explanations {
 			e := &causes[i].Explanations[j]
@@ -39,11 +40,11 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
 }
 
-// reported returns the errors that the engine reported, without the final message about the run as a whole. If there are none, it
-// returns the error message of the CLI, which the Automation API quotes.
-func (s *session) reported(err error) []progress.Failure {
+// reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are none,
+// it returns the error message of the CLI, which the Automation API quotes.
+func reportedFailures(failures []progress.Failure, err error) []progress.Failure {
 	var reported []progress.Failure
-	for _, failure := range s.failures {
+	for _, failure := range failures {
 		if !echo.MatchString(failure.Text) {
 			reported = append(reported, failure)
 		}
@@ -81,14 +82,14 @@ func (r *programRefusal) take() error {
 // engine/deployment.go and resource/deploy/deployment_executor.go).
 var echo = regexp.MustCompile(`^(update|preview|destroy|refresh) (failed|canceled)$`)
 
-// nodes returns the nodes of the inventory, or nil if the command has loaded none.
-func (s *session) nodes() []cause.Node {
-	if s.inventory == nil {
+// causeNodes returns the nodes of the inventory, or nil if the command has loaded none.
+func causeNodes(inv *inventory.Inventory) []cause.Node {
+	if inv == nil {
 		return nil
 	}
 	var nodes []cause.Node
-	for _, node := range s.inventory.Nodes {
-		nodes = append(nodes, cause.Node{Name: node.Name, Logical: components.NodeName(s.inventory.Cluster.Name, node.Name)})
+	for _, node := range inv.Nodes {
+		nodes = append(nodes, cause.Node{Name: node.Name, Logical: components.NodeName(inv.Cluster.Name, node.Name)})
 	}
 	return nodes
 }

@@ -10,11 +10,18 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
-// guarded runs the engine and ends its plugins with it. If the engine is killed, its plugins would run on for minutes; guarded ends
-// them at once. If this process is killed, its guard ends the plugins after the engine has ended. If the guard is killed too, or
-// there is none, the next run ends them (decision 34).
-func (s *session) guarded(operate func() error) error {
-	release, err := guard(s.options.Tool, s.workspace.Home)
+// pluginGuard ends the engine's plugins together with the engine.
+type pluginGuard struct {
+	tool       string // the executable of em-infra; empty for no guard process
+	home       string // the PULUMI_HOME of the plugins
+	endOrphans func(which string) error
+}
+
+// run runs the engine and ends its plugins with it. If the engine is killed, its plugins would run on for minutes; run ends them at
+// once. If this process is killed, its guard ends the plugins after the engine has ended. If the guard is killed too, or there is
+// none, the next run ends them (decision 34).
+func (g pluginGuard) run(operate func() error) error {
+	release, err := guard(g.tool, g.home)
 	if err != nil {
 		return err
 	}
@@ -22,7 +29,7 @@ func (s *session) guarded(operate func() error) error {
 	if err == nil {
 		return release()
 	}
-	return errors.Join(err, s.recovery.EndOrphans("plugins of an engine that was killed"), release())
+	return errors.Join(err, g.endOrphans("plugins of an engine that was killed"), release())
 }
 
 // Guard is the work of the guard process, which [Options.Tool] starts for the plugins of a PULUMI_HOME. It waits until the process

@@ -8,17 +8,18 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// images returns the image of each node by its name, as the inventory wants it.
-func (s *session) images() (map[string]status.Image, error) {
-	factory, err := s.factoryURL()
+// wantedImages returns the image of each node by its name, as the inventory wants it. factory is the URL of the Image Factory.
+func wantedImages(inv *inventory.Inventory, factory string) (map[string]status.Image, error) {
+	base, err := factoryURL(factory)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := stacks.Images(s.inventory, factory)
+	wanted, err := stacks.Images(inv, base)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func (s *session) otherImages(ctx context.Context) (OtherImages, error) {
 	if len(secretOf(outputs, stacks.OutputKubeconfig)) == 0 {
 		return found, nil
 	}
-	images, err := s.images()
+	images, err := wantedImages(s.inventory, s.factory)
 	if err != nil {
 		return found, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/recovering"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -45,19 +46,15 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	events, changes = among(targets, events, changes)
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	judged := judgement{Assessment: s.assessSteps(steps, unconfigured...), counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
+	judged := judgement{Assessment: assess(steps, s.recovery, unconfigured...), counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	return judged, nil
 }
 
-// assess assesses the steps of a preview and adds what recovery deletes and adopts before them.
-func (s *session) assess(seen []apitype.EngineEvent) risk.Assessment {
-	return s.assessSteps(plan.Steps(seen))
-}
-
-func (s *session) assessSteps(steps []plan.Step, unconfigured ...recovery.Configured) risk.Assessment {
+// assess assesses the steps of a preview and adds what the recovery deletes and adopts before them.
+func assess(steps []plan.Step, cleanup *recovering.Recovery, unconfigured ...recovery.Configured) risk.Assessment {
 	assessment := risk.Assess(steps, namesOf(unconfigured)...)
-	assessment.Notes = slices.Concat(assessment.Notes, s.recovery.Deletions(), s.recovery.Adoptions())
+	assessment.Notes = slices.Concat(assessment.Notes, cleanup.Deletions(), cleanup.Adoptions())
 	return assessment
 }
 
@@ -82,7 +79,7 @@ func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Perm
 	if refusal := judged.Refusal(given); refusal != "" {
 		return refused(errors.New(refusal))
 	}
-	return s.ask(ctx)
+	return s.consent.ask(ctx)
 }
 
 func hasChanges(summary map[apitype.OpType]int) bool {

@@ -10,7 +10,7 @@ import (
 
 // checkPreconditions returns errors early that would otherwise occur after minutes: missing consent, secrets or lab.
 func (s *session) checkPreconditions(needed needs) error {
-	if err := s.checkConsent(); err != nil {
+	if err := s.consent.check(); err != nil {
 		return err
 	}
 	if !s.workspace.Rehearsed {

@@ -29,7 +29,7 @@ func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 
 // examineHost implements [previewHost].
 func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
-	factory, err := s.factoryURL()
+	factory, err := factoryURL(s.factory)
 	if err != nil {
 		return nil, err
 	}
@@ -39,10 +39,11 @@ func (s *session) examineHost(ctx context.Context) (preflight.Report, error) {
 	})
 }
 
-func (s *session) factoryURL() (*url.URL, error) {
-	factory, err := url.Parse(s.factory)
+// factoryURL parses the URL of the Image Factory in the configuration.
+func factoryURL(text string) (*url.URL, error) {
+	factory, err := url.Parse(text)
 	if err != nil {
-		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", s.factory))
+		return nil, refused(fmt.Errorf("the Image Factory's URL %q is none: set em-infra:imageFactoryUrl", text))
 	}
 	return factory, nil
 }

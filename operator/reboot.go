@@ -62,7 +62,7 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 	if err != nil {
 		return refused(err)
 	}
-	if err := s.ask(ctx); err != nil {
+	if err := s.consent.ask(ctx); err != nil {
 		return err
 	}
 	lane := rolling.NewLane(health, rolling.Options{})

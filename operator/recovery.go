@@ -20,9 +20,9 @@ func (s *session) newRecovery() *recovering.Recovery {
 		Workspace: s.workspace, State: s.state, Engine: recoveryEngine{s}, Host: s.hostThatTells, Nodes: nodes{},
 		Place: s.place, Now: s.clock.Now, Say: func(sentence string) { s.recovered(sentence) },
 	}
-	if s.consent != "" && s.options.Person != nil {
+	if s.consent.needed() && s.consent.person != nil {
 		r.Ask = func(ctx context.Context, about, question, yes string) (bool, error) {
-			return s.options.Person.Confirm(ctx, Question{About: about, Text: question, Yes: yes})
+			return s.consent.person.Confirm(ctx, Question{About: about, Text: question, Yes: yes})
 		}
 	}
 	return r
@@ -35,9 +35,9 @@ func (s *session) work(inv *inventory.Inventory) {
 }
 
 // recovered emits a [Recovered] for each sentence.
-func (s *session) recovered(sentences ...string) {
+func (o *Operator) recovered(sentences ...string) {
 	for _, sentence := range sentences {
-		s.emit(Recovered{sentence})
+		o.emit(Recovered{sentence})
 	}
 }
 

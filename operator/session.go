@@ -37,7 +37,7 @@ type session struct {
 	host       pve.Connection
 	secrets    []string          // of the configuration; must never be shown
 	factory    string            // URL of the Image Factory
-	consent    string            // what consent is asked for; empty if none is needed
+	consent    consent           // of a person, before anything is changed
 	place      remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
 	refresh    bool              // the engine reads the host before it compares
 	program    stacks.Options    // of the program that the engine runs
@@ -64,16 +64,18 @@ type needs struct {
 	consent string
 }
 
-// session returns a session with neither inventory nor engine.
-func (o *Operator) session(consent string) *session {
+// session returns a session with neither inventory nor engine. The purpose is that of [needs.consent].
+func (o *Operator) session(purpose string) *session {
 	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
 	s.state = &stackstate.State{
 		Backups: o.backups(), Place: s.place, Now: o.clock.Now, Kept: func(kept Backup) { o.emit(BackedUp{kept}) },
 	}
+	s.consent = consent{person: o.options.Person, stack: o.workspace.Stack, place: s.place}
 	if !o.options.Yes {
-		s.consent = consent
+		s.consent.purpose = purpose
 	}
 	s.recovery = s.newRecovery()
+	s.consent.restarted = s.recovery.Restarted
 	return s
 }
 

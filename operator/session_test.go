@@ -57,7 +57,7 @@ func TestAsk(t *testing.T) {
 	} {
 		person := &personWho{answers: test.answer}
 		s, _ := sessionWith(t, person, false)
-		err := s.ask(t.Context())
+		err := s.consent.ask(t.Context())
 		require.Equal(t, []Question{{Text: "Type the name of the stack, k3s-dev, to bring it up: ", Yes: "k3s-dev"}}, person.questions)
 		if test.err == "" {
 			require.NoError(t, err)
@@ -78,8 +78,8 @@ func TestNobodyIsAskedWhoHasAgreed(t *testing.T) {
 	t.Parallel()
 	person := &personWho{}
 	s, _ := sessionWith(t, person, false)
-	s.consent = ""
-	require.NoError(t, s.ask(t.Context()))
+	s.consent.purpose = ""
+	require.NoError(t, s.consent.ask(t.Context()))
 	require.Empty(t, person.questions)
 }
 
@@ -89,7 +89,7 @@ func TestAskIsInterrupted(t *testing.T) {
 	interrupted := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(interrupted)
-	err := s.ask(ctx)
+	err := s.consent.ask(ctx)
 	require.ErrorIs(t, err, interrupted)
 	require.ErrorAs(t, err, new(*RefusedError), "nothing was touched")
 }

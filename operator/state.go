@@ -27,7 +27,7 @@ func (o *Operator) beginWithState(ctx context.Context, consent string) (*session
 
 // checkState returns errors early that would otherwise occur after minutes.
 func (s *session) checkState() error {
-	if err := s.checkConsent(); err != nil {
+	if err := s.consent.check(); err != nil {
 		return err
 	}
 	if !s.workspace.Rehearsed {
@@ -57,15 +57,15 @@ func (s *session) checkNotLost() error {
 }
 
 // mendState repairs the state's files after a run was killed while writing them, unless a run holds the lock.
-func (s *session) mendState() error {
-	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+func (o *Operator) mendState() error {
+	locks, err := recovery.Locks(o.workspace.Backend, workspace.Project, o.workspace.Stack)
 	if err != nil {
 		return refused(err)
 	}
 	if slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
 		return nil
 	}
-	mended, err := recovery.MendState(s.workspace.Backend, workspace.Project, s.workspace.Stack)
-	s.recovered(mended...)
+	mended, err := recovery.MendState(o.workspace.Backend, workspace.Project, o.workspace.Stack)
+	o.recovered(mended...)
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // MigrateOptions are the options of [Operator.Migrate].
@@ -37,10 +38,10 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		return refused(fmt.Errorf("the state is there already: %s", options.To))
 	}
 	moving := append([]string{o.workspace.Stack}, options.With...)
-	if err := first.checkAllMove(ctx, moving); err != nil {
+	if err := checkAllMove(ctx, first.state, moving); err != nil {
 		return err
 	}
-	if err := first.ask(ctx); err != nil {
+	if err := first.consent.ask(ctx); err != nil {
 		return err
 	}
 	var moved []engine.State
@@ -83,8 +84,8 @@ func checkBackend(url string) error {
 }
 
 // checkAllMove refuses to leave a stack in the old location, which Pulumi.yaml will no longer name.
-func (s *session) checkAllMove(ctx context.Context, moving []string) error {
-	stacks, err := s.state.Stacks(ctx)
+func checkAllMove(ctx context.Context, state *stackstate.State, moving []string) error {
+	stacks, err := state.Stacks(ctx)
 	if err != nil {
 		return err
 	}

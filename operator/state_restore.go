@@ -9,10 +9,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 )
 
 // Restored is the result of [Operator.Restore].
@@ -33,14 +35,15 @@ func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, e
 }
 
 func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from string) (*Restored, error) {
-	chosen, restored, err := s.chooseBackup(from)
+	r := s.restoration()
+	chosen, restored, err := r.choose(from)
 	if err != nil {
 		return nil, refused(err)
 	}
 	if _, err := s.recovery.ClearLocks(); err != nil {
 		return nil, err
 	}
-	present, err := s.presentState(ctx)
+	present, err := r.present(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +52,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 		planned.Difference = backup.Compare(present, restored.Deployment)
 	}
 	s.emit(planned)
-	if err := s.ask(ctx); err != nil {
+	if err := s.consent.ask(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.noteBegun(ctx, tools, restored); err != nil {
@@ -61,11 +64,24 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	return &Restored{Backup: chosen, Resources: len(restored.Deployment.Resources)}, nil
 }
 
-// chooseBackup reads a complete backup before anything is changed.
-func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, error) {
-	chosen, err := s.backups().Find(name)
+// restoration reads the two states of a restore: that of the backup, and the present one, which it replaces.
+type restoration struct {
+	stack   string
+	place   remedy.Place
+	backups backup.Store
+	state   *stackstate.State
+	emit    func(Event)
+}
+
+func (s *session) restoration() restoration {
+	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), state: s.state, emit: s.emit}
+}
+
+// choose reads a complete backup before anything is changed.
+func (r restoration) choose(name string) (backup.Backup, *engine.Exported, error) {
+	chosen, err := r.backups.Find(name)
 	if errors.Is(err, backup.ErrNone) {
-		err = fmt.Errorf("stack %s has no backup in %s: see docs/state.md, \"When the state is lost\"", s.workspace.Stack, workspace.Nearby(s.workspace.Backups))
+		err = fmt.Errorf("stack %s has no backup in %s: see docs/state.md, \"When the state is lost\"", r.stack, workspace.Nearby(r.backups.Dir))
 	}
 	if err != nil {
 		return chosen, nil, err
@@ -74,31 +90,31 @@ func (s *session) chooseBackup(name string) (backup.Backup, *engine.Exported, er
 	if err != nil {
 		return chosen, nil, err
 	}
-	exported, err := s.state.Read(text)
+	exported, err := r.state.Read(text)
 	if err != nil {
-		return chosen, nil, fmt.Errorf("backup %s cannot be read (%w): choose another with --from; `em-infra state list %s` shows them", chosen.Name, err, s.place.Stack)
+		return chosen, nil, fmt.Errorf("backup %s cannot be read (%w): choose another with --from; `em-infra state list %s` shows them", chosen.Name, err, r.place.Stack)
 	}
 	return chosen, exported, nil
 }
 
-// presentState returns the state that will be replaced, after backing it up. It is empty if there is no state, which is then
-// created, or if the state cannot be read.
-func (s *session) presentState(ctx context.Context) (apitype.DeploymentV3, error) {
-	text, err := s.state.ExportSealed(ctx)
+// present returns the state that will be replaced, after backing it up. It is empty if there is no state, which is then created, or
+// if the state cannot be read.
+func (r restoration) present(ctx context.Context) (apitype.DeploymentV3, error) {
+	text, err := r.state.ExportSealed(ctx)
 	if errors.Is(err, engine.ErrNoStack) {
-		return apitype.DeploymentV3{}, s.state.Create(ctx)
+		return apitype.DeploymentV3{}, r.state.Create(ctx)
 	}
 	if err == nil {
 		var present *engine.Exported
-		if present, err = s.state.Read(text); err == nil {
-			_, err := s.state.BackUp(ctx, "before-restore")
+		if present, err = r.state.Read(text); err == nil {
+			_, err := r.state.BackUp(ctx, "before-restore")
 			return present.Deployment, err
 		}
 	}
 	if ctx.Err() != nil {
 		return apitype.DeploymentV3{}, context.Cause(ctx)
 	}
-	s.emit(StateDamaged{Reason: lastLine(err.Error())})
+	r.emit(StateDamaged{Reason: lastLine(err.Error())})
 	return apitype.DeploymentV3{}, nil
 }
 

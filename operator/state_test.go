@@ -22,12 +22,12 @@ func TestADamagedBackupIsNotPutBack(t *testing.T) {
 	t.Parallel()
 	s, _ := sessionWith(t, nil, false)
 	s.workspace.Backups, s.state.Stack = filepath.Join(t.TempDir(), "k3s-dev"), "k3s-dev"
-	_, _, err := s.chooseBackup("")
+	_, _, err := s.restoration().choose("")
 	require.EqualError(t, err, "stack k3s-dev has no backup in "+s.workspace.Backups+`: see docs/state.md, "When the state is lost"`)
 
 	saved, err := s.backups().Save(time.Now(), "after-up", []byte(`{"version": 3, "deployment": {}}`))
 	require.NoError(t, err)
 	require.NoError(t, os.Truncate(saved.Path, 10))
-	_, _, err = s.chooseBackup("")
+	_, _, err = s.restoration().choose("")
 	require.EqualError(t, err, "backup "+saved.Name+" cannot be read (export the state of k3s-dev: unexpected end of JSON input): choose another with --from; `em-infra state list --stack k3s-dev` shows them")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -55,7 +56,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	last, err := s.lastUpdate(ctx)
+	last, err := lastUpdate(ctx, s.state)
 	if err != nil {
 		return status.Sources{}, err
 	}
@@ -63,7 +64,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	images, err := s.images()
+	images, err := wantedImages(s.inventory, s.factory)
 	return status.Sources{
 		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
 		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
@@ -77,8 +78,8 @@ func secretOf(outputs auto.OutputMap, name string) []byte {
 }
 
 // lastUpdate returns the newest entry of the stack's history; nil if there is none.
-func (s *session) lastUpdate(ctx context.Context) (*status.Update, error) {
-	last, err := s.state.LastUpdate(ctx)
+func lastUpdate(ctx context.Context, state *stackstate.State) (*status.Update, error) {
+	last, err := state.LastUpdate(ctx)
 	if err != nil || last == nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func (o *Operator) StopTask(ctx context.Context, which string) error {
 		return err
 	}
 	s.emit(TasksFound{[]Task{task}})
-	if err := s.ask(ctx); err != nil {
+	if err := s.consent.ask(ctx); err != nil {
 		return err
 	}
 	return tasks.stop(ctx, task)

@@ -47,7 +47,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err != nil {
 		return nil, err
 	}
-	result, err := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent != ""}.run(ctx, span, options.Allow)
+	result, err := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent.needed()}.run(ctx, span, options.Allow)
 	if err != nil {
 		return nil, err
 	}
