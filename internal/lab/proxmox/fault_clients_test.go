@@ -11,6 +11,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // clientLab is a lab with a template 9000, a VM 101 and a VM 102 with a GPU, used by an independent client.
@@ -18,6 +19,7 @@ type clientLab struct {
 	*lab
 	client *client.Client
 	node   *client.Node
+	faults *fault.Set
 }
 
 func newClientLab(t *testing.T, change func(*proxmox.Config)) *clientLab {
@@ -89,6 +91,7 @@ var clientCalls = map[string]func(context.Context, *clientLab) string{
 	"clone and stop": func(ctx context.Context, l *clientLab) string {
 		_, task, err := l.vm(9000).Clone(ctx, &client.VirtualMachineCloneOptions{NewID: 103, Full: true})
 		if err == nil {
+			polltest.Until(l.t, func() bool { return l.faults.List()[0].Occurred > 0 }) // it hangs
 			err = task.Stop(ctx)
 		}
 
@@ -180,6 +183,7 @@ func TestFaults(t *testing.T) {
 			var set *fault.Set
 
 			l := newClientLab(t, func(c *proxmox.Config) { set = withFaults(t, c) })
+			l.faults = set
 			before := l.vmids()
 
 			require.NoError(t, set.Set(fault.Fault{Name: kind.Name, Times: 1}))
