@@ -49,8 +49,8 @@ func (m maintenance) among(ctx context.Context, machines []recovery.Configured) 
 }
 
 // includes reports whether the Talos of a machine is in maintenance mode. It waits for a machine that may be booting,
-// since the run would not configure it otherwise: one that was started a moment ago, or one that runs, does not answer and was never a
-// member, which may have been reset.
+// since the run would not configure it otherwise: one that was started a moment ago, or one that runs, does not answer and was never
+// a member, which may have been reset.
 func (m maintenance) includes(ctx context.Context, machine recovery.Configured) (waits bool) {
 	deadline := m.clock.Now().Add(bootLimit)
 	reported := false

@@ -40,8 +40,8 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
 }
 
-// reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are none,
-// it returns the error message of the CLI, which the Automation API quotes.
+// reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are
+// none, it returns the error message of the CLI, which the Automation API quotes.
 func reportedFailures(failures []progress.Failure, err error) []progress.Failure {
 	var reported []progress.Failure
 	for _, failure := range failures {

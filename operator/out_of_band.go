@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/operator/internal/drift"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -95,16 +96,16 @@ func (l outOfBand) excluded() []optpreview.Option {
 	return []optpreview.Option{optpreview.Exclude([]string{inCluster})}
 }
 
-// noteChangesByHand writes the changes by hand into the state, so that the engine reverts them node by node like any other change.
-func (s *session) noteChangesByHand(ctx context.Context, seen outOfBand) error {
-	if len(seen.byHand) == 0 {
+// note writes the changes by hand into the state, so that the engine reverts them node by node like any other change.
+func (l outOfBand) note(ctx context.Context, state *stackstate.State) error {
+	if len(l.byHand) == 0 {
 		return nil
 	}
-	exported, err := s.state.Fresh(ctx)
+	exported, err := state.Fresh(ctx)
 	if err != nil {
 		return err
 	}
-	for _, changed := range seen.byHand {
+	for _, changed := range l.byHand {
 		if changed.have != nil {
 			drift.NoteMachine(&exported.Deployment, changed.urn, changed.have)
 			continue
@@ -113,5 +114,5 @@ func (s *session) noteChangesByHand(ctx context.Context, seen outOfBand) error {
 			return err
 		}
 	}
-	return s.state.Import(ctx, exported)
+	return state.Import(ctx, exported)
 }

@@ -18,7 +18,7 @@ func (s *session) prepareState(ctx context.Context, seen outOfBand, judged judge
 	if err := s.renameNodes(ctx); err != nil {
 		return err
 	}
-	if err := s.noteChangesByHand(ctx, seen); err != nil {
+	if err := seen.note(ctx, s.state); err != nil {
 		return err
 	}
 	return s.configureAgain(ctx, judged)
