@@ -27,7 +27,7 @@ import (
 var workshop *labstack.Workshop
 
 // atOnce is how many tests run at once for each processor, unless -parallel says how many.
-const atOnce = 2
+const atOnce = 3
 
 func TestMain(m *testing.M) {
 	flag.Parse()
