@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/artifacts"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
@@ -66,7 +67,7 @@ func (r recorder) begin(ctx context.Context, command string) (*artifacts.Run, er
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := artifacts.SecretsOf(&before.Deployment)
+	secrets, err := state.SecretTexts(before.Deployment)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +87,11 @@ func (r recorder) finish(ctx context.Context, run *artifacts.Run, end artifacts.
 	if err != nil {
 		after = &engine.Exported{} // the run reports the error of the state; the redactor uses the secrets from before the run
 	}
-	secrets, err := artifacts.SecretsOf(&after.Deployment)
+	secrets, err := state.SecretTexts(after.Deployment)
 	if err != nil {
 		return err
 	}
-	applied, err := artifacts.Applied(&after.Deployment)
+	applied, err := state.GivenConfigurations(after.Deployment)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/poll"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 const (
@@ -33,7 +33,7 @@ func (s *session) maintenance() maintenance {
 }
 
 // among returns the machines that are in maintenance mode. It asks them concurrently.
-func (m maintenance) among(ctx context.Context, machines []recovery.Configured) (found []recovery.Configured) {
+func (m maintenance) among(ctx context.Context, machines []state.ConfiguredMachine) (found []state.ConfiguredMachine) {
 	waits := make([]bool, len(machines))
 	var asked sync.WaitGroup
 	for i, machine := range machines {
@@ -51,7 +51,7 @@ func (m maintenance) among(ctx context.Context, machines []recovery.Configured) 
 // includes reports whether the Talos of a machine is in maintenance mode. It waits for a machine that may be booting,
 // since the run would not configure it otherwise: one that was started a moment ago, or one that runs, does not answer and was never
 // a member, which may have been reset.
-func (m maintenance) includes(ctx context.Context, machine recovery.Configured) (waits bool) {
+func (m maintenance) includes(ctx context.Context, machine state.ConfiguredMachine) (waits bool) {
 	deadline := m.clock.Now().Add(bootLimit)
 	reported := false
 	_ = poll.Until(ctx, bootInterval, func(ctx context.Context) (done bool, err error) {

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // unconfigured returns the machines that are in maintenance mode although the state records their configuration as applied. They
 // were reset or recreated by hand. No provider reads that, so the engine's refresh does not detect it.
-func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, error) {
+func (s *session) unconfigured(ctx context.Context) ([]state.ConfiguredMachine, error) {
 	if !s.refresh {
 		return nil, nil
 	}
@@ -24,11 +25,11 @@ func (s *session) unconfigured(ctx context.Context) ([]recovery.Configured, erro
 	if err != nil {
 		return nil, s.state.Unreadable(err)
 	}
-	found := s.maintenance().among(ctx, recovery.ConfiguredMachines(&exported.Deployment))
+	found := s.maintenance().among(ctx, state.ConfiguredMachines(exported.Deployment))
 	return found, ctx.Err()
 }
 
-func namesOf(machines []recovery.Configured) []string {
+func namesOf(machines []state.ConfiguredMachine) []string {
 	names := make([]string, len(machines))
 	for i, machine := range machines {
 		names[i] = machine.Name
@@ -47,7 +48,7 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 	if err != nil {
 		return err
 	}
-	if recovery.Unbootstrapped(&exported.Deployment) != nil {
+	if state.Unbootstrapped(exported.Deployment) != nil {
 		s.allowReplace(slices.Concat(judged.Lost, namesOf(judged.unconfigured))) // there was no etcd yet that could be lost
 	}
 	for _, machine := range judged.unconfigured {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -63,7 +64,7 @@ func (s *session) salvageCredentials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
+	kubeconfig, talosconfig, err := state.ClusterCredentials(exported.Deployment)
 	if err != nil || kubeconfig == "" || talosconfig == "" {
 		return err
 	}

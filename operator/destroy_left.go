@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
@@ -26,7 +27,7 @@ func (d destroyTarget) possessions(ctx context.Context) (p possessions, err erro
 	if err != nil {
 		return p, err
 	}
-	owner, err := recovery.OwnerOf(d.stack, &exported.Deployment)
+	owner, err := state.OwnerOf(d.stack, exported.Deployment)
 	if err != nil {
 		return p, err
 	}

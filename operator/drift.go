@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -51,7 +52,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	} else if err := s.hostDrift(ctx, sources, &report); err != nil {
 		return report, err
 	}
-	applied, err := drift.Applied(sources.Deployment)
+	applied, err := state.AppliedConfigurations(sources.Deployment)
 	if err != nil {
 		return report, err
 	}
@@ -92,7 +93,7 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	report.Unread = append(report.Unread, seen.unasked()...)
 	lost, err := status.LostISOs(ctx, sources.Host, sources.Deployment)
 	for _, template := range lost {
-		report.Host = append(report.Host, drift.Difference{Subject: template.ISO.Volume, Property: "existence", Want: "there", Have: "absent"})
+		report.Host = append(report.Host, drift.Difference{Subject: template.ISO, Property: "existence", Want: "there", Have: "absent"})
 	}
 	return err
 }

@@ -3,7 +3,7 @@ package operator
 import (
 	"context"
 
-	"github.com/em-infra/em-infra/operator/internal/recovery"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -18,10 +18,10 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	if err != nil {
 		return refused(err)
 	}
-	if s.owner, err = recovery.OwnerOf(s.workspace.Stack, &exported.Deployment); err != nil {
+	if s.owner, err = state.OwnerOf(s.workspace.Stack, exported.Deployment); err != nil {
 		return err
 	}
-	s.known = recovery.KnownVMIDs(&exported.Deployment)
+	s.known = state.KnownVMIDs(exported.Deployment)
 	s.program.FormerNames = former
 	s.setProgram(s.program.Until)
 	return nil

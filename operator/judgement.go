@@ -10,17 +10,17 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/recovering"
-	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // judgement is the result of a preview.
 type judgement struct {
 	risk.Assessment
-	counts       map[apitype.OpType]int // of the resources, by operation
-	byHand       bool                   // something was changed that the engine does not see
-	unconfigured []recovery.Configured  // machines in maintenance mode whose configuration the state records as applied
+	counts       map[apitype.OpType]int    // of the resources, by operation
+	byHand       bool                      // something was changed that the engine does not see
+	unconfigured []state.ConfiguredMachine // machines in maintenance mode whose configuration the state records as applied
 }
 
 // hasChanges reports whether up would change anything.
@@ -52,7 +52,7 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 }
 
 // assess assesses the steps of a preview and adds what the recovery deletes and adopts before them.
-func assess(steps []plan.Step, cleanup *recovering.Recovery, unconfigured ...recovery.Configured) risk.Assessment {
+func assess(steps []plan.Step, cleanup *recovering.Recovery, unconfigured ...state.ConfiguredMachine) risk.Assessment {
 	assessment := risk.Assess(steps, namesOf(unconfigured)...)
 	assessment.Notes = slices.Concat(assessment.Notes, cleanup.Deletions(), cleanup.Adoptions())
 	return assessment

@@ -7,7 +7,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -40,7 +40,7 @@ func (s *session) awaitKubernetes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kubeconfig, _, err := engine.ClusterCredentials(exported.Deployment)
+	kubeconfig, _, err := state.ClusterCredentials(exported.Deployment)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -41,11 +41,11 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	if err != nil {
 		return outOfBand{}, err
 	}
-	applied, err := drift.Applied(exported.Deployment)
+	applied, err := state.AppliedConfigurations(exported.Deployment)
 	if err != nil {
 		return outOfBand{}, err
 	}
-	kubeconfig, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
+	kubeconfig, talosconfig, err := state.ClusterCredentials(exported.Deployment)
 	if err != nil || talosconfig == "" {
 		return outOfBand{}, err
 	}

@@ -8,18 +8,19 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
 
 // askHost compares what the provider does not read of the machines, and checks whether their pool exists.
 func (l *outOfBand) askHost(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) {
-	if err := errors.Join(l.askForMachines(ctx, host, drift.Machines(deployment)), l.askForPool(ctx, host, deployment, pool)); err != nil {
+	if err := errors.Join(l.askForMachines(ctx, host, state.Machines(deployment)), l.askForPool(ctx, host, deployment, pool)); err != nil {
 		l.unread = append(l.unread, fmt.Sprintf("the host, about what its provider does not read: %v", err))
 	}
 }
 
-func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, machines []drift.Machine) error {
+func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, machines []state.Machine) error {
 	reader, err := pve.NewReader(host)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, mac
 		if err != nil {
 			return err
 		}
-		if have := machine.Overlooked(guests[at], config); len(have) > 0 {
+		if have := drift.Overlooked(machine, guests[at], config); len(have) > 0 {
 			l.byHand = append(l.byHand, byHand{urn: machine.URN, have: have})
 		}
 	}
@@ -46,7 +47,7 @@ func (l *outOfBand) askForMachines(ctx context.Context, host pve.Connection, mac
 
 // askForPool checks whether the pool exists that a Command created.
 func (l *outOfBand) askForPool(ctx context.Context, host pve.Connection, deployment apitype.DeploymentV3, pool string) error {
-	maker, found := drift.PoolMaker(deployment, pool)
+	maker, found := state.PoolMaker(deployment, pool)
 	if pool == "" || !found {
 		return nil
 	}

@@ -7,13 +7,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // askNodes compares the running configuration of each node with the applied one, concurrently.
-func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]drift.AppliedConfiguration) {
+func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]state.AppliedConfiguration) {
 	health := sources.Health()
 	found, unread := make([]byHand, len(sources.Inventory.Nodes)), make([]string, len(sources.Inventory.Nodes))
 	var all sync.WaitGroup
@@ -38,7 +39,7 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 }
 
 // changedByHand returns the paths at which a running configuration differs from the applied one. Its error contains no secret.
-func changedByHand(node inventory.Node, given drift.AppliedConfiguration, running []byte) (byHand, error) {
+func changedByHand(node inventory.Node, given state.AppliedConfiguration, running []byte) (byHand, error) {
 	differences, err := drift.Configurations(node.Name, given.Text, running)
 	if err != nil {
 		return byHand{}, err

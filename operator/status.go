@@ -6,6 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
@@ -48,7 +49,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	owner, err := recovery.OwnerOf(s.workspace.Stack, &exported.Deployment)
+	owner, err := state.OwnerOf(s.workspace.Stack, exported.Deployment)
 	if err != nil {
 		return status.Sources{}, err
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -21,26 +23,23 @@ type Standing struct {
 	Unrecorded bool
 }
 
-const (
-	suffixVM         = "-vm"
-	suffixMembership = "-membership"
-)
+const suffixMembership = "-membership"
 
 // InState returns the machines of the nodes in a state, in its order, with the state's names.
 func InState(deployment apitype.DeploymentV3) []Standing {
-	parents, names := map[resource.URN]apitype.ResourceV3{}, map[string]bool{}
+	parents, names := map[resource.URN]*apitype.ResourceV3{}, map[string]bool{}
+	for node := range state.Every(deployment, token.TalosNode) {
+		parents[node.URN] = node
+	}
 	for _, r := range deployment.Resources {
-		if r.Type == token.TalosNode {
-			parents[r.URN] = r
-		}
 		if !r.Delete {
 			names[r.URN.Name()] = true
 		}
 	}
 	var standing []Standing
-	for _, r := range deployment.Resources {
+	for r := range state.Current(deployment, token.VirtualMachine) {
 		parent, isNodes := parents[r.Parent]
-		if r.Type != token.VirtualMachine || r.Delete || !isNodes {
+		if !isNodes {
 			continue
 		}
 		m := ReadMachine(r.ReplacementTrigger)
@@ -49,9 +48,8 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 			m.ControlPlane = parent.Inputs["role"] == "control-plane"
 			m.Addresses = seeded(r.Inputs)
 		}
-		m.Name = strings.TrimSuffix(r.URN.Name(), suffixVM)
-		vmid, _ := r.Inputs["vmId"].(float64)
-		m.VMID = int(vmid)
+		m.Name = strings.TrimSuffix(r.URN.Name(), state.SuffixMachine)
+		m.VMID = state.VMID(r)
 		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership], Unrecorded: unrecorded})
 	}
 	return standing
@@ -59,15 +57,12 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 
 // seeded returns the addresses on a machine's cloud-init drive.
 func seeded(inputs map[string]any) []string {
-	initialization, _ := inputs["initialization"].(map[string]any)
-	configs, _ := initialization["ipConfigs"].([]any)
+	configs, _ := propertymap.At(inputs, "initialization.ipConfigs").([]any)
 	var addresses []string
 	for _, item := range configs {
 		config, _ := item.(map[string]any)
 		for _, family := range []string{"ipv4", "ipv6"} {
-			values, _ := config[family].(map[string]any)
-			text, _ := values["address"].(string)
-			if address, _, isPrefix := strings.Cut(text, "/"); isPrefix {
+			if address, _, isPrefix := strings.Cut(propertymap.Text(config, family+".address"), "/"); isPrefix {
 				addresses = append(addresses, address)
 			}
 		}

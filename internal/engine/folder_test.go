@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 // sealer seals as the CLI does; salt is what the state and the stack's file keep of that.
@@ -81,7 +82,7 @@ func TestStateInAFolderIsReadWithoutTheCLI(t *testing.T) {
 	require.Len(t, exported.Deployment.Resources, 1)
 	read := exported.Deployment.Resources[0]
 	require.EqualValues(t, "a:b:C", read.Type)
-	plain, err := engine.Unseal(read.Outputs)
+	plain, err := propertymap.Unseal(read.Outputs)
 	require.NoError(t, err)
 	require.Equal(t, map[string]any{"list": []any{map[string]any{"inner": "deep"}}}, plain)
 

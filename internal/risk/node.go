@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -50,7 +51,7 @@ func factOf(inputs map[string]any, key string) string {
 		}
 		return strings.Join(texts, ", ")
 	}
-	if value := plan.At(inputs, key); value != nil {
+	if value := propertymap.At(inputs, key); value != nil {
 		return fmt.Sprint(value)
 	}
 	return ""
@@ -76,7 +77,7 @@ func topologyOf(all []plan.Step, unconfigured []string) topology {
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{
-				name: s.URN.Name(), controlPlane: cmp.Or(plan.Text(s.Old, "role"), plan.Text(s.New, "role")) == controlPlane,
+				name: s.URN.Name(), controlPlane: cmp.Or(propertymap.Text(s.Old, "role"), propertymap.Text(s.New, "role")) == controlPlane,
 				before: s.Op != apitype.OpCreate, after: s.Op != apitype.OpDelete, component: s, member: isMember(s, all),
 			}
 			t.order = append(t.order, s.URN)
@@ -85,7 +86,7 @@ func topologyOf(all []plan.Step, unconfigured []string) topology {
 	for i, s := range all {
 		if n := t.nodes[s.Parent]; n != nil && s.URN.Type() == token.VirtualMachine {
 			n.machine = &all[i]
-			if name := plan.Text(s.Present(), "name"); name != "" {
+			if name := propertymap.Text(s.Present(), "name"); name != "" {
 				n.name = name
 			}
 		}

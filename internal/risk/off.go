@@ -3,7 +3,7 @@ package risk
 import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 // SwitchesOn reports whether a machine is off before an update of its inputs and on after it.
@@ -12,7 +12,7 @@ func SwitchesOn(before, after resource.PropertyMap) bool {
 }
 
 func switchesOn(before, after map[string]any) bool {
-	return plan.At(before, "started") == false && plan.At(after, "started") == true
+	return propertymap.At(before, "started") == false && propertymap.At(after, "started") == true
 }
 
 // rebootsFor reports whether the provider reboots a machine for a change of a property.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 // property is a property of a virtual machine and the effect of its change.
@@ -78,7 +79,7 @@ func propertyAt(path string) property {
 // propertyOf returns the property that a step changes.
 func propertyOf(path string, s plan.Step) property {
 	if disk := diskPath.FindString(path); disk != "" && isUnplugged(disk, s.Old, s.New) {
-		return property{label: "disk " + plan.Text(s.New, disk+".interface"), effect: Change, unplugged: true}
+		return property{label: "disk " + propertymap.Text(s.New, disk+".interface"), effect: Change, unplugged: true}
 	}
 	return propertyAt(path)
 }
@@ -88,7 +89,7 @@ var diskPath = regexp.MustCompile(`^disks\[\d+\]`)
 
 // difference returns a change of one property in words, such as "memory 8192 → 16384 MiB".
 func (p property) difference(path string, s plan.Step) string {
-	before, after := plan.At(s.Old, path), plan.At(s.New, path)
+	before, after := propertymap.At(s.Old, path), propertymap.At(s.New, path)
 	if !isPlain(before) || !isPlain(after) || before == after { // equal: the state contains only that it differs
 		return p.label
 	}
@@ -116,7 +117,9 @@ func (p property) impossible(path string, s plan.Step) string {
 }
 
 // goes reports whether a property that cannot be removed is removed.
-func (p property) goes(path string, s plan.Step) bool { return p.stays && plan.At(s.New, path) == nil }
+func (p property) goes(path string, s plan.Step) bool {
+	return p.stays && propertymap.At(s.New, path) == nil
+}
 
 // isPlain reports whether a value can be shown in a line.
 func isPlain(value any) bool {
@@ -130,20 +133,20 @@ func isPlain(value any) bool {
 
 // isSmaller reports whether a size would shrink.
 func isSmaller(path string, s plan.Step) bool {
-	before, wasNumber := plan.At(s.Old, path).(float64)
-	after, isNumber := plan.At(s.New, path).(float64)
+	before, wasNumber := propertymap.At(s.Old, path).(float64)
+	after, isNumber := propertymap.At(s.New, path).(float64)
 	return wasNumber && isNumber && after < before
 }
 
 // undo returns the edit of the inventory that reverts a change; empty if there is none.
 func (p property) undo(path string, s plan.Step) string {
 	if p.unplugged {
-		return fmt.Sprintf("plug %s of VM %v in again, which Proxmox VE shows as an unused disk,", p.label, plan.At(s.New, "vmId"))
+		return fmt.Sprintf("plug %s of VM %v in again, which Proxmox VE shows as an unused disk,", p.label, propertymap.At(s.New, "vmId"))
 	}
 	if p.goes(path, s) {
 		return "put its dataDisks back as they were"
 	}
-	before := plan.At(s.Old, path)
+	before := propertymap.At(s.Old, path)
 	if p.key == "" || !isPlain(before) {
 		return ""
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -85,8 +86,8 @@ func rankOf(n *node) int {
 
 func nodeCreated(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	what := fmt.Sprintf("VM %v on %v", plan.At(s.New, "vmId"), plan.At(s.New, "nodeName"))
-	if address := plan.Text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
+	what := fmt.Sprintf("VM %v on %v", propertymap.At(s.New, "vmId"), propertymap.At(s.New, "nodeName"))
+	if address := propertymap.Text(s.New, "initialization.ipConfigs[0].ipv4.address"); address != "" && address != "dhcp" {
 		address, _, _ = strings.Cut(address, "/")
 		what += ", " + address
 	}
@@ -170,7 +171,7 @@ func nodeReplaced(s plan.Step, t topology) *Finding {
 
 func nodeDeleted(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
-	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", plan.At(s.Old, "vmId"), plan.At(s.Old, "nodeName"))}}
+	f := &Finding{Kind: Delete, Subject: n.name, rank: rankOf(n), What: []string{fmt.Sprintf("VM %v on %v is deleted", propertymap.At(s.Old, "vmId"), propertymap.At(s.Old, "nodeName"))}}
 	if n.controlPlane {
 		f.Undo = []string{"put " + n.name + " back into nodes.yaml"}
 	}
@@ -196,6 +197,6 @@ func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 
 // list returns a property of type list.
 func list(properties map[string]any, path string) []any {
-	value, _ := plan.At(properties, path).([]any)
+	value, _ := propertymap.At(properties, path).([]any)
 	return value
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 // wasUnplugged is why a disk that somebody unplugged is not put back by an update.
@@ -17,9 +17,9 @@ func CheckPlugged(before, after resource.PropertyMap) error {
 	for i := range list(wanted, "disks") {
 		disk := fmt.Sprintf("disks[%d]", i)
 		if isUnplugged(disk, was, wanted) {
-			slot := plan.Text(wanted, disk+".interface")
+			slot := propertymap.Text(wanted, disk+".interface")
 			return fmt.Errorf("disk %s %s: plug %s of VM %v in again, which Proxmox VE shows as an unused disk, then run up again; the machine was not touched",
-				slot, wasUnplugged, slot, plan.At(wanted, "vmId"))
+				slot, wasUnplugged, slot, propertymap.At(wanted, "vmId"))
 		}
 	}
 	return nil
@@ -28,6 +28,6 @@ func CheckPlugged(before, after resource.PropertyMap) error {
 // isUnplugged reports whether a disk of the state is in no slot of the machine. The provider reads such a disk as one without values,
 // and would create an empty disk in its place (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/vm/disk/disk.go, Read).
 func isUnplugged(disk string, was, wanted map[string]any) bool {
-	before, existed := plan.At(was, disk).(map[string]any)
-	return existed && plan.Text(before, "interface") == "" && before["size"] == nil && plan.Text(wanted, disk+".interface") != ""
+	before, existed := propertymap.At(was, disk).(map[string]any)
+	return existed && propertymap.Text(before, "interface") == "" && before["size"] == nil && propertymap.Text(wanted, disk+".interface") != ""
 }

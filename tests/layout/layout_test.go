@@ -84,6 +84,7 @@ var rules = []rule{
 	{"components know no inventory", never("components", "internal/inventory")},
 	{"components run no engine", never("components", "internal/workspace", "internal/toolchain", automation)},
 	{"types of resources and plans are read without the engine", never("internal/engine/plan", automation)},
+	{"states are read without the engine", never("internal/engine/state", automation)},
 	// cmd/em-infra and operator ask components for three names only: of a node, of the bootstrap and of the Image Factory.
 	{"only stacks makes arguments of components from an inventory", both("components", "internal/inventory", "stacks", "cmd/em-infra", "operator")},
 	{"the program knows neither the lab nor the operator", never("", "internal/lab", "internal/toolchain", "operator", "cmd")},

@@ -96,32 +96,3 @@ func (s Step) Present() map[string]any {
 	}
 	return s.Old
 }
-
-// At returns the value of a property; nil if it is missing.
-func At(properties map[string]any, path string) any {
-	parsed, err := resource.ParsePropertyPath(path)
-	if err != nil {
-		return nil
-	}
-	var value any = properties
-	for _, key := range parsed {
-		switch k := key.(type) {
-		case string:
-			object, _ := value.(map[string]any)
-			value = object[k]
-		case int:
-			list, _ := value.([]any)
-			if k >= len(list) {
-				return nil
-			}
-			value = list[k]
-		}
-	}
-	return value
-}
-
-// Text returns the value of a property of type string; empty for another type.
-func Text(properties map[string]any, path string) string {
-	value, _ := At(properties, path).(string)
-	return value
-}

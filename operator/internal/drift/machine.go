@@ -8,47 +8,25 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
-// Machine is a virtual machine of the state.
-type Machine struct {
-	// URN is the URN of the resource.
-	URN resource.URN
-	// VMID is the machine's VMID.
-	VMID int
-	// Noted are the inputs in the state.
-	Noted map[string]any
-}
-
-// Machines returns the virtual machines of a state, including templates, in its order.
-func Machines(deployment apitype.DeploymentV3) []Machine {
-	var found []Machine
-	for _, one := range deployment.Resources {
-		vmid, isNumber := one.Inputs["vmId"].(float64)
-		if one.Type == token.VirtualMachine && !one.Delete && isNumber {
-			found = append(found, Machine{URN: one.URN, VMID: int(vmid), Noted: one.Inputs})
-		}
-	}
-	return found
-}
-
-// Overlooked returns the properties that differ from the state but that the provider does not read back: whether the machine starts
-// with its host and its boot order (bpg v0.69.1, proxmoxtf/resource/vm/vm.go: no read sets on_boot and boot_order), and its pool,
-// which the provider looks for in the machine's configuration, where it never is (the same, vmReadCustom; qemu-server, API2/Qemu.pm,
+// Overlooked returns the properties of a machine that differ from the state but that the provider does not read back: whether it
+// starts with its host and its boot order (bpg v0.69.1, proxmoxtf/resource/vm/vm.go: no read sets on_boot and boot_order), and its
+// pool, which the provider looks for in the machine's configuration, where it never is (the same, vmReadCustom; qemu-server, API2/Qemu.pm,
 // vm_config). The values are the host's; nil if absent. Disks that were plugged in again are among them.
-func (m Machine) Overlooked(guest pve.Guest, config pve.GuestConfig) map[string]any {
+func Overlooked(machine state.Machine, guest pve.Guest, config pve.GuestConfig) map[string]any {
 	have := map[string]any{"onBoot": config["onboot"] == "1", "bootOrders": bootOrder(config["boot"]), "poolId": nil}
 	if guest.Pool != "" {
 		have["poolId"] = guest.Pool
 	}
 	for name, value := range have {
-		if reflect.DeepEqual(m.Noted[name], value) || isUnset(m.Noted[name]) && isUnset(value) {
+		if reflect.DeepEqual(machine.Inputs[name], value) || isUnset(machine.Inputs[name]) && isUnset(value) {
 			delete(have, name)
 		}
 	}
-	if disks := m.replugged(config); disks != nil {
+	if disks := replugged(machine, config); disks != nil {
 		have["disks"] = disks
 	}
 	return have
@@ -78,18 +56,6 @@ func isUnset(value any) bool {
 	default:
 		return false
 	}
-}
-
-// PoolMaker returns the Command that created a pool, if the state has one.
-func PoolMaker(deployment apitype.DeploymentV3, pool string) (urn resource.URN, found bool) {
-	at := slices.IndexFunc(deployment.Resources, func(one apitype.ResourceV3) bool {
-		create, _ := one.Inputs["create"].(string)
-		return one.Type == token.Command && !one.Delete && strings.HasSuffix(create, " pool ensure "+pool)
-	})
-	if at < 0 {
-		return "", false
-	}
-	return deployment.Resources[at].URN, true
 }
 
 // Undone returns the properties of a Command whose result no longer exists. The changed text in the state makes the engine update

@@ -6,6 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 )
@@ -59,43 +60,39 @@ func TestOverlooked(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			state := worker()
+			deployment := worker()
 			for name, value := range test.noted {
-				state.Resources[1].Inputs[name], state.Resources[1].Outputs[name] = value, value
+				deployment.Resources[1].Inputs[name], deployment.Resources[1].Outputs[name] = value, value
 			}
-			machines := drift.Machines(state)
+			machines := state.Machines(deployment)
 			require.Len(t, machines, 1)
-			have := machines[0].Overlooked(test.guest, test.config)
+			have := drift.Overlooked(machines[0], test.guest, test.config)
 			if test.have == nil {
 				test.have = map[string]any{}
 			}
 			require.Equal(t, test.have, have)
 
-			drift.NoteMachine(&state, machines[0].URN, have)
-			require.Empty(t, drift.Machines(state)[0].Overlooked(test.guest, test.config), "the state says now what the host has")
+			drift.NoteMachine(&deployment, machines[0].URN, have)
+			require.Empty(t, drift.Overlooked(state.Machines(deployment)[0], test.guest, test.config), "the state says now what the host has")
 			if len(have) > 0 {
-				require.NotContains(t, state.Resources[1].Outputs, "__pulumi_raw_state_delta", "it would not fit any more")
+				require.NotContains(t, deployment.Resources[1].Outputs, "__pulumi_raw_state_delta", "it would not fit any more")
 			}
-			require.Equal(t, state.Resources[1].Inputs["poolId"], state.Resources[1].Outputs["poolId"])
-			require.Equal(t, "w-1", state.Resources[1].Inputs["name"])
+			require.Equal(t, deployment.Resources[1].Inputs["poolId"], deployment.Resources[1].Outputs["poolId"])
+			require.Equal(t, "w-1", deployment.Resources[1].Inputs["name"])
 		})
 	}
 }
 
-func TestPoolMaker(t *testing.T) {
+func TestUndone(t *testing.T) {
 	t.Parallel()
-	state := worker()
-	_, found := drift.PoolMaker(state, "k3s-dev")
-	require.False(t, found)
-	state.Resources = append(state.Resources, apitype.ResourceV3{
-		URN: "urn:pulumi:k3s-dev::em-infra::command:local:Command::pool", Type: "command:local:Command",
-		Inputs: map[string]any{"create": "go run tool pool ensure k3s-dev"}, Outputs: map[string]any{"create": "go run tool pool ensure k3s-dev"},
+	deployment := worker()
+	command := func() map[string]any { return map[string]any{"create": "go run tool pool ensure k3s-dev"} }
+	deployment.Resources = append(deployment.Resources, apitype.ResourceV3{
+		URN: "urn:pulumi:k3s-dev::em-infra::command:local:Command::pool", Type: "command:local:Command", Inputs: command(), Outputs: command(),
 	})
-	maker, found := drift.PoolMaker(state, "k3s-dev")
+	maker, found := state.PoolMaker(deployment, "k3s-dev")
 	require.True(t, found)
-	_, found = drift.PoolMaker(state, "dev")
-	require.False(t, found, "another pool")
-	drift.NoteMachine(&state, maker, drift.Undone())
-	_, found = drift.PoolMaker(state, "k3s-dev")
+	drift.NoteMachine(&deployment, maker, drift.Undone())
+	_, found = state.PoolMaker(deployment, "k3s-dev")
 	require.False(t, found, "the state says now that it was not made")
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
@@ -12,8 +13,8 @@ import (
 // none. A refresh that was written into the state in between, such as that of `pulumi up`, has left a disk without a slot there. The
 // provider looks for the disks of the state by their slots (bpg/terraform-provider-proxmox v0.73.0, proxmoxtf/resource/vm/disk/disk.go,
 // Read), and would never find it again.
-func (m Machine) replugged(config pve.GuestConfig) []any {
-	noted, _ := m.Noted["disks"].([]any)
+func replugged(machine state.Machine, config pve.GuestConfig) []any {
+	noted, _ := machine.Inputs["disks"].([]any)
 	disks, found := slices.Clone(noted), false
 	for i, one := range noted {
 		disk, isDisk := one.(map[string]any)

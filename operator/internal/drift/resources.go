@@ -6,6 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -26,7 +27,7 @@ func Resources(steps []plan.Step) []Difference {
 			differences = append(differences, Difference{Subject: name, Property: "existence", Want: "made anew", Have: "there"})
 		case step.Op == apitype.OpUpdate || step.Op == apitype.OpReplace:
 			for _, path := range step.Changed {
-				differences = append(differences, Difference{name, path, shown(plan.At(step.New, path)), shown(plan.At(step.Old, path))})
+				differences = append(differences, Difference{name, path, shown(propertymap.At(step.New, path)), shown(propertymap.At(step.Old, path))})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
@@ -194,7 +195,7 @@ const bootPatience = 5 * time.Minute
 
 // awaitStarted waits until the Talos of a machine answers. A timeout is only reported; the gate before changes decides.
 func (r *Recovery) awaitStarted(ctx context.Context, exported *engine.Exported, remnant recovery.Remnant) {
-	_, talosconfig, err := engine.ClusterCredentials(exported.Deployment)
+	_, talosconfig, err := state.ClusterCredentials(exported.Deployment)
 	if err != nil || talosconfig == "" || !remnant.Joined {
 		return
 	}

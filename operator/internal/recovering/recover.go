@@ -5,6 +5,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
@@ -45,7 +46,7 @@ func (r *Recovery) Recover(ctx context.Context, goingUp bool) error {
 
 // adoptBootstrap adopts the bootstrap of a cluster that is bootstrapped but has no bootstrap in the state (F6).
 func (r *Recovery) adoptBootstrap(ctx context.Context, deployment *apitype.DeploymentV3) (bool, error) {
-	secrets := recovery.Unbootstrapped(deployment)
+	secrets := state.Unbootstrapped(*deployment)
 	if secrets == nil {
 		return false, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
 	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -17,7 +18,7 @@ import (
 // they are created anew. The inputs of an adopted machine come from a backup of the state, or from the program.
 func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, evidence recovery.Evidence) error {
 	deployment := &exported.Deployment
-	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
+	owner, err := state.OwnerOf(r.Workspace.Stack, *deployment)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (r *Recovery) adoptUnknown(ctx context.Context, exported *engine.Exported, 
 
 // foreseeUnknown determines for a preview which machines up would adopt.
 func (r *Recovery) foreseeUnknown(ctx context.Context, deployment *apitype.DeploymentV3, host recovery.Host) error {
-	owner, err := recovery.OwnerOf(r.Workspace.Stack, deployment)
+	owner, err := state.OwnerOf(r.Workspace.Stack, *deployment)
 	if err != nil {
 		return err
 	}

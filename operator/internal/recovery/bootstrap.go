@@ -1,12 +1,11 @@
 package recovery
 
 import (
-	"slices"
-
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -21,23 +20,10 @@ const (
 	metaKey       = "__meta"
 )
 
-// Unbootstrapped returns the machine secrets of a deployment with machine secrets but without a bootstrap, else nil. Only such a
-// cluster can be bootstrapped without a record in the state.
-func Unbootstrapped(deployment *apitype.DeploymentV3) *apitype.ResourceV3 {
-	isOf := func(t tokens.Type) func(apitype.ResourceV3) bool {
-		return func(r apitype.ResourceV3) bool { return r.Type == t && !r.Delete }
-	}
-	secrets := slices.IndexFunc(deployment.Resources, isOf(token.Secrets))
-	if secrets < 0 || slices.ContainsFunc(deployment.Resources, isOf(token.Bootstrap)) {
-		return nil
-	}
-	return &deployment.Resources[secrets]
-}
-
 // AdoptBootstrap adds the missing bootstrap of a node to a deployment, as if the provider had returned (F6). The provider itself
 // would get AlreadyExists until its timeout. name is the resource's logical name.
 func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
-	secrets := Unbootstrapped(deployment)
+	secrets := state.Unbootstrapped(*deployment)
 	if secrets == nil {
 		return
 	}
@@ -70,8 +56,8 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 // CompleteBootstrap adds the schema version to a bootstrap that was adopted without it, and reports whether it changed anything.
 func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
 	completed := false
-	for _, one := range deployment.Resources {
-		if one.Type != token.Bootstrap || len(one.Outputs) == 0 {
+	for one := range state.Every(*deployment, token.Bootstrap) {
+		if len(one.Outputs) == 0 {
 			continue
 		}
 		if _, noted := one.Outputs[metaKey]; !noted {

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/require"
 
+	stored "github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -30,7 +31,7 @@ func TestF6AdoptBootstrap(t *testing.T) {
 	t.Parallel()
 
 	deployment := secretsOnly()
-	credentials, err := recovery.CredentialsOf(recovery.Unbootstrapped(deployment))
+	credentials, err := recovery.CredentialsOf(stored.Unbootstrapped(*deployment))
 	require.NoError(t, err)
 	require.Equal(t, recovery.Credentials{CA: "authority", Certificate: "certificate", Key: "made up"}, credentials)
 
@@ -43,7 +44,7 @@ func TestF6AdoptBootstrap(t *testing.T) {
 	require.Equal(t, deployment.Resources[0].Parent, adopted.Parent)
 	require.Equal(t, "192.168.20.11", adopted.Inputs["node"])
 	require.Equal(t, `{"schema_version":"1"}`, adopted.Outputs["__meta"], "without, the bridge takes it for an older one and cannot refresh it")
-	require.Nil(t, recovery.Unbootstrapped(deployment), "it is adopted once")
+	require.Nil(t, stored.Unbootstrapped(*deployment), "it is adopted once")
 	require.False(t, recovery.CompleteBootstrap(deployment), "it is complete")
 
 	delete(adopted.Outputs, "__meta") // as earlier releases adopted it

@@ -7,62 +7,21 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
-const propertyConfiguration = "machineConfigurationInput"
-
-// Configured is a machine whose configuration is recorded in the state as applied.
-type Configured struct {
-	// Name is the machine's name.
-	Name string
-	// Address is the address of its Talos API.
-	Address string
-	// Joined reports whether it was a member of the cluster.
-	Joined bool
-
-	configuration resource.URN
-}
-
-// ConfiguredMachines returns the configured machines of a deployment, in its order.
-func ConfiguredMachines(deployment *apitype.DeploymentV3) []Configured {
-	var found []Configured
-	for _, configuration := range deployment.Resources {
-		if configuration.Type != token.Configuration || configuration.Delete {
-			continue
-		}
-		machine := machineOf(deployment, configuration.Parent)
-		if machine == nil {
-			continue
-		}
-		name, _ := machine.Inputs["name"].(string)
-		address, _ := configuration.Inputs["node"].(string)
-		found = append(found, Configured{Name: name, Address: address, Joined: hasJoined(deployment, *machine), configuration: configuration.URN})
-	}
-	return found
-}
-
-// machineOf returns the virtual machine of a node; nil if there is none.
-func machineOf(deployment *apitype.DeploymentV3, node resource.URN) *apitype.ResourceV3 {
-	for i, r := range deployment.Resources {
-		if r.Type == token.VirtualMachine && r.Parent == node && !r.Delete {
-			return &deployment.Resources[i]
-		}
-	}
-	return nil
-}
-
 // Unapply marks a machine's configuration in a deployment as applied to a machine that no longer exists, by a note after its last
 // line, so that the next run applies it again. It does not change the machine's own entry, because the provider refuses to read an
 // edited one (pulumi-terraform-bridge v3.116.0, tfbridge/schema.go, makeTerraformStateViaUpgrade). It returns an error if the
 // configuration is not in plain text.
-func Unapply(deployment *apitype.DeploymentV3, node Configured) error {
+func Unapply(deployment *apitype.DeploymentV3, node state.ConfiguredMachine) error {
 	for i := range deployment.Resources {
 		r := &deployment.Resources[i]
-		if r.URN != node.configuration || r.Delete {
+		if r.URN != node.Configuration || r.Delete {
 			continue
 		}
 		inputs, err := unapplied(r.Inputs)
@@ -80,20 +39,19 @@ func Unapply(deployment *apitype.DeploymentV3, node Configured) error {
 
 // unapplied returns the properties of a configuration with that note.
 func unapplied(properties map[string]any) (map[string]any, error) {
-	plain, err := engine.Unseal(properties[propertyConfiguration])
+	text, isText, err := propertymap.PlainText(properties, state.PropertyConfiguration)
 	if err != nil {
 		return nil, err
 	}
-	text, isText := plain.(string)
 	if !isText {
 		return nil, errors.New("the state holds a configuration that is no text: restore the state from a backup")
 	}
-	sealed, err := engine.Seal(machineconfig.WithBirth(text, machineconfig.NoBirth))
+	sealed, err := propertymap.Seal(machineconfig.WithBirth(text, machineconfig.NoBirth))
 	if err != nil {
 		return nil, err
 	}
 	copied := maps.Clone(properties)
-	copied[propertyConfiguration] = sealed
+	copied[state.PropertyConfiguration] = sealed
 	return copied, nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	stored "github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -61,27 +61,13 @@ func namesIn(d *apitype.DeploymentV3) []string {
 	return names
 }
 
-func TestConfiguredMachines(t *testing.T) {
-	t.Parallel()
-	d := standing()
-	d.Resources = append(d.Resources, apitype.ResourceV3{Type: token.Command, URN: resource.NewURN("k3s-dev", "em-infra", "", token.Command, "cp-1-membership")})
-	joined := map[string]bool{}
-	var found []string
-	for _, machine := range recovery.ConfiguredMachines(d) {
-		found = append(found, machine.Name+" "+machine.Address)
-		joined[machine.Name] = machine.Joined
-	}
-	require.Equal(t, []string{"cp-1 192.168.20.11", "w-1 192.168.20.21"}, found)
-	require.Equal(t, map[string]bool{"cp-1": true, "w-1": false}, joined)
-}
-
 func TestAConfigurationThatWasLostIsNoted(t *testing.T) {
 	t.Parallel()
-	d, machines := standing(), recovery.ConfiguredMachines(standing())
+	d, machines := standing(), stored.ConfiguredMachines(*standing())
 	require.NoError(t, recovery.Unapply(d, machines[1]))
 	require.Equal(t, standing().Resources[:5], d.Resources[:5], "the machine itself stays as it is, and so does the other node")
 	for _, properties := range []map[string]any{d.Resources[5].Inputs, d.Resources[5].Outputs} {
-		plain, err := engine.Unseal(properties)
+		plain, err := propertymap.Unseal(properties)
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"node": "192.168.20.21", "machineConfigurationInput": "version: v1alpha1\n# Made for the machine with the UUID none\n"}, plain)
 		require.NotEqual(t, plain, properties, "it is secret as before")
@@ -89,7 +75,7 @@ func TestAConfigurationThatWasLostIsNoted(t *testing.T) {
 
 	d = standing()
 	d.Resources[2].Outputs = map[string]any{"machineConfigurationInput": map[string]any{sig.Key: sig.Secret, "ciphertext": "v1:x"}}
-	require.ErrorIs(t, recovery.Unapply(d, machines[0]), engine.ErrSealed)
+	require.ErrorIs(t, recovery.Unapply(d, machines[0]), propertymap.ErrSealed)
 }
 
 func TestALostClusterIsForgottenAndItsMachinesAreNot(t *testing.T) {

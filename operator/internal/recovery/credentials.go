@@ -7,7 +7,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 // Credentials are the cluster administrator's credentials for the Talos API, in the form of the machine secrets.
@@ -22,7 +22,7 @@ var errNoCredentials = errors.New("the machine secrets in the state hold no clie
 // CredentialsOf reads the credentials from the outputs of machine secrets, in a deployment with secrets in plain text.
 func CredentialsOf(secrets *apitype.ResourceV3) (Credentials, error) {
 	var credentials Credentials
-	plain, err := engine.Unseal(secrets.Outputs["clientConfiguration"])
+	plain, err := propertymap.Unseal(secrets.Outputs["clientConfiguration"])
 	if err != nil {
 		return credentials, fmt.Errorf("client credentials in the state: %w", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
-	"github.com/em-infra/em-infra/internal/engine"
-	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
@@ -16,9 +16,7 @@ import (
 
 // birthOf returns the birth identifier of a machine in a deployment; "" for a machine from before these identifiers.
 func birthOf(machine apitype.ResourceV3) string {
-	smbios, _ := machine.Inputs["smbios"].(map[string]any)
-	mark, _ := smbios["uuid"].(string)
-	return strings.ToLower(mark)
+	return strings.ToLower(propertymap.Text(machine.Inputs, "smbios.uuid"))
 }
 
 // differ reports whether two birth identifiers are known and belong to different machines.
@@ -27,16 +25,12 @@ func differ(a, b string) bool { return a != "" && b != "" && !strings.EqualFold(
 // isAnother reports whether the configuration in the state was applied to a machine with another birth identifier than the one on
 // the host.
 func (w witnesses) isAnother(machine resource.URN, found *pve.Machine) bool {
-	node := strings.TrimSuffix(machine.Name(), vmSuffix)
-	for _, r := range w.deployment.Resources {
-		if r.Type != token.Configuration || r.Delete || r.PendingReplacement || r.URN.Name() != node+"-configuration" {
-			continue
-		}
-		plain, err := engine.Unseal(r.Inputs[propertyConfiguration])
-		text, isText := plain.(string)
-		return err == nil && isText && differ(machineconfig.BirthIn(text), found.Birth)
+	configuration := state.ConfigurationOf(*w.deployment, machine)
+	if configuration == nil {
+		return false
 	}
-	return false
+	text, isText, err := propertymap.PlainText(configuration.Inputs, state.PropertyConfiguration)
+	return err == nil && isText && differ(machineconfig.BirthIn(text), found.Birth)
 }
 
 // isProvenBy reports whether a machine on the host is certainly the one that a creation was to make: it has the same birth

@@ -10,6 +10,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -22,7 +23,7 @@ func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []st
 		forget(deployment, urn)
 	}
 	for _, machine := range s.begun {
-		machine.ID = resource.ID(strconv.Itoa(vmidOf(machine)))
+		machine.ID = resource.ID(strconv.Itoa(state.VMID(&machine)))
 		machine.Outputs = machine.Inputs
 		machine.InitErrors = []string{"its creation was cut off"}
 		remember(deployment, machine, now)
@@ -32,11 +33,6 @@ func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []st
 	}
 	deployment.PendingOperations = nil
 	return s.notes, changed
-}
-
-func vmidOf(machine apitype.ResourceV3) int {
-	vmid, _ := machine.Inputs["vmId"].(float64)
-	return int(vmid)
 }
 
 // Promise returns a sentence about what [Delete] would do.

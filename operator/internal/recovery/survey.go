@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -77,15 +78,15 @@ type looking struct {
 }
 
 func (l *looking) atFailed(ctx context.Context) error {
-	for _, machine := range l.deployment.Resources {
-		if machine.Type != token.VirtualMachine || len(machine.InitErrors) == 0 || machine.Delete || machine.PendingReplacement {
+	for machine := range state.Existing(*l.deployment, token.VirtualMachine) {
+		if len(machine.InitErrors) == 0 {
 			continue
 		}
-		remnant, use, err := l.at(ctx, machine, false)
+		remnant, use, err := l.at(ctx, *machine, false)
 		switch {
 		case err != nil:
 			return err
-		case remnant != nil && use != "" && isNoted(machine):
+		case remnant != nil && use != "" && isNoted(*machine):
 			return &usedError{Remnant: *remnant, use: use}
 		case remnant == nil:
 			l.found.ended = append(l.found.ended, machine.URN)

@@ -122,16 +122,6 @@ func secrets() apitype.ResourceV3 {
 	}
 }
 
-func TestOwnerOf(t *testing.T) {
-	t.Parallel()
-	none, err := recovery.OwnerOf("k3s-dev", state(machine()))
-	require.NoError(t, err)
-	require.Equal(t, ownership.Owner{Stack: "k3s-dev"}, none, "a state without a cluster owns nothing")
-	found, err := recovery.OwnerOf("k3s-dev", state(machine(), secrets()))
-	require.NoError(t, err)
-	require.Equal(t, owner, found)
-}
-
 // TestPastOwners: an empty state does not contain its former cluster; its backups do, outside of their secrets.
 func TestPastOwners(t *testing.T) {
 	t.Parallel()

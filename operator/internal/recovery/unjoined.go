@@ -3,13 +3,11 @@ package recovery
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 )
 
@@ -27,44 +25,30 @@ type Unjoined struct {
 // in an earlier state, because an older state may have been restored.
 func UnjoinedMachines(deployment *apitype.DeploymentV3, past []Past) ([]Unjoined, error) {
 	var found []Unjoined
-	for _, machine := range deployment.Resources {
-		if machine.Type != token.VirtualMachine || machine.ID == "" || machine.Delete || machine.PendingReplacement || len(machine.InitErrors) > 0 {
+	for machine := range state.Existing(*deployment, token.VirtualMachine) {
+		if machine.ID == "" || len(machine.InitErrors) > 0 {
 			continue
 		}
-		w, err := wantedOf(machine)
+		w, err := wantedOf(*machine)
 		if err != nil {
 			return nil, err
 		}
-		if !w.isToRun() || hasJoined(deployment, machine) || wasMember(machine, past) {
+		if !w.isToRun() || state.HasJoined(*deployment, machine.URN) || wasMember(machine, past) {
 			continue
 		}
-		found = append(found, Unjoined{Name: w.Name, VMID: int(w.VMID), Configured: hasOf(deployment, machine.URN, token.Configuration, "-configuration")})
+		isConfigured := state.ConfigurationOf(*deployment, machine.URN) != nil
+		found = append(found, Unjoined{Name: w.Name, VMID: int(w.VMID), Configured: isConfigured})
 	}
 	return found, nil
 }
 
-func hasJoined(deployment *apitype.DeploymentV3, machine apitype.ResourceV3) bool {
-	return hasOf(deployment, machine.URN, token.Command, "-membership")
-}
-
 // wasMember reports whether the same machine, identified by its creation time, was a member in an earlier state.
-func wasMember(machine apitype.ResourceV3, past []Past) bool {
+func wasMember(machine *apitype.ResourceV3, past []Past) bool {
 	for _, one := range past {
-		for _, r := range one.Deployment.Resources {
-			if r.URN == machine.URN && isSameTime(r.Created, machine.Created) && hasJoined(&one.Deployment, r) {
+		for r := range state.Every(one.Deployment, machine.Type) {
+			if r.URN == machine.URN && isSameTime(r.Created, machine.Created) && state.HasJoined(one.Deployment, r.URN) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// hasOf reports whether a deployment has a node's resource, identified by the suffix of its name.
-func hasOf(deployment *apitype.DeploymentV3, machine resource.URN, kind tokens.Type, suffix string) bool {
-	name := strings.TrimSuffix(machine.Name(), vmSuffix) + suffix
-	for _, r := range deployment.Resources {
-		if r.Type == kind && r.URN.Name() == name && !r.Delete && !r.PendingReplacement {
-			return true
 		}
 	}
 	return false

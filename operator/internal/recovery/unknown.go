@@ -10,6 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/ownership"
 )
@@ -34,7 +36,7 @@ func (u Unknown) Adoption() string {
 // omits machines without a witness that they ran; [RecordUnstarted] finds these.
 func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, names map[int]string, host Host) ([]Unknown, error) {
 	var unknown []Unknown
-	known := KnownVMIDs(deployment)
+	known := state.KnownVMIDs(*deployment)
 	for _, vmid := range slices.Sorted(maps.Keys(names)) {
 		if slices.Contains(known, vmid) {
 			continue
@@ -55,20 +57,20 @@ func LookForUnknown(ctx context.Context, deployment *apitype.DeploymentV3, owner
 // request was lost. Like the machines of [Record], they are then created anew. It returns their number.
 func RecordUnstarted(ctx context.Context, deployment *apitype.DeploymentV3, owner ownership.Owner, host Host) (int, error) {
 	recorded := 0
-	known := KnownVMIDs(deployment)
+	known := state.KnownVMIDs(*deployment)
 	for _, maker := range slices.Clone(deployment.Resources) {
-		vmid, isSaid := maker.Inputs["vmid"].(float64)
-		if !slices.Contains(makers, maker.Type) || maker.Delete || !isSaid || slices.Contains(known, int(vmid)) || hasMachine(deployment, maker.URN) {
+		vmid, isSaid := propertymap.Int(maker.Inputs, "vmid")
+		if !slices.Contains(makers, maker.Type) || maker.Delete || !isSaid || slices.Contains(known, vmid) || hasMachine(deployment, maker.URN) {
 			continue
 		}
-		machine, err := host.Look(ctx, int(vmid))
+		machine, err := host.Look(ctx, vmid)
 		if err != nil {
 			return recorded, err
 		}
 		if machine == nil || machine.Owner != owner || owner.Cluster == "" || machine.Ran != "" || machine.Lock != "" || machine.Empty {
 			continue
 		}
-		half := halfMade(deployment, maker.URN, int(vmid), machine)
+		half := halfMade(deployment, maker.URN, vmid, machine)
 		if maker.Type == token.TalosTemplate {
 			half.Inputs["template"] = true
 		}
@@ -118,9 +120,9 @@ func addParents(deployment *apitype.DeploymentV3, parent resource.URN, among []a
 // nil if no state contains it.
 func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.ResourceV3) {
 	for _, one := range past {
-		for i, r := range one.Deployment.Resources {
-			if r.Type == token.VirtualMachine && !r.Delete && u.birth != "" && birthOf(r) == u.birth && vmidOf(r) == u.VMID {
-				return &one.Deployment.Resources[i], one.Deployment.Resources
+		for machine := range state.Current(one.Deployment, token.VirtualMachine) {
+			if u.birth != "" && birthOf(*machine) == u.birth && state.VMID(machine) == u.VMID {
+				return machine, one.Deployment.Resources
 			}
 		}
 	}
@@ -128,9 +130,10 @@ func (u Unknown) in(past []Past) (machine *apitype.ResourceV3, among []apitype.R
 }
 
 func withVMID(machines []apitype.ResourceV3, vmid int) *apitype.ResourceV3 {
-	at := slices.IndexFunc(machines, func(r apitype.ResourceV3) bool { return r.Type == token.VirtualMachine && vmidOf(r) == vmid })
-	if at < 0 {
-		return nil
+	for machine := range state.Every(apitype.DeploymentV3{Resources: machines}, token.VirtualMachine) {
+		if state.VMID(machine) == vmid {
+			return machine
+		}
 	}
-	return &machines[at]
+	return nil
 }

@@ -11,13 +11,10 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/pve"
-)
-
-const (
-	// vmSuffix is the suffix of a machine's name after its component's name.
-	vmSuffix = "-vm"
 )
 
 // makers are the components that create a machine and have its VMID in their inputs.
@@ -36,25 +33,30 @@ func Record(ctx context.Context, deployment *apitype.DeploymentV3, host Host) (i
 		if !slices.Contains(makers, maker.Type) || maker.Delete || hasMachine(deployment, maker.URN) {
 			continue
 		}
-		vmid, isSaid := maker.Inputs["vmid"].(float64)
+		vmid, isSaid := propertymap.Int(maker.Inputs, "vmid")
 		if !isSaid {
 			continue
 		}
-		machine, err := host.Look(ctx, int(vmid))
+		machine, err := host.Look(ctx, vmid)
 		if err != nil {
 			return recorded, err
 		}
 		if machine == nil || !isHalfMade(machine) || !isNamedAfter(machine.Name, maker.URN) {
 			continue
 		}
-		deployment.Resources = append(deployment.Resources, halfMade(deployment, maker.URN, int(vmid), machine))
+		deployment.Resources = append(deployment.Resources, halfMade(deployment, maker.URN, vmid, machine))
 		recorded++
 	}
 	return recorded, nil
 }
 
 func hasMachine(deployment *apitype.DeploymentV3, maker resource.URN) bool {
-	return slices.ContainsFunc(deployment.Resources, func(r apitype.ResourceV3) bool { return r.Type == token.VirtualMachine && r.Parent == maker })
+	for machine := range state.Every(*deployment, token.VirtualMachine) {
+		if machine.Parent == maker {
+			return true
+		}
+	}
+	return false
 }
 
 // isHalfMade reports whether a machine is an incomplete creation.
@@ -72,7 +74,7 @@ func isNamedAfter(name string, maker resource.URN) bool {
 func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, machine *pve.Machine) apitype.ResourceV3 {
 	known := map[string]any{"nodeName": machine.Node, "vmId": float64(vmid), "name": cmp.Or(machine.Name, maker.Name())}
 	return apitype.ResourceV3{
-		URN:        resource.NewURN(maker.Stack(), maker.Project(), maker.QualifiedType(), token.VirtualMachine, maker.Name()+vmSuffix),
+		URN:        resource.NewURN(maker.Stack(), maker.Project(), maker.QualifiedType(), token.VirtualMachine, maker.Name()+state.SuffixMachine),
 		Custom:     true,
 		ID:         resource.ID(strconv.Itoa(vmid)),
 		Type:       token.VirtualMachine,
@@ -86,10 +88,8 @@ func halfMade(deployment *apitype.DeploymentV3, maker resource.URN, vmid int, ma
 
 // proxmoxProvider returns the reference to the provider of machines.
 func proxmoxProvider(deployment *apitype.DeploymentV3) string {
-	for _, r := range deployment.Resources {
-		if r.Type == token.ProxmoxProvider && !r.Delete {
-			return string(r.URN) + resource.URNNameDelimiter + string(r.ID)
-		}
+	for provider := range state.Current(*deployment, token.ProxmoxProvider) {
+		return string(provider.URN) + resource.URNNameDelimiter + string(provider.ID)
 	}
 	return ""
 }

@@ -1,13 +1,16 @@
 package recovery
 
 import (
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -16,6 +19,19 @@ type Past struct {
 	// Name is the name of its backup.
 	Name       string
 	Deployment apitype.DeploymentV3
+}
+
+// PastOwners returns a stack's owners in the machine descriptions of earlier states, newest first.
+func PastOwners(stack string, past []Past) []ownership.Owner {
+	var owners []ownership.Owner
+	for _, one := range past {
+		for _, owner := range state.Owners(one.Deployment) {
+			if owner.Stack == stack && !slices.Contains(owners, owner) {
+				owners = append(owners, owner)
+			}
+		}
+	}
+	return owners
 }
 
 // witnesses are the sources that can show whether a machine was ever used. A machine whose creation failed, and a machine that ran
@@ -46,7 +62,7 @@ func (w witnesses) use(machine apitype.ResourceV3, unfinished bool, found *pve.M
 // memberOf returns the name of a machine's configuration or membership in the state; "" if there is none. A resource that waits for
 // its replacement belongs to a machine that the engine has deleted, and does not count.
 func (w witnesses) memberOf(machine resource.URN) string {
-	node := strings.TrimSuffix(machine.Name(), vmSuffix)
+	node := strings.TrimSuffix(machine.Name(), state.SuffixMachine)
 	for _, r := range w.deployment.Resources {
 		switch {
 		case r.Delete || r.PendingReplacement:

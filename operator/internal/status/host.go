@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -24,7 +25,7 @@ func (s Sources) askHost(ctx context.Context, r *Report) error {
 	r.Orphans = s.ours().Orphans(found)
 	lost, err := LostISOs(ctx, s.Host, s.Deployment)
 	for _, template := range lost {
-		r.LostISOs = append(r.LostISOs, template.ISO)
+		r.LostISOs = append(r.LostISOs, pve.ISO{Host: template.Host, Volume: template.ISO})
 	}
 	return err
 }
@@ -53,7 +54,7 @@ func statusOf(guests []pve.Guest, vmid int) string {
 
 func (s Sources) ours() Ours {
 	c := s.Inventory.Cluster
-	ours := Ours{Owner: s.Owner, VMIDs: vmids(s.Deployment), Named: map[int]string{}, ISO: isos(s.Deployment)}
+	ours := Ours{Owner: s.Owner, VMIDs: state.VMIDs(s.Deployment), Named: map[int]string{}, ISO: isos(s.Deployment)}
 	for _, node := range s.Inventory.Nodes {
 		ours.Named[node.VMID] = node.Name
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 )
@@ -33,7 +34,7 @@ func (s Sources) Left(ctx context.Context, owners []ownership.Owner) (left Left,
 		return left, err
 	}
 	found.Guests = guests // the disk of an unreachable guest has an owner
-	return LeftOf(found, owners, slices.Concat(vmids(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
+	return LeftOf(found, owners, slices.Concat(state.VMIDs(s.Deployment), sorted(s.ours().Named)), isos(s.Deployment)), nil
 }
 
 // LeftOf returns what a stack has left on a host: machines of its owners, disks with its VMIDs, and its ISOs.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -67,7 +68,7 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 }
 
 func (s Sources) machines() []Machine {
-	known := vmids(s.Deployment)
+	known := state.VMIDs(s.Deployment)
 	var machines []Machine
 	for _, node := range s.Inventory.Nodes {
 		machines = append(machines, Machine{

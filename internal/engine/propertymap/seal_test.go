@@ -1,4 +1,4 @@
-package engine_test
+package propertymap_test
 
 import (
 	"crypto/rand"
@@ -6,15 +6,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 func TestSealIsUndoneByUnseal(t *testing.T) {
 	t.Parallel()
 	secret := rand.Text() + "\n\"quoted\""
-	sealed, err := engine.Seal(secret)
+	sealed, err := propertymap.Seal(secret)
 	require.NoError(t, err)
-	plain, err := engine.Unseal(sealed)
+	plain, err := propertymap.Unseal(sealed)
 	require.NoError(t, err)
 	require.Equal(t, secret, plain)
 }

@@ -1,4 +1,4 @@
-package engine_test
+package propertymap_test
 
 import (
 	"crypto/rand"
@@ -7,7 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/sig"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/propertymap"
 )
 
 func sealed(plaintext any) map[string]any {
@@ -29,7 +29,7 @@ func TestUnseal(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			plain, err := engine.Unseal(test.value)
+			plain, err := propertymap.Unseal(test.value)
 			require.NoError(t, err)
 			require.Equal(t, test.want, plain)
 		})
@@ -41,7 +41,7 @@ func TestUnsealQuotesNothing(t *testing.T) {
 	for _, value := range []any{
 		sealed(nil), sealed(rand.Text()), map[string]any{sig.Key: sig.Secret, "ciphertext": rand.Text()}, []any{sealed(rand.Text())},
 	} {
-		_, err := engine.Unseal(value)
-		require.Equal(t, engine.ErrSealed, err)
+		_, err := propertymap.Unseal(value)
+		require.Equal(t, propertymap.ErrSealed, err)
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package propertymap
 
 import (
 	"encoding/json"

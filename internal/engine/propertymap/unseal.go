@@ -1,4 +1,4 @@
-package engine
+package propertymap
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ var ErrSealed = errors.New("a secret in the state is not in clear: export it wit
 func Unseal(value any) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
-		if v[sig.Key] == sig.Secret {
+		if IsSecret(v) {
 			return open(v)
 		}
 		plain := make(map[string]any, len(v))
@@ -50,4 +50,10 @@ func open(sealed map[string]any) (any, error) {
 		return nil, ErrSealed
 	}
 	return Unseal(plain)
+}
+
+// IsSecret reports whether a value is marked as a secret.
+func IsSecret(value any) bool {
+	marked, _ := value.(map[string]any)
+	return marked[sig.Key] == sig.Secret
 }
