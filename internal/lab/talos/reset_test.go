@@ -49,8 +49,8 @@ func TestResetFollowedByEvents(t *testing.T) {
 		return err == nil
 	}, "the machine does not come to that")
 
+	l.waitStage(101, talos.StageMaintenance) // the API answers a moment before
 	node := l.node(101)
-	require.Equal(t, talos.StageMaintenance, node.Stage)
 	require.Empty(t, node.Cluster)
 	require.False(t, node.Bootstrapped)
 	require.Equal(t, "v1.12.4", node.Release.Version, "Talos itself stays on the disk")
