@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/remedy"
 	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/internal/toolchain"
@@ -92,7 +93,8 @@ func printToolsEnv(out io.Writer, tools *toolchain.Installed, w *workspace.Works
 
 // pulumiHint returns how to get pulumi on PATH if a message names it and it is missing; else "".
 func pulumiHint(message string, executed *cobra.Command) string {
-	if !strings.Contains(message, "`pulumi ") {
+	named := slices.ContainsFunc(remedy.Commands(message), func(command string) bool { return strings.HasPrefix(command, "pulumi ") })
+	if !named {
 		return ""
 	}
 	if _, err := exec.LookPath("pulumi"); err == nil {

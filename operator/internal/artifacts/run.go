@@ -7,9 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +20,6 @@ const (
 	fileSummary   = "summary.json"
 	dirInventory  = "inventory"
 	dirMachines   = "machine-configurations"
-	timeFormat    = "2006-01-02T15-04-05"
 	privateFile   = 0o600
 	privateFolder = 0o700
 )
@@ -49,14 +46,11 @@ type Run struct {
 	timeline timeline
 }
 
-// runForm matches the name of a run's folder and its command. Times are in UTC, so that names sort by time.
-var runForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([a-z-]*[a-z])(-\d+)?$`)
-
 // Begin creates the folder of a run and deletes old runs of each command. secrets are the secrets that are known before the run;
 // [Run.Finish] adds the ones of the run.
 func (f Folder) Begin(clock func() time.Time, command string, secrets []string) (*Run, error) {
 	started := clock()
-	dir, err := f.makeDir(started.UTC().Format(timeFormat) + "-" + command)
+	dir, err := f.makeDir(started, command)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the artifacts: %w", err)
 	}
@@ -70,31 +64,31 @@ func (f Folder) Begin(clock func() time.Time, command string, secrets []string) 
 	return &Run{Dir: dir, clock: clock, started: started, redactor: NewRedactor(secrets), events: events}, nil
 }
 
-func (f Folder) makeDir(name string) (string, error) {
+func (f Folder) makeDir(started time.Time, command string) (string, error) {
 	if err := os.MkdirAll(f.Dir, privateFolder); err != nil {
 		return "", err
 	}
-	for turn := 1; ; turn++ {
-		dir := filepath.Join(f.Dir, name)
-		if turn > 1 {
-			dir += "-" + strconv.Itoa(turn)
-		}
-		if err := os.Mkdir(dir, privateFolder); !errors.Is(err, os.ErrExist) {
-			return dir, err
-		}
-	}
+	name, err := retention.Create(started, command, func(name retention.Name) error { return os.Mkdir(f.path(name), privateFolder) })
+	return f.path(name), err
 }
 
+func (f Folder) path(name retention.Name) string { return filepath.Join(f.Dir, name.String()) }
+
+// prune deletes old runs. Other entries of the folder are left alone.
 func (f Folder) prune() error {
-	entries, err := os.ReadDir(f.Dir) // sorted by name, and so by time
+	entries, err := os.ReadDir(f.Dir)
 	if err != nil {
 		return fmt.Errorf("folder of the artifacts: %w", err)
 	}
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !e.IsDir() || !runForm.MatchString(e.Name()) })
-	slices.Reverse(entries)
-	commandOf := func(e os.DirEntry) string { return runForm.FindStringSubmatch(e.Name())[1] }
-	for _, old := range retention.Excess(entries, commandOf, f.Keep) {
-		if err := os.RemoveAll(filepath.Join(f.Dir, old.Name())); err != nil {
+	var runs []retention.Name
+	for _, entry := range entries {
+		if name, err := retention.Parse(entry.Name()); err == nil && entry.IsDir() {
+			runs = append(runs, name)
+		}
+	}
+	slices.SortFunc(runs, retention.NewestFirst)
+	for _, old := range retention.Excess(runs, func(n retention.Name) string { return n.Kind }, f.Keep) {
+		if err := os.RemoveAll(f.path(old)); err != nil {
 			return fmt.Errorf("forget old artifacts: %w", err)
 		}
 	}

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,20 +33,12 @@ type Backup struct {
 	Path string `json:"path"`
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
-
-	turn int // number among the backups of the same second
 }
 
 // ErrNone means that a stack has no backup.
 var ErrNone = errors.New("there is no backup")
 
-const (
-	ending     = ".json"
-	timeFormat = "2006-01-02T15-04-05"
-)
-
-// form matches the name of a backup. Times are in UTC, so that names sort by time.
-var form = regexp.MustCompile(`^(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-([a-z-]*[a-z])(?:-(\d+))?$`)
+const ending = ".json"
 
 // Save stores the text of a state, and deletes the oldest backups of each reason beyond the limit. If the newest backup has the
 // same text, nothing is stored and that backup is returned.
@@ -66,7 +56,7 @@ func (s Store) Save(at time.Time, reason string, text []byte) (Backup, error) {
 		return Backup{}, fmt.Errorf("write a backup: %w", err)
 	}
 	defer os.Remove(file) //nolint:errcheck // it has its own name by then
-	name, err := s.publish(file, at.UTC().Format(timeFormat)+"-"+reason)
+	name, err := retention.Create(at, reason, func(name retention.Name) error { return os.Link(file, s.path(name)) })
 	if err != nil {
 		return Backup{}, fmt.Errorf("write a backup: %w", err)
 	}
@@ -90,22 +80,25 @@ func (s Store) write(text []byte) (string, error) {
 	return file.Name(), nil
 }
 
-// publish links a file under its name, followed by a number if a backup of the same second has that name.
-func (s Store) publish(file, name string) (string, error) {
-	for turn := 1; ; turn++ {
-		candidate := name
-		if turn > 1 {
-			candidate += "-" + strconv.Itoa(turn)
-		}
-		err := os.Link(file, s.path(candidate))
-		if !errors.Is(err, os.ErrExist) {
-			return candidate, err
-		}
-	}
-}
-
 // List returns the backups, newest first. Other files in the folder are left alone.
 func (s Store) List() ([]Backup, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	var backups []Backup
+	for _, name := range names {
+		backup, err := s.read(name)
+		if err != nil {
+			return nil, err
+		}
+		backups = append(backups, backup)
+	}
+	return backups, nil
+}
+
+// names returns the names of the backups, newest first.
+func (s Store) names() ([]retention.Name, error) {
 	files, err := os.ReadDir(s.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -113,27 +106,20 @@ func (s Store) List() ([]Backup, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder of the backups: %w", err)
 	}
-	var backups []Backup
+	var names []retention.Name
 	for _, file := range files {
-		name, isBackup := strings.CutSuffix(file.Name(), ending)
-		if !isBackup || !form.MatchString(name) {
+		text, isBackup := strings.CutSuffix(file.Name(), ending)
+		name, err := retention.Parse(text)
+		if !isBackup || errors.Is(err, retention.ErrNoName) {
 			continue
 		}
-		backup, err := s.read(name)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w: remove the file or give it its old name", filepath.Join(s.Dir, file.Name()), err)
 		}
-		backups = append(backups, backup)
+		names = append(names, name)
 	}
-	slices.SortFunc(backups, newestFirst)
-	return backups, nil
-}
-
-func newestFirst(a, b Backup) int {
-	if order := b.Taken.Compare(a.Taken); order != 0 {
-		return order
-	}
-	return b.turn - a.turn
+	slices.SortFunc(names, retention.NewestFirst)
+	return names, nil
 }
 
 // Find returns the backup with that name, or the newest if the name is empty. It returns [ErrNone] if there is no backup at all.
@@ -157,23 +143,14 @@ func (s Store) Find(name string) (Backup, error) {
 // Text returns the text of the state in the backup.
 func (b Backup) Text() ([]byte, error) { return os.ReadFile(b.Path) }
 
-func (s Store) path(name string) string { return filepath.Join(s.Dir, name+ending) }
+func (s Store) path(name retention.Name) string { return filepath.Join(s.Dir, name.String()+ending) }
 
-func (s Store) read(name string) (Backup, error) {
+func (s Store) read(name retention.Name) (Backup, error) {
 	info, err := os.Stat(s.path(name))
 	if err != nil {
 		return Backup{}, err
 	}
-	parts := form.FindStringSubmatch(name)
-	taken, err := time.Parse(timeFormat, parts[1])
-	if err != nil {
-		return Backup{}, fmt.Errorf("%s: %w: remove the file or give it its old name", s.path(name), err)
-	}
-	backup := Backup{Name: name, Taken: taken, Reason: parts[2], Path: s.path(name), Bytes: info.Size()}
-	if parts[3] != "" {
-		backup.turn, err = strconv.Atoi(parts[3])
-	}
-	return backup, err
+	return Backup{Name: name.String(), Taken: name.Taken, Reason: name.Kind, Path: s.path(name), Bytes: info.Size()}, nil
 }
 
 func (s Store) prune() error {

@@ -1,5 +1,5 @@
-// Package retention decides which old copies are deleted: the newest of each kind stay, so that frequent kinds do not displace rare
-// ones.
+// Package retention names copies by their time and kind, and decides which old ones are deleted: the newest of each kind stay, so
+// that frequent kinds do not displace rare ones.
 package retention
 
 // Default is the number of copies of each kind that stay.
