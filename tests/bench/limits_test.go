@@ -19,8 +19,8 @@ type limit struct {
 
 // limits are the goals; docs/testing.md says which are missed, and why.
 var limits = []limit{
-	// Select, init, and the configuration of a new lab come before the engine.
-	{command: "up --yes", engines: 5, writes: true},
+	// Twice select, and init, come before the engine.
+	{command: "up --yes", engines: 4, writes: true},
 	{command: "preview", engines: 1, wall: linear(1500*time.Millisecond, 8*time.Second)},
 	{command: "preview --refresh=false", engines: 1, wall: linear(1500*time.Millisecond, 8*time.Second)},
 	{command: "up --yes", engines: 2},
