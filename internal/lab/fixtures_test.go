@@ -21,6 +21,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 )
 
 const (
@@ -132,10 +133,7 @@ func running(t *testing.T, dir string) int {
 // freePort returns a free loopback address.
 func freePort(t *testing.T) netip.AddrPort {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return netip.MustParseAddrPort(listener.Addr().String())
+	return netip.MustParseAddrPort(loopbacktest.Refused(t))
 }
 
 // freeNetwork returns a loopback network that no lab uses.

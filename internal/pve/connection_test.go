@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -27,19 +27,10 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// refusedPort returns a loopback address on which nobody listens.
-func refusedPort(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
-}
-
 func TestReachSaysWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
 	e := newHost(t, nil)
-	free := refusedPort(t)
+	free := loopbacktest.Refused(t)
 	secret := rand.Text()
 	good := e.connection
 	for _, test := range []struct {

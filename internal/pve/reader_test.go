@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/pve"
 )
 
@@ -50,7 +51,7 @@ func TestReaches(t *testing.T) {
 	answers := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(answers.Close)
 	require.NoError(t, reader.Reaches(t.Context(), node, answers.URL), "an answer of failure is an answer")
-	require.EqualError(t, reader.Reaches(t.Context(), node, "http://"+refusedPort(t)), "connection refused")
+	require.EqualError(t, reader.Reaches(t.Context(), node, "http://"+loopbacktest.Refused(t)), "connection refused")
 }
 
 // Proxmox VE writes numbers as text in some places, and flags in every way.

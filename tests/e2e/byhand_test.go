@@ -20,6 +20,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -156,12 +157,18 @@ func (h *byHand) plain() auto.Stack {
 	}})
 }
 
-// uid returns the UID of an object, which differs if it was created again.
-func (h *byHand) uid() types.UID {
+// uid returns the UID of an object, which differs if it was created again. The API may still be starting: a plain up does not wait
+// for it.
+func (h *byHand) uid() (uid types.UID) {
 	h.t.Helper()
-	secret, err := h.kubernetes().CoreV1().Secrets("storage").Get(h.t.Context(), "truenas-api", metav1.GetOptions{})
-	require.NoError(h.t, err)
-	return secret.UID
+	polltest.Succeeds(h.t, func() error {
+		secret, err := h.kubernetes().CoreV1().Secrets("storage").Get(h.t.Context(), "truenas-api", metav1.GetOptions{})
+		if err == nil {
+			uid = secret.UID
+		}
+		return err
+	})
+	return uid
 }
 
 // set changes a machine as in the web interface; pairs are names and values.

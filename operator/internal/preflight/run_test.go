@@ -18,6 +18,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/proxmox"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 	lab "github.com/em-infra/em-infra/internal/lab/proxmox/storage"
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
@@ -181,18 +182,17 @@ func TestAClockThatIsADayBehind(t *testing.T) {
 func TestAFactoryThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	subject, _ := emulate(t, emulatedConfig(schema.Release91))
-	closed := httptest.NewServer(http.NotFoundHandler())
-	location, err := url.Parse(closed.URL)
+	closed := "http://" + loopbacktest.Refused(t)
+	location, err := url.Parse(closed)
 	require.NoError(t, err)
-	closed.Close()
 	subject.Factory = location
 	report, err := preflight.Run(t.Context(), subject)
 	require.NoError(t, err)
 	unsound := report.Unsound()
 	require.Len(t, unsound, 3)
-	require.Contains(t, unsound[0].Sentence, "the Image Factory at "+closed.URL+" does not answer (")
-	require.Equal(t, "pve1 does not reach the Image Factory at "+closed.URL+" (connection refused)", unsound[1].Sentence)
-	require.Equal(t, "pve2 does not reach the Image Factory at "+closed.URL+" (connection refused)", unsound[2].Sentence)
+	require.Contains(t, unsound[0].Sentence, "the Image Factory at "+closed+" does not answer (")
+	require.Equal(t, "pve1 does not reach the Image Factory at "+closed+" (connection refused)", unsound[1].Sentence)
+	require.Equal(t, "pve2 does not reach the Image Factory at "+closed+" (connection refused)", unsound[2].Sentence)
 }
 
 func TestTheExtensionsOfGPUWorkersAreNeeded(t *testing.T) {

@@ -3,7 +3,6 @@ package recovery_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,14 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // An engine is abandoned if nobody listens on the address of its program.
 func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	tool, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	tool := loopbacktest.Listen(t)
 	cli, end := cliOf(t, tool.Addr().String())
 	state := t.TempDir()
 	lock := filepath.Join(state, ".pulumi/locks/organization/em-infra/k3s-dev/one.json")

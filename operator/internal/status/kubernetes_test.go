@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/loopbacktest"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
@@ -18,14 +19,13 @@ func TestASilentKubernetesAPIIsNamed(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	closed := "http://" + loopbacktest.Refused(t)
 
 	err := status.KubernetesAnswers(t.Context(), kubeconfigOf(silent.URL), time.Second)
 	require.EqualError(t, err, "the Kubernetes API at "+silent.URL+" does not answer within 1s")
 
-	err = status.KubernetesAnswers(t.Context(), kubeconfigOf(closed.URL), time.Minute)
-	require.ErrorContains(t, err, "the Kubernetes API at "+closed.URL+" does not answer: Get ")
+	err = status.KubernetesAnswers(t.Context(), kubeconfigOf(closed), time.Minute)
+	require.ErrorContains(t, err, "the Kubernetes API at "+closed+" does not answer: Get ")
 
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
