@@ -127,7 +127,7 @@ func TestMissesAreNamed(t *testing.T) {
 	life[4].engines = 1
 	life[5].wall, life[5].peak = 11*time.Second, map[string]int64{kindEngine: 701 << 20}
 	require.Equal(t, []string{
-		"3 nodes, up --yes: 6 processes of the CLI, more than 5",
+		"3 nodes, up --yes: 6 processes of the CLI, more than 4",
 		"3 nodes, up --yes: a state of 26 KiB a node, more than 25",
 		"3 nodes, preview: 2 calls that change the host, where there is nothing to do",
 		"3 nodes, preview: 1.6 s, more than 1.5 s",
