@@ -64,8 +64,14 @@ type TalosClusterArgs struct {
 	// the stack. Pass the same to the templates. Default: nil, none. A change is made in place, without a reboot.
 	Ownership *Ownership
 	// MaxUnavailable is how many workers are changed at a time; control planes are always changed alone (F4, F5).
-	// Default: 1. A change affects later runs only.
+	// Default: 0, one. A change affects later runs only.
 	MaxUnavailable int
+	// Canary is the name of the machine that another image of Talos comes to before all others. Default: none, control planes
+	// first, then workers. A change affects later runs only.
+	Canary string
+	// CanaryPause is how long the other machines wait after the canary works again. Default: 0, they go on at once. A change
+	// affects later runs only.
+	CanaryPause time.Duration
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change affects later runs only.
 	RecoveryTimeout time.Duration
@@ -139,6 +145,9 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(len(a.PodSubnets) > 0, "PodSubnets", "give at least one"),
 		require(len(a.ServiceSubnets) > 0, "ServiceSubnets", "give at least one"),
 		requireControlPlanes(a.Machines),
+		require(a.MaxUnavailable >= 0, "MaxUnavailable", "give the number of workers, 0 for one"),
+		a.requireCanary(),
+		require(a.CanaryPause >= 0, "CanaryPause", "give a time of 0 or more"),
 		require(!slices.Contains(a.Templates, nil), "Templates", "one of them is nil: give what NewTalosTemplate has made"),
 		a.Network.validate(),
 	}
@@ -154,6 +163,12 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		problems = append(problems, require(a.templateFor(m.Host) != nil, "Templates", "there is none on host "+m.Host+": add one, or share one"))
 	}
 	return a, errors.Join(problems...)
+}
+
+// requireCanary: with a canary that does not exist, an upgrade would have no first node.
+func (args TalosClusterArgs) requireCanary() error {
+	there := slices.ContainsFunc(args.Machines, func(m Machine) bool { return m.Name == args.Canary })
+	return require(args.Canary == "" || there, "Canary", "there is no machine "+args.Canary+": give the name of one of Machines")
 }
 
 // requireControlPlanes: an even number of etcd members survives no more failures than one less, and Kubernetes advises

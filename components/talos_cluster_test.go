@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -233,7 +234,8 @@ func TestArgumentsAreRefusedAllAtOnce(t *testing.T) {
 
 	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewTalosCluster(ctx, "k3s-dev", &components.TalosClusterArgs{
-			Machines: []components.Machine{machineFixture("worker-1", components.RoleWorker, 21)},
+			Machines:       []components.Machine{machineFixture("worker-1", components.RoleWorker, 21)},
+			MaxUnavailable: -1, Canary: "worker-9", CanaryPause: -time.Minute,
 		}, providers)
 		return err
 	}), `talos cluster "k3s-dev": ClusterName: give the cluster a name
@@ -243,6 +245,9 @@ KubernetesVersion: give the version, e.g. v1.35.4
 PodSubnets: give at least one
 ServiceSubnets: give at least one
 Machines: 0 with RoleControlPlane: give 1, 3 or 5
+MaxUnavailable: give the number of workers, 0 for one
+Canary: there is no machine worker-9: give the name of one of Machines
+CanaryPause: give a time of 0 or more
 Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE

@@ -3,6 +3,7 @@ package stacks
 import (
 	"net"
 	"slices"
+	"time"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -49,6 +50,9 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		KubeletServingCertificates:     c.Addons.KubeletServingCertApprover != nil,
 		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
 		Network:                        nodeNetwork(c.Network),
+		MaxUnavailable:                 c.Upgrade.MaxUnavailable.Of(len(inv.Nodes.Workers())),
+		Canary:                         c.Upgrade.Canary,
+		CanaryPause:                    time.Duration(c.Upgrade.PauseSeconds) * time.Second,
 		Patches:                        patches(c.Talos.Patches),
 	}
 	for _, node := range inv.Nodes {

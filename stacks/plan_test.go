@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the golden files")
 // inventories are those with a golden plan, by their special feature; their texts are fixtures of the inventory's tests.
 var inventories = []string{
 	"minimal", "ha", "three-hosts", "shared-template", "gpus-of-one-mapping", "gpu-by-address", "gpu-drivers", "dual-stack", "data-disks", "dhcp",
-	"endpoint-by-name", "old-contract", "every-key",
+	"endpoint-by-name", "old-contract", "talos-1-13", "talos-1-14", "every-key",
 }
 
 func fixture(name string) stacks.Options {

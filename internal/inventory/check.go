@@ -28,6 +28,7 @@ func (c *checker) rules() {
 		c.subnets()
 		c.endpoint()
 		c.defaultSizes()
+		c.upgrade()
 		c.addons()
 		c.patches(c.inv.Cluster.Talos.Patches, key("talos", "patches"), c.cluster)
 	}

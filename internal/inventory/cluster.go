@@ -21,19 +21,34 @@ type Cluster struct {
 	Proxmox Proxmox `yaml:"proxmox"`
 	// Defaults are the sizes of the nodes, by role.
 	Defaults Defaults `yaml:"defaults"`
+	// Upgrade is how other versions come to nodes that run.
+	Upgrade Upgrade `yaml:"upgrade"`
 	// Addons are what is installed into the cluster.
 	Addons Addons `yaml:"addons"`
 }
 
+// Upgrade is how changes come to nodes that run: which node is upgraded first, and how many nodes are away at a time.
+type Upgrade struct {
+	// Canary is the name of the node that another image of Talos comes to before all others. Default: none, control planes first,
+	// then workers, each in the order of nodes.yaml. A change affects later upgrades only.
+	Canary string `yaml:"canary"`
+	// PauseSeconds is how long the other nodes wait, in seconds, after the canary works again: the time in which you can look at it
+	// and interrupt the run. Default: 0. A change affects later upgrades only.
+	PauseSeconds int `yaml:"pauseSeconds" min:"0" max:"86400"`
+	// MaxUnavailable is how many workers change or reboot at a time: a number, or a percentage of the workers, rounded down and at
+	// least one. Control planes always change alone. Default: 1. A change affects later runs only.
+	MaxUnavailable MaxUnavailable `yaml:"maxUnavailable" default:"1"`
+}
+
 // Talos is the operating system of the nodes.
 type Talos struct {
-	// Version of Talos on the nodes, e.g. v1.12.4. Default: v1.12.4. A change replaces the template; running nodes are upgraded in
-	// place, never replaced.
+	// Version of Talos on the nodes, e.g. v1.12.4: v1.2 to v1.14. Default: v1.12.4. A change replaces the template; running nodes are
+	// upgraded in place, never replaced, to the next minor release at most.
 	Version Version `yaml:"version" default:"v1.12.4"`
 	// Contract is the version whose machine-config format and defaults the cluster was created with, e.g. v1.12. Required. For a
-	// new cluster it is major.minor of version; keep it when version changes. A change is refused once the cluster exists: it
-	// would change the keys that its data is encrypted with.
-	Contract Contract `yaml:"contract" required:"true" remedy:"add contract: v1.12 below talos, for a new cluster the major.minor of talos.version, for an existing one the version that it was created with"`
+	// new cluster it is major.minor of version, v1.12 at most; keep it when version changes. A change is refused once the cluster
+	// exists: it would change the keys that its data is encrypted with.
+	Contract Contract `yaml:"contract" required:"true" remedy:"add contract: v1.12 below talos, for a new cluster the major.minor of talos.version up to v1.12, for an existing one the version that it was created with"`
 	// Schematic is the customization of the image by the Image Factory.
 	Schematic Schematic `yaml:"schematic"`
 	// Patches are strategic merge patches of the Talos configuration for all nodes, applied after em-infra's own. Default: none.

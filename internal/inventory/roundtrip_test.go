@@ -76,6 +76,7 @@ func randomInventory(random *rand.Rand) (cluster, nodes string) {
 		maybe("  schematic: {kernelArgs: [quiet]}", "  patches: [{machine: {sysctls: {a: \"1\"}}}, \"machine: {}\"]") +
 		"kubernetes:\n  endpoint: {vip: 10.9.0.250}\n" +
 		maybe("  version: v1.31.2", "  cni: none", "  allowSchedulingOnControlPlanes: true", "  podSubnets: [10.64.0.0/14]") +
+		maybe("upgrade: {canary: cp-0, pauseSeconds: 60, maxUnavailable: 30%}") +
 		"network:\n  cidr: 10.9.0.0/24\n  gateway: 10.9.0.1\n" +
 		maybe("  nameservers: [9.9.9.9]", "  timeServers: [10.9.0.1]", "  addressing: dhcp", "  bridge: vmbr7", "  vlan: 7", "  mtu: 1400") +
 		"proxmox:\n  host: a\n  diskStorage: tank\n  template: {vmid: 9000, perHost: {b: 9001}}\n" +

@@ -1,33 +1,22 @@
 package inventory
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
 
-	"github.com/blang/semver/v4"
-
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Version is a semantic version, written with a leading v. The zero Version means none.
-type Version struct{ number semver.Version }
-
-// String returns the version as it is written in the inventory: v1.12.4.
-func (v Version) String() string { return "v" + v.number.String() }
-
-// IsZero reports whether there is no version.
-func (v Version) IsZero() bool { return v.number.Equals(semver.Version{}) }
+type Version struct{ versions.Version }
 
 // Contract returns the version's major.minor.
-func (v Version) Contract() Contract { return Contract{Major: v.number.Major, Minor: v.number.Minor} }
+func (v Version) Contract() Contract { return Contract(v.Minor()) }
 
 // Compare orders versions as semantic versioning does: negative when v is the older one.
-func (v Version) Compare(other Version) int { return v.number.Compare(other.number) }
-
-// MarshalText implements [encoding.TextMarshaler].
-func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+func (v Version) Compare(other Version) int { return v.Version.Compare(other.Version) }
 
 // KubernetesVersion is a version of Kubernetes, for the example in its errors.
 type KubernetesVersion struct{ Version }
@@ -41,16 +30,16 @@ func (v *Version) UnmarshalText(text []byte) error { return v.read(text, "v1.12.
 func (v *Version) read(text []byte, example string) error {
 	fault := &strictyaml.Fault{What: "is not a version", Rule: "vMAJOR.MINOR.PATCH", Do: "write one like " + example}
 	if len(text) == 0 || text[0] != 'v' {
-		if bare, err := semver.Parse(string(text)); err == nil {
-			fault.Do = fmt.Sprintf("did you mean v%s?", bare)
+		if bare, err := versions.Parse("v" + string(text)); err == nil {
+			fault.Do = fmt.Sprintf("did you mean %s?", bare)
 		}
 		return fault
 	}
-	number, err := semver.Parse(string(text[1:]))
+	parsed, err := versions.Parse(string(text))
 	if err != nil {
 		return fault
 	}
-	v.number = number
+	v.Version = parsed
 	return nil
 }
 
@@ -59,14 +48,14 @@ func (v *Version) read(text []byte, example string) error {
 type Contract struct{ Major, Minor uint64 }
 
 // String returns the contract as it is written in the inventory: v1.12.
-func (c Contract) String() string { return fmt.Sprintf("v%d.%d", c.Major, c.Minor) }
+func (c Contract) String() string { return versions.Minor(c).String() }
 
 // IsZero reports whether there is no contract.
 func (c Contract) IsZero() bool { return c == Contract{} }
 
 // Compare returns a negative number if c is older.
 func (c Contract) Compare(other Contract) int {
-	return cmp.Or(cmp.Compare(c.Major, other.Major), cmp.Compare(c.Minor, other.Minor))
+	return versions.Minor(c).Compare(versions.Minor(other))
 }
 
 // MarshalText implements [encoding.TextMarshaler].

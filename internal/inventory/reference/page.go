@@ -163,6 +163,8 @@ func (k key) itemWords() string {
 		return "version of a chart"
 	case *inventory.Interval:
 		return "interval"
+	case *inventory.MaxUnavailable:
+		return "number, or percentage like `25%`"
 	case *inventory.Values:
 		return "values of a chart"
 	}

@@ -1,0 +1,4 @@
+package stacks
+
+// ClusterArgs maps an inventory to the arguments of its cluster.
+var ClusterArgs = clusterArgs
