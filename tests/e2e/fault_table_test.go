@@ -17,6 +17,8 @@ const (
 	noNetworkReload   = "em-infra changes no network of a host"
 	noAgentAsked      = "no run asks a guest agent"
 	noLearner         = "no member joins etcd"
+	nothingUpgraded   = "no node gets another release of Talos"
+	noEventsFollowed  = "nobody follows the events of a node"
 )
 
 // faultTable has each fault of the lab.
@@ -58,6 +60,12 @@ var faultTable = []faultRow{
 	{"api-server-late", both(bears()), never(nothingBoots), both(bears())},
 	{"talos-api-unavailable", course{once: bears(), lasting: stops("nobody answers there")}, course{once: bears(), lasting: stops("no control plane answers")}, course{once: bears(), lasting: stops("the cluster cannot do without it now")}},
 	{"guest-agent-silent", never(noAgentAsked), never(noAgentAsked), never(noAgentAsked)},
+	{"pull-slow", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
+	{"etcd-upgrade-locked", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
+	{"upgrade-hangs", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
+	{"upgrade-fails", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
+	{"upgrade-reverted", never(nothingUpgraded), never(nothingUpgraded), never(nothingUpgraded)},
+	{"events-lost", never(noEventsFollowed), never(noEventsFollowed), never(noEventsFollowed)},
 	{"factory-unavailable", both(refused("the host cannot bear it yet")), both(bears()), both(bears())},
 }
 

@@ -60,6 +60,8 @@ type Durations struct {
 	Boot time.Duration
 	// Install is the time from the accepted configuration to the reboot: pulling the installer image and writing the disk.
 	Install time.Duration
+	// Pull is the part of Install that pulls the image. An upgrade pulls it before Talos answers the call.
+	Pull time.Duration
 	// Reboot is the time from the end of one boot to the Talos API of the next.
 	Reboot time.Duration
 	// Services is the time from the Talos API to the container runtime. Bootstrap is refused before.
@@ -81,6 +83,7 @@ func AssumedDurations() Durations {
 	return Durations{
 		Boot:          18 * time.Second,
 		Install:       25 * time.Second,
+		Pull:          10 * time.Second,
 		Reboot:        20 * time.Second,
 		Services:      3 * time.Second,
 		EtcdBootstrap: 12 * time.Second,

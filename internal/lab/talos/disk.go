@@ -21,6 +21,8 @@ type contents struct {
 	Release Release `json:"release,omitzero"`
 	// Previous is the system to which a rollback returns, nil after the first installation.
 	Previous *Release `json:"previous,omitempty"`
+	// Untried reports whether Release was installed by an upgrade and has not become ready yet (partition META, tag Upgrade).
+	Untried bool `json:"untried,omitempty"`
 	// Staged is the release that the next boot installs first (partition META).
 	Staged *Release `json:"staged,omitempty"`
 	// Config is the machine configuration, empty after a reset (partition STATE).

@@ -27,6 +27,12 @@ const (
 	FaultAPIServerLate      = "api-server-late"
 	FaultAPIUnavailable     = "talos-api-unavailable"
 	FaultAgentSilent        = "guest-agent-silent"
+	FaultPullSlow           = "pull-slow"
+	FaultEtcdLocked         = "etcd-upgrade-locked"
+	FaultUpgradeHangs       = "upgrade-hangs"
+	FaultUpgradeFails       = "upgrade-fails"
+	FaultUpgradeReverted    = "upgrade-reverted"
+	FaultEventsLost         = "events-lost"
 )
 
 const machineService = "/machine.MachineService/"
@@ -126,6 +132,50 @@ var clusterFaults = []faultRow{
 			Name: FaultAgentSilent, About: "a node's guest agent does not answer its host", Source: "F10",
 		},
 		point: string(StepGuestAgent), effect: Effect{Hang: true},
+	},
+}
+
+// upgradeFaults occur between the order to upgrade a node and the first boot of its new release.
+var upgradeFaults = []faultRow{
+	{
+		Kind: fault.Kind{
+			Name: FaultPullSlow, About: "the installer image of an upgrade takes four minutes more to download", Source: "talos internal/pkg/install/pull.go",
+		},
+		point: string(StepPull), effect: Effect{Late: 4 * time.Minute},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultEtcdLocked, About: "a control plane is not upgraded, because another one holds the lock of upgrades in etcd",
+			Source: "talos v1alpha1_server.go",
+		},
+		// the lock is talos:etcdUpgradeMutex; the text is that of go.etcd.io/etcd/client/v3/concurrency
+		point: string(StepEtcdLock), effect: Effect{Err: errors.New("mutex: Locked by another session")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultUpgradeHangs, About: "a node that is upgraded hangs while it stops, at a mount of a pod", Source: "talos #12964",
+		},
+		point: string(StepUnmount), effect: Effect{Hang: true},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultUpgradeFails, About: "the installer of an upgrade fails, and the node reboots into the release that it had",
+			Source: "talos internal/pkg/install/install.go",
+		},
+		point: string(StepUpgrade), effect: Effect{Err: errInstaller},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultUpgradeReverted, About: "the first boot of another release fails, and the node comes back with the one before",
+			Source: "talos internal/app/machined/revert.go",
+		},
+		point: string(StepTry), effect: Effect{Err: errors.New("failed to load the machine configuration")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultEventsLost, About: "a stream of a node's events stays open and brings none", Source: "talos #14242",
+		},
+		point: machineService + "Events", effect: Effect{Hang: true},
 	},
 }
 

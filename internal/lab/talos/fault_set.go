@@ -6,7 +6,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/fault"
 )
 
-var faultRows = slices.Concat(bootFaults, clusterFaults)
+var faultRows = slices.Concat(bootFaults, clusterFaults, upgradeFaults)
 
 // FaultKinds returns the faults of a node.
 func FaultKinds() []fault.Kind {

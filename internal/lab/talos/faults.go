@@ -60,8 +60,17 @@ const (
 	StepEtcdPromote Step = "etcd-promote"
 	StepStaticPods  Step = "static-pods"
 	StepStop        Step = "stop"
-	StepFailure     Step = "failure"
-	StepOff         Step = "off"
+	// StepPull is the download of an installer image for an upgrade, StepUpgrade its run.
+	StepPull    Step = "pull"
+	StepUpgrade Step = "upgrade"
+	// StepEtcdLock is the lock of etcd for the checks before an upgrade of a control plane.
+	StepEtcdLock Step = "etcd-lock"
+	// StepUnmount is the end of the mounts of pods in an upgrade.
+	StepUnmount Step = "unmount"
+	// StepTry is the first boot of another release.
+	StepTry     Step = "try"
+	StepFailure Step = "failure"
+	StepOff     Step = "off"
 )
 
 type noFaults struct{}

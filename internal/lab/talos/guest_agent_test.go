@@ -87,8 +87,8 @@ func TestGuestAgentIsStopped(t *testing.T) {
 	require.True(t, answers)
 }
 
-// TestShutdownByAgentNeedsKubernetes: it drains first, and fails if no Kubernetes API answers. The node then stays on, and
-// the power button still works.
+// TestShutdownByAgentNeedsKubernetes: it drains first, and fails if no Kubernetes API answers. The node then reboots, and the
+// power button still works.
 func TestShutdownByAgentNeedsKubernetes(t *testing.T) {
 	t.Parallel()
 
@@ -98,10 +98,12 @@ func TestShutdownByAgentNeedsKubernetes(t *testing.T) {
 	c := l.controlPlaneUp("k3s-dev")
 	c.waitHealthy(101, "kubelet")
 
+	boot := c.bootID(101)
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	require.ErrorIs(t, l.fleet.ShutdownByAgent(ctx, 101), context.DeadlineExceeded)
-	require.Equal(t, talos.StageRunning, l.node(101).Stage)
+	c.waitNewBoot(101, boot)
+	l.waitStage(101, talos.StageRunning)
 
 	require.NoError(t, l.fleet.Shutdown(t.Context(), 101))
 	require.Equal(t, talos.StageOff, l.node(101).Stage)

@@ -8,6 +8,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
 
+// phaseKexec is the phase in which Talos loads the kernel of the next boot.
+const phaseKexec = "kexec"
+
 // phases returns the phases of Talos' sequencer (v1alpha1_sequencer.go). A phase without an effect on an emulated machine
 // exists only for its events, with which clients follow a sequence.
 func phases(c command) []phase {
@@ -21,7 +24,9 @@ func phases(c command) []phase {
 			return []phase{{name: "reboot", task: "reboot"}}
 		}
 
-		return slices.Concat([]phase{cleanup, dbus}, stopAll(true), []phase{{name: "reboot", task: "reboot"}})
+		return rebootPhases(cleanup, dbus)
+	case sequenceStageUpgrade:
+		return rebootPhases(cleanup, dbus)
 	case sequenceShutdown:
 		begin := []phase{{name: "storeShutdown", task: "storeShutdownEmergency"}}
 		if !c.force {
@@ -32,18 +37,28 @@ func phases(c command) []phase {
 	case sequenceReset:
 		return resetPhases(c, drain, dbus)
 	case sequenceUpgrade:
-		return slices.Concat([]phase{drain, cleanup, dbus}, stopServices(), []phase{
-			{name: "upgrade", task: "upgrade", work: writeUpgrade},
-			{name: "meta", task: "reloadMeta"},
-			{name: "kexec", task: "kexecPrepare"},
-			{name: "stopEverything", task: "stopAllServices", work: stopEverything},
-			{name: "reboot", task: "reboot"},
-		})
+		return upgradePhases(phase{name: drain.name, task: drain.task, work: cordonAndDrain}, cleanup, dbus)
 	case sequenceInstall: // has no command: see system.install
 		return nil
 	default:
 		return nil
 	}
+}
+
+func rebootPhases(cleanup, dbus phase) []phase {
+	return slices.Concat([]phase{cleanup, dbus}, stopAll(true), []phase{{name: "reboot", task: "reboot"}})
+}
+
+func upgradePhases(drain, cleanup, dbus phase) []phase {
+	unmount := phase{name: "unmount", task: "unmountPodMounts", work: unmountPods}
+
+	return slices.Concat([]phase{drain, cleanup, dbus}, stopServices(unmount), []phase{
+		{name: "upgrade", task: "upgrade", work: writeUpgrade},
+		{name: "meta", task: "reloadMeta"},
+		{name: phaseKexec, task: "kexecPrepare"},
+		{name: "stopEverything", task: "stopAllServices", work: stopEverything},
+		{name: "reboot", task: "reboot"},
+	})
 }
 
 func resetPhases(c command, drain, dbus phase) []phase {
@@ -76,11 +91,12 @@ func resetPhases(c command, drain, dbus phase) []phase {
 	return append(list, phase{name: "shutdown", task: "shutdown"})
 }
 
-// stopServices stops everything that needs the disk.
-func stopServices() []phase {
+// stopServices stops everything that needs the disk. The sequences have different names for the phase that unmounts what pods
+// have mounted.
+func stopServices(unmount phase) []phase {
 	return []phase{
 		{name: "stopServices", task: "stopServicesForUpgrade", work: stopCRI},
-		{name: "umount", task: "unmountPodMounts"},
+		unmount,
 		{name: "unmountBind", task: "unmountSystemDiskBindMounts"},
 		{name: "unmountSystem", task: "unmountEphemeralPartition"},
 		{name: "volumeFinalize", task: "teardownVolumeLifecycle"},
@@ -88,9 +104,9 @@ func stopServices() []phase {
 }
 
 func stopAll(kexec bool) []phase {
-	list := stopServices()
+	list := stopServices(phase{name: "umount", task: "unmountPodMounts"})
 	if kexec {
-		list = append(list, phase{name: "kexec", task: "kexecPrepare"})
+		list = append(list, phase{name: phaseKexec, task: "kexecPrepare"})
 	}
 
 	return append(list, phase{name: "stopEverything", task: "stopAllServices", work: stopEverything})
@@ -102,6 +118,10 @@ func stopKubelet(ctx context.Context, s *system, _ command) error {
 	}
 
 	return s.finish(kubelet)
+}
+
+func unmountPods(ctx context.Context, s *system, _ command) error {
+	return s.vm.step(ctx, StepUnmount, 0)
 }
 
 func stopCRI(_ context.Context, s *system, _ command) error {

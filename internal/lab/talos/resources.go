@@ -157,6 +157,12 @@ func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet .
 		})
 	}
 
+	if stage == runtime.MachineStageRunning && ready {
+		if err := s.keepRelease(); err != nil {
+			return err
+		}
+	}
+
 	return errors.Join(
 		put(s, runtime.NewMachineStatus(), func(r *runtime.MachineStatus) { *r.TypedSpec() = status }),
 		s.events.Publish("", &machine.MachineStatusEvent{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
@@ -16,11 +17,12 @@ import (
 type sequence string
 
 const (
-	sequenceInstall  sequence = "install"
-	sequenceReboot   sequence = "reboot"
-	sequenceShutdown sequence = "shutdown"
-	sequenceReset    sequence = "reset"
-	sequenceUpgrade  sequence = "upgrade"
+	sequenceInstall      sequence = "install"
+	sequenceReboot       sequence = "reboot"
+	sequenceShutdown     sequence = "shutdown"
+	sequenceReset        sequence = "reset"
+	sequenceUpgrade      sequence = "upgrade"
+	sequenceStageUpgrade sequence = "stageUpgrade"
 )
 
 // command is a request for a sequence.
@@ -52,7 +54,7 @@ type phase struct {
 }
 
 // execute runs a sequence with the events of Talos: for the start and the end of the sequence, of each phase and of each
-// task. An error is a sequence that failed half way; the system then stays up.
+// task. An error is a sequence that failed half way, which ends the boot (internal/app/machined/main.go, runEntrypoint).
 func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 	defer s.finished()
 
@@ -67,9 +69,10 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 		s.vm.setStage(StageRebooting)
 	}
 
-	for _, p := range phases(c) {
+	for i, p := range phases(c) {
 		if err := s.runPhase(ctx, p, c); err != nil {
-			err = fmt.Errorf("error running phase %s in %s sequence: %w", p.name, c.sequence, err)
+			// the number is for people, and each phase has one task (v1alpha1_controller.go, run and runPhase)
+			err = fmt.Errorf("error running phase %d in %s sequence: task 1/1: failed, %w", i+1, c.sequence, err)
 
 			return outcomeReboot, errors.Join(err, s.abandon(c, err))
 		}
@@ -81,8 +84,12 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 // conclude publishes the last event of a sequence, which contains what the machine does next.
 func (s *system) conclude(c command) (outcome, error) {
 	last := int64(unix.LINUX_REBOOT_CMD_RESTART)
-	if c.outcome() == outcomeOff {
+
+	switch {
+	case c.outcome() == outcomeOff:
 		last = unix.LINUX_REBOOT_CMD_POWER_OFF
+	case slices.ContainsFunc(phases(c), func(p phase) bool { return p.name == phaseKexec }):
+		last = unix.LINUX_REBOOT_CMD_KEXEC
 	}
 
 	return c.outcome(), errors.Join(
@@ -91,14 +98,18 @@ func (s *system) conclude(c command) (outcome, error) {
 	)
 }
 
-// abandon publishes that a sequence has failed.
+// abandon publishes that a sequence has failed, and that Talos reboots for that (controllers/runtime/machine_status.go).
 func (s *system) abandon(c command, failure error) error {
-	s.vm.setStage(StageRunning)
+	s.vm.setStage(StageRebooting)
 
-	return s.publish(c, &machine.SequenceEvent{
-		Sequence: string(c.sequence), Action: machine.SequenceEvent_NOOP,
-		Error: &common.Error{Code: common.Code_FATAL, Message: "sequence failed: " + failure.Error()},
-	})
+	return errors.Join(
+		s.publish(c, &machine.SequenceEvent{Sequence: string(c.sequence), Action: machine.SequenceEvent_STOP}),
+		s.publish(c, &machine.SequenceEvent{
+			Sequence: string(c.sequence), Action: machine.SequenceEvent_NOOP,
+			Error: &common.Error{Code: common.Code_FATAL, Message: "sequence failed: " + failure.Error()},
+		}),
+		s.setMachineStage(runtime.MachineStageRebooting, false),
+	)
 }
 
 func (s *system) runPhase(ctx context.Context, p phase, c command) error {
@@ -107,6 +118,12 @@ func (s *system) runPhase(ctx context.Context, p phase, c command) error {
 		s.publish(c, &machine.TaskEvent{Task: p.task, Action: machine.TaskEvent_START}),
 	); err != nil {
 		return err
+	}
+
+	if p.name == phaseKexec && upgrades(c.sequence) { // controllers/runtime/machine_status.go, watchEvents
+		if err := s.setMachineStage(runtime.MachineStageRebooting, false); err != nil {
+			return err
+		}
 	}
 
 	var failure error
@@ -124,13 +141,16 @@ func (s *system) publish(c command, payload proto.Message) error {
 	return s.events.Publish(c.actor, payload)
 }
 
+// upgrades reports whether a sequence changes the installed release.
+func upgrades(q sequence) bool { return q == sequenceUpgrade || q == sequenceStageUpgrade }
+
 func stageOf(q sequence) runtime.MachineStage {
 	switch q {
 	case sequenceShutdown:
 		return runtime.MachineStageShuttingDown
 	case sequenceReset:
 		return runtime.MachineStageResetting
-	case sequenceUpgrade:
+	case sequenceUpgrade, sequenceStageUpgrade:
 		return runtime.MachineStageUpgrading
 	case sequenceInstall:
 		return runtime.MachineStageInstalling

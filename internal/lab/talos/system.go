@@ -53,6 +53,7 @@ type system struct {
 	etcd      etcdControl
 	rollback  context.CancelFunc // ends the trial of a configuration
 	pending   *command
+	pulled    map[string]bool // installer images
 	pods      podServices
 	routes    []route
 	interrupt context.CancelFunc
@@ -81,6 +82,7 @@ func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 		devices:   m.hardware.devices(m.fleet.config.Seed, m.boots),
 		disk:      m.fleet.systemDisk(m.hardware),
 		volumes:   map[string]block.VolumeStatusSpec{},
+		pulled:    map[string]bool{},
 	}
 	s.services = service.NewTable(now, s.serviceChanged)
 
@@ -93,35 +95,19 @@ func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 	return s, nil
 }
 
-// run runs the system: its work until a sequence is requested, and then the sequence. When a sequence fails, the system stays
-// in that state, as in Talos.
+// run runs the system: its work until a sequence is requested, and then the sequence. A sequence that fails ends the boot, as in
+// Talos.
 func (s *system) run(ctx context.Context) (outcome, error) {
 	err := s.untilInterrupted(ctx, s.work)
+	asked := s.take()
 
-	for {
-		asked := s.take()
-
-		switch {
-		case ctx.Err() != nil:
-			return outcomeReboot, ctx.Err()
-		case asked == nil && err != nil:
-			return outcomeReboot, err
-		case asked == nil:
-			return outcomeReboot, nil
-		}
-
-		next, failure := s.execute(ctx, *asked)
-		if failure == nil {
-			return next, nil
-		}
-
-		s.vm.note(StepFailure, failure, s.fleet.config.Now())
-
-		err = s.untilInterrupted(ctx, func(ctx context.Context) error {
-			<-ctx.Done()
-
-			return ctx.Err()
-		})
+	switch {
+	case ctx.Err() != nil:
+		return outcomeReboot, ctx.Err()
+	case asked == nil:
+		return outcomeReboot, err
+	default:
+		return s.execute(ctx, *asked)
 	}
 }
 
@@ -134,6 +120,10 @@ func (s *system) work(ctx context.Context) error {
 
 	if d := s.installed(); d != nil && d.read().Staged != nil {
 		return s.installStaged(ctx, d.read().Staged.clone())
+	}
+
+	if err := s.tryRelease(ctx); err != nil {
+		return err
 	}
 
 	cfg := s.installedConfig()

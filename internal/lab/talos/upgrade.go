@@ -6,35 +6,33 @@ import (
 	"fmt"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
-// Upgrade writes another release to the disk and reboots into it, or stages it for the next boot. On a control plane etcd
-// must tolerate the upgrade, unless the caller forces it.
-func (m *machinedServer) Upgrade(_ context.Context, in *machine.UpgradeRequest) (*machine.UpgradeResponse, error) {
+// Upgrade pulls an installer image, writes its release to the disk and reboots into it, or stages it for the next boot. On a
+// control plane etcd must tolerate the upgrade, unless the caller forces it (server/v1alpha1/v1alpha1_server.go).
+func (m *machinedServer) Upgrade(ctx context.Context, in *machine.UpgradeRequest) (*machine.UpgradeResponse, error) {
 	actor, err := m.actor()
 	if err != nil {
 		return nil, err
 	}
 
-	release, err := m.system.fleet.config.Installer(in.GetImage())
+	release, err := m.system.validateInstaller(ctx, in.GetImage())
 	if err != nil {
 		return nil, fmt.Errorf("error validating installer image %q: %w", in.GetImage(), err)
 	}
 
 	if m.system.config().Machine().Type().IsControlPlane() && !in.GetForce() {
-		if err := m.system.etcdBearsUpgrade(); err != nil {
-			return nil, fmt.Errorf("error validating etcd for upgrade: %w", err)
+		if err := m.system.checkEtcd(ctx); err != nil {
+			return nil, err
 		}
 	}
 
 	c := command{sequence: sequenceUpgrade, actor: actor, upgrade: &release}
 
 	if in.GetStage() {
-		c = command{sequence: sequenceReboot, actor: actor}
+		c.sequence = sequenceStageUpgrade
 		if err := m.system.installed().change(func(c *contents) { c.Staged = &release }); err != nil {
 			return nil, err
 		}
@@ -45,6 +43,44 @@ func (m *machinedServer) Upgrade(_ context.Context, in *machine.UpgradeRequest) 
 	}
 
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
+}
+
+// validateInstaller pulls an installer image, unless this boot has pulled it before.
+func (s *system) validateInstaller(ctx context.Context, image string) (Release, error) {
+	s.mu.Lock()
+	pulled := s.pulled[image]
+	s.mu.Unlock()
+
+	if !pulled {
+		if err := s.vm.step(ctx, StepPull, s.fleet.config.Durations.Pull); err != nil {
+			return Release{}, err
+		}
+	}
+
+	release, err := s.fleet.config.Installer(image)
+	if err != nil {
+		return Release{}, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.pulled[image] = true
+
+	return release, nil
+}
+
+// checkEtcd checks under the lock of all upgrades that etcd tolerates the upgrade of one member. The lock ends with the checks.
+func (s *system) checkEtcd(ctx context.Context) error {
+	if err := s.vm.step(ctx, StepEtcdLock, 0); err != nil {
+		return fmt.Errorf("failed to acquire upgrade mutex: error trying to lock etcd upgrade mutex: %w", err)
+	}
+
+	if err := s.etcdBearsUpgrade(); err != nil {
+		return fmt.Errorf("error validating etcd for upgrade: %w", err)
+	}
+
+	return nil
 }
 
 // etcdBearsUpgrade applies the rules of Talos' internal/pkg/etcd (ValidateForUpgrade).
@@ -74,19 +110,31 @@ func (s *system) etcdBearsUpgrade() error {
 	return nil
 }
 
-// writeUpgrade writes the new release to the disk.
+// errInstaller is the error of an installer that ends with another code than 0. Its cause is in the kernel's log only
+// (internal/pkg/install/install.go).
+var errInstaller = errors.New(`task "upgrade" failed: exit code 1`)
+
+// writeUpgrade runs the installer of the new release. It refuses a release that Talos cannot be upgraded to from this one.
 func writeUpgrade(ctx context.Context, s *system, c command) error {
+	if err := upgradeableFrom(s.release.Version, c.upgrade.Version); err != nil {
+		s.vm.note(StepUpgrade, err, s.fleet.config.Now())
+
+		return errInstaller
+	}
+
 	return s.writeRelease(ctx, *c.upgrade)
 }
 
+// writeRelease writes a release to the disk. Its image was pulled before.
 func (s *system) writeRelease(ctx context.Context, release Release) error {
-	if err := s.vm.step(ctx, StepInstall, s.fleet.config.Durations.Install); err != nil {
+	durations := s.fleet.config.Durations
+	if err := s.vm.step(ctx, StepUpgrade, max(0, durations.Install-durations.Pull)); err != nil {
 		return err
 	}
 
 	return s.installed().change(func(c *contents) {
 		former := c.Release
-		c.Previous, c.Release, c.Staged = &former, release, nil
+		c.Previous, c.Release, c.Staged, c.Untried = &former, release, nil, true
 	})
 }
 
@@ -106,32 +154,4 @@ func (s *system) installStaged(ctx context.Context, release Release) error {
 	s.vm.setStage(StageRebooting)
 
 	return nil
-}
-
-// errNoPrevious is returned for a rollback of a node that was never upgraded.
-var errNoPrevious = errors.New("previous entry not found")
-
-// Rollback returns to the release before the last upgrade and reboots.
-func (m *machinedServer) Rollback(context.Context, *machine.RollbackRequest) (*machine.RollbackResponse, error) {
-	installed := m.system.installed()
-	if installed == nil {
-		return nil, status.Error(codes.FailedPrecondition, "system disk not found")
-	}
-
-	if installed.read().Previous == nil {
-		return nil, errNoPrevious
-	}
-
-	if err := installed.change(func(c *contents) {
-		former := c.Release
-		c.Release, c.Previous = *c.Previous, &former
-	}); err != nil {
-		return nil, err
-	}
-
-	if err := m.system.request(command{sequence: sequenceReboot}); err != nil {
-		return nil, err
-	}
-
-	return &machine.RollbackResponse{Messages: []*machine.Rollback{{}}}, nil
 }

@@ -113,7 +113,7 @@ func TestUpgradeRefuses(t *testing.T) {
 		`rpc error: code = Unknown desc = error validating installer image "ghcr.io/siderolabs/installer:v1.99.0": manifest unknown`)
 	require.EqualError(t, upgrade(newerImage, false),
 		"rpc error: code = Unknown desc = error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences")
-	require.EqualError(t, c.admin(101).Rollback(t.Context()), "rpc error: code = Unknown desc = previous entry not found")
+	require.EqualError(t, c.admin(101).Rollback(t.Context()), `rpc error: code = Unknown desc = cannot rollback to "", label does not exist`)
 }
 
 // TestUpgradeNeedsEveryMember: if one of three is off, another one must not go down.

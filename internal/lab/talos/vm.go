@@ -164,7 +164,7 @@ func (m *vm) live(ctx context.Context, resume bool) (byItself bool) {
 		m.setStage(StageRebooting)
 
 		if err != nil {
-			m.note(StepFailure, err, m.fleet.config.Now())
+			m.note(StepFailure, errors.Join(err, m.revertRelease()), m.fleet.config.Now())
 
 			if m.pause(ctx) != nil {
 				return false
@@ -227,7 +227,13 @@ func (m *vm) step(ctx context.Context, name Step, d time.Duration) error {
 	err := m.fleet.config.Pace.Sleep(ctx, d)
 
 	if err == nil {
-		switch effect := m.effect(name); {
+		effect := m.effect(name)
+		if effect.Late > 0 {
+			err = m.fleet.config.Pace.Sleep(ctx, effect.Late)
+		}
+
+		switch {
+		case err != nil:
 		case effect.Hang:
 			m.note(name, errHangs, began)
 			err = m.outlast(ctx, name, effect)
