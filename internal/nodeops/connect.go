@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// connect returns a client for one node's own API and ignores the endpoints of the talosconfig. It does not dial yet. The
+// Connect returns a client for one node's own API and ignores the endpoints of the talosconfig. It does not dial yet. The
 // error is [ErrTalosconfig].
-func connect(ctx context.Context, talosconfig []byte, address string) (*client.Client, error) {
+func Connect(ctx context.Context, talosconfig []byte, address string) (*client.Client, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil {
 		return nil, ErrTalosconfig
@@ -31,9 +31,9 @@ var ErrForeign = errors.New("its Talos API is not this cluster's: the node belon
 // ErrUntimely is returned when a certificate, the node's or the client's, is not valid by the clock of the other side.
 var ErrUntimely = errors.New("a certificate of its Talos API is not valid at this time: compare the clocks of this computer and of its host")
 
-// ask runs calls against one node's own API. The error is one clause about that node, without its name.
-func ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
-	api, err := connect(ctx, talosconfig, address)
+// Ask runs calls against one node's own API. The error is one clause about that node, without its name.
+func Ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
+	api, err := Connect(ctx, talosconfig, address)
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (h Health) bootThatEnds(ctx context.Context, change rolling.Change) string 
 		if err != nil || !reboots {
 			return err
 		}
-		boot, err = bootID(ctx, api)
+		boot, err = BootID(ctx, api)
 		return err
 	})
 	if err != nil {
@@ -142,7 +142,7 @@ func (h Health) works(ctx context.Context, node rolling.Node, former string, net
 		pods staticPodVersions
 	)
 	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
-		if boot, err = bootID(ctx, api); err != nil {
+		if boot, err = BootID(ctx, api); err != nil {
 			return err
 		}
 		if boot == former {
@@ -208,8 +208,8 @@ func machineReady(ctx context.Context, api *client.Client) error {
 	return nil
 }
 
-// bootID returns the ID of the node's current boot.
-func bootID(ctx context.Context, api *client.Client) (string, error) {
+// BootID returns the ID of the node's current boot.
+func BootID(ctx context.Context, api *client.Client) (string, error) {
 	reader, err := api.Read(ctx, "/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return "", err
@@ -221,5 +221,5 @@ func bootID(ctx context.Context, api *client.Client) (string, error) {
 
 // ask runs calls against one node's own API. The error is one clause about that node, without its name.
 func (h Health) ask(ctx context.Context, address string, calls func(context.Context, *client.Client) error) error {
-	return ask(ctx, h.Talosconfig, address, calls)
+	return Ask(ctx, h.Talosconfig, address, calls)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
-	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
@@ -41,17 +40,12 @@ type Observation struct {
 func (h Health) Observe(ctx context.Context, address string) (Observation, error) {
 	var seen Observation
 	err := h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
-		version, err := api.Version(ctx)
+		release, err := readRelease(ctx, api)
 		if err != nil {
 			return err
 		}
-		for _, message := range version.GetMessages() {
-			seen.Talos = message.GetVersion().GetTag()
-		}
+		seen.Talos, seen.Schematic = release.Version, release.Schematic
 		if err := seen.readStage(ctx, api.COSI); err != nil {
-			return err
-		}
-		if err := seen.readSchematic(ctx, api.COSI); err != nil {
 			return err
 		}
 		if err := seen.readDisks(ctx, api.COSI); err != nil {
@@ -73,21 +67,6 @@ func (o *Observation) readStage(ctx context.Context, resources state.State) erro
 	o.Stage = status.TypedSpec().Stage.String()
 	for _, condition := range status.TypedSpec().Status.UnmetConditions {
 		o.Unmet = append(o.Unmet, condition.Name+": "+condition.Reason)
-	}
-	return nil
-}
-
-// readSchematic reads the schematic ID from the extension that the Image Factory adds to each of its images (image-factory
-// v0.6.9, internal/artifacts/schematic.go).
-func (o *Observation) readSchematic(ctx context.Context, resources state.State) error {
-	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, resources)
-	if err != nil {
-		return err
-	}
-	for extension := range extensions.All() {
-		if metadata := extension.TypedSpec().Metadata; metadata.Name == constants.SchematicIDExtensionName {
-			o.Schematic = metadata.Version
-		}
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func (h Health) orderReboot(ctx context.Context, node rolling.Node) (former stri
 		return "", fmt.Errorf("%s is switched off, so there is nothing to reboot: `em-infra up` starts it, and then it uses what waited for its boot", node.Name)
 	}
 	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
-		if former, err = bootID(ctx, api); err != nil {
+		if former, err = BootID(ctx, api); err != nil {
 			return err
 		}
 		return api.Reboot(ctx)
@@ -53,7 +53,7 @@ func (h Health) awaitNextBoot(ctx context.Context, node rolling.Node, former str
 	last := errors.New("it has not gone down yet")
 	if poll.Until(ctx, pollInterval, func(ctx context.Context) (bool, error) {
 		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
-			now, err := bootID(ctx, api)
+			now, err := BootID(ctx, api)
 			if err == nil && now == former {
 				return errors.New("it has not gone down yet")
 			}

@@ -23,7 +23,7 @@ func Endpoints(talosconfig []byte) ([]string, error) {
 
 // Kubeconfig returns an administrator's kubeconfig from a control plane. Secret.
 func Kubeconfig(ctx context.Context, talosconfig []byte, address string) (kubeconfig []byte, err error) {
-	err = ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+	err = Ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		kubeconfig, err = api.Kubeconfig(ctx)
 		return err
 	})
@@ -33,7 +33,7 @@ func Kubeconfig(ctx context.Context, talosconfig []byte, address string) (kubeco
 // Reset wipes the partitions STATE and EPHEMERAL of a node and turns it off. It returns when the node's API is gone. The
 // error contains the node's answer; it wraps the context's error if the node still answers when ctx ends.
 func Reset(ctx context.Context, talosconfig []byte, address string) error {
-	err := ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+	err := Ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		return api.ResetGeneric(ctx, &machineapi.ResetRequest{SystemPartitionsToWipe: []*machineapi.ResetPartitionSpec{
 			{Label: constants.StatePartitionLabel, Wipe: true},
 			{Label: constants.EphemeralPartitionLabel, Wipe: true},
@@ -52,7 +52,7 @@ func Reset(ctx context.Context, talosconfig []byte, address string) error {
 
 // IsAlive reports whether a node answers under the cluster's PKI.
 func IsAlive(ctx context.Context, talosconfig []byte, address string) bool {
-	return ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
+	return Ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) error {
 		_, err := api.Version(ctx)
 		return err
 	}) == nil

@@ -58,7 +58,7 @@ func (w Wait) vigil(configured bool) *vigil {
 }
 
 func (w Wait) until(ctx context.Context, v *vigil) error {
-	api, err := connect(ctx, w.Talosconfig, w.Address)
+	api, err := Connect(ctx, w.Talosconfig, w.Address)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,101 @@
+package nodeops
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/cosi-project/runtime/pkg/state"
+	"github.com/siderolabs/image-factory/pkg/constants"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+)
+
+// Release is a build of Talos: two nodes with the same one run the same system with the same extensions.
+type Release struct {
+	// Version of Talos, e.g. v1.12.4.
+	Version string
+	// Schematic is the ID of the Image Factory's schematic; empty for a build from elsewhere.
+	Schematic string
+}
+
+// shownDigits are enough to tell two schematics apart.
+const shownDigits = 8
+
+func (r Release) String() string {
+	if r.Schematic == "" {
+		return r.Version
+	}
+	return fmt.Sprintf("%s (schematic %.*s)", r.Version, shownDigits, r.Schematic)
+}
+
+// installerForm matches an installer image of the Image Factory.
+var installerForm = regexp.MustCompile(`^[^\s]+/[a-z-]+-installer(?:-secureboot)?/([0-9a-f]{64}):(v[0-9]\S*)$`)
+
+// ReleaseOf returns the release that an installer image of the Image Factory has.
+func ReleaseOf(image string) (Release, error) {
+	match := installerForm.FindStringSubmatch(image)
+	if match == nil {
+		return Release{}, fmt.Errorf("%q is no installer image of an Image Factory: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4", image)
+	}
+	return Release{Version: match[2], Schematic: match[1]}, nil
+}
+
+// Running is what a node runs.
+type Running struct {
+	// Release of Talos.
+	Release Release
+	// Boot is the ID of the current boot, another one after each reboot.
+	Boot string
+	// Stage of the machine.
+	Stage runtime.MachineStage
+}
+
+// LookAt reads what a node runs from its own API. The error is one clause about that node, without its name.
+func LookAt(ctx context.Context, talosconfig []byte, address string) (Running, error) {
+	var seen Running
+	err := Ask(ctx, talosconfig, address, func(ctx context.Context, api *client.Client) (err error) {
+		if seen.Boot, err = BootID(ctx, api); err != nil {
+			return err
+		}
+		if seen.Release, err = readRelease(ctx, api); err != nil {
+			return err
+		}
+		status, err := safe.StateGetByID[*runtime.MachineStatus](ctx, api.COSI, runtime.MachineStatusID)
+		if err != nil {
+			return err
+		}
+		seen.Stage = status.TypedSpec().Stage
+		return nil
+	})
+	return seen, err
+}
+
+func readRelease(ctx context.Context, api *client.Client) (Release, error) {
+	version, err := api.Version(ctx)
+	if err != nil {
+		return Release{}, err
+	}
+	var seen Release
+	for _, message := range version.GetMessages() {
+		seen.Version = message.GetVersion().GetTag()
+	}
+	seen.Schematic, err = readSchematic(ctx, api.COSI)
+	return seen, err
+}
+
+// readSchematic reads the schematic's ID from the extension that the Image Factory adds to each of its images (image-factory
+// v0.6.9, internal/artifacts/schematic.go).
+func readSchematic(ctx context.Context, resources state.State) (string, error) {
+	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, resources)
+	if err != nil {
+		return "", err
+	}
+	for extension := range extensions.All() {
+		if metadata := extension.TypedSpec().Metadata; metadata.Name == constants.SchematicIDExtensionName {
+			return metadata.Version, nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,69 @@
+package upgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/blang/semver/v4"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// settled returns what the node runs, as soon as it runs the wanted release or can be upgraded to it. A node whose upgrade was
+// ordered by a run that was killed is still stopping, or boots: it is waited for, and not ordered twice.
+func (n Node) settled(ctx context.Context, wanted nodeops.Release) (nodeops.Running, error) {
+	began := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, n.Limits.Boot)
+	defer cancel()
+	var (
+		seen nodeops.Running
+		last error
+	)
+	ended := poll.Until(bounded, n.Limits.Interval, func(ctx context.Context) (bool, error) {
+		now, err := n.look(ctx)
+		if bounded.Err() != nil {
+			return false, nil
+		}
+		seen, last = now, err
+		if err == nil && seen.Release != wanted && seen.Stage != runtime.MachineStageRunning {
+			last = fmt.Errorf("it is in stage %s", seen.Stage)
+		}
+		isLate := !isStopping(seen.Stage) && time.Since(began) >= n.Limits.Answer
+		return last == nil || isLate || errors.Is(last, nodeops.ErrTalosconfig), nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return seen, fmt.Errorf("%s is untouched: %w", n.Name, context.Cause(ctx))
+	case ended != nil:
+		return seen, n.hangs(n.Limits.Boot)
+	case last == nil || errors.Is(last, nodeops.ErrTalosconfig):
+		return seen, last
+	default:
+		return seen, fmt.Errorf("%s is untouched, because it cannot be upgraded now (%w): start its VM in Proxmox VE if it is off, or look at its console, then run up again", n.Name, last)
+	}
+}
+
+// isStopping reports whether a stage ends with a reboot.
+func isStopping(stage runtime.MachineStage) bool {
+	return stage == runtime.MachineStageUpgrading || stage == runtime.MachineStageRebooting
+}
+
+// allows refuses an older version: no release of Talos promises to read what a newer one has written.
+func (n Node) allows(runs, wanted nodeops.Release) error {
+	from, err := semver.ParseTolerant(runs.Version)
+	if err != nil {
+		return fmt.Errorf("%s is untouched, because it runs %q, which is no version of Talos: upgrade it by hand to a released version, then run up again", n.Name, runs.Version)
+	}
+	to, err := semver.ParseTolerant(wanted.Version)
+	if err != nil {
+		return fmt.Errorf("%s is untouched, because %q is no version of Talos: set talos.version, e.g. to v1.12.4, then run up again", n.Name, wanted.Version)
+	}
+	if to.LT(from) {
+		return fmt.Errorf("%s is untouched, because it runs %s, which is newer than %s: set talos.version to %s, then run up again; `em-infra node rollback` takes back the last upgrade of one node", n.Name, runs.Version, wanted.Version, runs.Version)
+	}
+	return nil
+}

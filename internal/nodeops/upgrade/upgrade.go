@@ -1,0 +1,106 @@
+// Package upgrade brings another release of Talos to one node, in place: the other slot of its disk is written, and the node
+// boots it.
+package upgrade
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// Node is the node to upgrade, and how.
+type Node struct {
+	// Name of the node. Required.
+	Name string
+	// Address of its Talos API. Required.
+	Address string
+	// ControlPlane reports whether the node runs etcd.
+	ControlPlane bool
+	// Image is the installer image of the wanted release, e.g. factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.11. Required.
+	Image string
+	// Talosconfig of the cluster's administrator. Secret. Required.
+	Talosconfig []byte
+	// Limits of the waits. Default: those of each field.
+	Limits Limits
+	// Progress receives a message for each step. No message has a time of day: the output of a Command is kept in the state.
+	// Required.
+	Progress io.Writer
+}
+
+// Limits are the longest times to wait.
+type Limits struct {
+	// Answer is how long a node may take until it answers and has ended what it is doing. Default: 5 minutes.
+	Answer time.Duration
+	// Lock is how long another upgrade may hold the lock of etcd. Default: 3 minutes; Talos' lease ends after one
+	// (v1alpha1_server.go, MinimumEtcdUpgradeLeaseLockSeconds).
+	Lock time.Duration
+	// Pull is how long the node may take to download the image. Default: 15 minutes, for 600 MiB over 6 Mbit/s.
+	Pull time.Duration
+	// Boot is how long the node may take from the order to the first answer of its next boot. Default: 15 minutes.
+	Boot time.Duration
+	// Interval between two looks at the node. Default: 1 second.
+	Interval time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Answer = cmp.Or(l.Answer, 5*time.Minute)
+	l.Lock = cmp.Or(l.Lock, 3*time.Minute)
+	l.Pull = cmp.Or(l.Pull, 15*time.Minute)
+	l.Boot = cmp.Or(l.Boot, 15*time.Minute)
+	l.Interval = cmp.Or(l.Interval, time.Second)
+	return l
+}
+
+// Run upgrades the node to the release of Image, and returns when the node answers with that release in a new boot. A node that
+// runs the release already is not touched, so that Run can be repeated after any failure. The caller drains the node before, and
+// waits afterwards until it works. The error is one sentence that ends with what to do.
+func (n Node) Run(ctx context.Context) error {
+	n.Limits = n.Limits.withDefaults()
+	wanted, err := nodeops.ReleaseOf(n.Image)
+	if err != nil {
+		return fmt.Errorf("%s is untouched: %w", n.Name, err)
+	}
+	before, err := n.settled(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if before.Release == wanted {
+		n.say("%s runs %s", n.Name, wanted)
+		return nil
+	}
+	if err := n.allows(before.Release, wanted); err != nil {
+		return err
+	}
+	if n.ControlPlane {
+		if err := n.prepareEtcd(ctx); err != nil {
+			return err
+		}
+	}
+	events := n.follow(ctx)
+	defer events.end()
+	n.say("%s: %s → %s", n.Name, before.Release, wanted)
+	if err := n.order(ctx, before, events); err != nil {
+		return err
+	}
+	after, err := n.nextBoot(ctx, before, events)
+	if err != nil {
+		return err
+	}
+	if after.Release != wanted {
+		return n.cameBackWith(after.Release, wanted, events)
+	}
+	n.say("%s runs %s", n.Name, wanted)
+	return nil
+}
+
+func (n Node) look(ctx context.Context) (nodeops.Running, error) {
+	return nodeops.LookAt(ctx, n.Talosconfig, n.Address)
+}
+
+func (n Node) say(format string, args ...any) {
+	fmt.Fprintf(n.Progress, format+"\n", args...)
+}
