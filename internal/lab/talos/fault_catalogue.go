@@ -139,7 +139,7 @@ var clusterFaults = []faultRow{
 var upgradeFaults = []faultRow{
 	{
 		Kind: fault.Kind{
-			Name: FaultPullSlow, About: "the installer image of an upgrade takes four minutes more to download", Source: "talos internal/pkg/install/pull.go",
+			Name: FaultPullSlow, About: "the installer image of an upgrade takes four minutes more to download", Source: "talos pull.go",
 		},
 		point: string(StepPull), effect: Effect{Late: 4 * time.Minute},
 	},
@@ -160,14 +160,14 @@ var upgradeFaults = []faultRow{
 	{
 		Kind: fault.Kind{
 			Name: FaultUpgradeFails, About: "the installer of an upgrade fails, and the node reboots into the release that it had",
-			Source: "talos internal/pkg/install/install.go",
+			Source: "talos install.go",
 		},
 		point: string(StepUpgrade), effect: Effect{Err: errInstaller},
 	},
 	{
 		Kind: fault.Kind{
 			Name: FaultUpgradeReverted, About: "the first boot of another release fails, and the node comes back with the one before",
-			Source: "talos internal/app/machined/revert.go",
+			Source: "talos revert.go",
 		},
 		point: string(StepTry), effect: Effect{Err: errors.New("failed to load the machine configuration")},
 	},
