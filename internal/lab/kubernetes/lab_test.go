@@ -104,6 +104,7 @@ func (s *site) node(vmid int, kind machine.Type, patches ...func(*v1alpha1.Confi
 		Release:  talos.Release{Version: "v1.12.4", Extensions: []talos.Extension{{Name: "siderolabs/qemu-guest-agent", Version: "10.0.2"}}},
 		Identity: name, BootID: "first-boot", Kubelet: true,
 	}
+	node.KubeletImage = node.Config.Machine().Kubelet().Image()
 	if kind.IsControlPlane() {
 		node.EtcdCluster = etcdCluster
 	}

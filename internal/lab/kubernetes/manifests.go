@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
 // manifest is a group of objects that Talos creates in the cluster, in the order of the names.
@@ -55,6 +57,27 @@ func manifestsOf(cfg config.Provider) ([]manifest, error) {
 	}
 	slices.SortStableFunc(all, func(a, b manifest) int { return cmp.Compare(a.name, b.name) })
 	return all, nil
+}
+
+// Manifests implements [talos.Kubernetes].
+func (c *Clusters) Manifests(cfg config.Provider) ([]talos.Manifest, error) {
+	groups, err := manifestsOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	manifests := make([]talos.Manifest, 0, len(groups))
+	for _, group := range groups {
+		shown := talos.Manifest{ID: group.name}
+		for _, object := range group.objects {
+			generic, err := untyped(object)
+			if err != nil {
+				return nil, fmt.Errorf("manifest %s: %w", group.name, err)
+			}
+			shown.Objects = append(shown.Objects, generic.Object)
+		}
+		manifests = append(manifests, shown)
+	}
+	return manifests, nil
 }
 
 // decode decodes the documents of a manifest.

@@ -153,8 +153,8 @@ func allocatable(node talos.KubernetesNode, capacity corev1.ResourceList) corev1
 	return list
 }
 
-// nodeInfo returns the versions of the software. The kubelet is that of the machine configuration, whatever the control
-// plane's version.
+// nodeInfo returns the versions of the software. The kubelet is the one that was started, whatever the control plane's
+// version.
 func nodeInfo(node talos.KubernetesNode) corev1.NodeSystemInfo {
 	identity := sha256.Sum256([]byte(node.Identity))
 	machine := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%d/%s", node.Hardware.VMID, node.Hostname))
@@ -165,7 +165,7 @@ func nodeInfo(node talos.KubernetesNode) corev1.NodeSystemInfo {
 		KernelVersion:           constants.DefaultKernelVersion,
 		OSImage:                 fmt.Sprintf("Talos (%s)", node.Release.Version),
 		ContainerRuntimeVersion: containerdVersion,
-		KubeletVersion:          "v" + compatibility.VersionFromImageRef(node.Config.Machine().Kubelet().Image()).String(),
+		KubeletVersion:          "v" + compatibility.VersionFromImageRef(node.KubeletImage).String(),
 		OperatingSystem:         operatingSystem,
 		Architecture:            architecture,
 	}

@@ -23,6 +23,8 @@ func (s *system) activate(cfg config.Provider) error {
 	serving := s.keys != nil
 	s.mu.Unlock()
 
+	started := s.versionOf(newKubeletSpec())
+
 	if key, ok := clusterKey(cfg); ok {
 		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
 	}
@@ -37,6 +39,10 @@ func (s *system) activate(cfg config.Provider) error {
 
 	if serving { // inputs of the kubelet and the static pods may have changed
 		s.tellKubernetes()
+
+		if s.versionOf(newKubeletSpec()) != started {
+			s.inBackground(s.restartKubelet)
+		}
 	}
 
 	return nil
@@ -65,6 +71,7 @@ func (s *system) publishActive(cfg config.Provider, n nodeNetwork) error {
 		s.publishNetwork(n),
 		s.publishLinks(cfg),
 		s.publishStaticPodConfigs(cfg, n),
+		s.publishKubeletSpec(cfg, n),
 		s.publishRoutes(cfg),
 		s.publishModules(cfg),
 		s.progressVolumes(),

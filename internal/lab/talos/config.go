@@ -70,6 +70,10 @@ type Durations struct {
 	EtcdBootstrap time.Duration
 	// EtcdJoin is the time of each step of another member: start as learner, promotion.
 	EtcdJoin time.Duration
+	// Image is the time to pull an image of Kubernetes, about 100 MB.
+	Image time.Duration
+	// Kubelet is the time to start the kubelet, once its image is there.
+	Kubelet time.Duration
 	// Stop is the time to stop all services before a reboot or power-off.
 	Stop time.Duration
 	// Failure is the delay of the reboot after a failed boot (internal/app/machined/main.go: 10 s).
@@ -88,6 +92,8 @@ func AssumedDurations() Durations {
 		Services:      3 * time.Second,
 		EtcdBootstrap: 12 * time.Second,
 		EtcdJoin:      6 * time.Second,
+		Image:         8 * time.Second,
+		Kubelet:       3 * time.Second,
 		Stop:          4 * time.Second,
 		Failure:       10 * time.Second,
 		Affiliate:     30 * time.Minute,

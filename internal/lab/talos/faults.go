@@ -60,6 +60,9 @@ const (
 	StepEtcdPromote Step = "etcd-promote"
 	StepStaticPods  Step = "static-pods"
 	StepStop        Step = "stop"
+	// StepKubelet is a start of the kubelet after a change of what it is started with, StepImage a pull of one of Kubernetes' images.
+	StepKubelet Step = "kubelet"
+	StepImage   Step = "image"
 	// StepPull is the download of an installer image for an upgrade, StepUpgrade its run.
 	StepPull    Step = "pull"
 	StepUpgrade Step = "upgrade"

@@ -16,6 +16,8 @@ type Kubernetes interface {
 	NodeChanged(node KubernetesNode)
 	// Answers reports whether a Kubernetes API of the node's cluster answers.
 	Answers(ctx context.Context, node KubernetesNode) bool
+	// Manifests returns the manifests that Talos creates for the machine configuration of a control plane.
+	Manifests(cfg config.Provider) ([]Manifest, error)
 	// ClusterGone is called when the last data directory of an etcd cluster is gone, so that it is never used again.
 	ClusterGone(etcdCluster string)
 }
@@ -36,6 +38,9 @@ type KubernetesNode struct {
 	// before anybody sees that the kubelet does not run.
 	Kubelet       bool
 	KubeletStarts int
+	// KubeletImage is the image with which the kubelet was started last in this boot. The machine configuration may name another
+	// one already.
+	KubeletImage string
 	// StaticPods are the versions of the inputs of a control plane's static pods.
 	StaticPods StaticPodVersions
 	// EtcdCluster is the ID of the etcd cluster of which the node is a healthy member, with its static pods running. "" for
@@ -45,10 +50,11 @@ type KubernetesNode struct {
 
 // podServices is the state of the services that matter for Kubernetes.
 type podServices struct {
-	kubelet bool // runs
-	starts  int  // of the kubelet
-	etcd    bool // runs and is healthy
-	static  bool // the control plane's pods have started
+	kubelet bool   // runs
+	starts  int    // of the kubelet
+	image   string // of the kubelet, at its last start
+	etcd    bool   // runs and is healthy
+	static  bool   // the control plane's pods have started
 }
 
 // followPodServices records a change of a service, and passes it on if it matters for Kubernetes.
@@ -61,6 +67,7 @@ func (s *system) followPodServices(c service.Change) {
 		s.pods.kubelet = c.State == service.Running
 		if s.pods.kubelet && !before.kubelet {
 			s.pods.starts++
+			s.pods.image = s.active.Machine().Kubelet().Image()
 		}
 	case "etcd":
 		s.pods.etcd = c.State == service.Running && c.Health != nil && c.Health.GetHealthy()
@@ -114,7 +121,7 @@ func (s *system) kubernetesNode() (_ KubernetesNode, known bool) {
 	node := KubernetesNode{
 		Hardware: s.hardware.clone(), Hostname: n.hostname, FQDN: n.fqdn(), Config: cfg, Release: s.release.clone(),
 		Identity: s.nodeID(), BootID: s.bootID, Kubelet: pods.kubelet, KubeletStarts: pods.starts,
-		StaticPods: s.staticPodVersions(),
+		KubeletImage: pods.image, StaticPods: s.staticPodVersions(),
 	}
 
 	if data := s.etcdData(); pods.etcd && pods.static && !data.Empty() {
@@ -130,5 +137,7 @@ type noKubernetes struct{}
 func (noKubernetes) NodeChanged(KubernetesNode) {}
 
 func (noKubernetes) Answers(context.Context, KubernetesNode) bool { return true }
+
+func (noKubernetes) Manifests(config.Provider) ([]Manifest, error) { return nil, nil }
 
 func (noKubernetes) ClusterGone(string) {}

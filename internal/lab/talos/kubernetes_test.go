@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -31,6 +32,13 @@ func (p *pods) NodeChanged(node talos.KubernetesNode) {
 	defer p.mu.Unlock()
 
 	p.nodes[node.Hardware.VMID] = node
+}
+
+// Manifests returns one object that follows the machine configuration.
+func (p *pods) Manifests(cfg config.Provider) ([]talos.Manifest, error) {
+	return []talos.Manifest{{ID: "10-kube-proxy", Objects: []map[string]any{{
+		"kind": "DaemonSet", "image": cfg.Cluster().Proxy().Image(),
+	}}}}, nil
 }
 
 func (p *pods) ClusterGone(etcdCluster string) {

@@ -64,7 +64,9 @@ func TestRoutesOfDriveAndConfigurationAddUp(t *testing.T) {
 
 	apply := func(gateway string, metric uint32) {
 		t.Helper()
-		_, err := api.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{Data: c.controlPlane(routed(gateway, metric))})
+		_, err := api.ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{
+			Data: c.controlPlane(routed(gateway, metric)), Mode: machine.ApplyConfigurationRequest_NO_REBOOT,
+		})
 		require.NoError(t, err)
 	}
 	apply("127.0.0.254", 0)

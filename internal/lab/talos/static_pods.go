@@ -22,7 +22,7 @@ type StaticPodVersions struct {
 	Files, Secrets string
 }
 
-// publishStaticPodConfigs publishes the inputs of a control plane's static pods. The version of a resource changes only with
+// publishStaticPodConfigs publishes a control plane's static pods with their inputs, and its manifests. The version of a resource changes only with
 // its content, and starts at 1 with each boot.
 func (s *system) publishStaticPodConfigs(cfg config.Provider, n nodeNetwork) error {
 	if !cfg.Machine().Type().IsControlPlane() {
@@ -33,6 +33,8 @@ func (s *system) publishStaticPodConfigs(cfg config.Provider, n nodeNetwork) err
 		s.publishPodConfigs(cfg),
 		s.publishPodFiles(cfg),
 		s.publishPodSecrets(cfg, n),
+		s.publishStaticPodSpecs(cfg),
+		s.publishManifests(cfg),
 	)
 }
 

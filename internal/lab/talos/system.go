@@ -37,6 +37,9 @@ type system struct {
 
 	telling sync.Mutex // orders the calls of tellKubernetes
 
+	kubeletRestart sync.Mutex // one restart at a time
+	images         images
+
 	wrongClock atomic.Bool // whether the certificates were issued by a clock that is not set
 
 	provisioning sync.Mutex // held while volumes are provisioned
