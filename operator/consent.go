@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/internal/risk"
 )
 
 // Person confirms operations before they change anything.
@@ -77,7 +78,7 @@ func (s *session) confirmDestroy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.emit(Assessed{assess(plan.Steps(seen), s.recovery)})
+	s.emit(Assessed{assess(plan.Steps(seen), s.recovery, risk.Seen{})})
 	return s.consent.ask(ctx)
 }
 

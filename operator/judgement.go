@@ -46,14 +46,16 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	events, changes = among(targets, events, changes)
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	judged := judgement{Assessment: assess(steps, s.recovery, unconfigured...), counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
+	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images})
+	judgeVersions(&assessment, s.inventory, seen.running.nodes)
+	judged := judgement{Assessment: assessment, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
 	return judged, nil
 }
 
 // assess assesses the steps of a preview and adds what the recovery deletes and adopts before them.
-func assess(steps []plan.Step, cleanup *recovering.Recovery, unconfigured ...state.ConfiguredMachine) risk.Assessment {
-	assessment := risk.Assess(steps, namesOf(unconfigured)...)
+func assess(steps []plan.Step, cleanup *recovering.Recovery, seen risk.Seen) risk.Assessment {
+	assessment := risk.Assess(steps, seen)
 	assessment.Notes = slices.Concat(assessment.Notes, cleanup.Deletions(), cleanup.Adoptions())
 	return assessment
 }

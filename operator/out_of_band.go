@@ -21,6 +21,7 @@ type outOfBand struct {
 	byHand   []byHand
 	unread   []string // what could not be read, one clause each
 	noAnswer string   // why the Kubernetes API does not answer; empty if it does
+	running  running  // the versions of the nodes that answered
 }
 
 // byHand is a change that the providers do not detect.
@@ -62,7 +63,9 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 		all.Go(func() { noAnswer = whyNoAnswer(ctx, []byte(kubeconfig)) })
 	}
 	all.Wait()
-	return outOfBand{byHand: append(host.byHand, nodes.byHand...), unread: append(host.unread, nodes.unread...), noAnswer: noAnswer}, ctx.Err()
+	return outOfBand{
+		byHand: append(host.byHand, nodes.byHand...), unread: append(host.unread, nodes.unread...), noAnswer: noAnswer, running: nodes.running,
+	}, ctx.Err()
 }
 
 // mark adds the changes by hand to the steps of a preview.

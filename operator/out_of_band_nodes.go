@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -17,6 +18,7 @@ import (
 func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]state.AppliedConfiguration) {
 	health := sources.Health()
 	found, unread := make([]byHand, len(sources.Inventory.Nodes)), make([]string, len(sources.Inventory.Nodes))
+	seen := make([]nodeops.Observation, len(sources.Inventory.Nodes))
 	var all sync.WaitGroup
 	for i, node := range sources.Inventory.Nodes {
 		given, isApplied := applied[node.Address.String()]
@@ -24,9 +26,9 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 			continue
 		}
 		all.Go(func() {
-			seen, err := health.Observe(ctx, node.Address.String())
-			if err == nil {
-				found[i], err = changedByHand(node, given, seen.Configuration)
+			var err error
+			if seen[i], err = health.Observe(ctx, node.Address.String()); err == nil {
+				found[i], err = changedByHand(node, given, seen[i].Configuration)
 			}
 			if err != nil {
 				unread[i] = fmt.Sprintf("%s, whether its machine configuration was changed by hand: %v", node.Name, err)
@@ -34,6 +36,9 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 		})
 	}
 	all.Wait()
+	for i, node := range sources.Inventory.Nodes {
+		l.running.add(node.Name, seen[i])
+	}
 	l.byHand = slices.DeleteFunc(found, func(b byHand) bool { return len(b.paths) == 0 })
 	l.unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
 }

@@ -43,13 +43,14 @@ type (
 	Phase = phase.Phase
 )
 
-// The flags of permissions, and the subject of FlagChange. The other subjects are names of nodes; FlagQuorumLoss has none.
+// The flags of permissions, and the subject of FlagChange. The other subjects are names of nodes; FlagQuorumLoss and FlagVersionSkip have none.
 const (
-	FlagReplace    = risk.FlagReplace
-	FlagDelete     = risk.FlagDelete
-	FlagChange     = risk.FlagChange
-	FlagQuorumLoss = risk.FlagQuorumLoss
-	SubjectSecrets = risk.SubjectSecrets
+	FlagReplace     = risk.FlagReplace
+	FlagDelete      = risk.FlagDelete
+	FlagChange      = risk.FlagChange
+	FlagQuorumLoss  = risk.FlagQuorumLoss
+	FlagVersionSkip = risk.FlagVersionSkip
+	SubjectSecrets  = risk.SubjectSecrets
 )
 
 // Progress and failures.

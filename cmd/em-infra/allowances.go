@@ -11,7 +11,7 @@ import (
 // allowances are the dangerous operations that the user allows, each by its name.
 type allowances struct {
 	replace, remove, change []string
-	quorumLoss              bool
+	quorumLoss, versionSkip bool
 }
 
 func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
@@ -22,6 +22,7 @@ func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
 	completeFlag(command, operator.FlagDelete, place.completeNodes)
 	completeFlag(command, operator.FlagChange, oneOf(operator.SubjectSecrets))
 	command.Flags().BoolVar(&a.quorumLoss, operator.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
+	command.Flags().BoolVar(&a.versionSkip, operator.FlagVersionSkip, false, "an upgrade of Talos may leave out a minor release, or the latest patch release of one")
 }
 
 func (a *allowances) permissions() ([]operator.Permission, error) {
@@ -40,6 +41,9 @@ func (a *allowances) permissions() ([]operator.Permission, error) {
 	}
 	if a.quorumLoss {
 		given = append(given, operator.Permission{Flag: operator.FlagQuorumLoss})
+	}
+	if a.versionSkip {
+		given = append(given, operator.Permission{Flag: operator.FlagVersionSkip})
 	}
 	return given, nil
 }

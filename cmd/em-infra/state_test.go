@@ -53,7 +53,7 @@ func TestStateCommandsRefuseEarly(t *testing.T) {
 
 func TestAllowancesNameTheirSubject(t *testing.T) {
 	t.Parallel()
-	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets"}, quorumLoss: true}
+	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets"}, quorumLoss: true, versionSkip: true}
 	given, err := allowed.permissions()
 	require.NoError(t, err)
 	var typed []string
@@ -62,6 +62,7 @@ func TestAllowancesNameTheirSubject(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-quorum-loss",
+		"--allow-version-skip",
 	}, typed)
 	require.Equal(t, operator.FlagQuorumLoss, given[4].Flag)
 }

@@ -3,14 +3,18 @@ package nodeops
 import (
 	"context"
 	"net/netip"
+	"strings"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	talosconfig "github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Observation is the state that a node reports.
@@ -32,6 +36,10 @@ type Observation struct {
 	Volumes []Volume `json:"volumes,omitempty"`
 	// Gateways are those of the default routes that the kernel uses, IPv4 before IPv6.
 	Gateways []netip.Addr `json:"gateways,omitempty"`
+	// Kubelet and APIServer are the versions of Kubernetes that the node is configured for, e.g. v1.35.4; APIServer is empty on a
+	// worker, and either for an image whose tag is no version.
+	Kubelet   string `json:"-"`
+	APIServer string `json:"-"`
 	// Configuration is the machine configuration that the node runs with. Secret.
 	Configuration []byte `json:"-"`
 }
@@ -101,6 +109,29 @@ func (o *Observation) readConfiguration(ctx context.Context, resources state.Sta
 	if err != nil {
 		return err
 	}
+	o.readKubernetes(active.Provider())
 	o.Configuration, err = active.Provider().Bytes()
 	return err
+}
+
+// readKubernetes reads the versions of the static pod and the kubelet that Talos starts from a configuration.
+func (o *Observation) readKubernetes(configuration talosconfig.Provider) {
+	machine, cluster := configuration.Machine(), configuration.Cluster()
+	if machine == nil || cluster == nil {
+		return
+	}
+	o.Kubelet = versionOfImage(machine.Kubelet().Image())
+	if machine.Type().IsControlPlane() {
+		o.APIServer = versionOfImage(cluster.APIServer().Image())
+	}
+}
+
+// versionOfImage returns the version in an image's reference, REGISTRY/NAME:TAG or REGISTRY/NAME:TAG@DIGEST; empty if the tag is none.
+func versionOfImage(reference string) string {
+	reference, _, _ = strings.Cut(reference, "@")
+	tag := reference[strings.LastIndex(reference, ":")+1:]
+	if version, err := versions.Parse(tag); err == nil {
+		return version.String()
+	}
+	return ""
 }

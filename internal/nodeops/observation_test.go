@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
@@ -27,6 +28,8 @@ func TestObserve(t *testing.T) {
 	require.Equal(t, "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba", seen.Schematic)
 	require.Equal(t, "booting", seen.Stage, "etcd waits for its bootstrap")
 	require.Contains(t, string(seen.Configuration), "type: controlplane")
+	require.Equal(t, "v"+constants.DefaultKubernetesVersion, seen.Kubelet)
+	require.Equal(t, "v"+constants.DefaultKubernetesVersion, seen.APIServer)
 
 	m.bootstrap(bundle)
 	polltest.Until(t, func() bool {

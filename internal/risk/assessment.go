@@ -26,7 +26,8 @@ type Finding struct {
 	// Undo are the edits of the inventory that revert the change.
 	Undo []string `json:"undo,omitempty"`
 
-	rank int // control planes, workers, the rest
+	upgrade *upgrade // of a node's Talos; nil for none
+	rank    int      // the cluster, control planes, workers, the rest
 }
 
 // Assessment describes a preview in words.
@@ -41,10 +42,17 @@ type Assessment struct {
 	Unasked []string `json:"unasked,omitempty"`
 }
 
-// Assess judges the steps of a preview. For unconfigured nodes the state contains a configuration, but their machines are in
-// maintenance mode.
-func Assess(steps []plan.Step, unconfigured ...string) Assessment {
-	cluster := topologyOf(steps, unconfigured)
+// Seen is what the nodes themselves say, by their names.
+type Seen struct {
+	// Unconfigured are nodes for which the state contains a configuration, but whose machines are in maintenance mode.
+	Unconfigured []string
+	// Images are what the nodes run; a node that did not answer has none.
+	Images map[string]Image
+}
+
+// Assess judges the steps of a preview.
+func Assess(steps []plan.Step, seen Seen) Assessment {
+	cluster := topologyOf(steps, seen)
 	bySubject := make(map[string]*Finding)
 	var subjects []string
 	unsaid := 0
@@ -106,10 +114,12 @@ func (f *Finding) merge(other Finding) {
 	switch {
 	case f.Kind == 0 || whole(other.Kind) && !whole(f.Kind):
 		f.What = other.What
+	case other.Kind == Upgrade && !whole(f.Kind):
+		f.What = slices.Concat(other.What, f.What)
 	case !whole(f.Kind):
 		f.What = append(f.What, other.What...)
 	}
-	f.Kind = max(f.Kind, other.Kind)
+	f.Kind, f.upgrade = max(f.Kind, other.Kind), cmp.Or(f.upgrade, other.upgrade)
 	f.Means = append(f.Means, other.Means...)
 	f.Needs = append(f.Needs, other.Needs...)
 	f.Undo = append(f.Undo, other.Undo...)

@@ -231,6 +231,31 @@ func rows() []row {
 			"refused: say --allow-change secrets to go on",
 		},
 		{
+			"Kubernetes is upgraded", "to the next minor", []event{kubernetes("v1.35.4", "v1.36.1")},
+			" UPGRADE  Kubernetes  v1.35.4 → v1.36.1 (API servers one by one, kubelets last; no node reboots)\n", "",
+		},
+		{
+			"a node's Talos is upgraded", "one of three control planes", slices.Concat(three, upgraded("cp-3", "control-plane", 103, schematicA+":v1.12.4", schematicA+":v1.12.11")),
+			" UPGRADE  cp-3  Talos v1.12.4 → v1.12.11 (drain, reboot, about 3 min); 2 of 3 control planes stay\n", "",
+		},
+		{
+			"a node's Talos is upgraded", "the only control plane", upgraded("cp-1", "control-plane", 101, schematicA+":v1.12.4", schematicA+":v1.12.11"),
+			" UPGRADE  cp-1  Talos v1.12.4 → v1.12.11 (drain, reboot, about 3 min)\n          the Kubernetes API is away while it reboots: this is the only control plane\n", "",
+		},
+		{
+			"a node's Talos is upgraded", "another extension", upgraded("w-1", "worker", 111, schematicA+":v1.12.11", schematicB+":v1.12.11"),
+			" UPGRADE  w-1  Talos v1.12.11, schematic 376567988ad3 → ce4c980550dd (drain, reboot, about 3 min)\n", "",
+		},
+		{
+			"a node's Talos is upgraded", "both, beside its configuration", append(upgraded("w-1", "worker", 111, schematicA+":v1.12.11", schematicB+":v1.13.9"),
+				event{op: apitype.OpUpdate, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"), changed: []string{"machineConfigurationInput"}}),
+			" UPGRADE  w-1  Talos v1.12.11 → v1.13.9, schematic 376567988ad3 → ce4c980550dd (drain, reboot, about 3 min); its machine configuration, applied in place; where Talos reboots for it, drained first\n", "",
+		},
+		{
+			"a node's Talos is upgraded", "from a state that does not know the image", upgraded("w-1", "worker", 111, "", schematicA+":v1.12.11"),
+			" UPGRADE  w-1  to Talos v1.12.11 of schematic 376567988ad3, unless it runs that already (drain, reboot, about 3 min)\n", "",
+		},
+		{
 			"an ISO is made sure of", "of another schematic",
 			[]event{{
 				op: apitype.OpReplace, kind: token.Command, name: "lab-template-vmhost-iso", parent: urn(token.TalosTemplate, "lab-template-vmhost"),
@@ -370,7 +395,7 @@ func TestWhatTheProviderDoesNotRead(t *testing.T) {
 	}
 	node := plan.Step{Op: apitype.OpSame, URN: resource.URN(urn(token.TalosNode, "lab-w-1")), New: map[string]any{"role": "worker"}}
 	machine.Differ(map[string]any{"onBoot": false})
-	require.Equal(t, " CHANGE   w-1  start at boot false → true\n", written(t, risk.Assess([]plan.Step{node, machine})))
+	require.Equal(t, " CHANGE   w-1  start at boot false → true\n", written(t, risk.Assess([]plan.Step{node, machine}, risk.Seen{})))
 
 	gone := plan.Step{Op: apitype.OpDelete, Old: map[string]any{"onBoot": true}}
 	gone.Differ(map[string]any{"onBoot": false})

@@ -31,10 +31,10 @@ func urn(kind tokens.Type, name string) string {
 	return string(resource.NewURN("k3s-dev", "em-infra", "", kind, name))
 }
 
-func assess(events ...event) risk.Assessment { return assessWith(nil, events...) }
+func assess(events ...event) risk.Assessment { return assessWith(risk.Seen{}, events...) }
 
-// assessWith is assess with nodes that wait for a configuration.
-func assessWith(unconfigured []string, events ...event) risk.Assessment {
+// assessWith is assess with what the nodes say.
+func assessWith(seen risk.Seen, events ...event) risk.Assessment {
 	var stream []apitype.EngineEvent
 	for _, e := range events {
 		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
@@ -57,7 +57,7 @@ func assessWith(unconfigured []string, events ...event) risk.Assessment {
 			}
 		}
 	}
-	return risk.Assess(steps, unconfigured...)
+	return risk.Assess(steps, seen)
 }
 
 // machine returns the inputs of a node's virtual machine, with changes.
@@ -122,4 +122,36 @@ func written(t *testing.T, a risk.Assessment) string {
 	var text strings.Builder
 	require.NoError(t, a.WriteText(&text))
 	return text.String()
+}
+
+const (
+	schematicA = "376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba"
+	schematicB = "ce4c980550dd2ab1b17bbf2b08801c7eb59418eafe8f279833297925d67c7515"
+)
+
+// upgraded returns a node whose membership gets another image, by schematic and version.
+func upgraded(name, role string, vmid int, from, to string) []event {
+	command := func(image string) string {
+		if image == "" {
+			return "true" // as em-infra wrote it before it upgraded nodes
+		}
+		text := "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node upgrade --name " + name +
+			" --address 192.168.20.11 --image factory.talos.dev/nocloud-installer/" + image
+		if role == "control-plane" {
+			text += " --control-plane"
+		}
+		return text
+	}
+	return append(same(name, role, vmid), event{
+		op: apitype.OpUpdate, kind: token.Command, name: "lab-" + name + "-membership", parent: urn(token.TalosNode, "lab-"+name),
+		old: map[string]any{"update": command(from)}, new: map[string]any{"update": command(to)}, changed: []string{"update"},
+	})
+}
+
+// kubernetes returns the Command of a cluster whose Kubernetes gets another version.
+func kubernetes(from, to string) event {
+	command := func(version string) map[string]any {
+		return map[string]any{"create": "true", "update": "${EM_INFRA:-go run x} cluster upgrade-kubernetes --to " + version + " --endpoint https://192.168.20.10:6443"}
+	}
+	return event{op: apitype.OpUpdate, kind: token.Command, name: "lab-kubernetes", parent: urn(token.TalosCluster, "lab"), old: command(from), new: command(to), changed: []string{"update"}}
 }

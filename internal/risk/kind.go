@@ -13,6 +13,8 @@ const (
 	Change
 	// Reboot is a change that reboots a node.
 	Reboot
+	// Upgrade brings another image of Talos to a node, which reboots it, or another Kubernetes to the cluster.
+	Upgrade
 	// Delete is a deletion without a replacement.
 	Delete
 	// Replace is a deletion and a new creation.
@@ -24,7 +26,7 @@ const (
 // String returns the kind as a word.
 func (k Kind) String() string {
 	return map[Kind]string{
-		Create: "CREATE", Change: "CHANGE", Reboot: "REBOOT", Delete: "DELETE", Replace: "REPLACE", Impossible: "CANNOT",
+		Create: "CREATE", Change: "CHANGE", Reboot: "REBOOT", Upgrade: "UPGRADE", Delete: "DELETE", Replace: "REPLACE", Impossible: "CANNOT",
 	}[k]
 }
 
@@ -36,7 +38,7 @@ func (k Kind) tone() terminal.Tone {
 	switch k {
 	case Create:
 		return terminal.Good
-	case Change, Reboot:
+	case Change, Reboot, Upgrade:
 		return terminal.Warn
 	default:
 		return terminal.Bad

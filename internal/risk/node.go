@@ -24,6 +24,7 @@ type node struct {
 	configured    bool       // before the run
 	reset         bool       // it waits for a configuration although it was configured
 	machine       *plan.Step // the step of its virtual machine
+	runs          Image      // what it reports; zero if it did not answer
 }
 
 // otherFact is a fact whose change replaces the machine, by its key in the inventory.
@@ -72,7 +73,7 @@ type topology struct {
 // controlPlane is that role in a TalosNode's inputs.
 const controlPlane = "control-plane"
 
-func topologyOf(all []plan.Step, unconfigured []string) topology {
+func topologyOf(all []plan.Step, seen Seen) topology {
 	t := topology{nodes: make(map[resource.URN]*node)}
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
@@ -98,7 +99,7 @@ func topologyOf(all []plan.Step, unconfigured []string) topology {
 		}
 	}
 	for _, n := range t.nodes {
-		n.reset = slices.Contains(unconfigured, n.name)
+		n.reset, n.runs = slices.Contains(seen.Unconfigured, n.name), seen.Images[n.name]
 	}
 	return t
 }

@@ -16,6 +16,8 @@ const (
 	FlagDelete     = "allow-delete"
 	FlagChange     = "allow-change"
 	FlagQuorumLoss = "allow-quorum-loss"
+	// FlagVersionSkip allows an upgrade of Talos that leaves out a minor release or the latest patch release of one.
+	FlagVersionSkip = "allow-version-skip"
 )
 
 // SubjectSecrets is the subject of FlagChange.

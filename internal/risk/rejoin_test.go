@@ -50,7 +50,7 @@ func TestAClusterThatWasNeverBootstrappedHasNothingToLose(t *testing.T) {
 func TestMostControlPlanesWereLost(t *testing.T) {
 	t.Parallel()
 	given := []risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}, {Flag: risk.FlagReplace, Subject: "cp-2"}, {Flag: risk.FlagQuorumLoss}}
-	a := assessWith([]string{"cp-2"}, slices.Concat(gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), configured("cp-3", "control-plane", 103), bootstrapped)...)
+	a := assessWith(risk.Seen{Unconfigured: []string{"cp-2"}}, slices.Concat(gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), configured("cp-3", "control-plane", 103), bootstrapped)...)
 	require.Equal(t, ` CANNOT   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
           what was on its disks is lost
           2 of 3 control planes are gone: etcd has no quorum, and takes nobody in
@@ -63,7 +63,7 @@ func TestMostControlPlanesWereLost(t *testing.T) {
 
 func TestAllControlPlanesWereLost(t *testing.T) {
 	t.Parallel()
-	a := assessWith([]string{"cp-2"}, slices.Concat(
+	a := assessWith(risk.Seen{Unconfigured: []string{"cp-2"}}, slices.Concat(
 		gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), gone("cp-3", "control-plane", 103), bootstrapped)...)
 	require.Equal(t, []string{"cp-1", "cp-2", "cp-3"}, a.Lost)
 	require.Equal(t, "refused: say --allow-replace cp-1 --allow-replace cp-2 --allow-replace cp-3 to go on,"+
@@ -74,12 +74,12 @@ func TestANodeThatWasReset(t *testing.T) {
 	t.Parallel()
 	events := slices.Concat(configured("cp-1", "control-plane", 101), configured("w-1", "worker", 111), bootstrapped)
 	require.Equal(t, " CHANGE   w-1  it is in maintenance mode, because it was reset or made anew by hand: configured and joined again\n",
-		written(t, assessWith([]string{"w-1"}, events...)))
+		written(t, assessWith(risk.Seen{Unconfigured: []string{"w-1"}}, events...)))
 	require.Equal(t, "nothing would change\n", written(t, assess(events...)))
 
 	replaced := slices.Concat(configured("cp-1", "control-plane", 101), node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, "memory.dedicated"),
 		[]event{configured("w-1", "worker", 111)[2]}, bootstrapped)
 	require.Equal(t, ` REBOOT   w-1  memory 8192 → 16384 MiB; it is in maintenance mode, because it was reset or made anew by hand: configured and joined again
           drained, reboots, about 1 min
-`, written(t, assessWith([]string{"w-1"}, replaced...)))
+`, written(t, assessWith(risk.Seen{Unconfigured: []string{"w-1"}}, replaced...)))
 }

@@ -15,7 +15,8 @@ import (
 
 // Ranks are the order of findings.
 const (
-	rankControlPlane = iota + 1
+	rankCluster = iota + 1
+	rankControlPlane
 	rankWorker
 	rankRest
 )
@@ -42,6 +43,8 @@ var rules = []rule{
 	{"a machine configuration is changed", of(token.Configuration, apitype.OpUpdate), configurationChanged},
 	{"machine secrets are changed", of(token.Secrets, apitype.OpUpdate, apitype.OpReplace, apitype.OpDelete), secretsChanged},
 	{"etcd is bootstrapped anew", of(token.Bootstrap, apitype.OpReplace, apitype.OpDelete), bootstrappedAnew},
+	{"Kubernetes is upgraded", upgradesKubernetes, kubernetesUpgraded},
+	{"a node's Talos is upgraded", upgradesNode, nodeUpgraded},
 	{"an ISO is made sure of", isoOfTemplate, isoEnsured},
 	{"part of a node", partOfNode, nothing},
 	{"a component, a provider or a command", internal, nothing},

@@ -3,6 +3,7 @@ package risk
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,8 +62,8 @@ func (a Assessment) Refusal(given []Permission) string {
 			continue
 		}
 		for _, undo := range f.Undo {
-			if undo != "" {
-				ways = append(ways, undo+forSubject(undo, f.Subject))
+			if way := undo + forSubject(undo, f.Subject); undo != "" && !slices.Contains(ways, way) {
+				ways = append(ways, way)
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func TestWhatIsDeletedIsForeseenInThePlan(t *testing.T) {
 	for _, op := range []apitype.OpType{apitype.OpSame, apitype.OpUpdate, apitype.OpReplace} {
 		r := &recovering.Recovery{}
 		r.Found(recovery.Remnant{URN: urnWorkerVM, VMID: 102, Node: "vmhost", Name: "k3s-dev-worker-1"})
-		assessment := risk.Assess(plan.Steps(r.WithRecoveries([]apitype.EngineEvent{stepOn(op)})))
+		assessment := risk.Assess(plan.Steps(r.WithRecoveries([]apitype.EngineEvent{stepOn(op)})), risk.Seen{})
 		assessment.Notes = append(assessment.Notes, r.Deletions()...)
 		var out strings.Builder
 		require.NoError(t, assessment.WriteText(&out))

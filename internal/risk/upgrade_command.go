@@ -1,0 +1,87 @@
+package risk
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/versions"
+)
+
+// The two commands of em-infra that upgrade, as the program writes them into its Commands.
+const (
+	nodeUpgradeWords       = "node upgrade"
+	kubernetesUpgradeWords = "cluster upgrade-kubernetes"
+)
+
+// imageOf returns the installer image of a Command's text that upgrades a node; empty for another text.
+func imageOf(text string) string { return flagOf(text, nodeUpgradeWords, "--image") }
+
+// kubernetesOf returns the version of a Command's text that upgrades Kubernetes; false for another text.
+func kubernetesOf(text string) (versions.Version, bool) {
+	version, err := versions.Parse(flagOf(text, kubernetesUpgradeWords, "--to"))
+	return version, err == nil
+}
+
+// flagOf returns the value of a flag of a command of em-infra; empty if the text runs another command or has no such flag.
+func flagOf(text, command, flag string) string {
+	_, arguments, found := strings.Cut(text, " "+command+" ")
+	if !found {
+		return ""
+	}
+	words := strings.Fields(arguments)
+	for i, word := range words {
+		if word == flag && i+1 < len(words) {
+			return words[i+1]
+		}
+	}
+	return ""
+}
+
+// Image is what a node's Talos is made from.
+type Image struct {
+	// Talos is its release; zero if it is not known.
+	Talos versions.Version
+	// Schematic is the ID of the Image Factory's schematic; empty for an image from elsewhere.
+	Schematic string
+}
+
+// parseImage reads the reference of an installer image, HOST/nocloud-installer/SCHEMATIC:VERSION. The release is zero if the tag is
+// none.
+func parseImage(reference string) Image {
+	var image Image
+	schematic, tag, _ := strings.Cut(reference[strings.LastIndex(reference, "/")+1:], ":")
+	image.Schematic = schematic
+	if version, err := versions.Parse(tag); err == nil {
+		image.Talos = version
+	}
+	return image
+}
+
+func (i Image) isKnown() bool { return !i.Talos.IsZero() }
+
+func (i Image) equals(other Image) bool {
+	return i.Schematic == other.Schematic && i.Talos.Compare(other.Talos) == 0
+}
+
+// change returns what differs between two images in words.
+func (i Image) change(to Image) string {
+	switch {
+	case !i.isKnown():
+		return fmt.Sprintf("to Talos %s of schematic %s, unless it runs that already", to.Talos, brief(to.Schematic))
+	case i.Talos.Compare(to.Talos) == 0:
+		return fmt.Sprintf("Talos %s, schematic %s → %s", to.Talos, brief(i.Schematic), brief(to.Schematic))
+	case i.Schematic != to.Schematic:
+		return fmt.Sprintf("Talos %s → %s, schematic %s → %s", i.Talos, to.Talos, brief(i.Schematic), brief(to.Schematic))
+	default:
+		return fmt.Sprintf("Talos %s → %s", i.Talos, to.Talos)
+	}
+}
+
+// brief returns the beginning of a schematic's ID, enough to recognize it.
+func brief(id string) string {
+	const enough = 12
+	if id == "" {
+		return "none"
+	}
+	return id[:min(enough, len(id))]
+}

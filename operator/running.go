@@ -1,0 +1,51 @@
+package operator
+
+import (
+	"time"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/internal/versions"
+)
+
+// running is what the nodes run, as far as they answered.
+type running struct {
+	nodes  []versions.Node
+	images map[string]risk.Image // by the name of the node
+}
+
+// add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
+// that stopped halfway leaves it, counts as a node of its own.
+func (r *running) add(name string, seen nodeops.Observation) {
+	talos, kubelet := parsed(seen.Talos), parsed(seen.Kubelet)
+	if talos.IsZero() {
+		return
+	}
+	r.nodes = append(r.nodes, versions.Node{Name: name, State: versions.State{Talos: talos, Kubernetes: kubelet}})
+	if server := parsed(seen.APIServer); server.Compare(kubelet) != 0 {
+		r.nodes = append(r.nodes, versions.Node{Name: "the API server of " + name, State: versions.State{Talos: talos, Kubernetes: server}})
+	}
+	if r.images == nil {
+		r.images = map[string]risk.Image{}
+	}
+	r.images[name] = risk.Image{Talos: talos, Schematic: seen.Schematic}
+}
+
+// parsed returns a version that a node reports; zero if it is none, as that of a build of one's own may be.
+func parsed(text string) versions.Version {
+	version, err := versions.Parse(text)
+	if err != nil {
+		return versions.Version{}
+	}
+	return version
+}
+
+// judgeVersions adds to an assessment what the inventory's versions mean for nodes that run others.
+func judgeVersions(assessment *risk.Assessment, inv *inventory.Inventory, nodes []versions.Node) {
+	upgrade := inv.Cluster.Upgrade
+	assessment.JudgeVersions(nodes, inv.Versions(), inv.Traits())
+	assessment.NoteUpgrades(risk.Rollout{
+		Canary: upgrade.Canary, Pause: time.Duration(upgrade.PauseSeconds) * time.Second, MaxUnavailable: upgrade.MaxUnavailable.Of(len(inv.Nodes.Workers())),
+	})
+}

@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/risk"
+)
+
+// TestWhatRunsIsWhatNodesAnswer: a node that does not answer, or whose build has no version, is not judged; an API server that an
+// upgrade has reached before the kubelets is.
+func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
+	t.Parallel()
+	var seen running
+	seen.add("cp-1", nodeops.Observation{Talos: "v1.12.4", Schematic: "0123", Kubelet: "v1.35.4", APIServer: "v1.36.1"})
+	seen.add("cp-2", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4", APIServer: "v1.35.4"})
+	seen.add("w-1", nodeops.Observation{})
+	seen.add("w-2", nodeops.Observation{Talos: "dirty", Kubelet: "v1.35.4"})
+	var said []string
+	for _, node := range seen.nodes {
+		said = append(said, node.Name+": Talos "+node.Talos.String()+", Kubernetes "+node.Kubernetes.String())
+	}
+	require.Equal(t, []string{
+		"cp-1: Talos v1.12.4, Kubernetes v1.35.4", "the API server of cp-1: Talos v1.12.4, Kubernetes v1.36.1", "cp-2: Talos v1.12.11, Kubernetes v1.35.4",
+	}, said)
+	require.Len(t, seen.images, 2)
+	require.Equal(t, "0123", seen.images["cp-1"].Schematic)
+}
+
+// TestAnInventoryIsJudgedByWhatRuns: Kubernetes goes first, so it must fit the Talos that runs.
+func TestAnInventoryIsJudgedByWhatRuns(t *testing.T) {
+	t.Parallel()
+	inv, err := inventory.Load("../internal/inventory/testdata/valid-talos-1-13")
+	require.NoError(t, err)
+	for _, test := range []struct{ talos, kubernetes, refusal string }{
+		{"v1.13.0", "v1.35.4", ""},
+		{"v1.13.9", "v1.36.3", ""},
+		{"v1.12.11", "v1.35.4", "refused: go talos.version v1.13.9 → kubernetes.version v1.36.3, with an up after each"},
+		{"v1.13.9", "v1.36.4", "refused: set kubernetes.version to v1.36.4 or later"},
+	} {
+		var seen running
+		seen.add("cp-1", nodeops.Observation{Talos: test.talos, Kubelet: test.kubernetes, APIServer: test.kubernetes})
+		var assessment risk.Assessment
+		judgeVersions(&assessment, inv, seen.nodes)
+		require.Equal(t, test.refusal, assessment.Refusal(nil), test)
+	}
+}
