@@ -11,21 +11,25 @@ import (
 
 // running is what the nodes run, as far as they answered.
 type running struct {
-	nodes  []versions.Node
-	images map[string]risk.Image // by the name of the node
+	nodes    []versions.Node
+	images   map[string]risk.Image // by the name of the node
+	reported []NodeVersions
 }
 
 // add adds the answer of a node; the zero answer is none. An API server that is newer than the kubelets, as an upgrade of Kubernetes
-// that stopped halfway leaves it, counts as a node of its own.
+// that stopped halfway leaves it, is judged like a node of its own.
 func (r *running) add(name string, seen nodeops.Observation) {
 	talos, kubelet := parsed(seen.Talos), parsed(seen.Kubelet)
 	if talos.IsZero() {
 		return
 	}
 	r.nodes = append(r.nodes, versions.Node{Name: name, State: versions.State{Talos: talos, Kubernetes: kubelet}})
-	if server := parsed(seen.APIServer); server.Compare(kubelet) != 0 {
-		r.nodes = append(r.nodes, versions.Node{Name: "the API server of " + name, State: versions.State{Talos: talos, Kubernetes: server}})
+	reported := NodeVersions{Node: name, Talos: seen.Talos, Kubelet: seen.Kubelet}
+	if server := parsed(seen.APIServer); !server.IsZero() && server.Compare(kubelet) != 0 {
+		r.nodes = append(r.nodes, versions.Node{Name: "the API server of " + name, State: versions.State{Kubernetes: server}})
+		reported.APIServer = seen.APIServer
 	}
+	r.reported = append(r.reported, reported)
 	if r.images == nil {
 		r.images = map[string]risk.Image{}
 	}

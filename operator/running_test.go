@@ -19,14 +19,16 @@ func TestWhatRunsIsWhatNodesAnswer(t *testing.T) {
 	seen.add("cp-2", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4", APIServer: "v1.35.4"})
 	seen.add("w-1", nodeops.Observation{})
 	seen.add("w-2", nodeops.Observation{Talos: "dirty", Kubelet: "v1.35.4"})
+	seen.add("w-3", nodeops.Observation{Talos: "v1.12.11", Kubelet: "v1.35.4"})
 	var said []string
 	for _, node := range seen.nodes {
 		said = append(said, node.Name+": Talos "+node.Talos.String()+", Kubernetes "+node.Kubernetes.String())
 	}
 	require.Equal(t, []string{
-		"cp-1: Talos v1.12.4, Kubernetes v1.35.4", "the API server of cp-1: Talos v1.12.4, Kubernetes v1.36.1", "cp-2: Talos v1.12.11, Kubernetes v1.35.4",
+		"cp-1: Talos v1.12.4, Kubernetes v1.35.4", "the API server of cp-1: Talos v0.0.0, Kubernetes v1.36.1", "cp-2: Talos v1.12.11, Kubernetes v1.35.4",
+		"w-3: Talos v1.12.11, Kubernetes v1.35.4",
 	}, said)
-	require.Len(t, seen.images, 2)
+	require.Len(t, seen.images, 3)
 	require.Equal(t, "0123", seen.images["cp-1"].Schematic)
 }
 

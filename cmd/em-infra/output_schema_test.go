@@ -47,6 +47,7 @@ var outputs = map[string]reflect.Type{
 	"tools install":  reflect.TypeFor[[]toolchain.Tool](),
 	"tools list":     reflect.TypeFor[[]toolchain.Tool](),
 	"validate":       reflect.TypeFor[validation](),
+	"versions":       reflect.TypeFor[operator.VersionReport](),
 }
 
 // schemaFile returns where the schema of a command's output lies, in the repository.

@@ -24,6 +24,7 @@ func newRootCommand() *cobra.Command {
 		newPreviewCommand(),
 		newUpCommand(),
 		newDestroyCommand(),
+		newVersionsCommand(),
 		newStatusCommand(),
 		newDriftCommand(),
 		newRebootCommand(),

@@ -8,7 +8,9 @@ import (
 
 // State is what a node or a cluster runs, or is to run.
 type State struct {
-	Talos      Version `json:"talos"`
+	// Talos is the release of the operating system.
+	Talos Version `json:"talos"`
+	// Kubernetes is the version of the kubelets and of the control plane.
 	Kubernetes Version `json:"kubernetes"`
 }
 
@@ -98,18 +100,21 @@ func (g group) names() string {
 	return strings.Join(names, ", ") + verb + g.version.String()
 }
 
-// state returns what the group runs at the least, from which the way begins.
+// state returns the oldest versions that the group runs, from which the way begins.
 func (g group) state() State {
-	least := g.nodes[0].State
-	for _, node := range g.nodes[1:] {
-		if node.Talos.Compare(least.Talos) < 0 {
-			least.Talos = node.Talos
-		}
-		if node.Kubernetes.Compare(least.Kubernetes) < 0 {
-			least.Kubernetes = node.Kubernetes
-		}
+	var oldest State
+	for _, node := range g.nodes {
+		oldest.Talos, oldest.Kubernetes = older(oldest.Talos, node.Talos), older(oldest.Kubernetes, node.Kubernetes)
 	}
-	return least
+	return oldest
+}
+
+// older returns the older of two versions, of which one may not be known.
+func older(one, other Version) Version {
+	if one.IsZero() || !other.IsZero() && other.Compare(one) < 0 {
+		return other
+	}
+	return one
 }
 
 // talosStep judges one upgrade of Talos. Talos is tested between adjacent minor releases only, and recommends the latest patch

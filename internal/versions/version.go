@@ -70,8 +70,10 @@ func (m Minor) first() Version {
 
 // Range is a range of minor releases, both ends included. The zero Range is empty.
 type Range struct {
+	// First is the oldest of them.
 	First Minor `json:"first"`
-	Last  Minor `json:"last"`
+	// Last is the newest of them.
+	Last Minor `json:"last"`
 }
 
 // Holds reports whether a minor release is in the range.
