@@ -29,6 +29,10 @@ require (
 	github.com/siderolabs/talos/pkg/machinery v1.12.4 // machine configuration and client of Talos; the version inside the provider
 	github.com/spf13/cobra v1.10.2 // command line; tests: docs/cli
 	github.com/stretchr/testify v1.11.1 // tests
+	go.etcd.io/bbolt v1.4.3 // a snapshot of etcd is checked as the database that it is
+	go.etcd.io/etcd/client/pkg/v3 v3.6.6 // lab: the same
+	go.etcd.io/etcd/client/v3 v3.6.6 // lab: snapshots of the etcd that it runs
+	go.uber.org/zap v1.27.0 // lab: the log of that client
 	go.yaml.in/yaml/v3 v3.0.4 // the inventory
 	golang.org/x/mod v0.35.0 // versions in go.mod files of tools/
 	golang.org/x/sync v0.20.0 // groups of goroutines
@@ -115,6 +119,8 @@ require (
 	github.com/containerd/go-cni v1.1.13 // indirect
 	github.com/containerd/stargz-snapshotter/estargz v0.16.3 // indirect
 	github.com/containernetworking/cni v1.3.0 // indirect
+	github.com/coreos/go-semver v0.3.1 // indirect
+	github.com/coreos/go-systemd/v22 v22.6.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/diskfs/go-diskfs v1.9.3 // indirect
@@ -147,6 +153,7 @@ require (
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang-jwt/jwt/v5 v5.3.0 // indirect
 	github.com/golang/glog v1.2.5 // indirect
+	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/cel-go v0.26.1 // indirect
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/go-containerregistry v0.20.6 // indirect
@@ -250,6 +257,7 @@ require (
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	github.com/zclconf/go-cty v1.15.0 // indirect
+	go.etcd.io/etcd/api/v3 v3.6.6 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/collector/featuregate v1.53.0 // indirect
 	go.opentelemetry.io/collector/pdata v1.53.0 // indirect
@@ -270,7 +278,6 @@ require (
 	go.opentelemetry.io/proto/otlp v1.10.0 // indirect
 	go.uber.org/atomic v1.11.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	go.uber.org/zap v1.27.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.3 // indirect
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
 	golang.org/x/crypto v0.52.0 // indirect

@@ -31,6 +31,7 @@ type rollout struct {
 	changing      *sync.Map // URN of the resource that is being updated, by the name of its node
 	missedReboots missedReboots
 	recreation    recreation
+	snapshot      etcdSnapshot
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -44,7 +45,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		_, err = nodeops.Endpoints([]byte(text))
 		return healthOf(ctx, a, []byte(text)), err
 	})
-	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, missedReboots: newMissedReboots(a), recreation: newRecreation(a)}
+	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
 		if err != nil {
@@ -145,6 +146,9 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		if err := lane.Enter(ctx, change); err != nil {
 			return err
 		}
+		if err := r.snapshotBefore(ctx, change); err != nil {
+			return errors.Join(err, lane.Decline(ctx, node))
+		}
 		r.reportNode(node, "its change goes on")
 		if mayMiss {
 			r.repeatReboot(node, vmid)
@@ -157,6 +161,16 @@ func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pu
 		}
 		return nil
 	}
+}
+
+// snapshotBefore keeps a snapshot of etcd before the change of a control plane. A machine that is off is changed without one: it may be
+// the one that etcd lacks.
+func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) error {
+	health, err := r.health()
+	if err != nil || change.SwitchesOn || health.IsOff(ctx, change.Node) {
+		return err
+	}
+	return r.snapshot.before(ctx, change.Node, health.EtcdSnapshot)
 }
 
 // isNote reports whether an update of a machine does not affect the node. Such an update needs no place in the lane, and is

@@ -72,6 +72,9 @@ type TalosClusterArgs struct {
 	// CanaryPause is how long the other machines wait after the canary works again. Default: 0, they go on at once. A change
 	// affects later runs only.
 	CanaryPause time.Duration
+	// Snapshot keeps a snapshot of etcd before the first control plane is changed in a run; without it none is changed. Default:
+	// nil, none is taken. A change affects later runs only.
+	Snapshot SnapshotKeeper
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change affects later runs only.
 	RecoveryTimeout time.Duration

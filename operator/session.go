@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"strconv"
 	"time"
 
@@ -183,6 +184,8 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:      tools.Plugins(),
+		Snapshots:    s.workspace.Snapshots(),
+		Env:          s.state.Env,
 		Planned:      s.configured.Take,
 		Refused:      s.refusal.note,
 		AllowReplace: controlPlaneNames(s.inventory), // until their loss is assessed
@@ -226,6 +229,9 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	maps.Copy(env, tools.Environment(s.workspace.Home))
 	if s.options.Tool != "" {
 		env[ToolVariable] = s.options.Tool
+	}
+	if s.inventory != nil {
+		relaxCollector(env, len(s.inventory.Nodes), os.LookupEnv)
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
 	s.state.State = engine.State{

@@ -38,6 +38,12 @@ type Options struct {
 	AllowReplace []string
 	// Secrets reads secrets.sops.yaml. Default: nil, em-infra reads it in a process of its own.
 	Secrets SecretsReader
+	// Snapshots is the folder for snapshots of etcd, which are taken before a control plane is changed. Default: empty, that of the
+	// project's backups.
+	Snapshots string
+	// Env is the environment of the engine, as in [Embedding]: the passphrase in it seals the snapshots. Default: nil, that of this
+	// process.
+	Env map[string]string
 	// FormerNames are the names in the state of nodes that the inventory names differently, from [FormerNames]. Default: nil, the
 	// state was not searched; a node with the VMID or an address of a node of another name in the state is then refused.
 	FormerNames map[string]string
@@ -124,6 +130,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString
 	}
+	args.Snapshot = keepSnapshots(ctx.Stack(), inv, options)
 	args.Pool, args.Templates, args.Ownership = pool, templates, owner
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -51,23 +50,6 @@ func TestRunLeavesThePassphraseOfTheShell(t *testing.T) {
 	stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))
 	require.NoError(t, err)
 	require.Contains(t, stdout, `"PULUMI_CONFIG_PASSPHRASE="`)
-}
-
-func TestRunLetsHeapsGrow(t *testing.T) {
-	for _, c := range []struct{ name, shell, want string }{
-		{"unless the user says otherwise", "", "GOGC=400"},
-		{"the user's own value stays", "50", "GOGC=50"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Setenv("GOGC", c.shell)
-			if c.shell == "" {
-				require.NoError(t, os.Unsetenv("GOGC"))
-			}
-			stdout, _, _, err := cli(t).Run(t.Context(), t.TempDir(), nil, nil, nil, role("report"))
-			require.NoError(t, err)
-			require.Contains(t, stdout, `"`+c.want+`"`)
-		})
-	}
 }
 
 func TestRunReturnsTheExitCode(t *testing.T) {

@@ -11,13 +11,7 @@ const (
 	variablePassphrase     = "PULUMI_CONFIG_PASSPHRASE" //nolint:gosec // its name
 	variablePassphraseFile = "PULUMI_CONFIG_PASSPHRASE_FILE"
 	variablePath           = "PATH"
-	variableCollector      = "GOGC"
 )
-
-// collectorPercent lets the heaps of the CLI and its plugins grow to five times what lives in them between two collections, twice
-// by default. They work for seconds, and most of what they allocate at their start, the schemas of the providers, lives to their end:
-// a preview of three nodes takes a sixth less time. A GOGC of the user's own takes precedence.
-const collectorPercent = "400"
 
 // environment returns the environment of the CLI: this process's own, overlaid with given. With it, plugins find this CLI, and
 // the CLI knows its caller.
@@ -29,9 +23,6 @@ func environment(cli string, inherited, given []string) []string {
 		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, variablePassphrase+"=") })
 	}
 	env = append(env, given...)
-	if _, found := lookup(env, variableCollector); !found {
-		env = append(env, variableCollector+"="+collectorPercent)
-	}
 	path, _ := lookup(env, variablePath)
 	return append(env, "PULUMI_AUTOMATION_API=true", variablePath+"="+filepath.Dir(cli)+string(os.PathListSeparator)+path)
 }

@@ -37,6 +37,9 @@ func PassphraseIn(given map[string]string) *Passphrase {
 	return &Passphrase{phrase: strings.TrimSpace(string(text))}
 }
 
+// Text returns the passphrase itself, secret.
+func (p *Passphrase) Text() string { return p.phrase }
+
 // entries returns variables in the form of a process's environment, in order.
 func entries(variables map[string]string) []string {
 	env := make([]string, 0, len(variables))

@@ -66,7 +66,7 @@ func Real(root, stack, inventory string) (*Workspace, error) {
 		Root:        root,
 		Dir:         root,
 		Home:        filepath.Join(root, ".pulumi-home"),
-		Backups:     filepath.Join(root, ".backups", stack),
+		Backups:     backupsOf(root, stack),
 		Artifacts:   filepath.Join(root, "artifacts", stack),
 		Credentials: filepath.Join(root, ".credentials", stack),
 	}
@@ -106,6 +106,16 @@ func checkStack(stack string) error {
 	}
 	return nil
 }
+
+// Snapshots returns the folder of the snapshots of etcd.
+func (w *Workspace) Snapshots() string { return snapshotsIn(w.Backups) }
+
+// Snapshots returns the same folder of a stack of real machines, for a program that the engine runs without em-infra.
+func Snapshots(root, stack string) string { return snapshotsIn(backupsOf(root, stack)) }
+
+func snapshotsIn(backups string) string { return filepath.Join(backups, "etcd") }
+
+func backupsOf(root, stack string) string { return filepath.Join(root, ".backups", stack) }
 
 // StackFile returns the stack's configuration file in use.
 func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }

@@ -39,6 +39,7 @@ func (r *rehearsal) plainEngineWith(options stacks.Options) auto.Stack {
 	for name, value := range tools.Environment(w.Home) {
 		env[name] = value
 	}
+	options.Env, options.Snapshots = env, w.Snapshots()
 	stack, err := stacks.Select(r.t.Context(), stacks.Embedding{
 		Stack:   r.stack,
 		WorkDir: w.Dir,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -21,7 +22,8 @@ type cluster struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	ended   chan struct{}
-	changed chan struct{} // holds one notification that the membership may have changed
+	changed chan struct{}                // holds one notification that the membership may have changed
+	plane   atomic.Pointer[controlPlane] // that serves the API; nil for none
 
 	// The fields below are used by live only.
 	front    *front
@@ -84,6 +86,7 @@ func (c *cluster) run(m membership) error {
 	go func() { failed <- plane.run(ctx, func() { close(ready) }) }()
 	var work manifestWork
 	defer func() {
+		c.plane.Store(nil)
 		stop()
 		work.group.Wait()
 		c.front.close()
@@ -98,6 +101,7 @@ func (c *cluster) run(m membership) error {
 			return err
 		case <-ready:
 			ready, serving = nil, true
+			c.plane.Store(plane)
 		case <-c.changed:
 		}
 		m = c.members()

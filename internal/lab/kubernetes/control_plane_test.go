@@ -3,6 +3,8 @@ package kubernetes_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"net/netip"
 	"testing"
 	"time"
@@ -124,6 +126,12 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	require.NoError(t, err)
 	c.eventually("the Pods run", func(ctx context.Context) bool { return c.readyReplicas(ctx, "web", "web") == 3 })
 	t.Logf("the Pods ran after %s", time.Since(began))
+
+	snapshot, err := clusters.EtcdSnapshot(t.Context(), first.EtcdCluster)
+	require.NoError(t, err)
+	text, err := io.ReadAll(snapshot)
+	require.NoError(t, errors.Join(err, snapshot.Close()))
+	require.Contains(t, string(text), "/registry/deployments/web/web", "what Kubernetes has written")
 
 	off := worker
 	off.Kubelet = false

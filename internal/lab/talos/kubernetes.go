@@ -2,6 +2,7 @@ package talos
 
 import (
 	"context"
+	"io"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 
@@ -20,6 +21,8 @@ type Kubernetes interface {
 	Manifests(cfg config.Provider) ([]Manifest, error)
 	// ClusterGone is called when the last data directory of an etcd cluster is gone, so that it is never used again.
 	ClusterGone(etcdCluster string)
+	// EtcdSnapshot returns a snapshot of the data of an etcd cluster: a database of bbolt with its SHA-256 behind it.
+	EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error)
 }
 
 // KubernetesNode is the state of a node that matters for Kubernetes.
@@ -141,3 +144,8 @@ func (noKubernetes) Answers(context.Context, KubernetesNode) bool { return true 
 func (noKubernetes) Manifests(config.Provider) ([]Manifest, error) { return nil, nil }
 
 func (noKubernetes) ClusterGone(string) {}
+
+// EtcdSnapshot returns that of an etcd without a key: nothing has written to it.
+func (noKubernetes) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
+	return etcd.EmptySnapshot()
+}

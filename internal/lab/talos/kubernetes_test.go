@@ -2,6 +2,7 @@ package talos_test
 
 import (
 	"context"
+	"io"
 	"sync"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
 // pods records what a fleet reports about its nodes.
@@ -46,6 +48,10 @@ func (p *pods) ClusterGone(etcdCluster string) {
 	defer p.mu.Unlock()
 
 	p.gone = append(p.gone, etcdCluster)
+}
+
+func (p *pods) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
+	return etcd.EmptySnapshot()
 }
 
 func (p *pods) node(vmid int) talos.KubernetesNode {

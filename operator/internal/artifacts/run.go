@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/em-infra/em-infra/operator/internal/retention"
+	"github.com/em-infra/em-infra/internal/retention"
 )
 
 // Names in a run's folder.

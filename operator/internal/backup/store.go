@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/em-infra/em-infra/operator/internal/retention"
+	"github.com/em-infra/em-infra/internal/retention"
 )
 
 // Store is the folder of a stack's backups.

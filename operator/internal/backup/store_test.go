@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/operator/internal/backup"
-	"github.com/em-infra/em-infra/operator/internal/retention"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

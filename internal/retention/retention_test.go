@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/operator/internal/retention"
+	"github.com/em-infra/em-infra/internal/retention"
 )
 
 func TestExcess(t *testing.T) {

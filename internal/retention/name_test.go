@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/operator/internal/retention"
+	"github.com/em-infra/em-infra/internal/retention"
 )
 
 var evening = time.Date(2026, 11, 20, 22, 15, 0, 0, time.UTC)

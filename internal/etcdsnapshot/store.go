@@ -1,0 +1,210 @@
+// Package etcdsnapshot keeps snapshots of etcd: each is checked as a database and sealed before it gets its name, with a description
+// beside it.
+package etcdsnapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"github.com/em-infra/em-infra/internal/retention"
+)
+
+// Store is the folder of the snapshots of a stack.
+type Store struct {
+	// Dir is the folder. The first snapshot creates it.
+	Dir string
+	// Recipients can open the snapshots. Required.
+	Recipients []age.Recipient
+	// Keep is the number of snapshots of each reason to keep; the oldest are deleted first. Default: [retention.Default].
+	Keep int
+}
+
+// Cluster is what a snapshot was taken of.
+type Cluster struct {
+	// Name of the cluster.
+	Name string `json:"cluster"`
+	// Talos and Kubernetes are the versions of the inventory, for example v1.12.4.
+	Talos      string `json:"talos"`
+	Kubernetes string `json:"kubernetes"`
+	// Nodes is the number of nodes in the inventory.
+	Nodes int `json:"nodes"`
+}
+
+// Snapshot is a sealed snapshot in a store. It is also its description, which lies beside it.
+type Snapshot struct {
+	// Name of the snapshot: its time and its reason.
+	Name string `json:"name"`
+	// Taken is when, to the second.
+	Taken time.Time `json:"taken"`
+	// Reason of the snapshot, e.g. before-up.
+	Reason string `json:"reason"`
+	Cluster
+	Contents
+	// Path of the file.
+	Path string `json:"-"`
+}
+
+const (
+	sealedEnding      = ".snap.age"
+	descriptionEnding = ".json"
+)
+
+// Save stores the snapshot that take writes, and deletes the oldest ones of the reason beyond the limit. Nothing is stored if take
+// fails or if what it wrote is not a whole snapshot. In clear the snapshot has no name in the file system.
+func (s Store) Save(at time.Time, reason string, of Cluster, take func(io.Writer) error) (_ Snapshot, err error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return Snapshot{}, fmt.Errorf("folder of the snapshots: %w", err)
+	}
+	clear, err := s.temporary()
+	if err != nil {
+		return Snapshot{}, err
+	}
+	defer func() { err = errors.Join(err, clear.Close(), drop(clear)) }()
+	if err := take(clear); err != nil {
+		return Snapshot{}, err
+	}
+	contents, err := inspect(clear)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	sealed, err := s.seal(clear)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
+	}
+	defer os.Remove(sealed) //nolint:errcheck // it has its own name by then
+	saved, err := s.name(at, reason, sealed, Snapshot{Cluster: of, Contents: contents})
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
+	}
+	return saved, s.prune()
+}
+
+// temporary returns a file without a name.
+func (s Store) temporary() (*os.File, error) {
+	file, err := os.CreateTemp(s.Dir, "new-*") // mode 0600
+	if err != nil {
+		return nil, fmt.Errorf("write a snapshot: %w", err)
+	}
+	return file, forget(file)
+}
+
+// seal writes the encrypted snapshot to a temporary file, whose name is not a snapshot's.
+func (s Store) seal(clear *os.File) (string, error) {
+	if _, err := clear.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(s.Dir, "new-*")
+	if err != nil {
+		return "", err
+	}
+	err = encrypt(file, clear, s.Recipients)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file.Name()))
+	}
+	return file.Name(), nil
+}
+
+func encrypt(to io.Writer, from io.Reader, recipients []age.Recipient) error {
+	sealing, err := age.Encrypt(to, recipients...)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(sealing, from)
+	return errors.Join(err, sealing.Close())
+}
+
+// name gives the sealed file its name, and writes the description.
+func (s Store) name(at time.Time, reason, sealed string, snapshot Snapshot) (Snapshot, error) {
+	name, err := retention.Create(at, reason, func(name retention.Name) error { return os.Link(sealed, s.path(name)) })
+	if err != nil {
+		return Snapshot{}, err
+	}
+	snapshot.Name, snapshot.Taken, snapshot.Reason, snapshot.Path = name.String(), name.Taken, name.Kind, s.path(name)
+	text, err := json.MarshalIndent(snapshot, "", "  ")
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return snapshot, os.WriteFile(s.description(name), append(text, '\n'), 0o600)
+}
+
+func (s Store) path(name retention.Name) string {
+	return filepath.Join(s.Dir, name.String()+sealedEnding)
+}
+
+func (s Store) description(name retention.Name) string {
+	return filepath.Join(s.Dir, name.String()+descriptionEnding)
+}
+
+// List returns the snapshots, newest first. Other files in the folder are left alone. A snapshot without a description, which a
+// run that was killed leaves behind, has its name and time alone.
+func (s Store) List() ([]Snapshot, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	var all []Snapshot
+	for _, name := range names {
+		snapshot := Snapshot{}
+		text, err := os.ReadFile(s.description(name))
+		if err == nil {
+			err = json.Unmarshal(text, &snapshot)
+		}
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("description of the snapshot %s: %w: delete the file %s, the snapshot itself is not affected", name, err, s.description(name))
+		}
+		snapshot.Name, snapshot.Taken, snapshot.Reason, snapshot.Path = name.String(), name.Taken, name.Kind, s.path(name)
+		all = append(all, snapshot)
+	}
+	return all, nil
+}
+
+// names returns the names of the snapshots, newest first.
+func (s Store) names() ([]retention.Name, error) {
+	files, err := os.ReadDir(s.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("folder of the snapshots: %w", err)
+	}
+	var names []retention.Name
+	for _, file := range files {
+		text, sealed := strings.CutSuffix(file.Name(), sealedEnding)
+		if name, err := retention.Parse(text); sealed && err == nil {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, retention.NewestFirst)
+	return names, nil
+}
+
+// prune deletes the snapshots of each reason beyond the limit, with their descriptions.
+func (s Store) prune() error {
+	names, err := s.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range retention.Excess(names, func(n retention.Name) string { return n.Kind }, s.Keep) {
+		err = errors.Join(err, os.Remove(s.path(name)), removeIfThere(s.description(name)))
+	}
+	if err != nil {
+		return fmt.Errorf("delete old snapshots: %w", err)
+	}
+	return nil
+}
+
+func removeIfThere(file string) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package talos_test
+
+import (
+	"crypto/sha256"
+	"io"
+	"testing"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+)
+
+func (c *cluster) snapshot(vmid int) ([]byte, error) {
+	stream, err := c.admin(vmid).EtcdSnapshot(c.lab.t.Context(), &machine.EtcdSnapshotRequest{})
+	if err != nil {
+		return nil, err
+	}
+	defer stream.Close() //nolint:errcheck // it was read to its end
+
+	return io.ReadAll(stream)
+}
+
+func TestEtcdSnapshot(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.controlPlaneUp("ha")
+	l.install(102, c.worker())
+	l.waitStage(102, talos.StageRunning)
+
+	text, err := c.snapshot(101)
+	require.NoError(t, err)
+	require.Equal(t, sha256.Size, len(text)%512, "the only thing that talosctl looks at")
+	sum := sha256.Sum256(text[:len(text)-sha256.Size])
+	require.Equal(t, sum[:], text[len(text)-sha256.Size:])
+
+	_, err = c.snapshot(102)
+	require.ErrorContains(t, err, "etcd snapshot is only available on control plane nodes")
+}
+
+func TestEtcdSnapshotBeforeTheBootstrap(t *testing.T) {
+	t.Parallel()
+
+	l := newLab(t)
+	c := l.cluster("k3s-dev")
+	l.install(101, c.controlPlane())
+	l.waitStage(101, talos.StageRunning)
+
+	_, err := c.snapshot(101)
+	require.ErrorContains(t, err, "failed reading etcd snapshot")
+}

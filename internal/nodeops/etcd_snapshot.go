@@ -1,0 +1,101 @@
+package nodeops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"google.golang.org/grpc/status"
+
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// snapshotTimeout bounds the transfer of a snapshot. etcd allows 8 GiB at most, and recommends 2 GiB (etcd v3.6, dev-guide/limit).
+const snapshotTimeout = 10 * time.Minute
+
+// EtcdSnapshot returns a function that writes a snapshot of etcd from a member that works, a follower if there is one: the leader
+// has work of its own. It returns nil if etcd runs on no node. The error is what prevents a snapshot.
+func (h Health) EtcdSnapshot(ctx context.Context) (func(io.Writer) error, error) {
+	members, err := h.etcdMembers(ctx, rolling.Node{})
+	if err != nil || len(members) == 0 {
+		return nil, err
+	}
+	source, err := h.snapshotSource(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(to io.Writer) error {
+		ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+		defer cancel()
+		if err := h.copySnapshot(ctx, source, to); err != nil {
+			return fmt.Errorf("etcd on %s gives no snapshot: %w", source.Name, err)
+		}
+		return nil
+	}, nil
+}
+
+// snapshotSource returns the first follower that works, else the leader.
+func (h Health) snapshotSource(ctx context.Context) (rolling.Node, error) {
+	var leader *rolling.Node
+	var problems []error
+	for _, node := range h.controlPlanes(rolling.Node{}) {
+		leads := false
+		err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
+			if err := votes(ctx, api); err != nil {
+				return err
+			}
+			leads, err = isLeader(ctx, api)
+			return err
+		})
+		switch {
+		case err != nil:
+			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
+		case leads:
+			leader = &node
+		default:
+			return node, nil
+		}
+	}
+	if leader != nil {
+		return *leader, nil
+	}
+	return rolling.Node{}, errors.Join(problems...)
+}
+
+// isLeader reports whether the node's own etcd member leads.
+func isLeader(ctx context.Context, api *client.Client) (bool, error) {
+	answer, err := api.EtcdStatus(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, message := range answer.GetMessages() {
+		member := message.GetMemberStatus()
+		if member.GetLeader() == member.GetMemberId() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (h Health) copySnapshot(ctx context.Context, node rolling.Node, to io.Writer) error {
+	address := node.Address.String()
+	api, err := Connect(ctx, h.Talosconfig, address)
+	if err != nil {
+		return err
+	}
+	defer api.Close() //nolint:errcheck // the snapshot is there
+	stream, err := api.EtcdSnapshot(client.WithNode(ctx, address), &machineapi.EtcdSnapshotRequest{})
+	if err != nil {
+		return errors.New(answerOf(err))
+	}
+	defer stream.Close() //nolint:errcheck // the snapshot is there
+	_, err = io.Copy(to, stream)
+	if _, answered := status.FromError(err); err != nil && answered {
+		return errors.New(answerOf(err))
+	}
+	return err
+}
