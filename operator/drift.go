@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/versions"
 	"github.com/em-infra/em-infra/operator/internal/drift"
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
@@ -56,6 +57,7 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 	if err != nil {
 		return report, err
 	}
+	var seen running
 	for _, node := range s.inventory.Nodes {
 		configured, isApplied := applied[node.Address.String()]
 		if !isApplied {
@@ -64,13 +66,40 @@ func (s *session) drift(ctx context.Context) (drift.Report, error) {
 		want := drift.Wanted{
 			Name: node.Name, Talos: s.inventory.Cluster.Talos.Version.String(), Schematic: sources.Images[node.Name].Schematic, Configuration: configured.Text,
 		}
-		differences, err := nodeDrift(ctx, sources, want, node.Address.String())
+		found, differences, err := nodeDrift(ctx, sources, want, node.Address.String())
 		if err != nil {
 			report.Unread = append(report.Unread, err.Error())
 		}
+		seen.add(node.Name, found)
 		report.Nodes = append(report.Nodes, differences...)
 	}
+	for _, sentence := range upgrades(seen, s.inventory.Versions(), sources.Images) {
+		report.Upgrades = append(report.Upgrades, s.place.Complete(sentence))
+	}
 	return report, nil
+}
+
+// upgrades returns what up would do about nodes that run other versions or schematics than the inventory's, a sentence each.
+func upgrades(seen running, wanted versions.State, images map[string]status.Image) []string {
+	var sentences []string
+	refused := map[string]bool{}
+	for _, refusal := range slices.Concat(versions.JudgeTalos(seen.nodes, wanted), versions.JudgeKubernetes(seen.nodes, wanted)) {
+		sentences = append(sentences, "up refuses it: "+refusal.Error())
+		refused[refusal.Key] = true
+	}
+	for _, node := range seen.nodes {
+		runs, isNode := seen.images[node.Name]
+		switch {
+		case isNode && !refused[versions.KeyTalos] && node.Talos.Compare(wanted.Talos) != 0:
+			sentences = append(sentences, fmt.Sprintf("`em-infra up` upgrades %s from Talos %s to %s", node.Name, node.Talos, wanted.Talos))
+		case isNode && !refused[versions.KeyTalos] && runs.Schematic != images[node.Name].Schematic:
+			sentences = append(sentences, fmt.Sprintf("`em-infra up` upgrades %s to the image of the inventory", node.Name))
+		}
+		if !node.Kubernetes.IsZero() && !refused[versions.KeyKubernetes] && node.Kubernetes.Compare(wanted.Kubernetes) != 0 {
+			sentences = append(sentences, fmt.Sprintf("`em-infra up` brings %s from Kubernetes %s to %s", node.Name, node.Kubernetes, wanted.Kubernetes))
+		}
+	}
+	return sentences
 }
 
 // hostDrift adds what the engine would change after a refresh, and what the engine's refresh does not read.
@@ -98,14 +127,15 @@ func (s *session) hostDrift(ctx context.Context, sources status.Sources, report 
 	return err
 }
 
-// nodeDrift compares one node. A node of another cluster is drift; a node that does not answer is an error.
-func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) ([]drift.Difference, error) {
+// nodeDrift compares one node, and returns what it answers. A node of another cluster is drift; a node that does not answer is an error.
+func nodeDrift(ctx context.Context, sources status.Sources, want drift.Wanted, address string) (nodeops.Observation, []drift.Difference, error) {
 	seen, err := sources.Health().Observe(ctx, address)
 	switch {
 	case errors.Is(err, nodeops.ErrForeign):
-		return []drift.Difference{{Subject: want.Name, Property: "cluster", Want: "this one", Have: "a node of another, or one without a configuration"}}, nil
+		return nodeops.Observation{}, []drift.Difference{{Subject: want.Name, Property: "cluster", Want: "this one", Have: "a node of another, or one without a configuration"}}, nil
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", want.Name, err)
+		return nodeops.Observation{}, nil, fmt.Errorf("%s: %w", want.Name, err)
 	}
-	return drift.Node(want, seen)
+	differences, err := drift.Node(want, seen)
+	return seen, differences, err
 }

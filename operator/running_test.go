@@ -8,6 +8,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
 // TestWhatRunsIsWhatNodesAnswer: a node that does not answer, or whose build has no version, is not judged; an API server that an
@@ -48,5 +49,34 @@ func TestAnInventoryIsJudgedByWhatRuns(t *testing.T) {
 		var assessment risk.Assessment
 		judgeVersions(&assessment, inv, seen.nodes)
 		require.Equal(t, test.refusal, assessment.Refusal(nil), test)
+	}
+}
+
+func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
+	t.Parallel()
+	inv, err := inventory.Load("../internal/inventory/testdata/valid-talos-1-13")
+	require.NoError(t, err)
+	images := map[string]status.Image{"cp-1": {Schematic: "0123"}, "w-1": {Schematic: "0123"}}
+	for name, test := range map[string]struct {
+		talos, schematic, kubelet, server string
+		said                              []string
+	}{
+		"as wanted":      {"v1.13.9", "0123", "v1.36.3", "v1.36.3", nil},
+		"an older Talos": {"v1.13.0", "0123", "v1.36.3", "v1.36.3", []string{"`em-infra up` upgrades cp-1 from Talos v1.13.0 to v1.13.9"}},
+		"another image":  {"v1.13.9", "4567", "v1.36.3", "v1.36.3", []string{"`em-infra up` upgrades cp-1 to the image of the inventory"}},
+		"upgraded by hand": {"v1.14.1", "0123", "v1.36.3", "v1.36.3", []string{
+			"up refuses it: Talos v1.14.1 → v1.13.9 is a downgrade (cp-1 runs v1.14.1): set talos.version to v1.14.1 or later",
+		}},
+		"Kubernetes half way": {"v1.13.9", "0123", "v1.35.4", "v1.36.3", []string{"`em-infra up` brings cp-1 from Kubernetes v1.35.4 to v1.36.3"}},
+		"Kubernetes by hand": {"v1.13.9", "0123", "v1.36.4", "v1.36.4", []string{
+			"up refuses it: Kubernetes v1.36.4 → v1.36.3 is a downgrade (cp-1 runs v1.36.4): set kubernetes.version to v1.36.4 or later",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var seen running
+			seen.add("cp-1", nodeops.Observation{Talos: test.talos, Schematic: test.schematic, Kubelet: test.kubelet, APIServer: test.server})
+			require.Equal(t, test.said, upgrades(seen, inv.Versions(), images))
+		})
 	}
 }

@@ -128,19 +128,19 @@ func talosStep(g group, wanted State) *Refusal {
 		return nil
 	case to.Compare(from) < 0:
 		return &Refusal{
-			Key: keyTalos, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()),
+			Key: KeyTalos, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()),
 			Do: fmt.Sprintf("set talos.version to %s or later", from),
 		}
 	case to.Minor() == from.Minor():
 		return nil
 	case to.Minor() != from.Minor().Next():
 		return &Refusal{
-			Key: keyTalos, What: fmt.Sprintf("%s skips %s (%s)", step, between(from.Minor(), to.Minor()), g.names()),
+			Key: KeyTalos, What: fmt.Sprintf("%s skips %s (%s)", step, between(from.Minor(), to.Minor()), g.names()),
 			Do: instead(g.state(), wanted), Skips: installs(from, to),
 		}
 	case known && from.Compare(latest) < 0:
 		return &Refusal{
-			Key: keyTalos, What: fmt.Sprintf("%s leaves out %s, the latest of %s (%s)", step, latest, from.Minor(), g.names()),
+			Key: KeyTalos, What: fmt.Sprintf("%s leaves out %s, the latest of %s (%s)", step, latest, from.Minor(), g.names()),
 			Do: instead(g.state(), wanted), Skips: installs(from, to),
 		}
 	}
@@ -157,11 +157,11 @@ func kubernetesStep(g group, wanted State) *Refusal {
 		return nil
 	case to.Compare(from) < 0:
 		return &Refusal{
-			Key: keyKubernetes, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()), Do: fmt.Sprintf("set kubernetes.version to %s or later", from),
+			Key: KeyKubernetes, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()), Do: fmt.Sprintf("set kubernetes.version to %s or later", from),
 		}
 	case to.Minor().Compare(from.Minor().Next()) > 0:
 		return &Refusal{
-			Key: keyKubernetes, What: fmt.Sprintf("%s skips %s (%s)", step, between(from.Minor(), to.Minor()), g.names()), Do: instead(g.state(), wanted),
+			Key: KeyKubernetes, What: fmt.Sprintf("%s skips %s (%s)", step, between(from.Minor(), to.Minor()), g.names()), Do: instead(g.state(), wanted),
 		}
 	}
 	return nil
@@ -181,7 +181,7 @@ func together(nodes []Node, wanted State) []Refusal {
 			continue
 		}
 		return []Refusal{{
-			Key: keyKubernetes,
+			Key: KeyKubernetes,
 			What: fmt.Sprintf("Kubernetes %s is %s for the Talos that runs (%s, which supports %s), and Kubernetes changes first",
 				wanted.Kubernetes, fits.Side(wanted.Kubernetes.Minor()), g.names(), fits),
 			Do: instead(g.state(), wanted),

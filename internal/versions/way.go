@@ -15,8 +15,8 @@ type Stop struct {
 
 // Keys of the inventory that a stop changes.
 const (
-	keyTalos      = "talos.version"
-	keyKubernetes = "kubernetes.version"
+	KeyTalos      = "talos.version"
+	KeyKubernetes = "kubernetes.version"
 )
 
 // Path is the way from one state to another, one up for each stop.
@@ -43,7 +43,7 @@ func Way(from, to State) (Path, error) {
 				from.Talos, from.Kubernetes, to.Talos, to.Kubernetes)
 		}
 		way = append(way, stop)
-		if stop.Key == keyTalos {
+		if stop.Key == KeyTalos {
 			here.Talos = stop.Version
 		} else {
 			here.Kubernetes = stop.Version
@@ -55,13 +55,13 @@ func Way(from, to State) (Path, error) {
 // next returns the first step of the way.
 func (s State) next(to State) (Stop, bool) {
 	if patch, found := s.nextPatch(to); found {
-		return Stop{keyTalos, patch}, true
+		return Stop{KeyTalos, patch}, true
 	}
 	if kubernetes, found := s.nextKubernetes(to); found {
-		return Stop{keyKubernetes, kubernetes}, true
+		return Stop{KeyKubernetes, kubernetes}, true
 	}
 	if minor, found := s.nextMinor(to); found {
-		return Stop{keyTalos, minor}, true
+		return Stop{KeyTalos, minor}, true
 	}
 	return Stop{}, false
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // releases are the stable Talos releases: the last patch of each minor version (tags of github.com/siderolabs/talos).
-var releases = []struct{ minor, lastPatch int }{{9, 6}, {10, 9}, {11, 6}, {12, 11}, {13, 9}}
+var releases = []struct{ minor, lastPatch int }{{9, 6}, {10, 9}, {11, 6}, {12, 11}, {13, 9}, {14, 1}}
 
 // versions returns the releases, oldest first.
 func versions() []string {
@@ -26,7 +26,7 @@ func versions() []string {
 }
 
 // officialExtensions are the names of the official system extensions of Talos 1.12 (Makefile of
-// github.com/siderolabs/extensions, tag v1.12.4). The lab offers them for every release.
+// github.com/siderolabs/extensions, tag v1.12.4). The lab offers them for every release, and newerExtensions beside them.
 var officialExtensions = []string{
 	"amazon-ena", "amd-ucode", "amdgpu", "binfmt-misc", "bird2", "bnx2-bnx2x", "btrfs", "chelsio-drivers",
 	"chelsio-firmware", "cloudflared", "crun", "ctr", "drbd", "dvb-cx23885", "dvb-m88ds3103",
@@ -41,6 +41,36 @@ var officialExtensions = []string{
 	"thunderbolt", "trident-iscsi-tools", "uinput", "usb-audio-drivers", "usb-modem-drivers", "util-linux-tools",
 	"v4l-uvc-drivers", "vc4", "vmtoolsd-guest-agent", "wasmedge", "xdma-driver", "xe", "xen-guest-agent", "youki",
 	"zerotier", "zfs",
+}
+
+// newerExtensions are those that came later, by the minor version of the first release that has them (same Makefile, tags v1.13.9
+// and v1.14.0-rc.1).
+var newerExtensions = map[string]int{
+	"harbor-credential-provider": 14, "hyperv-guest-agent": 14, "intel-npu": 13, "joydev": 13, "kata-containers-snp": 14,
+	"px-fuse": 13, "rockchip-rknn": 13, "uhid": 13,
+}
+
+// offered returns the names of the official extensions of a release, sorted.
+func offered(version string) []string {
+	names := slices.Clone(officialExtensions)
+	for name, since := range newerExtensions {
+		if minorOf(version) >= since {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+
+	return names
+}
+
+// minorOf returns the minor version of a release, 0 if it is none.
+func minorOf(version string) int {
+	var minor int
+	if _, err := fmt.Sscanf(version, "v1.%d.", &minor); err != nil {
+		return 0
+	}
+
+	return minor
 }
 
 // renamed maps former names that the factory still accepts (internal/profile/profile.go, extensionNameAlias).
@@ -71,14 +101,17 @@ func available(name string) bool {
 		bare = now
 	}
 
-	return slices.Contains(officialExtensions, bare)
+	_, isNewer := newerExtensions[bare]
+
+	return isNewer || slices.Contains(officialExtensions, bare)
 }
 
 // extensions returns the official extensions of a release. Their versions and digests are invented.
 func extensions(version string) []client.ExtensionInfo {
-	list := make([]client.ExtensionInfo, len(officialExtensions))
+	names := offered(version)
+	list := make([]client.ExtensionInfo, len(names))
 
-	for i, name := range officialExtensions {
+	for i, name := range names {
 		ref := "ghcr.io/" + owner + name + ":" + version
 		sum := sha256.Sum256([]byte(ref))
 		list[i] = client.ExtensionInfo{

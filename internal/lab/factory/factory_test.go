@@ -64,6 +64,15 @@ func TestFactoryClient(t *testing.T) {
 			e.Ref == "ghcr.io/siderolabs/nvidia-container-toolkit-lts:v1.12.4" && strings.HasPrefix(e.Digest, "sha256:")
 	}))
 
+	for version, newer := range map[string][2]bool{"v1.12.11": {false, false}, "v1.13.9": {true, false}, "v1.14.1": {true, true}} {
+		extensions, err := c.ExtensionsVersions(t.Context(), version)
+		require.NoError(t, err)
+		for i, name := range []string{"siderolabs/intel-npu", "siderolabs/harbor-credential-provider"} {
+			has := slices.ContainsFunc(extensions, func(e client.ExtensionInfo) bool { return e.Name == name })
+			require.Equal(t, newer[i], has, "%s of %s", name, version)
+		}
+	}
+
 	overlays, err := c.OverlaysVersions(t.Context(), "v1.12.4")
 	require.NoError(t, err)
 	require.Empty(t, overlays)

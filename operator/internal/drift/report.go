@@ -14,6 +14,8 @@ type Report struct {
 	Host []Difference `json:"host"`
 	// Nodes is what differs in what runs on the nodes.
 	Nodes []Difference `json:"nodes"`
+	// Upgrades is what up would do about versions that differ, a sentence each.
+	Upgrades []string `json:"upgrades,omitempty"`
 	// Unread is what could not be asked, a sentence each.
 	Unread []string `json:"unread"`
 }
@@ -29,6 +31,9 @@ func (r Report) WriteText(out io.Writer) error {
 	}
 	if err := table.Write(out); err != nil {
 		return err
+	}
+	for _, sentence := range r.Upgrades {
+		fmt.Fprintf(out, "upgrade: %s\n", sentence)
 	}
 	for _, reason := range r.Unread {
 		fmt.Fprintf(out, "not read: %s\n", reason)

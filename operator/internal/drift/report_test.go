@@ -32,6 +32,18 @@ k3s-dev-worker-1     configuration                     262144  -
 `,
 		},
 		{
+			"a node that was upgraded by hand",
+			drift.Report{
+				Nodes:    []drift.Difference{{"k3s-dev-worker-1", "Talos", "v1.12.4", "v1.13.9"}},
+				Upgrades: []string{"Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later"},
+			},
+			true,
+			`WHAT              PROPERTY  WANTED   FOUND
+k3s-dev-worker-1  Talos     v1.12.4  v1.13.9
+upgrade: Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later
+`,
+		},
+		{
 			"a node that does not answer",
 			drift.Report{Unread: []string{"k3s-dev-worker-1: its Talos API does not answer"}},
 			false,

@@ -74,6 +74,8 @@ type Machine struct {
 	DataDisks []string `json:"dataDisks,omitempty"`
 	// Image is what the inventory wants its Talos to be installed from.
 	Image Image `json:"image"`
+	// WantedKubernetes is the version of Kubernetes that the inventory wants.
+	WantedKubernetes string `json:"wantedKubernetes"`
 	// Node is what Talos on it reports; nil if it does not answer.
 	Node *nodeops.Observation `json:"node,omitempty"`
 	// Gateways that the inventory wants, IPv4 before IPv6.

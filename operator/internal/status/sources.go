@@ -75,7 +75,7 @@ func (s Sources) machines() []Machine {
 			Name: node.Name, Role: node.Role, Host: node.Host, VMID: node.VMID, Address: node.Address,
 			Known: slices.Contains(known, node.VMID), GPUs: offered(s.Inventory.Cluster.Addons.GPU, node),
 			DataDisks: mounts(node.DataDisks), Gateways: s.Inventory.Cluster.Network.Gateways(),
-			Image: s.Images[node.Name],
+			Image: s.Images[node.Name], WantedKubernetes: s.Inventory.Cluster.Kubernetes.Version.String(),
 		})
 	}
 	return machines

@@ -206,6 +206,11 @@ func (r Report) printFindings(out io.Writer) {
 			fmt.Fprintf(out, "image         %s\n", other)
 		}
 	}
+	for _, machine := range r.Machines {
+		if other := machine.otherKubernetes(); other != "" {
+			fmt.Fprintf(out, "Kubernetes    %s\n", other)
+		}
+	}
 	for _, orphan := range r.Orphans {
 		fmt.Fprintf(out, "orphan        %s\n              → %s\n", orphan.What, orphan.remedy())
 	}
