@@ -9,6 +9,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Finding is the planned change of one subject: a node, or another part of the cluster.
@@ -26,8 +27,9 @@ type Finding struct {
 	// Undo are the edits of the inventory that revert the change.
 	Undo []string `json:"undo,omitempty"`
 
-	upgrade *upgrade // of a node's Talos; nil for none
-	rank    int      // the cluster, control planes, workers, the rest
+	upgrade    *upgrade         // of a node's Talos; nil for none
+	kubernetes versions.Version // from which the cluster is upgraded; zero for none
+	rank       int              // the cluster, control planes, workers, the rest
 }
 
 // Assessment describes a preview in words.
@@ -120,6 +122,9 @@ func (f *Finding) merge(other Finding) {
 		f.What = append(f.What, other.What...)
 	}
 	f.Kind, f.upgrade = max(f.Kind, other.Kind), cmp.Or(f.upgrade, other.upgrade)
+	if f.kubernetes.IsZero() {
+		f.kubernetes = other.kubernetes
+	}
 	f.Means = append(f.Means, other.Means...)
 	f.Needs = append(f.Needs, other.Needs...)
 	f.Undo = append(f.Undo, other.Undo...)

@@ -60,6 +60,6 @@ func kubernetesUpgraded(s plan.Step, t topology) *Finding {
 		change = from.String() + " " + change
 	}
 	return &Finding{
-		Kind: Upgrade, Subject: "Kubernetes", What: []string{change + " (API servers one by one, kubelets last; no node reboots)"}, rank: rankCluster,
+		Kind: Upgrade, Subject: "Kubernetes", What: []string{change + " (API servers one by one, kubelets last; no node reboots)"}, rank: rankCluster, kubernetes: from,
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (a *Assessment) JudgeVersions(running []versions.Node, wanted versions.State, traits versions.Traits) {
 	upgraded := a.upgraded(running)
 	var found []Finding
-	for _, refusal := range slices.Concat(versions.JudgeTalos(upgraded, wanted), versions.JudgeKubernetes(running, wanted)) {
+	for _, refusal := range slices.Concat(versions.JudgeTalos(upgraded, wanted), versions.JudgeKubernetes(a.withKubernetes(running), wanted)) {
 		found = append(found, versionRefused(refusal))
 	}
 	a.Findings = append(found, a.Findings...)
@@ -42,6 +42,19 @@ func (a *Assessment) upgraded(running []versions.Node) []versions.Node {
 		nodes = append(nodes, node)
 	}
 	return nodes
+}
+
+// withKubernetes returns the nodes that answered or, if none did, the Kubernetes that the run before wanted.
+func (a *Assessment) withKubernetes(running []versions.Node) []versions.Node {
+	if len(running) > 0 {
+		return running
+	}
+	for _, f := range a.Findings {
+		if !f.kubernetes.IsZero() {
+			return []versions.Node{{Name: "the cluster", State: versions.State{Kubernetes: f.kubernetes}}}
+		}
+	}
+	return nil
 }
 
 func versionRefused(refusal versions.Refusal) Finding {

@@ -93,6 +93,19 @@ func TestTheAnswerOfANodeCounts(t *testing.T) {
 	require.Equal(t, " UPGRADE  w-1  Talos v1.13.9, schematic none → 376567988ad3 (drain, reboot, about 3 min)\n", written(t, assessWith(seen("v1.13.9", ""), events...)))
 }
 
+// Where no node answers, the state's versions are judged.
+func TestTheStateCountsWhereNoNodeAnswers(t *testing.T) {
+	t.Parallel()
+	a := assess(kubernetes("v1.35.4", "v1.34.1"))
+	a.JudgeVersions(nil, versions.State{Talos: version(t, "v1.12.4"), Kubernetes: version(t, "v1.34.1")}, versions.Traits{})
+	require.Equal(t, "refused: set kubernetes.version to v1.35.4 or later", a.Refusal(nil))
+	require.Contains(t, written(t, a), "Kubernetes v1.35.4 → v1.34.1 is a downgrade (the cluster runs v1.35.4)")
+
+	a = from12To("v1.14.1")
+	a.JudgeVersions(nil, versions.State{Talos: version(t, "v1.14.1"), Kubernetes: version(t, "v1.35.4")}, versions.Traits{})
+	require.Equal(t, "refused: say --allow-version-skip to go on, or go talos.version v1.12.11 → talos.version v1.13.9 → talos.version v1.14.1, with an up after each", a.Refusal(nil))
+}
+
 func TestNotesOnUpgrades(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

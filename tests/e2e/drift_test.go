@@ -27,6 +27,10 @@ func TestE2EDriftAndStatus(t *testing.T) {
 	require.Empty(t, report.Lacks())
 	require.Len(t, report.Members, 1)
 	require.Empty(t, report.Orphans)
+	require.Contains(t, r.mustRun(0, "versions", "--lab"), ` wanted   Talos v1.12.4, Kubernetes v1.35.4
+ runs     Talos v1.12.4, Kubernetes v1.35.4 on k3s-dev-control-1, k3s-dev-worker-1
+ next     talos.version v1.12.11 → talos.version v1.13.9 → kubernetes.version v1.36.3 → talos.version v1.14.1 → kubernetes.version v1.37.0, with an up after each
+`)
 
 	r.setMemory(102, 4096)
 	r.patchByHand("k3s-dev-worker-1", "machine: {sysctls: {vm.max_map_count: \"262144\"}}")

@@ -8,6 +8,8 @@ type Mistake func(s Site) (cluster, nodes string, made bool)
 // Mistakes are all that there are.
 var Mistakes = map[string]Mistake{
 	"unknown-key":       inCluster(`"name": "life"`, `"nmae": "life"`),
+	"talos-unknown":     inCluster(`"version": "v1.12.4"`, `"version": "v1.15.0"`),
+	"kubernetes-beyond": inCluster(`"version": "v1.35.4"`, `"version": "v1.36.3"`),
 	"contract":          inCluster(`"contract": "v1.12"`, `"contract": "v1.11"`),
 	"vip-is-gateway":    inCluster(`"vip": "192.168.20.10"`, `"vip": "192.168.20.1"`),
 	"cluster-name":      inCluster(`"name": "life"`, `"name": "other"`),
