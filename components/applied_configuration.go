@@ -1,9 +1,13 @@
 package components
 
 import (
+	"bytes"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/siderolabs/talos/pkg/machinery/config/configloader"
 	"github.com/siderolabs/talos/pkg/machinery/config/configpatcher"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 )
 
 // appliedConfiguration returns the configuration that the provider will apply for the inputs of a ConfigurationApply: the base
@@ -36,6 +40,38 @@ func mergedConfiguration(configuration string, texts []string) []byte {
 		return nil
 	}
 	text, err := merged.Bytes()
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// differOnlyInInstaller reports whether two machine configurations differ in nothing but the image that Talos is installed from,
+// which a node that runs never reads: its upgrade is ordered with the image.
+func differOnlyInInstaller(before, after []byte) bool {
+	if len(before) == 0 || len(after) == 0 || bytes.Equal(before, after) {
+		return false
+	}
+	one, two := withoutInstaller(before), withoutInstaller(after)
+	return len(one) > 0 && bytes.Equal(one, two)
+}
+
+// withoutInstaller returns a configuration without the image; nil if it cannot be read.
+func withoutInstaller(text []byte) []byte {
+	parsed, err := configloader.NewFromBytes(text)
+	if err != nil {
+		return nil
+	}
+	without, err := parsed.PatchV1Alpha1(func(c *v1alpha1.Config) error {
+		if c.MachineConfig != nil && c.MachineConfig.MachineInstall != nil {
+			c.MachineConfig.MachineInstall.InstallImage = ""
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	text, err = without.Bytes()
 	if err != nil {
 		return nil
 	}

@@ -24,6 +24,8 @@ type GpuWorker struct {
 	Mappings []*mapping.Pci
 	// Node is the worker itself.
 	Node *TalosNode
+
+	installer string // InstallerImage
 }
 
 // GpuWorkerArgs describe one worker with GPUs.
@@ -89,6 +91,7 @@ func (g *GpuWorker) build(ctx *pulumi.Context, name string, a GpuWorkerArgs) (er
 	if former := a.Node.formerParent; former != nil {
 		options = append(options, pulumi.Aliases([]pulumi.Alias{{Parent: former}}))
 	}
+	a.Node.installer = g.installer
 	g.Node, err = NewTalosNode(ctx, name, &a.Node, options...)
 	return err
 }
@@ -125,7 +128,8 @@ func (g *GpuWorker) addImage(ctx *pulumi.Context, name string, a GpuWorkerArgs) 
 	if err != nil {
 		return nil, err
 	}
-	g.InstallerImage = pulumi.String(template.image.installer(schematicID)).ToStringOutput()
+	g.installer = template.image.installer(schematicID)
+	g.InstallerImage = pulumi.String(g.installer).ToStringOutput()
 	return known, nil
 }
 

@@ -25,7 +25,7 @@ const (
 
 // addMembership registers a node's membership in the cluster. On creation its Command waits, never in a preview (F27), until
 // the node's secure API answers with the cluster's PKI, since applying a configuration returns before the installation and the
-// reboot that it causes. When the node is removed from the inventory, or its machine is replaced, the Command is deleted before
+// reboot that it causes. Another image of Talos updates the Command: it upgrades the node in place. When the node is removed from the inventory, or its machine is replaced, the Command is deleted before
 // the machine: it drains and resets the node and deletes its Node object (F25).
 func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosClusterArgs, index int, after ...pulumi.Resource) (*local.Command, error) {
 	m, node := a.Machines[index], c.Nodes[index]
@@ -33,14 +33,23 @@ func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosCl
 	if was := a.formerName(name, m); was != "" {
 		former = formerly(membershipName(was))
 	}
-	return local.NewCommand(ctx, membershipName(NodeName(name, m.Name)), &local.CommandArgs{
+	upgrades, err := c.rollout.upgradeHooks(NodeName(name, m.Name), m)
+	if err != nil {
+		return nil, err
+	}
+	member, err := local.NewCommand(ctx, membershipName(NodeName(name, m.Name)), &local.CommandArgs{
 		Create: pulumi.String(fmt.Sprintf("%s node wait --address %s --timeout %s", Tool, m.endpoint(), readyTimeout)),
-		Update: pulumi.String("true"), // renewed credentials are kept for the removal; they are no reason to wait again
+		Update: pulumi.String(m.upgradeCommand(node.installer)), // does nothing when only credentials were renewed, which the removal needs
 		Delete: pulumi.String(m.removal()),
 		// An environment is not visible in the list of processes. Its endpoints are control planes, which the removal of a worker
 		// needs.
 		Environment: pulumi.StringMap{"EM_INFRA_TALOSCONFIG": c.talosconfigFor(ctx, a, a.controlPlaneEndpoints(), []string{m.endpoint()})},
-	}, m.childOf(c), memberOf(c, node.VM), pulumi.DependsOn(append(after, node.Configuration)), pulumi.Aliases(former))
+	}, m.childOf(c), memberOf(c, node.VM), pulumi.DependsOn(append(after, node.Configuration)), pulumi.Aliases(former), upgrades)
+	if err != nil {
+		return nil, err
+	}
+	c.rollout.canary.announce(m.Name, member)
+	return member, nil
 }
 
 // membershipName returns the logical name of a node's membership.

@@ -32,6 +32,7 @@ type rollout struct {
 	missedReboots missedReboots
 	recreation    recreation
 	snapshot      etcdSnapshot
+	canary        *canary
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -45,7 +46,10 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		_, err = nodeops.Endpoints([]byte(text))
 		return healthOf(ctx, a, []byte(text)), err
 	})
-	r := &rollout{ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{}, missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}}
+	r := &rollout{
+		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a),
+	}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
 		if err != nil {
@@ -173,10 +177,13 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 	return r.snapshot.before(ctx, change.Node, health.EtcdSnapshot)
 }
 
-// isNote reports whether an update of a machine does not affect the node. Such an update needs no place in the lane, and is
-// made even while another node is down.
+// isNote reports whether an update does not affect the node. Such an update needs no place in the lane, and is made even while
+// another node is down.
 func isNote(args *pulumi.ResourceHookArgs) bool {
-	return args.Type == token.VirtualMachine && risk.IsNote(args.OldInputs, args.NewInputs)
+	if args.Type == token.VirtualMachine {
+		return risk.IsNote(args.OldInputs, args.NewInputs)
+	}
+	return !isRecreated(args) && differOnlyInInstaller(appliedConfiguration(args.OldInputs), appliedConfiguration(args.NewInputs))
 }
 
 // untilInterrupted returns a context that ends with an interrupt or with the program. cancel releases its resources.

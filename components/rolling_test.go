@@ -174,11 +174,22 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 
 	e := runHooked(t, discard(oneAndOne("k3s-dev")))
 	require.Equal(t, []string{
-		"k3s-dev", "k3s-dev-control-1-configuration", "k3s-dev-control-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-vm",
+		"k3s-dev", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership", "k3s-dev-control-1-vm",
+		"k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership", "k3s-dev-worker-1-vm",
 	}, slices.Sorted(maps.Keys(e.bound)))
 	for resource, bound := range e.bound {
 		if resource == "k3s-dev" {
 			continue // TestABirthFactIsKept
+		}
+		require.Empty(t, bound.GetAfterCreate(), "creation is parallel")
+		require.Empty(t, bound.GetBeforeDelete(), "a stack with such hooks is not destroyed without its program")
+		require.Empty(t, bound.GetAfterDelete(), "a stack with such hooks is not destroyed without its program")
+		if node, isMembership := strings.CutSuffix(resource, "-membership"); isMembership {
+			require.Equal(t, []string{node + "-upgrade-enter"}, bound.GetBeforeUpdate())
+			require.Equal(t, []string{node + "-upgrade-leave"}, bound.GetAfterUpdate())
+			require.Equal(t, []string{node + "-upgrade-abandon"}, bound.GetOnError())
+			require.Empty(t, bound.GetBeforeCreate(), "a new node is installed with its release")
+			continue
 		}
 		node, _, _ := strings.Cut(strings.TrimSuffix(resource, "-configuration"), "-vm")
 		before := []string{node + "-enter"}
@@ -189,11 +200,8 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 		require.Equal(t, []string{node + "-leave"}, bound.GetAfterUpdate())
 		require.Equal(t, []string{node + "-abandon"}, bound.GetOnError())
 		require.Equal(t, []string{node + "-boots"}, bound.GetBeforeCreate(), "the lane is for updates: creation is parallel")
-		require.Empty(t, bound.GetAfterCreate(), "creation is parallel")
-		require.Empty(t, bound.GetBeforeDelete(), "a stack with such hooks is not destroyed without its program")
-		require.Empty(t, bound.GetAfterDelete(), "a stack with such hooks is not destroyed without its program")
 	}
-	require.Len(t, e.hooks, 10)
+	require.Len(t, e.hooks, 16)
 }
 
 func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
@@ -206,7 +214,7 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 		_, err := oneAndOne("office")(ctx, providers)
 		return err
 	})
-	require.Len(t, e.hooks, 20)
+	require.Len(t, e.hooks, 32)
 }
 
 // nowhere returns a cluster of one control plane and one worker at addresses without a server.

@@ -87,15 +87,32 @@ func (c *TalosCluster) assemble(ctx *pulumi.Context, name string, a TalosCluster
 	if err := c.addKubeconfig(ctx, name, a, a.Machines[first]); err != nil {
 		return err
 	}
-	for i := range a.Machines {
-		if i == first {
-			continue
+	return c.addOtherMembers(ctx, name, a, firstMember)
+}
+
+// addOtherMembers registers the other control planes and then the workers, which are upgraded after them, except for the canary.
+// None of them waits for the bootstrap, which waits for the first control plane: in an upgrade that one would always be the first,
+// although it may lead etcd.
+func (c *TalosCluster) addOtherMembers(ctx *pulumi.Context, name string, a TalosClusterArgs, firstMember pulumi.Resource) error {
+	controlPlanes := []pulumi.Resource{firstMember}
+	for _, role := range []Role{RoleControlPlane, RoleWorker} {
+		for i, m := range a.Machines {
+			if i == a.firstControlPlane() || m.Role != role {
+				continue
+			}
+			var after []pulumi.Resource
+			if role == RoleWorker && !c.rollout.canary.is(m.Name) {
+				after = controlPlanes
+			}
+			member, err := c.addMembership(ctx, name, a, i, after...)
+			if err != nil {
+				return err
+			}
+			if role == RoleControlPlane {
+				controlPlanes = append(controlPlanes, member)
+			}
+			c.steps = append(c.steps, member)
 		}
-		member, err := c.addMembership(ctx, name, a, i, c.bootstrap)
-		if err != nil {
-			return err
-		}
-		c.steps = append(c.steps, member)
 	}
 	return nil
 }

@@ -220,7 +220,11 @@ func TestMembershipWaitsOnceAndItsTextIsTheSameEverywhere(t *testing.T) {
 	require.NoError(t, err)
 	gate := r.Named(t, tokenCommand, "k3s-dev-worker-1-membership")
 	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node wait --address 192.168.20.21 --timeout 15m", gate.Inputs["create"].StringValue())
-	require.Equal(t, "true", gate.Inputs["update"].StringValue(), "it never waits again")
+	const image = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
+	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node upgrade --name k3s-dev-worker-1 --address 192.168.20.21 --image "+image,
+		gate.Inputs["update"].StringValue(), "it never waits again")
+	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node upgrade --name k3s-dev-control-1 --address 192.168.20.11 --image "+image+" --control-plane",
+		r.Named(t, tokenCommand, "k3s-dev-control-1-membership").Inputs["update"].StringValue())
 	require.NotContains(t, gate.Inputs, "triggers")
 	require.Equal(t, "${EM_INFRA:-go run -trimpath github.com/em-infra/em-infra/cmd/em-infra} node remove --name k3s-dev-worker-1 --address 192.168.20.21 --drain-timeout 10m",
 		gate.Inputs["delete"].StringValue())

@@ -1,6 +1,7 @@
 package components
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,6 +28,8 @@ type TalosNode struct {
 	// planned is the configuration and patches are merged over it, without the machine's own Patches.
 	planned pulumi.StringInput
 	patches pulumi.StringArray
+	// installer is the image that Talos is installed from, and upgraded to.
+	installer string
 }
 
 // TalosNodeArgs describe one node.
@@ -67,6 +70,8 @@ type TalosNodeArgs struct {
 	formerParent pulumi.Resource
 	// formerName is the node's former logical name; empty if it has not changed.
 	formerName string
+	// installer is the image that Talos is installed from, if it is not the template's.
+	installer string
 	// next gets the configuration before the machine is registered; nil if there is nothing to announce.
 	next *nextConfiguration
 }
@@ -77,7 +82,7 @@ func NewTalosNode(ctx *pulumi.Context, name string, args *TalosNodeArgs, opts ..
 	if err != nil {
 		return nil, fmt.Errorf("talos node %q: %w", name, err)
 	}
-	n := &TalosNode{Address: pulumi.String(a.Machine.endpoint()).ToStringOutput()}
+	n := &TalosNode{Address: pulumi.String(a.Machine.endpoint()).ToStringOutput(), installer: cmp.Or(a.installer, a.Template.installer)}
 	if err := ctx.RegisterComponentResourceV2(typeTalosNode, name, a.summary(), n, opts...); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ type TalosTemplate struct {
 	scsi      SCSIController
 	image     image
 	schematic Schematic
+	installer string // InstallerImage
 }
 
 // TalosTemplateArgs describe one template.
@@ -105,7 +106,8 @@ func (t *TalosTemplate) build(ctx *pulumi.Context, name string, a TalosTemplateA
 	if err != nil {
 		return err
 	}
-	t.InstallerImage = pulumi.String(t.image.installer(schematicID)).ToStringOutput()
+	t.installer = t.image.installer(schematicID)
+	t.InstallerImage = pulumi.String(t.installer).ToStringOutput()
 	if !a.Until.Reaches(PhaseProvision) {
 		return nil
 	}

@@ -57,7 +57,7 @@ func (s *session) findOutOfBand(ctx context.Context) (outOfBand, error) {
 	)
 	all.Go(func() { host.askHost(ctx, s.host, exported.Deployment, s.inventory.Cluster.Proxmox.Pool) })
 	all.Go(func() {
-		nodes.askNodes(ctx, status.Sources{Inventory: s.inventory, Talosconfig: []byte(talosconfig)}, applied)
+		nodes.askNodes(ctx, status.Sources{Inventory: s.inventory, Talosconfig: []byte(talosconfig)}, applied, state.Memberships(exported.Deployment))
 	})
 	if slices.ContainsFunc(exported.Deployment.Resources, isInCluster) {
 		all.Go(func() { noAnswer = whyNoAnswer(ctx, []byte(kubeconfig)) })

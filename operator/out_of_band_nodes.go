@@ -1,8 +1,10 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +17,7 @@ import (
 )
 
 // askNodes compares the running configuration of each node with the applied one, concurrently.
-func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]state.AppliedConfiguration) {
+func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applied map[string]state.AppliedConfiguration, members map[string]state.Membership) {
 	health := sources.Health()
 	found, unread := make([]byHand, len(sources.Inventory.Nodes)), make([]string, len(sources.Inventory.Nodes))
 	seen := make([]nodeops.Observation, len(sources.Inventory.Nodes))
@@ -40,7 +42,23 @@ func (l *outOfBand) askNodes(ctx context.Context, sources status.Sources, applie
 		l.running.add(node.Name, seen[i])
 	}
 	l.byHand = slices.DeleteFunc(found, func(b byHand) bool { return len(b.paths) == 0 })
+	for i, node := range sources.Inventory.Nodes {
+		if member, isMember := members[node.Address.String()]; isMember && seen[i].Talos != "" {
+			l.byHand = append(l.byHand, otherRelease(member, seen[i])...)
+		}
+	}
 	l.unread = slices.DeleteFunc(unread, func(sentence string) bool { return sentence == "" })
+}
+
+// otherRelease returns the change of a node whose release is not the one that the state has: somebody upgraded it or took an upgrade
+// back, or a run was killed before it recorded its upgrade.
+func otherRelease(member state.Membership, seen nodeops.Observation) []byHand {
+	recorded, err := nodeops.ReleaseOf(member.Image)
+	if err != nil || recorded == (nodeops.Release{Version: seen.Talos, Schematic: seen.Schematic}) {
+		return nil
+	}
+	runs := path.Join(path.Dir(member.Image), cmp.Or(seen.Schematic, "unknown")+":"+seen.Talos)
+	return []byHand{{urn: member.URN, have: map[string]any{state.PropertyUpdate: member.WithImage(runs)}}}
 }
 
 // changedByHand returns the paths at which a running configuration differs from the applied one. Its error contains no secret.

@@ -19,7 +19,7 @@ func newNodeCommand() *cobra.Command {
 		Use:   "node",
 		Short: "Operations on one node, called by the program's Commands",
 	}
-	command.AddCommand(newNodeWaitCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
+	command.AddCommand(newNodeWaitCommand(), newNodeUpgradeCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
 	return whileCallerReads(command)
 }
 

@@ -86,7 +86,7 @@ type previewJSON struct {
 	Refusal string `json:"refusal,omitempty"`
 	// Checks are the warnings and failures of the preflight; failures are part of the refusal, too.
 	Checks operator.Checks `json:"checks,omitempty"`
-	// Images are the nodes that run another image than the inventory's; no run changes that.
+	// Images are the nodes that run another image than the inventory's; an up upgrades them.
 	Images operator.OtherImages `json:"images"`
 }
 

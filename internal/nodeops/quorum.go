@@ -160,3 +160,19 @@ func votes(ctx context.Context, api *client.Client) error {
 	}
 	return nil
 }
+
+// LeadsEtcd reports whether a control plane leads etcd and other control planes could lead it; false if that is unknown.
+func (h Health) LeadsEtcd(ctx context.Context, node rolling.Node) bool {
+	if !node.ControlPlane || len(h.controlPlanes(node)) < 2 {
+		return false
+	}
+	leads := false
+	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
+		status, err := api.EtcdStatus(ctx)
+		for _, message := range status.GetMessages() {
+			leads = message.GetMemberStatus().GetLeader() == message.GetMemberStatus().GetMemberId()
+		}
+		return err
+	})
+	return err == nil && leads
+}

@@ -9,8 +9,8 @@ import (
 )
 
 // JudgeVersions adds what forbids the wanted versions where nodes run others, as findings that stop the run, and notes what other
-// minor releases do differently. running are the nodes that answered. Of Talos, only nodes are judged that the run would upgrade: one
-// that was upgraded by hand is left as it is. Kubernetes is always brought to the wanted version.
+// minor releases do differently. running are the nodes that answered. Of Talos, only nodes are judged that the run would upgrade,
+// those included that run another release than the state says. Kubernetes is always brought to the wanted version.
 func (a *Assessment) JudgeVersions(running []versions.Node, wanted versions.State, traits versions.Traits) {
 	upgraded := a.upgraded(running)
 	var found []Finding

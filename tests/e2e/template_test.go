@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestE2ENewTalosVersionReplacesTheTemplateOnly moves the template of a cluster that has a pool, a TPM and a GPU worker
+// TestE2ENewTalosVersionReplacesNoMachine moves the template and the nodes of a cluster that has a pool, a TPM and a GPU worker
 // whose mapping is made from the device's address, and then replaces the worker on purpose (F3, F14, F16, F21, F22).
-func TestE2ENewTalosVersionReplacesTheTemplateOnly(t *testing.T) {
+func TestE2ENewTalosVersionReplacesNoMachine(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-template")
 	r.edit("cluster.yaml", "template: {vmid: 9000}", "template: {vmid: 9000, tpm: true}\n  pool: made-here")
@@ -38,8 +38,9 @@ nodes:
 	seen := len(r.calls())
 	output := r.mustRun(0, "up", "--lab", "--yes")
 	for _, write := range writes(r.calls()[seen:]) {
-		require.NotRegexp(t, `/qemu/10[13]\b`, write, "no node notices (F3)\n%s", output)
+		require.NotRegexp(t, `/qemu/10[13]\b`, write, "no machine notices (F3)\n%s", output)
 	}
+	require.Equal(t, []string{"v1.12.5", "v1.12.5"}, r.releases())
 	moved := r.hostFiles()
 	require.Contains(t, moved.VMs, "talos-v1.12.5-base")
 	require.NotContains(t, moved.VMs, "talos-v1.12.4-base")

@@ -4,6 +4,7 @@ package rolling
 import (
 	"context"
 	"net/netip"
+	"time"
 )
 
 // Node is one node of a cluster.
@@ -27,6 +28,11 @@ type Change struct {
 	// SwitchesOn reports whether the machine is off before the change and on after it. Such a change removes nothing from the
 	// cluster, and other nodes may be waiting for this one.
 	SwitchesOn bool
+	// Yields lets other nodes that arrive soon go first, as the leader of etcd does in an upgrade: its leadership then moves once
+	// and not with each node.
+	Yields bool
+	// Settle is how long this node must work before the next node may change. Default: 0, that of the lane.
+	Settle time.Duration
 }
 
 // Condition returns why a node does not work yet; nil when it works.

@@ -1,6 +1,7 @@
 package rolling
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ type Options struct {
 	// Settle is how long a changed node must work before the next node may change. It reveals a node that fails soon after
 	// its start, and changes that Talos starts only after its answer. Default: 10 seconds.
 	Settle time.Duration
+	// Yield is how long a node that yields waits for others before it queues. Default: 5 seconds, in which all nodes of one
+	// upgrade arrive.
+	Yield time.Duration
 	// Interval between two checks. Default: 2 seconds.
 	Interval time.Duration
 	// Tell receives what a node in the lane or its queue waits for, and the longest time, each time that changes. Default:
@@ -40,6 +44,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Settle == 0 {
 		o.Settle = 10 * time.Second
+	}
+	if o.Yield == 0 {
+		o.Yield = 5 * time.Second
 	}
 	if o.Interval == 0 {
 		o.Interval = 2 * time.Second
@@ -62,8 +69,9 @@ type Lane struct {
 
 // visit is one node's place in the lane.
 type visit struct {
-	node  Node
-	terms Terms
+	node   Node
+	terms  Terms
+	settle time.Duration
 }
 
 // NewLane returns an open lane.
@@ -75,6 +83,9 @@ func NewLane(cluster Cluster, options Options) *Lane {
 // drained if the change ends its boot. The caller must then call Leave, Decline or Abandon. The error states why the node is
 // untouched and what to do; none of them must be called then.
 func (l *Lane) Enter(ctx context.Context, change Change) error {
+	if change.Yields {
+		l.yield(ctx, change.Node)
+	}
 	if err := l.takeTurn(ctx, change); err != nil {
 		return err
 	}
@@ -100,12 +111,14 @@ func (l *Lane) Enter(ctx context.Context, change Change) error {
 // Leave returns when the changed node works again and is uncordoned. If it does not work again, the lane closes for all
 // others, and the error states what the node lacks and what to do.
 func (l *Lane) Leave(ctx context.Context, node Node) error {
-	back := l.termsOf(node).Back
+	place := l.placeOf(node)
+	back := place.terms.Back
 	if back == nil {
 		l.giveBack(node, nil)
 		return nil
 	}
-	last := l.await(ctx, wait{node, "it was changed, and", l.options.Recovery}, l.unlessOff(node, l.settled(back)))
+	limit := wait{node, "it was changed, and", l.options.Recovery + max(0, place.settle-l.options.Settle)}
+	last := l.await(ctx, limit, l.unlessOff(node, l.settled(back, place.settle)))
 	switch {
 	case last == nil:
 		last = l.uncordon(ctx, node)
@@ -123,7 +136,7 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 // Decline releases the place of a node that was admitted but is not changed, and uncordons the node. The error states that
 // the node is still cordoned, and what to do.
 func (l *Lane) Decline(ctx context.Context, node Node) (err error) {
-	if l.termsOf(node).Drain {
+	if l.placeOf(node).terms.Drain {
 		err = l.takeBackDrain(ctx, node)
 	}
 	l.giveBack(node, nil)
@@ -141,8 +154,8 @@ func (l *Lane) giveBack(node Node, problem error) {
 	}
 }
 
-// settled returns a condition that holds when another one has held for Options.Settle without a break.
-func (l *Lane) settled(holds Condition) Condition {
+// settled returns a condition that holds when another one has held for a while without a break.
+func (l *Lane) settled(holds Condition, settle time.Duration) Condition {
 	var since time.Time
 	return func(ctx context.Context) error {
 		if err := holds(ctx); err != nil {
@@ -152,7 +165,7 @@ func (l *Lane) settled(holds Condition) Condition {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		if time.Since(since) < l.options.Settle {
+		if time.Since(since) < settle {
 			return errSettling
 		}
 		return nil
@@ -166,6 +179,17 @@ func (l *Lane) Abandon(node Node) {
 	defer l.move()
 	l.drop(node)
 	l.closed = &closedError{node: node.Name}
+}
+
+// yield waits a moment, so that nodes that arrive in it queue first.
+func (l *Lane) yield(ctx context.Context, node Node) {
+	l.tell(node, "lets others go first")
+	moment := time.NewTimer(l.options.Yield)
+	defer moment.Stop()
+	select {
+	case <-moment.C:
+	case <-ctx.Done(): // the queue says why
+	}
 }
 
 // takeTurn waits in the queue and then takes a place in the lane. A machine that is switched on does not wait, because the
@@ -182,7 +206,7 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 		}
 		if change.SwitchesOn || l.queue[0] == node && l.hasRoomFor(node) {
 			l.leaveQueue(node)
-			l.inside = append(l.inside, visit{node: node})
+			l.inside = append(l.inside, visit{node: node, settle: cmp.Or(change.Settle, l.options.Settle)})
 			return nil
 		}
 		moved := l.moved
@@ -296,16 +320,16 @@ func (l *Lane) visitors(node Node) []Node {
 	return l.others(node)
 }
 
-// termsOf returns the terms of a node in the lane; zero for a node without a place.
-func (l *Lane) termsOf(node Node) Terms {
+// placeOf returns the place of a node in the lane; zero for a node without one.
+func (l *Lane) placeOf(node Node) visit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, v := range l.inside {
 		if v.node.Name == node.Name {
-			return v.terms
+			return v
 		}
 	}
-	return Terms{}
+	return visit{}
 }
 
 func (l *Lane) leaveQueue(node Node) {

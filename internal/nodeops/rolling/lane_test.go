@@ -348,3 +348,44 @@ func TestTheLaneTellsWhatANodeWaitsFor(t *testing.T) {
 		require.Equal(t, []string{"worker-1: the cluster cannot do without it now: worker-2 is not Ready (5 min at most)"}, told)
 	})
 }
+
+// TestALeaderYields to nodes that arrive soon after it, and for a moment only.
+func TestALeaderYields(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var order []string
+		lane := rolling.NewLane(&cluster{}, rolling.Options{})
+		began := time.Now()
+		done := make(chan error)
+		for _, change := range []rolling.Change{{Node: controlPlane("leader"), Yields: true}, {Node: controlPlane("control-2")}, {Node: controlPlane("control-3")}} {
+			go func() {
+				err := lane.Enter(context.Background(), change)
+				order = append(order, change.Node.Name)
+				done <- errors.Join(err, lane.Leave(context.Background(), change.Node))
+			}()
+			synctest.Wait()
+			time.Sleep(time.Second)
+		}
+		for range 3 {
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, []string{"control-2", "control-3", "leader"}, order)
+
+		began = time.Now()
+		require.NoError(t, lane.Enter(context.Background(), rolling.Change{Node: controlPlane("leader"), Yields: true}))
+		require.Equal(t, 5*time.Second, time.Since(began), "alone it waits for nobody")
+	})
+}
+
+// TestANodeSettlesLonger than others, if its change wants it, and may take that much longer.
+func TestANodeSettlesLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lane := rolling.NewLane(&cluster{}, rolling.Options{Recovery: 2 * time.Minute})
+		began := time.Now()
+		change := rolling.Change{Node: worker("canary"), Settle: time.Hour}
+		require.NoError(t, lane.Enter(context.Background(), change))
+		require.NoError(t, lane.Leave(context.Background(), change.Node))
+		require.Equal(t, time.Minute+time.Hour, time.Since(began))
+	})
+}

@@ -61,7 +61,7 @@ var devices = []row{
 		name: "nvidia-needs-proprietary", speaker: talos, failure: "F38", source: "NVIDIA/open-gpu-kernel-modules 595.45.04, src/nvidia/arch/nvalloc/unix/src/osapi.c, rm_is_supported_device",
 		pattern: saying(`installed in this system is not supported by open`),
 		meaning: "the GPU is older than Turing, and the open kernel modules of NVIDIA's driver do not drive it",
-		do:      "write driver: {kernelModuleType: proprietary, branch: lts} for the node in nodes.yaml, " + upAgain + ", then give the node that image with talosctl upgrade",
+		do:      "write driver: {kernelModuleType: proprietary, branch: lts} for the node in nodes.yaml, " + upAgain + ", which upgrades the node to that image",
 		safe:    "yes: the node runs without its GPU",
 	},
 	{
@@ -75,7 +75,7 @@ var devices = []row{
 		name: "nvidia-data-center", speaker: talos, failure: "F38", source: "NVIDIA/open-gpu-kernel-modules 535.247.01, src/nvidia/arch/nvalloc/unix/src/osinit.c",
 		pattern: saying(`Open nvidia\.ko is only ready for use on Data Center GPUs`),
 		meaning: "the open kernel modules of R535, which is lts up to Talos 1.11, drive no GeForce and no workstation GPU",
-		do:      "write driver: {branch: production} for the node in nodes.yaml or raise talos.version to v1.12, " + upAgain + ", then give the node that image with talosctl upgrade",
+		do:      "write driver: {branch: production} for the node in nodes.yaml or raise talos.version to v1.12, " + upAgain + ", which upgrades the node to that image",
 		safe:    "yes: the node runs without its GPU",
 	},
 }

@@ -34,14 +34,14 @@ var gpuNodes = []row{
 		name: "driver-mismatch", speaker: "NVIDIA's container tools", failure: "F38", source: "NVML, NVML_ERROR_LIB_RM_VERSION_MISMATCH; NVIDIA/k8s-device-plugin#1431, NVIDIA/gpu-operator#898",
 		pattern: saying(`(?i)driver/library version mismatch`),
 		meaning: "kernel module and libraries are of two releases: the toolkit's extension and the module's are not a pair",
-		do:      "let em-infra choose both with driver in nodes.yaml and leave them out of talos.schematic.extensions, " + upAgain + ", then give the node that image with talosctl upgrade",
+		do:      "let em-infra choose both with driver in nodes.yaml and leave them out of talos.schematic.extensions, " + upAgain + ", which upgrades the node to that image",
 		safe:    "yes: the node runs without its GPU",
 	},
 	{
 		name: "gpu-versions", speaker: "the NVIDIA driver", failure: "F38", source: "NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c",
 		pattern: saying(`NVRM: API mismatch: the client '(?P<client>[^']+)'`),
 		meaning: "{client} has libraries of another release than the kernel module: an image that brings a driver of its own, or extensions that are not a pair",
-		do:      "use an image without a driver inside; the node's pair comes from driver in nodes.yaml, after which talosctl upgrade gives the node its image",
+		do:      "use an image without a driver inside; the node's pair comes from driver in nodes.yaml, and `em-infra up` upgrades the node to it",
 		safe:    "yes: the node runs without its GPU",
 	},
 	{
@@ -83,7 +83,7 @@ var gpuNodes = []row{
 		name: "cuda-too-new", speaker: "CUDA", source: "CUDA Runtime API, cudaErrorInsufficientDriver",
 		pattern: saying(`CUDA driver version is insufficient for CUDA runtime version`),
 		meaning: "the container's CUDA is newer than the node's driver can serve",
-		do:      "use an image with an older CUDA, or driver: {branch: production} for the node in nodes.yaml, " + upAgain + ", then give the node that image with talosctl upgrade",
+		do:      "use an image with an older CUDA, or driver: {branch: production} for the node in nodes.yaml, " + upAgain + ", which upgrades the node to that image",
 		safe:    goesOn,
 	},
 }

@@ -34,7 +34,7 @@ var pods = []row{
 		name: "runtime-absent", speaker: "containerd", failure: "F38", source: "containerd; NVIDIA/gpu-operator#413, NVIDIA/gpu-operator#549",
 		pattern: saying(`no runtime for "(?P<runtime>[^"]+)" is configured`),
 		meaning: "the pod asks for the runtime {runtime}, and the node's containerd has none: the extension that brings it is not in the node's image",
-		do:      "for nvidia: give the node the role gpu-worker and gpus in nodes.yaml, " + upAgain + ", then give the node that image with talosctl upgrade",
+		do:      "for nvidia: give the node the role gpu-worker and gpus in nodes.yaml, " + upAgain + ", which upgrades the node to that image",
 		safe:    goesOn,
 	},
 	{
@@ -90,7 +90,7 @@ var pods = []row{
 		name: "iscsi-absent", speaker: "the CSI driver", source: "siderolabs/talos#7795; longhorn/website#827",
 		pattern: saying(`chroot: can't execute '/usr/bin/env'|"iscsiadm": executable file not found|iscsiadm/open-iscsi`),
 		meaning: "the driver looks for iscsiadm on the node, and the node's image has none, or has it elsewhere",
-		do:      "add siderolabs/iscsi-tools to talos.schematic.extensions, " + upAgain + ", give the nodes that image with talosctl upgrade, and set the driver up for Talos",
+		do:      "add siderolabs/iscsi-tools to talos.schematic.extensions, " + upAgain + ", which upgrades the nodes to that image, and set the driver up for Talos",
 		safe:    goesOn,
 	},
 	{

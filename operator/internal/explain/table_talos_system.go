@@ -41,7 +41,7 @@ var talosSystem = []row{
 		name: "module-key", speaker: talos, failure: "F38", source: "siderolabs/talos#7174, siderolabs/extensions#227",
 		pattern: saying(`(?i)(?:key was rejected by service|loading of module with unavailable key is rejected)`),
 		meaning: "a kernel module was built for another kernel than the node's: its extension is of another Talos release, or your own",
-		do:      "name the official extension in talos.schematic.extensions, whose image is made for talos.version, and give the node that image with talosctl upgrade",
+		do:      "name the official extension in talos.schematic.extensions, whose image is made for talos.version; `em-infra up` then upgrades the node to it",
 		safe:    "yes: the node runs without that module",
 	},
 	{

@@ -19,7 +19,7 @@ type Image struct {
 	Installer string `json:"installer"`
 }
 
-// OtherImage is a node whose image has another schematic or release than the inventory's. No run changes that; an upgrade does.
+// OtherImage is a node whose image has another schematic or release than the inventory's. The next run upgrades it.
 type OtherImage struct {
 	// Node is its name.
 	Node string `json:"node"`
@@ -43,8 +43,7 @@ func (o OtherImage) String() string {
 	default:
 		runs, wants = "Talos "+o.Talos+" of "+runs, wanted+" of "+wants
 	}
-	return fmt.Sprintf("%s runs %s, the inventory's is %s: no run changes that; `talosctl -n %s upgrade --image %s` does",
-		o.Node, runs, wants, o.Address, o.Wanted.Installer)
+	return fmt.Sprintf("%s runs %s, the inventory's is %s: `em-infra up` upgrades it in place, drained, and when the cluster can do without it", o.Node, runs, wants)
 }
 
 // talos returns the release in an installer's reference, which is its tag; empty if the tag is not a release.

@@ -20,19 +20,19 @@ func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
 	}{
 		{
 			"from elsewhere", status.OtherImage{Node: "cp-1", Address: address, Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.4"}},
-			"cp-1 runs an image without a schematic, the inventory's is 376567988ad3: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.4` does",
+			"cp-1 runs an image without a schematic, the inventory's is 376567988ad3: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 		{
 			"another release", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Talos: "v1.12.4", Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5"}},
-			"cp-1 runs Talos v1.12.4, the inventory's is v1.12.5: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5` does",
+			"cp-1 runs Talos v1.12.4, the inventory's is v1.12.5: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 		{
 			"another release of another image", status.OtherImage{Node: "cp-1", Address: address, Talos: "v1.12.4", Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5"}},
-			"cp-1 runs Talos v1.12.4 of an image without a schematic, the inventory's is v1.12.5 of 376567988ad3: no run changes that; `talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/" + plain + ":v1.12.5` does",
+			"cp-1 runs Talos v1.12.4 of an image without a schematic, the inventory's is v1.12.5 of 376567988ad3: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 		{
 			"an image from elsewhere is wanted", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Wanted: status.Image{Installer: "ghcr.io/siderolabs/installer:v1.12.4"}},
-			"cp-1 runs schematic 376567988ad3, the inventory's is without one: no run changes that; `talosctl -n 192.168.20.11 upgrade --image ghcr.io/siderolabs/installer:v1.12.4` does",
+			"cp-1 runs schematic 376567988ad3, the inventory's is without one: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

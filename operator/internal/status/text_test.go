@@ -86,7 +86,7 @@ unfinished    creating k3s-dev-gpu-1-vm: `+"`em-infra up`"+` settles it
 lock          of process 4711 on desk, which is dead: `+"`em-infra up` or `em-infra state unlock`"+` removes it
 lock          of process 4712 on laptop: a run works on this stack
 certificate   of the talosconfig ends in 12 days: `+"`em-infra up`"+` renews it
-image         k3s-dev-control-1 runs schematic 376567988ad3, the inventory's is 86a5d7c9beb2: no run changes that; `+"`talosctl -n 192.168.20.11 upgrade --image factory.talos.dev/nocloud-installer/86a5d7c9beb23b4aea2777e44ca06c8c:v1.12.4`"+` does
+image         k3s-dev-control-1 runs schematic 376567988ad3, the inventory's is 86a5d7c9beb2: `+"`em-infra up`"+` upgrades it in place, drained, and when the cluster can do without it
 orphan        disk tank:vm-120-disk-0 (1.5 GiB): there is no VM 120
               → on vmhost, if nobody needs it: pvesm free tank:vm-120-disk-0
 not read      Kubernetes API at https://192.168.20.10:6443: context deadline exceeded

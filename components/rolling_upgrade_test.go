@@ -1,0 +1,76 @@
+package components_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/recorder"
+)
+
+// upgrade calls a hook of a membership around an update from one image to another, and returns its refusal.
+func (e *hookEngine) upgrade(t *testing.T, node, hook, before, after string) string {
+	t.Helper()
+	request := &pulumirpc.ResourceHookRequest{Name: node + "-membership", Type: "command:local:Command"}
+	inputs := func(image string) *structpb.Struct {
+		made, err := structpb.NewStruct(map[string]any{"update": "em-infra node upgrade --name " + node + " --image " + image + " --control-plane"})
+		require.NoError(t, err)
+		return made
+	}
+	request.OldInputs, request.NewInputs = inputs(before), inputs(after)
+	var answer pulumirpc.ResourceHookResponse
+	e.call(t, node+"-upgrade-"+hook, request, &answer)
+	return answer.GetError()
+}
+
+const (
+	image4  = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
+	image11 = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.11"
+)
+
+// TestAnUpgradeGoesThroughTheLane, and renewed credentials do not.
+func TestAnUpgradeGoesThroughTheLane(t *testing.T) {
+	t.Parallel()
+
+	interrupted := make(chan struct{})
+	close(interrupted) // waiting nodes are refused
+	e := runHooked(t, nowhereThatRuns(interrupted, true))
+	const node = "k3s-dev-control-1"
+	require.Empty(t, e.upgrade(t, node, "enter", image4, image4), "the same image: nothing is asked")
+	require.Empty(t, e.upgrade(t, node, "leave", image4, image4), "what has no place in the lane gives none back")
+	require.Equal(t, node+" is untouched: the run was interrupted: run up again to go on", e.upgrade(t, node, "enter", image4, image11))
+	require.Equal(t, node+` is untouched: "ghcr.io/siderolabs/installer:v1.12.11" is no installer image of an Image Factory: give one like factory.talos.dev/nocloud-installer/SCHEMATIC:v1.12.4`,
+		e.upgrade(t, node, "enter", image4, "ghcr.io/siderolabs/installer:v1.12.11"))
+}
+
+// TestOthersWaitForTheCanary, and only for what it has to do.
+func TestOthersWaitForTheCanary(t *testing.T) {
+	t.Parallel()
+
+	e := runHooked(t, nowhereWith(func(args *components.TalosClusterArgs) {
+		args.Canary, args.CanaryPause = "k3s-dev-worker-1", time.Hour
+		args.Runs = func(context.Context, int) (bool, error) { return false, nil }
+	}))
+	require.Empty(t, e.upgrade(t, "k3s-dev-control-1", "enter", image4, image11), "the canary's registration is over")
+}
+
+// TestACanaryIsUpgradedBeforeItsControlPlanes: in the graph it waits for none of them.
+func TestACanaryIsUpgradedBeforeItsControlPlanes(t *testing.T) {
+	t.Parallel()
+
+	for canary, want := range map[string]bool{"": true, "k3s-dev-worker-1": false, "k3s-dev-control-1": true} {
+		r, err := run(t, false, nowhereWith(func(args *components.TalosClusterArgs) { args.Canary = canary }))
+		require.NoError(t, err)
+		waits := recorder.ShortURNs(r.Named(t, tokenCommand, "k3s-dev-worker-1-membership").RegisterRPC.GetDependencies())
+		if want {
+			require.Contains(t, waits, "k3s-dev-control-1-membership", "canary %q", canary)
+		} else {
+			require.NotContains(t, waits, "k3s-dev-control-1-membership", "canary %q", canary)
+		}
+	}
+}

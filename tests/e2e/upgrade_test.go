@@ -1,0 +1,93 @@
+package e2e_test
+
+import (
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/stacks"
+	"github.com/em-infra/em-infra/tests/labstack"
+)
+
+// TestE2EUpgrade moves three control planes and two workers to other releases of Talos: by a run that is killed while the first
+// node is upgraded, by one that stops at a node that went back to its former release, by one that ends it, and by a plain Pulumi.
+func TestE2EUpgrade(t *testing.T) {
+	t.Parallel()
+	r := standing(t, five)
+	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-worker-1", "k3s-dev-worker-2"}
+	data := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "survivor"}, Data: map[string]string{"before": "v1.12.4"}}
+	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(t.Context(), data, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	r.edit("cluster.yaml", "version: v1.12.4", "version: v1.12.10")
+	r.mustRun(2, "preview", "--lab")
+	began := time.Now()
+	r.killsAnUpgrade()
+
+	r.mustRun(0, "lab", "fault", "set", "upgrade-reverted", "--vm", "111", "--times", "1")
+	output := r.mustRun(1, "up", "--lab", "--yes")
+	require.Contains(t, output, "k3s-dev-worker-1 was rolled back: it runs v1.12.4 (schematic ")
+	require.Contains(t, output, "Talos went back to the slot before")
+	require.Equal(t, []string{"v1.12.10", "v1.12.10", "v1.12.10", "v1.12.4"}, r.releases()[:4], "control planes go first")
+	r.mustRun(0, "lab", "fault", "clear")
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(t, slices.Repeat([]string{"v1.12.10"}, 5), r.releases())
+	r.upgradedOneAfterTheOther(r.talosLog(began), 6) // one of them went back
+	r.nodesAreReady(all...)
+	r.mustRun(0, "preview", "--lab")
+
+	r.edit("cluster.yaml", "version: v1.12.10", "version: v1.12.11")
+	began = time.Now()
+	stack := r.plainEngineWith(stacks.Options{})
+	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
+	require.NoError(t, err)
+	require.Equal(t, slices.Repeat([]string{"v1.12.11"}, 5), r.releases())
+	r.upgradedOneAfterTheOther(r.talosLog(began), 5)
+	r.nodesAreReady(all...)
+	r.mustRun(0, "preview", "--lab")
+
+	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), data.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, data.Data, kept.Data)
+}
+
+// killsAnUpgrade ends an up while a node is being upgraded.
+func (r *rehearsal) killsAnUpgrade() {
+	r.t.Helper()
+	began := time.Now()
+	kill := r.startToKill("up", "--lab", "--yes")
+	r.eventually("a node is upgraded", func() bool {
+		return slices.ContainsFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.Step == "upgrade" })
+	})
+	kill()
+}
+
+// releases returns the release that each node runs, in the order of the inventory.
+func (r *rehearsal) releases() []string {
+	r.t.Helper()
+	var found []string
+	for _, machine := range r.status(0).Machines {
+		found = append(found, machine.Node.Talos)
+	}
+	return found
+}
+
+// upgradedOneAfterTheOther requires that many outages, of which no two overlap.
+func (r *rehearsal) upgradedOneAfterTheOther(lines []labstack.NodeLine, count int) {
+	r.t.Helper()
+	outages := labstack.Outages(lines)
+	require.Len(r.t, outages, count)
+	for i, outage := range outages {
+		require.False(r.t, outage.To.IsZero())
+		if i > 0 {
+			require.False(r.t, outage.From.Before(outages[i-1].To), "%v and %v", outages[i-1], outage)
+		}
+	}
+}
