@@ -23,6 +23,7 @@ require (
 	github.com/pulumiverse/pulumi-talos/sdk v0.7.1 // given; label of the plugin built in tools/
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // tests: the generated schemas refuse what the loader refuses
 	github.com/siderolabs/crypto v0.6.4 // lab: certificates of nodes
+	github.com/siderolabs/go-kubernetes v0.2.28 // upgrade of Kubernetes: removed flags, manifests of Talos; its v0.2.36 needs another machinery
 	github.com/siderolabs/grpc-proxy v0.5.1 // lab: apid forwards as Talos' own does
 	github.com/siderolabs/image-factory v0.6.9 // schematics and their IDs
 	github.com/siderolabs/talos v1.12.0 // lab: kubeconfig, access rules and health checks of Talos itself
@@ -40,13 +41,9 @@ require (
 	golang.org/x/term v0.43.0 // is somebody there to be asked
 	google.golang.org/grpc v1.82.1 // Talos API
 	google.golang.org/protobuf v1.36.11 // Talos API
+	k8s.io/api v0.35.0 // upgrade of Kubernetes: when each API ends; lab: objects
 	k8s.io/apimachinery v0.35.0 // rules for names, labels and taints; the loop of waits
-	k8s.io/client-go v0.35.0 // kubeconfig
-)
-
-require (
-	github.com/siderolabs/go-kubernetes v0.2.28
-	k8s.io/api v0.35.0
+	k8s.io/client-go v0.35.0 // kubeconfig; upgrade of Kubernetes
 )
 
 require (

@@ -37,6 +37,7 @@ func newRootCommand() *cobra.Command {
 		newToolsCommand(),
 		newNodeCommand(),
 		newPoolCommand(),
+		newClusterCommand(),
 		newGuardCommand(),
 		newISOCommand(),
 		newSecretsCommand(),

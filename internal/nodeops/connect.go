@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
@@ -33,12 +34,17 @@ var ErrUntimely = errors.New("a certificate of its Talos API is not valid at thi
 
 // Ask runs calls against one node's own API. The error is one clause about that node, without its name.
 func Ask(ctx context.Context, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
+	return AskFor(ctx, callTimeout, talosconfig, address, calls)
+}
+
+// AskFor is [Ask] for calls that take their time, with the longest time for all of them.
+func AskFor(ctx context.Context, limit time.Duration, talosconfig []byte, address string, calls func(context.Context, *client.Client) error) error {
 	api, err := Connect(ctx, talosconfig, address)
 	if err != nil {
 		return err
 	}
 	defer api.Close()
-	call, cancel := context.WithTimeout(client.WithNode(ctx, address), callTimeout)
+	call, cancel := context.WithTimeout(client.WithNode(ctx, address), limit)
 	defer cancel()
 	err = calls(call, api)
 	_, answered := status.FromError(err)

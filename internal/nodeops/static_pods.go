@@ -69,15 +69,16 @@ func (h Health) othersServe(ctx context.Context, members []*machineapi.EtcdMembe
 		if node.Name == changed.Name || !isMember { // a control plane that is not a member yet is skipped
 			continue
 		}
-		if err := h.serves(ctx, node); err != nil {
+		if err := h.Serves(ctx, node); err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", node.Name, err))
 		}
 	}
 	return errors.Join(problems...)
 }
 
-// serves returns what the static pods of a control plane lack.
-func (h Health) serves(ctx context.Context, node rolling.Node) error {
+// Serves returns what the static pods of a control plane lack: each has to run with the node's current configuration, and the
+// node's own API server has to be ready. The error is one clause about the node.
+func (h Health) Serves(ctx context.Context, node rolling.Node) error {
 	var versions staticPodVersions
 	err := h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) (err error) {
 		versions, err = readStaticPodVersions(ctx, api.COSI)

@@ -1,0 +1,32 @@
+package kubernetesupgrade
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// await returns when a condition holds. The error is what it lacked last when the time is over, or why ctx has ended.
+func (u Upgrade) await(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	last := errors.New("no answer")
+	ended := poll.Until(limited, u.Limits.Interval, func(ctx context.Context) (bool, error) {
+		err := holds(ctx)
+		if err != nil && ctx.Err() != nil {
+			return false, nil // the end of the time says less than the answer before it
+		}
+		last = err
+		return err == nil, nil
+	})
+	switch {
+	case ended == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return last
+	}
+}

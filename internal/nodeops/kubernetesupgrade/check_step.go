@@ -1,0 +1,73 @@
+package kubernetesupgrade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/versions"
+)
+
+// oldestKubelet is how many minors a kubelet may be older than the API server
+// (https://kubernetes.io/releases/version-skew-policy).
+const oldestKubelet = 3
+
+// checkStep refuses what Kubernetes does not support, to go back and to skip a minor, and what the Talos of a node does not
+// support. Validation refuses the same by the inventory; this is by what runs.
+func (u Upgrade) checkStep(_ context.Context, seen *survey) error {
+	if len(seen.members) == 0 {
+		return errNoMembers
+	}
+	var running []versions.Node
+	for _, r := range seen.versions() {
+		running = append(running, versions.Node{Name: r.what, State: versions.State{Talos: r.talos, Kubernetes: r.version}})
+	}
+	var problems []error
+	for _, refusal := range versions.JudgeKubernetes(running, versions.State{Talos: seen.oldestTalos(), Kubernetes: u.To}) {
+		problems = append(problems, refusal)
+	}
+	return errors.Join(problems...)
+}
+
+// checkNodes refuses a cluster that is not whole: a node that does not answer or is not Ready would be left behind, and so would
+// one that the inventory does not know.
+func (u Upgrade) checkNodes(_ context.Context, seen *survey) error {
+	if err := u.checkForeign(seen); err != nil {
+		return err
+	}
+	var silent, unready []string
+	for _, m := range seen.members {
+		switch {
+		case m.problem != nil:
+			silent = append(silent, fmt.Sprintf("%s (%v)", m.Name, m.problem))
+		case seen.networked && !m.ready:
+			unready = append(unready, m.Name)
+		}
+	}
+	switch {
+	case len(silent) > 0:
+		return fmt.Errorf("not every node can be upgraded: %s: mend that, or take the node out of nodes.yaml, then run up again", strings.Join(silent, ", "))
+	case len(unready) > 0:
+		return fmt.Errorf("not Ready: %s: mend that (`kubectl describe node %s` says why), then run up again", strings.Join(unready, ", "), unready[0])
+	}
+	for _, node := range seen.joining {
+		u.say("%s is not a Node yet: it starts with %s", node.Name, u.To)
+	}
+	return nil
+}
+
+// checkForeign names the Nodes that are not in the inventory. A worker may stay behind, as one that this run removes at its end.
+func (u Upgrade) checkForeign(seen *survey) error {
+	for _, node := range seen.foreign {
+		switch {
+		case node.controlPlane:
+			return fmt.Errorf("the control plane %s is not in the inventory and would keep %s: add it to nodes.yaml, or remove it from the cluster, then run up again", node.name, node.kubelet)
+		case node.kubelet.Minor().Minor+oldestKubelet < u.To.Minor().Minor:
+			return fmt.Errorf("the Node %s is not in the inventory, and its kubelet %s is too old for %s: add it to nodes.yaml, or delete it with `kubectl delete node %[1]s`, then run up again", node.name, node.kubelet, u.To)
+		default:
+			u.say("the Node %s is not in the inventory: its kubelet stays at %s", node.name, node.kubelet)
+		}
+	}
+	return nil
+}

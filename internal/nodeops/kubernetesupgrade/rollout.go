@@ -1,0 +1,61 @@
+package kubernetesupgrade
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// awaitRollout waits until the pods of changed workloads run with their new template. Each has a limit of its own.
+func (u Upgrade) awaitRollout(ctx context.Context, changed []*unstructured.Unstructured) error {
+	for _, object := range changed {
+		check := u.deploymentRuns
+		switch object.GetKind() {
+		case "DaemonSet":
+			check = u.daemonSetRuns
+		case "Deployment":
+		default:
+			continue
+		}
+		err := u.await(ctx, u.Limits.Manifests, func(ctx context.Context) error {
+			return u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) error { return check(ctx, api, object) })
+		})
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return fmt.Errorf("waiting for %s: %w", describe(object), err)
+		default:
+			return fmt.Errorf("%s has not rolled out after %s (%w): see with `kubectl -n %s get pods -o wide` what its pods lack, mend that, then run up again; it goes on from here", describe(object), u.Limits.Manifests, err, object.GetNamespace())
+		}
+	}
+	return nil
+}
+
+func (u Upgrade) daemonSetRuns(ctx context.Context, api clients, object *unstructured.Unstructured) error {
+	set, err := api.kubernetes.AppsV1().DaemonSets(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status := set.Status
+	if status.ObservedGeneration < set.Generation || status.UpdatedNumberScheduled < status.DesiredNumberScheduled || status.NumberAvailable < status.DesiredNumberScheduled {
+		return errRollingOut
+	}
+	return nil
+}
+
+func (u Upgrade) deploymentRuns(ctx context.Context, api clients, object *unstructured.Unstructured) error {
+	deployment, err := api.kubernetes.AppsV1().Deployments(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status, wanted := deployment.Status, int32(1) // the default of a Deployment
+	if deployment.Spec.Replicas != nil {
+		wanted = *deployment.Spec.Replicas
+	}
+	if status.ObservedGeneration < deployment.Generation || status.UpdatedReplicas < wanted || status.AvailableReplicas < wanted {
+		return errRollingOut
+	}
+	return nil
+}
