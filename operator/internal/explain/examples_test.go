@@ -114,10 +114,23 @@ var fromSources = map[string][]string{
 	"config-refused":      {"error decoding document v1alpha1/ (line 1): unknown keys found during decoding:\nmachine:\n    kubelt: {}\n"},
 	"secretbox":           {`Internal error occurred: no matching key was found for the provided Secretbox transformer`},
 
-	"etcd-too-few":        {`rpc error: code = Unknown desc = etcdserver: re-configuration failed due to not enough started members`},
-	"etcd-unhealthy":      {`rpc error: code = Unavailable desc = etcdserver: unhealthy cluster`},
-	"etcd-learner":        {`rpc error: code = FailedPrecondition desc = etcdserver: too many learner members in cluster`},
-	"etcd-no-leader":      {`Error from server: etcdserver: request timed out`, `etcdserver: no leader`},
+	"etcd-too-few":           {`rpc error: code = Unknown desc = etcdserver: re-configuration failed due to not enough started members`},
+	"etcd-unhealthy":         {`rpc error: code = Unavailable desc = etcdserver: unhealthy cluster`},
+	"etcd-learner":           {`rpc error: code = FailedPrecondition desc = etcdserver: too many learner members in cluster`},
+	"etcd-no-leader":         {`Error from server: etcdserver: request timed out`, `etcdserver: no leader`},
+	"installer-refuses-host": {"host version 1.10.9 is too old to upgrade to Talos 1.13.9", "[talos] host version 1.14.1 is too new to downgrade to Talos 1.12.11"},
+	"installer-failed": {
+		`sequence failed: error running phase 9 in upgrade sequence: task 1/1: failed, task "upgrade" failed: exit code 1`,
+	},
+	"upgrade-locked": {
+		`rpc error: code = Unknown desc = failed to acquire upgrade mutex: error trying to lock etcd upgrade mutex: mutex: Locked by another session`,
+		"k3s-dev-control-1 is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after 3 min: see that nobody else upgrades a control plane, then run up again",
+	},
+	"node-rolled-back": {"k3s-dev-worker-1 was rolled back: it runs v1.12.4 (schematic 37656798) again instead of v1.12.11 (schematic 37656798) (the first boot of the new release failed, and Talos went back to the slot before): look at the console of its VM in Proxmox VE while you run up again, which tries once more, or take the change of the release back"},
+	"upgrade-hangs":    {"k3s-dev-worker-1 hangs in its shutdown, 15 min after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again"},
+	"no-former-release": {
+		`rpc error: code = Unknown desc = cannot rollback to "", label does not exist`, `rpc error: code = Unknown desc = previous UKI not found`,
+	},
 	"etcd-quorum-upgrade": {`error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences`},
 	"etcd-addresses":      {`etcd member ips ["192.168.20.10"] are not subset of control plane node ips ["192.168.20.11"]`},
 

@@ -10,7 +10,7 @@ var table = slices.Concat(
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
 	// Talos and etcd
-	nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
+	upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine
