@@ -68,7 +68,7 @@ type (
 		Report StatusReport
 		Took   time.Duration
 	}
-	// Rebooting is a step of the reboot of a node.
+	// Rebooting is a step of the reboot of a node, or of its return to its former release.
 	Rebooting struct{ Text string }
 	// LeftOnHost is something that stays on the host after its stack was destroyed.
 	LeftOnHost struct{ What, Do string }

@@ -14,19 +14,26 @@ import (
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// span is the range of phases of a run.
+// span is the range of phases of a run, and its nodes.
 type span struct {
 	last phase.Phase
-	only bool // only the last phase
+	only bool   // only the last phase
+	node string // only this node, in all phases; empty for all
 }
 
 var errUntilAndOnly = errors.New("--until and --only exclude each other: give one of them")
+
+var errOnlyNodeInAllPhases = errors.New("--only-node excludes --until and --only: give one of them")
 
 // span returns the phases that the options choose; by default all.
 func (o UpOptions) span() (span, error) {
 	switch {
 	case o.Until != 0 && o.Only != 0:
 		return span{}, errUntilAndOnly
+	case o.OnlyNode != "" && (o.Until != 0 || o.Only != 0):
+		return span{}, errOnlyNodeInAllPhases
+	case o.OnlyNode != "":
+		return span{last: phase.Verify, node: o.OnlyNode}, nil
 	case o.Only != 0:
 		return span{last: o.Only, only: true}, nil
 	case o.Until != 0:
@@ -39,6 +46,8 @@ func (o UpOptions) span() (span, error) {
 // String returns the flag that selects the span; empty for all phases.
 func (p span) String() string {
 	switch {
+	case p.node != "":
+		return " --only-node " + p.node
 	case p.only:
 		return " --only " + p.last.String()
 	case p.last != phase.Verify:
@@ -71,7 +80,10 @@ func (p span) covers(of phase.Phase) bool {
 // deleted and nothing waits for missing resources. Otherwise the program registers all of them, and narrow returns the targets of
 // the run; nil if none are needed.
 func (s *session) narrow(ctx context.Context, p span) (targets []string, err error) {
-	if p.last == phase.Verify {
+	switch {
+	case p.node != "":
+		return s.narrowToNode(ctx, p.node)
+	case p.last == phase.Verify:
 		return nil, nil
 	}
 	exported, err := s.state.Seen(ctx)

@@ -48,16 +48,10 @@ func inWords(names []string) string {
 
 // reboot uses the same lane as updates, so that the same rules protect the cluster.
 func (s *session) reboot(ctx context.Context, options RebootOptions) error {
-	sources, err := s.sources(ctx)
+	health, err := s.healthForReboots(ctx, options.DrainTimeout, options.DeleteHeldBack)
 	if err != nil {
 		return err
 	}
-	if len(sources.Talosconfig) == 0 {
-		return refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place.Stack))
-	}
-	health := sources.Health()
-	health.DrainTimeout, health.DeleteHeldBack = options.DrainTimeout, options.DeleteHeldBack
-	health.Say = func(format string, args ...any) { s.emit(Rebooting{fmt.Sprintf(format, args...)}) }
 	nodes, err := chosenNodes(health.Nodes, options.Nodes)
 	if err != nil {
 		return refused(err)
@@ -74,6 +68,21 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 		s.emit(Progress{Part: "reboot", What: node.Name + " works again", Took: s.clock.Now().Sub(began)})
 	}
 	return nil
+}
+
+// healthForReboots returns the checks of the cluster's nodes, which also drain them.
+func (s *session) healthForReboots(ctx context.Context, drainTimeout time.Duration, deleteHeldBack bool) (nodeops.Health, error) {
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return nodeops.Health{}, err
+	}
+	if len(sources.Talosconfig) == 0 {
+		return nodeops.Health{}, refused(fmt.Errorf("the stack has no talosconfig: bring the cluster up first with `em-infra up %s`", s.place.Stack))
+	}
+	health := sources.Health()
+	health.DrainTimeout, health.DeleteHeldBack = drainTimeout, deleteHeldBack
+	health.Say = func(format string, args ...any) { s.emit(Rebooting{fmt.Sprintf(format, args...)}) }
+	return health, nil
 }
 
 func rebootOne(ctx context.Context, lane *rolling.Lane, health nodeops.Health, node rolling.Node) error {

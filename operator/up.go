@@ -16,6 +16,11 @@ type UpOptions struct {
 	Until Phase
 	// Only is the only phase of the run, after all earlier ones; it excludes Until. Default: 0, all phases.
 	Only Phase
+	// Canary is the node that another image of Talos comes to before all others. Default: empty, the one of the inventory.
+	Canary string
+	// OnlyNode is the only node that is changed; the others keep what they run, and a later run goes on with them. It excludes Until
+	// and Only. Default: empty, all nodes.
+	OnlyNode string
 	// Allow lists the risks for the cluster that are allowed. Default: none.
 	Allow []Permission
 	// SkipRefresh uses the state as it is, without reading the host first. Default: false.
@@ -45,6 +50,9 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	}
 	s, err := o.begin(ctx, needs{lab: true, newStack: true, refresh: !options.SkipRefresh, consent: "bring it up"})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.chooseNodes(options); err != nil {
 		return nil, err
 	}
 	result, err := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent.needed()}.run(ctx, span, options.Allow)

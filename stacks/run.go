@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"time"
@@ -56,6 +57,8 @@ type Options struct {
 	// Refused is called with the error by which the program refuses its inventory or changed facts of birth, before anything is
 	// changed; the engine passes on only its text. It may be called from another goroutine. Default: nil, no call.
 	Refused func(error)
+	// Canary is the name of the node that another image of Talos comes to first. Default: empty, the one of the inventory.
+	Canary string
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once a resource of a later phase
 	// exists it must be 0: resources that are not registered are deleted.
 	Until components.Phase
@@ -126,6 +129,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	args.Interrupted, args.FormerNames, args.DrainTimeout = options.Interrupted, options.FormerNames, options.DrainTimeout
 	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
 	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
+	args.Canary = cmp.Or(options.Canary, args.Canary)
 	args.AllowReplace, args.NewBirth, args.Refused = options.AllowReplace, options.NewBirth, options.Refused
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString

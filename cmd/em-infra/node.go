@@ -17,9 +17,9 @@ const talosconfigVariable = "EM_INFRA_TALOSCONFIG"
 func newNodeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "node",
-		Short: "Operations on one node, called by the program's Commands",
+		Short: "Operations on one node, most of them called by the program's Commands",
 	}
-	command.AddCommand(newNodeWaitCommand(), newNodeUpgradeCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
+	command.AddCommand(newNodeWaitCommand(), newNodeUpgradeCommand(), newNodeRollbackCommand(), newNodeRemoveCommand(), newNodeReadyCommand(), newNodeGPUCommand())
 	return whileCallerReads(command)
 }
 

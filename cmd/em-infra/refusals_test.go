@@ -20,6 +20,8 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"preview", "--lab"}, noStack},
 		{[]string{"destroy", "--yes"}, noStack},
 		{[]string{"rehearse"}, noStack},
+		{[]string{"node", "rollback"}, "give the name of one node: `em-infra status` says what each of them runs"},
+		{[]string{"node", "rollback", "k3s-dev-worker-1"}, noStack},
 		{[]string{"reboot"}, "give the names of the nodes to reboot, or --all: `em-infra status` says which ones wait for a boot"},
 		{[]string{"reboot", "--all", "k3s-dev-worker-1"}, "give the names of the nodes to reboot, or --all: `em-infra status` says which ones wait for a boot"},
 		{[]string{"reboot", "--all"}, noStack},

@@ -23,6 +23,8 @@ type upFlags struct {
 	choices lab.Choices
 	allowed allowances
 	phases  phaseFlags
+
+	canary, onlyNode string
 }
 
 func newUpCommand() *cobra.Command {
@@ -40,7 +42,9 @@ Changes made by hand on the host are overwritten. The host is read before anythi
 		Example: `  em-infra up --stack k3s-dev --lab --yes        # rehearse on the emulated host
   em-infra up --stack k3s-dev                    # on the real one, after a look at the preview
   em-infra up --stack k3s-dev --until provision  # the machines alone, in maintenance mode
-  em-infra up --stack k3s-dev --only addons      # again what failed`,
+  em-infra up --stack k3s-dev --only addons      # again what failed
+  em-infra up --stack k3s-dev --canary k3s-dev-worker-1     # another version of Talos comes to this node first
+  em-infra up --stack k3s-dev --only-node k3s-dev-worker-1  # and to no other one`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},
@@ -54,6 +58,10 @@ Changes made by hand on the host are overwritten. The host is read before anythi
 	flags.allowed.bind(command, &flags.place)
 	flags.phases.bind(command)
 	flags.place.bindRefresh(command)
+	command.Flags().StringVar(&flags.canary, "canary", "", "the node that another image of Talos comes to before all others, instead of the inventory's upgrade.canary")
+	command.Flags().StringVar(&flags.onlyNode, "only-node", "", "change this node alone; the others keep what they run until a later up")
+	completeFlag(command, "canary", flags.place.completeNodes)
+	completeFlag(command, "only-node", flags.place.completeNodes)
 	return command
 }
 
@@ -64,7 +72,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err := errors.Join(spanErr, allowErr); err != nil {
 		return refused(err)
 	}
-	options.SkipRefresh = !f.place.refresh
+	options.SkipRefresh, options.Canary, options.OnlyNode = !f.place.refresh, f.canary, f.onlyNode
 	o, err := f.place.openChosen(streams, f.choices)
 	if err != nil {
 		return err

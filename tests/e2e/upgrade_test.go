@@ -53,6 +53,8 @@ func TestE2EUpgrade(t *testing.T) {
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")
 
+	r.goesBackAndForth("k3s-dev-worker-2")
+
 	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), data.Name, metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, data.Data, kept.Data)
@@ -67,6 +69,19 @@ func (r *rehearsal) killsAnUpgrade() {
 		return slices.ContainsFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.Step == "upgrade" })
 	})
 	kill()
+}
+
+// goesBackAndForth rolls a node back, which the next up sees and takes back.
+func (r *rehearsal) goesBackAndForth(node string) {
+	r.t.Helper()
+	output := r.mustRun(0, "node", "rollback", "--lab", "--yes", node)
+	require.Contains(r.t, output, node+" runs v1.12.10 (schematic ")
+	require.Equal(r.t, "v1.12.10", r.releases()[4])
+	r.nodesAreReady(r.nodes()...)
+	require.Regexp(r.t, "UPGRADE +"+node+" +Talos v1.12.10 → v1.12.11", r.mustRun(2, "preview", "--lab"))
+	r.mustRun(0, "up", "--lab", "--yes", "--only-node", node)
+	require.Equal(r.t, slices.Repeat([]string{"v1.12.11"}, 5), r.releases())
+	r.mustRun(0, "preview", "--lab")
 }
 
 // releases returns the release that each node runs, in the order of the inventory.

@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/em-infra/em-infra/components"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/phase"
+)
+
+// chooseNodes takes the canary and the only node of the options. It refuses names that are no nodes.
+func (s *session) chooseNodes(options UpOptions) error {
+	var problems []error
+	for _, chosen := range []struct{ flag, name string }{{"--canary", options.Canary}, {"--only-node", options.OnlyNode}} {
+		if chosen.name != "" && !slices.Contains(nodeNames(s.inventory), chosen.name) {
+			problems = append(problems, fmt.Errorf("%s: %s is no node of the inventory: give the name of one in nodes.yaml", chosen.flag, chosen.name))
+		}
+	}
+	if len(problems) > 0 {
+		return refused(errors.Join(problems...))
+	}
+	if options.Canary != "" {
+		s.program.Canary = options.Canary
+		s.inventory.Cluster.Upgrade.Canary = options.Canary // the preview says the order
+		s.setProgram(s.program.Until)
+	}
+	return nil
+}
+
+// narrowToNode returns the resources of one node, with what they need: secrets and schematics, which no node notices.
+func (s *session) narrowToNode(ctx context.Context, node string) (targets []string, err error) {
+	_, seen, err := s.preview(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owners := nodeNames(s.inventory)
+	for i, name := range owners {
+		owners[i] = components.NodeName(s.inventory.Cluster.Name, name)
+	}
+	wanted := components.NodeName(s.inventory.Cluster.Name, node)
+	for _, event := range seen {
+		if event.ResourcePreEvent == nil {
+			continue
+		}
+		urn := resource.URN(event.ResourcePreEvent.Metadata.URN)
+		if ownerOf(urn.Name(), owners) == wanted || phase.Of(urn) == phase.Generate && ownerOf(urn.Name(), owners) == "" {
+			targets = append(targets, string(urn))
+		}
+	}
+	slices.Sort(targets)
+	return slices.Compact(targets), nil
+}
+
+// ownerOf returns the node that a resource belongs to by its name; empty for none. The name of a node can be the beginning of
+// another one's.
+func ownerOf(name string, nodes []string) string {
+	owner := ""
+	for _, node := range nodes {
+		if (name == node || strings.HasPrefix(name, node+"-")) && len(node) > len(owner) {
+			owner = node
+		}
+	}
+	return owner
+}
+
+func nodeNames(inv *inventory.Inventory) []string {
+	names := make([]string, len(inv.Nodes))
+	for i, node := range inv.Nodes {
+		names[i] = node.Name
+	}
+	return names
+}
