@@ -27,7 +27,7 @@ func (u Upgrade) upgradeKubelet(ctx context.Context, m member, networked bool) e
 	case ctx.Err() != nil:
 		return fmt.Errorf("waiting for the kubelet of %s: %w", m.Name, err)
 	default:
-		return fmt.Errorf("the kubelet %s of %s does not work after %s (%w): its log says why (`talosctl -n %s logs kubelet`); mend that, then run up again; no other node is touched until it works", u.To, m.Name, u.Limits.Component, err, m.Address)
+		return fmt.Errorf("the kubelet %s of %s does not work after %s (%w): talosctl -n %s logs kubelet says why; mend that, then run up again; no other node is touched until it works", u.To, m.Name, u.Limits.Component, err, m.Address)
 	}
 }
 

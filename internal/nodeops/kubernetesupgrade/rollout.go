@@ -27,7 +27,7 @@ func (u Upgrade) awaitRollout(ctx context.Context, changed []*unstructured.Unstr
 		case ctx.Err() != nil:
 			return fmt.Errorf("waiting for %s: %w", describe(object), err)
 		default:
-			return fmt.Errorf("%s has not rolled out after %s (%w): see with `kubectl -n %s get pods -o wide` what its pods lack, mend that, then run up again; it goes on from here", describe(object), u.Limits.Manifests, err, object.GetNamespace())
+			return fmt.Errorf("%s has not rolled out after %s (%w): see with `kubectl get pods -n kube-system -o wide` what its pods lack, mend that, then run up again; it goes on from here", describe(object), u.Limits.Manifests, err)
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func (u Upgrade) upgradeStaticPod(ctx context.Context, c component, m member) er
 	case ctx.Err() != nil:
 		return fmt.Errorf("waiting for %s on %s: %w", c.id, m.Name, err)
 	default:
-		return fmt.Errorf("%s %s does not work on %s after %s (%w): its log says why (`talosctl -n %s logs -k -c %[1]s`, or `talosctl -n %[6]s containers -k`); mend that, then run up again; no other node is touched until it works", c.id, u.To, m.Name, u.Limits.Component, err, m.Address)
+		return fmt.Errorf("%s %s does not work on %s after %s (%w): talosctl -n %s logs -k kube-system/%[1]s says why; mend that, then run up again; no other node is touched until it works", c.id, u.To, m.Name, u.Limits.Component, err, m.Address)
 	}
 }
 
