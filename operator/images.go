@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/operator/internal/status"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -36,6 +37,14 @@ type OtherImages struct {
 	Other []status.OtherImage `json:"other"`
 	// Unread are the nodes that could not be asked, a sentence each.
 	Unread []string `json:"unread,omitempty"`
+}
+
+// Besides returns those of which an assessment does not say that they are upgraded.
+func (o OtherImages) Besides(assessment Assessment) OtherImages {
+	o.Other = slices.DeleteFunc(slices.Clone(o.Other), func(other status.OtherImage) bool {
+		return slices.ContainsFunc(assessment.Findings, func(f Finding) bool { return f.Kind == risk.Upgrade && f.Subject == other.Node })
+	})
+	return o
 }
 
 // WriteText writes a line for each node.

@@ -94,7 +94,7 @@ func (f *previewFlags) write(out io.Writer, found *operator.Preview) error {
 	if f.output != outputJSON {
 		err := found.WriteText(out)
 		found.Host.At(here()).WriteText(out)
-		found.Images.WriteText(out)
+		found.Images.Besides(found.Assessment).WriteText(out)
 		return err
 	}
 	result := previewJSON{

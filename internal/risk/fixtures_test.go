@@ -143,7 +143,7 @@ func upgraded(name, role string, vmid int, from, to string) []event {
 		return text
 	}
 	return append(same(name, role, vmid), event{
-		op: apitype.OpUpdate, kind: token.Command, name: "lab-" + name + "-membership", parent: urn(token.TalosNode, "lab-"+name),
+		op: apitype.OpUpdate, kind: token.Command, name: "lab-" + name + "-membership", parent: urn(token.TalosCluster, "lab"),
 		old: map[string]any{"update": command(from)}, new: map[string]any{"update": command(to)}, changed: []string{"update"},
 	})
 }

@@ -107,8 +107,21 @@ func topologyOf(all []plan.Step, seen Seen) topology {
 // isMember reports whether the state contains the membership of a node.
 func isMember(node plan.Step, all []plan.Step) bool {
 	return slices.ContainsFunc(all, func(s plan.Step) bool {
-		return s.URN.Type() == token.Command && s.URN.Name() == node.URN.Name()+"-membership" && s.Op != apitype.OpCreate
+		return s.URN.Type() == token.Command && s.URN.Name() == node.URN.Name()+membershipSuffix && s.Op != apitype.OpCreate
 	})
+}
+
+// membershipSuffix follows the name of a node in that of its membership, which is a child of the cluster.
+const membershipSuffix = "-membership"
+
+// memberOf returns the node of a membership; nil for another resource.
+func (t topology) memberOf(s plan.Step) *node {
+	for urn, n := range t.nodes {
+		if s.URN.Name() == urn.Name()+membershipSuffix {
+			return n
+		}
+	}
+	return nil
 }
 
 // controlPlanes returns the control planes that exist before the run.

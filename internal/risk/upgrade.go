@@ -19,7 +19,7 @@ type upgrade struct{ from, to Image }
 
 // upgradesNode matches a membership whose update upgrades its node to another image.
 func upgradesNode(s plan.Step, t topology) bool {
-	return t.nodes[s.Parent] != nil && s.URN.Type() == token.Command && s.Op == apitype.OpUpdate &&
+	return t.memberOf(s) != nil && s.URN.Type() == token.Command && s.Op == apitype.OpUpdate &&
 		imageOf(updateOf(s.New)) != "" && imageOf(updateOf(s.Old)) != imageOf(updateOf(s.New))
 }
 
@@ -34,7 +34,7 @@ func upgradesKubernetes(s plan.Step, _ topology) bool {
 func updateOf(inputs map[string]any) string { return propertymap.Text(inputs, "update") }
 
 func nodeUpgraded(s plan.Step, t topology) *Finding {
-	n := t.nodes[s.Parent]
+	n := t.memberOf(s)
 	from, to := parseImage(imageOf(updateOf(s.Old))), parseImage(imageOf(updateOf(s.New)))
 	if n.runs.isKnown() {
 		from = n.runs

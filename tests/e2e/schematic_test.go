@@ -20,7 +20,7 @@ func (r *rehearsal) changedSchematicReaches(nodes ...string) {
 	output := r.mustRun(2, "preview", "--lab")
 	require.Contains(r.t, output, "template-vmhost-iso", "the new image is known before it is made")
 	for _, node := range nodes {
-		require.Regexp(r.t, node+` runs schematic [0-9a-f]{12}, the inventory's is [0-9a-f]{12}: `, output)
+		require.Regexp(r.t, `UPGRADE  `+node+` +Talos v1\.12\.5, schematic [0-9a-f]{12} → [0-9a-f]{12} \(drain, reboot, about 3 min\)`, output)
 	}
 
 	output = r.mustRun(0, "up", "--lab", "--yes")

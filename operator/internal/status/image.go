@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/blang/semver/v4"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // Image is the image from which a node's Talos should be installed.
@@ -43,13 +43,27 @@ func (o OtherImage) String() string {
 	default:
 		runs, wants = "Talos "+o.Talos+" of "+runs, wanted+" of "+wants
 	}
-	return fmt.Sprintf("%s runs %s, the inventory's is %s: `em-infra up` upgrades it in place, drained, and when the cluster can do without it", o.Node, runs, wants)
+	remedy := "`em-infra up` upgrades it in place, drained, and when the cluster can do without it"
+	if o.isNewer() {
+		remedy = "Talos never goes back to an older version: set talos.version to " + o.Talos
+	}
+	return fmt.Sprintf("%s runs %s, the inventory's is %s: %s", o.Node, runs, wants, remedy)
+}
+
+// isNewer reports whether the node runs a newer release than the wanted one, as after an upgrade by hand.
+func (o OtherImage) isNewer() bool {
+	runs, err := versions.Parse(o.Talos)
+	if err != nil {
+		return false
+	}
+	wanted, err := versions.Parse(o.Wanted.talos())
+	return err == nil && runs.Compare(wanted) > 0
 }
 
 // talos returns the release in an installer's reference, which is its tag; empty if the tag is not a release.
 func (i Image) talos() string {
 	tag := i.Installer[strings.LastIndex(i.Installer, ":")+1:]
-	if _, err := semver.ParseTolerant(tag); err != nil || !strings.HasPrefix(tag, "v") {
+	if _, err := versions.Parse(tag); err != nil {
 		return ""
 	}
 	return tag

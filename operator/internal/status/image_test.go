@@ -31,6 +31,10 @@ func TestOtherImagesAreSaidWithWhatToDo(t *testing.T) {
 			"cp-1 runs Talos v1.12.4 of an image without a schematic, the inventory's is v1.12.5 of 376567988ad3: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
 		{
+			"upgraded by hand", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Talos: "v1.13.9", Wanted: status.Image{Schematic: plain, Installer: "factory.talos.dev/nocloud-installer/" + plain + ":v1.12.11"}},
+			"cp-1 runs Talos v1.13.9, the inventory's is v1.12.11: Talos never goes back to an older version: set talos.version to v1.13.9",
+		},
+		{
 			"an image from elsewhere is wanted", status.OtherImage{Node: "cp-1", Address: address, Runs: plain, Wanted: status.Image{Installer: "ghcr.io/siderolabs/installer:v1.12.4"}},
 			"cp-1 runs schematic 376567988ad3, the inventory's is without one: `em-infra up` upgrades it in place, drained, and when the cluster can do without it",
 		},
