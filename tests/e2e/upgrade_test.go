@@ -28,7 +28,7 @@ func TestE2EUpgrade(t *testing.T) {
 	r.edit("cluster.yaml", "version: v1.12.4", "version: v1.12.10")
 	r.mustRun(2, "preview", "--lab")
 	began := time.Now()
-	r.killsAnUpgrade()
+	r.killsACanary("k3s-dev-worker-2", 112)
 
 	r.mustRun(0, "lab", "fault", "set", "upgrade-reverted", "--vm", "111", "--times", "1")
 	output := r.mustRun(1, "up", "--lab", "--yes")
@@ -60,15 +60,16 @@ func TestE2EUpgrade(t *testing.T) {
 	require.Equal(t, data.Data, kept.Data)
 }
 
-// killsAnUpgrade ends an up while a node is being upgraded.
-func (r *rehearsal) killsAnUpgrade() {
+// killsACanary ends an up while the first node is being upgraded, which is the canary.
+func (r *rehearsal) killsACanary(node string, vmid int) {
 	r.t.Helper()
 	began := time.Now()
-	kill := r.startToKill("up", "--lab", "--yes")
-	r.eventually("a node is upgraded", func() bool {
-		return slices.ContainsFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.Step == "upgrade" })
-	})
+	kill := r.startToKill("up", "--lab", "--yes", "--canary", node)
+	upgraded := func(line labstack.NodeLine) bool { return line.Step == "upgrade" }
+	r.eventually("a node is upgraded", func() bool { return slices.ContainsFunc(r.talosLog(began), upgraded) })
 	kill()
+	lines := r.talosLog(began)
+	require.Equal(r.t, vmid, lines[slices.IndexFunc(lines, upgraded)].VMID)
 }
 
 // goesBackAndForth rolls a node back, which the next up sees and takes back.
