@@ -53,7 +53,7 @@ func TestE2EUpgrade(t *testing.T) {
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")
 
-	r.goesBackAndForth("k3s-dev-worker-2")
+	r.goesBackAndForth("k3s-dev-worker-2", all)
 
 	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), data.Name, metav1.GetOptions{})
 	require.NoError(t, err)
@@ -73,12 +73,12 @@ func (r *rehearsal) killsACanary(node string, vmid int) {
 }
 
 // goesBackAndForth rolls a node back, which the next up sees and takes back.
-func (r *rehearsal) goesBackAndForth(node string) {
+func (r *rehearsal) goesBackAndForth(node string, all []string) {
 	r.t.Helper()
 	output := r.mustRun(0, "node", "rollback", "--lab", "--yes", node)
 	require.Contains(r.t, output, node+" runs v1.12.10 (schematic ")
 	require.Equal(r.t, "v1.12.10", r.releases()[4])
-	r.nodesAreReady(r.nodes()...)
+	r.nodesAreReady(all...)
 	require.Regexp(r.t, "UPGRADE +"+node+" +Talos v1.12.10 → v1.12.11", r.mustRun(2, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes", "--only-node", node)
 	require.Equal(r.t, slices.Repeat([]string{"v1.12.11"}, 5), r.releases())
