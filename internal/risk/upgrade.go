@@ -7,7 +7,9 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // upgradeMinutes is how long the upgrade of a node takes on a small server: its image is pulled, the node drained, rebooted, and
@@ -20,7 +22,7 @@ type upgrade struct{ from, to Image }
 // upgradesNode matches a membership whose update upgrades its node to another image.
 func upgradesNode(s plan.Step, t topology) bool {
 	return t.memberOf(s) != nil && s.URN.Type() == token.Command && s.Op == apitype.OpUpdate &&
-		imageOf(updateOf(s.New)) != "" && imageOf(updateOf(s.Old)) != imageOf(updateOf(s.New))
+		state.UpgradeImage(updateOf(s.New)) != "" && state.UpgradeImage(updateOf(s.Old)) != state.UpgradeImage(updateOf(s.New))
 }
 
 // upgradesKubernetes matches the Command of a cluster whose update upgrades Kubernetes to another version.
@@ -31,11 +33,17 @@ func upgradesKubernetes(s plan.Step, _ topology) bool {
 }
 
 // updateOf returns the text that a Command runs when it is updated.
-func updateOf(inputs map[string]any) string { return propertymap.Text(inputs, "update") }
+func updateOf(inputs map[string]any) string { return propertymap.Text(inputs, state.PropertyUpdate) }
+
+// kubernetesOf returns the version in the text of a Command that upgrades Kubernetes; false for another text.
+func kubernetesOf(text string) (versions.Version, bool) {
+	version, err := versions.Parse(state.UpgradeKubernetes(text))
+	return version, err == nil
+}
 
 func nodeUpgraded(s plan.Step, t topology) *Finding {
 	n := t.memberOf(s)
-	from, to := parseImage(imageOf(updateOf(s.Old))), parseImage(imageOf(updateOf(s.New)))
+	from, to := parseImage(state.UpgradeImage(updateOf(s.Old))), parseImage(state.UpgradeImage(updateOf(s.New)))
 	if n.runs.isKnown() {
 		from = n.runs
 	}

@@ -28,11 +28,10 @@ func Memberships(deployment apitype.DeploymentV3) map[string]Membership {
 	found := map[string]Membership{}
 	for one := range Current(deployment, token.Command) {
 		update := propertymap.Text(one.Inputs, PropertyUpdate)
-		_, arguments, upgrades := strings.Cut(update, " node upgrade ")
-		if !upgrades {
+		flags := flagsOf(update, nodeUpgrade)
+		if flags == nil {
 			continue
 		}
-		flags := flagsOf(arguments)
 		found[flags["--address"]] = Membership{URN: one.URN, Update: update, Image: flags["--image"]}
 	}
 	return found
@@ -41,14 +40,4 @@ func Memberships(deployment apitype.DeploymentV3) map[string]Membership {
 // WithImage returns the text of the update with another image.
 func (m Membership) WithImage(image string) string {
 	return strings.Replace(m.Update, m.Image, image, 1)
-}
-
-// flagsOf returns the word after each word of a command line.
-func flagsOf(arguments string) map[string]string {
-	flags := map[string]string{}
-	words := strings.Fields(arguments)
-	for i := range len(words) - 1 {
-		flags[words[i]] = words[i+1]
-	}
-	return flags
 }

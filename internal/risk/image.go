@@ -7,36 +7,6 @@ import (
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
-// The two commands of em-infra that upgrade, as the program writes them into its Commands.
-const (
-	nodeUpgradeWords       = "node upgrade"
-	kubernetesUpgradeWords = "cluster upgrade-kubernetes"
-)
-
-// imageOf returns the installer image of a Command's text that upgrades a node; empty for another text.
-func imageOf(text string) string { return flagOf(text, nodeUpgradeWords, "--image") }
-
-// kubernetesOf returns the version of a Command's text that upgrades Kubernetes; false for another text.
-func kubernetesOf(text string) (versions.Version, bool) {
-	version, err := versions.Parse(flagOf(text, kubernetesUpgradeWords, "--to"))
-	return version, err == nil
-}
-
-// flagOf returns the value of a flag of a command of em-infra; empty if the text runs another command or has no such flag.
-func flagOf(text, command, flag string) string {
-	_, arguments, found := strings.Cut(text, " "+command+" ")
-	if !found {
-		return ""
-	}
-	words := strings.Fields(arguments)
-	for i, word := range words {
-		if word == flag && i+1 < len(words) {
-			return words[i+1]
-		}
-	}
-	return ""
-}
-
 // Image is what a node's Talos is made from.
 type Image struct {
 	// Talos is its release; zero if it is not known.
