@@ -174,7 +174,7 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 
 	e := runHooked(t, discard(oneAndOne("k3s-dev")))
 	require.Equal(t, []string{
-		"k3s-dev", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership", "k3s-dev-control-1-vm",
+		"k3s-dev", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership", "k3s-dev-control-1-vm", "k3s-dev-kubernetes",
 		"k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership", "k3s-dev-worker-1-vm",
 	}, slices.Sorted(maps.Keys(e.bound)))
 	for resource, bound := range e.bound {
@@ -191,6 +191,13 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 			require.Empty(t, bound.GetBeforeCreate(), "a new node is installed with its release")
 			continue
 		}
+		if resource == "k3s-dev-kubernetes" {
+			require.Equal(t, []string{"k3s-dev-kubernetes-enter"}, bound.GetBeforeUpdate(), "it takes the whole lane")
+			require.Equal(t, []string{"k3s-dev-kubernetes-leave"}, bound.GetAfterUpdate())
+			require.Equal(t, []string{"k3s-dev-kubernetes-abandon"}, bound.GetOnError())
+			require.Empty(t, bound.GetBeforeCreate(), "a new cluster starts with its version")
+			continue
+		}
 		node, _, _ := strings.Cut(strings.TrimSuffix(resource, "-configuration"), "-vm")
 		before := []string{node + "-enter"}
 		if node == "k3s-dev-control-1" {
@@ -201,7 +208,7 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 		require.Equal(t, []string{node + "-abandon"}, bound.GetOnError())
 		require.Equal(t, []string{node + "-boots"}, bound.GetBeforeCreate(), "the lane is for updates: creation is parallel")
 	}
-	require.Len(t, e.hooks, 16)
+	require.Len(t, e.hooks, 19)
 }
 
 func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
@@ -214,7 +221,7 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 		_, err := oneAndOne("office")(ctx, providers)
 		return err
 	})
-	require.Len(t, e.hooks, 32)
+	require.Len(t, e.hooks, 38)
 }
 
 // nowhere returns a cluster of one control plane and one worker at addresses without a server.

@@ -22,9 +22,11 @@ type TalosCluster struct {
 	// Nodes of the cluster, in the order of the arguments.
 	Nodes []*TalosNode
 
-	secrets   *machine.Secrets
-	rollout   *rollout
-	bootstrap *machine.Bootstrap
+	secrets *machine.Secrets
+	// kubernetesVersion is changed before any configuration is applied; nil before PhaseBootstrap.
+	kubernetesVersion pulumi.Resource
+	rollout           *rollout
+	bootstrap         *machine.Bootstrap
 	// steps complete the cluster: each node's membership, and the kubeconfig.
 	steps []pulumi.Resource
 	// args of the cluster, for its addons.
@@ -61,6 +63,11 @@ func (c *TalosCluster) build(ctx *pulumi.Context, name string, a TalosClusterArg
 		return err
 	}
 	c.rollout = newRollout(ctx, a, c.Talosconfig)
+	if a.Until.Reaches(PhaseBootstrap) {
+		if err := c.addKubernetesVersion(ctx, name, a); err != nil {
+			return err
+		}
+	}
 	for _, m := range a.Machines {
 		if err := c.addNode(ctx, name, a, m); err != nil {
 			return err
@@ -153,6 +160,7 @@ func (c *TalosCluster) addNode(ctx *pulumi.Context, name string, a TalosClusterA
 		Until:                a.Until,
 		formerName:           a.formerName(name, m),
 		next:                 next,
+		kubernetesVersion:    c.kubernetesVersion,
 	}, m.childOf(c))
 	if err != nil {
 		return err

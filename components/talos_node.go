@@ -72,6 +72,8 @@ type TalosNodeArgs struct {
 	formerName string
 	// installer is the image that Talos is installed from, if it is not the template's.
 	installer string
+	// kubernetesVersion is changed before the configuration is applied; nil if nothing is waited for.
+	kubernetesVersion pulumi.Resource
 	// next gets the configuration before the machine is registered; nil if there is nothing to announce.
 	next *nextConfiguration
 }
@@ -114,7 +116,7 @@ func (n *TalosNode) build(ctx *pulumi.Context, name string, a TalosNodeArgs) (er
 		MachineConfigurationInput: madeFor(a.MachineConfiguration, birthOf(n.VM)),
 		ConfigPatches:             patches,
 		ApplyMode:                 pulumi.String("auto"),
-	}, pulumi.Parent(n), replacedWith(n.VM), pulumi.ResourceHooks(a.Hooks))
+	}, pulumi.Parent(n), replacedWith(n.VM), after(a.kubernetesVersion), pulumi.ResourceHooks(a.Hooks))
 	return err
 }
 

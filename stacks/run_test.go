@@ -93,7 +93,7 @@ func TestARehearsalMovesTheNodesAndNothingElse(t *testing.T) {
 	for key, args := range onHost.Resources {
 		if !args.Inputs.DeepEquals(rehearsed.Resources[key].Inputs) {
 			require.Contains(t, []string{
-				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig",
+				"k3s-dev", "k3s-dev-bootstrap", "k3s-dev-kubeconfig", "k3s-dev-kubernetes",
 				"k3s-dev-control-1", "k3s-dev-worker-1", "k3s-dev-gpu-1",
 				"k3s-dev-control-1-vm", "k3s-dev-control-1-configuration", "k3s-dev-control-1-membership",
 				"k3s-dev-worker-1-vm", "k3s-dev-worker-1-configuration", "k3s-dev-worker-1-membership",
