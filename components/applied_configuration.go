@@ -2,6 +2,7 @@ package components
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -46,18 +47,21 @@ func mergedConfiguration(configuration string, texts []string) []byte {
 	return text
 }
 
-// differOnlyInInstaller reports whether two machine configurations differ in nothing but the image that Talos is installed from,
-// which a node that runs never reads: its upgrade is ordered with the image.
-func differOnlyInInstaller(before, after []byte) bool {
+// changeNothingAtOnce reports whether two machine configurations differ only in images that are no news for a running node: that
+// of Talos' installer, which it never reads, since its upgrade is ordered with the image; and those of Kubernetes' components in the
+// wanted version, which the cluster's upgrade has already changed.
+func changeNothingAtOnce(before, after []byte, kubernetes string) bool {
 	if len(before) == 0 || len(after) == 0 || bytes.Equal(before, after) {
 		return false
 	}
-	one, two := withoutInstaller(before), withoutInstaller(after)
+	one := withoutImages(before, func(string) bool { return true })
+	two := withoutImages(after, func(tag string) bool { return tag == kubernetes })
 	return len(one) > 0 && bytes.Equal(one, two)
 }
 
-// withoutInstaller returns a configuration without the image; nil if it cannot be read.
-func withoutInstaller(text []byte) []byte {
+// withoutImages returns a configuration without the image of the installer, and without those tags of Kubernetes' images that are
+// none of the difference; nil if it cannot be read.
+func withoutImages(text []byte, drops func(tag string) bool) []byte {
 	parsed, err := configloader.NewFromBytes(text)
 	if err != nil {
 		return nil
@@ -65,6 +69,11 @@ func withoutInstaller(text []byte) []byte {
 	without, err := parsed.PatchV1Alpha1(func(c *v1alpha1.Config) error {
 		if c.MachineConfig != nil && c.MachineConfig.MachineInstall != nil {
 			c.MachineConfig.MachineInstall.InstallImage = ""
+		}
+		for _, image := range kubernetesImages(c) {
+			if name, tag, tagged := strings.Cut(*image, ":v"); tagged && drops("v"+tag) {
+				*image = name
+			}
 		}
 		return nil
 	})
@@ -76,6 +85,29 @@ func withoutInstaller(text []byte) []byte {
 		return nil
 	}
 	return text
+}
+
+// kubernetesImages returns the images of Kubernetes' components that a configuration names.
+func kubernetesImages(c *v1alpha1.Config) []*string {
+	var images []*string
+	if machine := c.MachineConfig; machine != nil && machine.MachineKubelet != nil {
+		images = append(images, &machine.MachineKubelet.KubeletImage)
+	}
+	if cluster := c.ClusterConfig; cluster != nil {
+		if cluster.APIServerConfig != nil {
+			images = append(images, &cluster.APIServerConfig.ContainerImage)
+		}
+		if cluster.ControllerManagerConfig != nil {
+			images = append(images, &cluster.ControllerManagerConfig.ContainerImage)
+		}
+		if cluster.SchedulerConfig != nil {
+			images = append(images, &cluster.SchedulerConfig.ContainerImage)
+		}
+		if cluster.ProxyConfig != nil {
+			images = append(images, &cluster.ProxyConfig.ContainerImage)
+		}
+	}
+	return images
 }
 
 // PlannedConfiguration returns the machine configuration that the node will get, in every phase. It leaves out the machine's

@@ -33,6 +33,7 @@ type rollout struct {
 	recreation    recreation
 	snapshot      etcdSnapshot
 	canary        *canary
+	kubernetes    string // the version that the configurations ask for
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -48,7 +49,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	})
 	r := &rollout{
 		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
-		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a),
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), kubernetes: a.KubernetesVersion,
 	}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
@@ -117,7 +118,7 @@ func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulum
 // enter waits until the node may be changed. It fails the update before its first call, so the machine stays as it is.
 func (r *rollout) enter(node rolling.Node, vmid int, next *nextConfiguration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
-		if isNote(args) {
+		if r.isNote(args) {
 			return nil
 		}
 		if err := risk.CheckPlugged(args.OldInputs, args.NewInputs); err != nil {
@@ -179,11 +180,11 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 
 // isNote reports whether an update does not affect the node. Such an update needs no place in the lane, and is made even while
 // another node is down.
-func isNote(args *pulumi.ResourceHookArgs) bool {
+func (r *rollout) isNote(args *pulumi.ResourceHookArgs) bool {
 	if args.Type == token.VirtualMachine {
 		return risk.IsNote(args.OldInputs, args.NewInputs)
 	}
-	return !isRecreated(args) && differOnlyInInstaller(appliedConfiguration(args.OldInputs), appliedConfiguration(args.NewInputs))
+	return !isRecreated(args) && changeNothingAtOnce(appliedConfiguration(args.OldInputs), appliedConfiguration(args.NewInputs), r.kubernetes)
 }
 
 // untilInterrupted returns a context that ends with an interrupt or with the program. cancel releases its resources.
@@ -202,7 +203,7 @@ func (r *rollout) untilInterrupted() (ctx context.Context, cancel func()) {
 // leave fails the run if the node does not work again after its update; the update stays in the state.
 func (r *rollout) leave(node rolling.Node) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
-		if isNote(args) {
+		if r.isNote(args) {
 			return nil
 		}
 		lane, err := r.lane()

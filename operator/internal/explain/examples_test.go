@@ -126,8 +126,11 @@ var fromSources = map[string][]string{
 		`rpc error: code = Unknown desc = failed to acquire upgrade mutex: error trying to lock etcd upgrade mutex: mutex: Locked by another session`,
 		"k3s-dev-control-1 is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after 3 min: see that nobody else upgrades a control plane, then run up again",
 	},
-	"node-rolled-back": {"k3s-dev-worker-1 was rolled back: it runs v1.12.4 (schematic 37656798) again instead of v1.12.11 (schematic 37656798) (the first boot of the new release failed, and Talos went back to the slot before): look at the console of its VM in Proxmox VE while you run up again, which tries once more, or take the change of the release back"},
-	"upgrade-hangs":    {"k3s-dev-worker-1 hangs in its shutdown, 15 min after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again"},
+	"node-rolled-back":           {"k3s-dev-worker-1 was rolled back: it runs v1.12.4 (schematic 37656798) again instead of v1.12.11 (schematic 37656798) (the first boot of the new release failed, and Talos went back to the slot before): look at the console of its VM in Proxmox VE while you run up again, which tries once more, or take the change of the release back"},
+	"kubernetes-component-fails": {"kube-apiserver v1.36.2 does not work on k3s-dev-control-1 after 10m0s (its kube-apiserver is not there): talosctl -n 192.168.20.11 logs -k kube-system/kube-apiserver says why; mend that, then run up again; no other node is touched until it works"},
+	"kubernetes-image":           {"Kubernetes stays as it is: k3s-dev-control-1 cannot pull registry.k8s.io/kube-apiserver:v1.35.99 (its Talos API: error pulling image: not found): see that this version exists and that the node reaches the registry, then run up again"},
+	"kubernetes-removed":         {"Kubernetes stays as it is: kube-scheduler on k3s-dev-control-1 is started with the feature gate MemoryManager, which v1.36 does not know: take it out of the patches of the inventory, run up, then upgrade"},
+	"upgrade-hangs":              {"k3s-dev-worker-1 hangs in its shutdown, 15 min after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again"},
 	"no-former-release": {
 		`rpc error: code = Unknown desc = cannot rollback to "", label does not exist`, `rpc error: code = Unknown desc = previous UKI not found`,
 	},

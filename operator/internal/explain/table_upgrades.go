@@ -38,6 +38,27 @@ var upgrades = []row{
 		safe:    goesOn,
 	},
 	{
+		name: "kubernetes-component-fails", speaker: program, source: "internal/nodeops/kubernetesupgrade",
+		pattern: saying(`(?:the )?(?P<what>kube-\S+|kubelet) (?P<version>v\S+) (?:of \S+ )?does not work (?:on \S+ )?after`),
+		meaning: "the {what} {version} does not run on that node: often an argument in a patch that this version does not know",
+		do:      "look at its log with the command in the message, mend the cause, then " + upAgain,
+		safe:    goesOn,
+	},
+	{
+		name: "kubernetes-removed", speaker: program, source: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
+		pattern: saying(`which (?P<minor>v\S+) (?:does not know|no longer serves)`),
+		meaning: "Kubernetes {minor} has removed what this cluster uses: a component would not start, or an object could not be read",
+		do:      "take the argument out of the patches and run up with the former version, or write the object in the version that the message names; then change kubernetes.version again",
+		safe:    notTouched,
+	},
+	{
+		name: "kubernetes-image", speaker: program, source: "talos v1alpha1_images.go",
+		pattern: saying(`(?P<node>\S+) cannot pull (?P<image>\S+/(?:kube-\S+|kubelet):\S+) `),
+		meaning: "{node} does not get {image}: the version does not exist, or the registry cannot be reached",
+		do:      "see that kubernetes.version is a release of Kubernetes and that the node reaches the registry, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
 		name: "no-former-release", speaker: talos, source: "talos v1alpha1/bootloader/grub/revert.go, sdboot/sdboot.go",
 		pattern: saying(`cannot rollback to "", label does not exist|previous UKI not found`),
 		meaning: "there is no other release on the node's disk: it was not upgraded since Talos was installed",

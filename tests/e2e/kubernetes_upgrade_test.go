@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// TestE2EKubernetesUpgrade moves three control planes and two workers to other releases of Kubernetes: by a run that is killed when
+// the first API server is upgraded, by one that ends it, and by a plain Pulumi.
+func TestE2EKubernetesUpgrade(t *testing.T) {
+	t.Parallel()
+	r := standing(t, five)
+	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-worker-1", "k3s-dev-worker-2"}
+	data := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "survivor"}, Data: map[string]string{"before": "v1.35.4"}}
+	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(t.Context(), data, metav1.CreateOptions{})
+	require.NoError(t, err)
+
+	r.edit("cluster.yaml", "version: v1.35.4", "version: v1.35.5")
+	r.mustRun(2, "preview", "--lab")
+	kill := r.startToKill("up", "--lab", "--yes")
+	r.eventually("the first API server is upgraded", func() bool { return slices.Contains(r.images("kube-apiserver"), "v1.35.5") })
+	kill()
+	require.Equal(t, slices.Repeat([]string{"v1.35.4"}, 5), r.kubelets(), "kubelets are last")
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.runsKubernetes("v1.35.5")
+	r.nodesAreReady(all...)
+	r.mustRun(0, "preview", "--lab")
+
+	r.edit("cluster.yaml", "version: v1.35.5", "version: v1.35.6")
+	stack := r.plainEngineWith(stacks.Options{})
+	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
+	require.NoError(t, err)
+	r.runsKubernetes("v1.35.6")
+	r.nodesAreReady(all...)
+	r.mustRun(0, "preview", "--lab")
+
+	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), data.Name, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, data.Data, kept.Data)
+}
+
+// runsKubernetes requires that every component of every node runs a version.
+func (r *rehearsal) runsKubernetes(version string) {
+	r.t.Helper()
+	for _, id := range []string{"kube-apiserver", "kube-controller-manager", "kube-scheduler"} {
+		require.Equal(r.t, slices.Repeat([]string{version}, 3), r.images(id), id)
+	}
+	require.Equal(r.t, slices.Repeat([]string{version}, 5), r.kubelets())
+	proxy, err := r.kubernetes().AppsV1().DaemonSets("kube-system").Get(r.t.Context(), "kube-proxy", metav1.GetOptions{})
+	require.NoError(r.t, err)
+	require.Equal(r.t, "registry.k8s.io/kube-proxy:"+version, proxy.Spec.Template.Spec.Containers[0].Image)
+}
+
+// images returns the versions of a static pod on the control planes.
+func (r *rehearsal) images(id string) []string {
+	r.t.Helper()
+	pods, err := r.kubernetes().CoreV1().Pods("kube-system").List(r.t.Context(), metav1.ListOptions{LabelSelector: "k8s-app=" + id})
+	require.NoError(r.t, err)
+	var found []string
+	for _, pod := range pods.Items {
+		found = append(found, pod.Spec.Containers[0].Image[len("registry.k8s.io/"+id+":"):])
+	}
+	return found
+}
+
+// kubelets returns the versions of the Nodes.
+func (r *rehearsal) kubelets() []string {
+	r.t.Helper()
+	nodes, err := r.kubernetes().CoreV1().Nodes().List(r.t.Context(), metav1.ListOptions{})
+	require.NoError(r.t, err)
+	var found []string
+	for _, node := range nodes.Items {
+		found = append(found, node.Status.NodeInfo.KubeletVersion)
+	}
+	return found
+}
