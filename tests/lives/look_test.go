@@ -158,11 +158,19 @@ func (f *life) seeCluster(seen *model.Seen) {
 	}
 	seen.Nodes = map[string]model.Node{}
 	for _, node := range nodes.Items {
-		seen.Nodes[node.Name] = model.Node{Ready: isReady(node), Cordoned: node.Spec.Unschedulable, Label: node.Labels[site.Label]}
+		seen.Nodes[node.Name] = model.Node{
+			Ready: isReady(node), Cordoned: node.Spec.Unschedulable, Label: node.Labels[site.Label],
+			Talos: talosOf(node), Kubelet: node.Status.NodeInfo.KubeletVersion,
+		}
 	}
 	for _, canary := range canaries.Items {
 		seen.Canaries = append(seen.Canaries, canary.Name)
 	}
+}
+
+// talosOf returns the release in the name that Talos gives the system: Talos (v1.12.4).
+func talosOf(node corev1.Node) string {
+	return strings.TrimSuffix(strings.TrimPrefix(node.Status.NodeInfo.OSImage, "Talos ("), ")")
 }
 
 func isReady(node corev1.Node) bool {

@@ -120,6 +120,10 @@ func (d *drawer) anyEdit() Move {
 		m.Number = 1 + d.IntN(d.site.Topology.Hosts)
 	case "control-planes":
 		m.Number = 3
+	case "talos":
+		m.Number = d.site.Talos + 1 + d.IntN(3)
+	case "kubernetes":
+		m.Number = d.site.Kubernetes + 1 + d.IntN(3)
 	default:
 		m.Number = 10 + d.IntN(50)
 	}

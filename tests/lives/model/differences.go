@@ -79,6 +79,10 @@ func (w Want) cluster(b *broken, seen Seen) {
 			b.say("%s is cordoned: %v, not %v", n.Name, node.Cordoned, w.Cordoned[n.Name])
 		case node.Label != n.Labels[site.Label]:
 			b.say("%s has label %q, not %q", n.Name, node.Label, n.Labels[site.Label])
+		case node.Talos != w.TalosVersion():
+			b.say("%s runs Talos %s, not %s", n.Name, node.Talos, w.TalosVersion())
+		case node.Kubelet != w.KubernetesVersion():
+			b.say("%s has the kubelet of Kubernetes %s, not %s", n.Name, node.Kubelet, w.KubernetesVersion())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(left)) {

@@ -24,8 +24,20 @@ func born(t *testing.T) (model.Want, model.Seen) {
 	require.NoError(t, err)
 	return want, model.Seen{
 		Host:    host,
-		Nodes:   map[string]model.Node{"control-1": {Ready: true}, "worker-1": {Ready: true}},
+		Nodes:   map[string]model.Node{"control-1": ready(), "worker-1": ready()},
 		Members: []string{"control-1"}, Canaries: []string{"canary-1"},
+	}
+}
+
+// ready is a Node as it should be.
+func ready() model.Node { return model.Node{Ready: true, Talos: "v1.12.4", Kubelet: "v1.35.4"} }
+
+// worker returns a break of the worker's Node.
+func worker(breaks func(n *model.Node)) func(*model.Seen) {
+	return func(s *model.Seen) {
+		n := s.Nodes["worker-1"]
+		breaks(&n)
+		s.Nodes["worker-1"] = n
 	}
 }
 
@@ -61,8 +73,10 @@ var worlds = map[string]change{
 	"Kubernetes is silent": {func(s *model.Seen) { s.Unreachable = "refused" }, "whole: Kubernetes does not answer: refused"},
 	"a Node is missing":    {func(s *model.Seen) { delete(s.Nodes, "worker-1") }, "whole: worker-1 is no Node"},
 	"a Node is not Ready":  {func(s *model.Seen) { s.Nodes["worker-1"] = model.Node{} }, "whole: worker-1 is not Ready"},
-	"a Node is cordoned":   {func(s *model.Seen) { s.Nodes["worker-1"] = model.Node{Ready: true, Cordoned: true} }, "whole: worker-1 is cordoned: true, not false"},
-	"a label is missing":   {func(s *model.Seen) { s.Nodes["worker-1"] = model.Node{Ready: true, Label: "x"} }, `whole: worker-1 has label "x", not ""`},
+	"a Node is cordoned":   {worker(func(n *model.Node) { n.Cordoned = true }), "whole: worker-1 is cordoned: true, not false"},
+	"a label is missing":   {worker(func(n *model.Node) { n.Label = "x" }), `whole: worker-1 has label "x", not ""`},
+	"another Talos":        {worker(func(n *model.Node) { n.Talos = "v1.12.3" }), "whole: worker-1 runs Talos v1.12.3, not v1.12.4"},
+	"another kubelet":      {worker(func(n *model.Node) { n.Kubelet = "v1.35.3" }), "whole: worker-1 has the kubelet of Kubernetes v1.35.3, not v1.35.4"},
 	"a Node more":          {func(s *model.Seen) { s.Nodes["x"] = model.Node{} }, "whole: Node x is in no inventory"},
 	"a member more":        {func(s *model.Seen) { s.Members = append(s.Members, "x") }, "whole: the members of etcd are control-1 x, not control-1"},
 }

@@ -29,6 +29,8 @@ type Seen struct {
 type Node struct {
 	Ready, Cordoned bool
 	Label           string
+	// Talos is the release that runs, as in v1.12.4, and Kubelet that of its kubelet.
+	Talos, Kubelet string
 }
 
 // Settings are the parts of a machine configuration that a life changes.

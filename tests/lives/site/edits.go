@@ -57,15 +57,26 @@ var Edits = map[string]Change{
 		s.Tags = []string{"talos", fmt.Sprintf("tag-%d", number)}
 		return true
 	}},
-	"add":    {OfNode: true, site: addNode},
-	"remove": {OfNode: true, site: removeNode},
-	"host":   {OfNode: true, Numbered: true, site: moveNode},
+	"talos":      {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Talos, patch) }},
+	"kubernetes": {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Kubernetes, patch) }},
+	"add":        {OfNode: true, site: addNode},
+	"remove":     {OfNode: true, site: removeNode},
+	"host":       {OfNode: true, Numbered: true, site: moveNode},
 	"control-planes": {Numbered: true, site: func(s *Site, _ string, number int) bool {
 		if number != 3 || len(s.Names(ControlPlane)) != 1 {
 			return false
 		}
 		return addNode(s, "control-2", 0) && addNode(s, "control-3", 0)
 	}},
+}
+
+// upgrade sets another patch number; there is no way back.
+func upgrade(version *int, patch int) bool {
+	if patch <= *version {
+		return false
+	}
+	*version = patch
+	return true
 }
 
 // Label is what the edit of a label sets.

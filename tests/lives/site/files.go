@@ -16,7 +16,7 @@ const version = "em-infra/v1alpha1"
 func (s Site) ClusterFile() (string, error) {
 	cluster := map[string]any{
 		"apiVersion": version, "kind": "Cluster", "name": "life",
-		"talos":      map[string]any{"version": "v1.12.4", "contract": "v1.12"},
+		"talos":      map[string]any{"version": s.TalosVersion(), "contract": "v1.12"},
 		"kubernetes": s.kubernetes(),
 		"network":    s.network(),
 		"proxmox":    s.proxmox(),
@@ -28,7 +28,7 @@ func (s Site) ClusterFile() (string, error) {
 }
 
 func (s Site) kubernetes() map[string]any {
-	kubernetes := map[string]any{"version": "v1.35.4", "endpoint": map[string]any{"vip": "192.168.20.10"}}
+	kubernetes := map[string]any{"version": s.KubernetesVersion(), "endpoint": map[string]any{"vip": "192.168.20.10"}}
 	if s.Topology.DualStack {
 		kubernetes["podSubnets"] = []string{"10.244.0.0/16", "fd00:244::/56"}
 		kubernetes["serviceSubnets"] = []string{"10.96.0.0/12", "fd00:96::/112"}

@@ -19,6 +19,9 @@ var Mistakes = map[string]Mistake{
 	"control-vmid":      inNodes(func(nodes []Node) bool { nodes[0].VMID = 199; return true }),
 	"control-address":   inNodes(func(nodes []Node) bool { nodes[0].Address = "192.168.20.99"; return true }),
 	"disk-shrinks":      inNodes(func(nodes []Node) bool { nodes[0].DiskGiB = 16; return true }),
+	"talos-back":        inCluster(`"version": "v1.12.`, `"version": "v1.11.`),
+	"talos-skips":       inCluster(`"version": "v1.12.`, `"version": "v1.14.`),
+	"kubernetes-back":   inCluster(`"version": "v1.35.`, `"version": "v1.34.`),
 	"control-is-worker": inNodes(func(nodes []Node) bool { nodes[0].Role = Worker; return true }),
 }
 

@@ -63,11 +63,25 @@ type Site struct {
 	Topology Topology
 	Nodes    []Node
 	Tags     []string
+	// Talos and Kubernetes are the patch numbers of v1.12 and v1.35.
+	Talos, Kubernetes int
 }
+
+// The patch releases that lives begin with.
+const (
+	firstTalos      = 4
+	firstKubernetes = 4
+)
+
+// TalosVersion is what the nodes have to run.
+func (s Site) TalosVersion() string { return fmt.Sprintf("v1.12.%d", s.Talos) }
+
+// KubernetesVersion is what the cluster has to run.
+func (s Site) KubernetesVersion() string { return fmt.Sprintf("v1.35.%d", s.Kubernetes) }
 
 // New returns the inventory of a topology, with nodes named control-1, worker-1, gpu-1 and so on.
 func New(t Topology) Site {
-	s := Site{Topology: t, Tags: []string{"talos"}}
+	s := Site{Topology: t, Tags: []string{"talos"}, Talos: firstTalos, Kubernetes: firstKubernetes}
 	for _, group := range []struct {
 		kind  string
 		count int
