@@ -8,8 +8,11 @@ type Mistake func(s Site) (cluster, nodes string, made bool)
 // Mistakes are all that there are.
 var Mistakes = map[string]Mistake{
 	"unknown-key":       inCluster(`"name": "life"`, `"nmae": "life"`),
-	"talos-unknown":     inCluster(`"version": "v1.12.4"`, `"version": "v1.15.0"`),
-	"kubernetes-beyond": inCluster(`"version": "v1.35.4"`, `"version": "v1.36.3"`),
+	"talos-unknown":     inCluster(`"version": "v1.12.`, `"version": "v1.15.`),
+	"talos-skips":       inCluster(`"version": "v1.12.`, `"version": "v1.14.`),
+	"talos-back":        inCluster(`"version": "v1.12.`, `"version": "v1.11.`),
+	"kubernetes-beyond": inCluster(`"version": "v1.35.`, `"version": "v1.36.`),
+	"kubernetes-back":   inCluster(`"version": "v1.35.`, `"version": "v1.34.`),
 	"contract":          inCluster(`"contract": "v1.12"`, `"contract": "v1.11"`),
 	"vip-is-gateway":    inCluster(`"vip": "192.168.20.10"`, `"vip": "192.168.20.1"`),
 	"cluster-name":      inCluster(`"name": "life"`, `"name": "other"`),
@@ -19,9 +22,6 @@ var Mistakes = map[string]Mistake{
 	"control-vmid":      inNodes(func(nodes []Node) bool { nodes[0].VMID = 199; return true }),
 	"control-address":   inNodes(func(nodes []Node) bool { nodes[0].Address = "192.168.20.99"; return true }),
 	"disk-shrinks":      inNodes(func(nodes []Node) bool { nodes[0].DiskGiB = 16; return true }),
-	"talos-back":        inCluster(`"version": "v1.12.`, `"version": "v1.11.`),
-	"talos-skips":       inCluster(`"version": "v1.12.`, `"version": "v1.14.`),
-	"kubernetes-back":   inCluster(`"version": "v1.35.`, `"version": "v1.34.`),
 	"control-is-worker": inNodes(func(nodes []Node) bool { nodes[0].Role = Worker; return true }),
 }
 
