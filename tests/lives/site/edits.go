@@ -57,7 +57,7 @@ var Edits = map[string]Change{
 		s.Tags = []string{"talos", fmt.Sprintf("tag-%d", number)}
 		return true
 	}},
-	"talos":      {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Talos, patch) }},
+	"talos":      {Numbered: true, site: func(s *Site, _ string, patch int) bool { return patch <= lastTalos && upgrade(&s.Talos, patch) }},
 	"kubernetes": {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Kubernetes, patch) }},
 	"add":        {OfNode: true, site: addNode},
 	"remove":     {OfNode: true, site: removeNode},

@@ -67,9 +67,10 @@ type Site struct {
 	Talos, Kubernetes int
 }
 
-// The patch releases that lives begin with.
+// The patch releases that lives begin with, and the last one of Talos that the lab's Image Factory has.
 const (
 	firstTalos      = 4
+	lastTalos       = 11
 	firstKubernetes = 4
 )
 
