@@ -25,8 +25,9 @@ const (
 
 // addMembership registers a node's membership in the cluster. On creation its Command waits, never in a preview (F27), until
 // the node's secure API answers with the cluster's PKI, since applying a configuration returns before the installation and the
-// reboot that it causes. Another image of Talos updates the Command: it upgrades the node in place. When the node is removed from the inventory, or its machine is replaced, the Command is deleted before
-// the machine: it drains and resets the node and deletes its Node object (F25).
+// reboot that it causes. Another image of Talos updates the Command: it upgrades the node in place. When the node is removed from
+// the inventory, or its machine is replaced, the Command is deleted before the machine: it drains and resets the node and deletes
+// its Node object (F25).
 func (c *TalosCluster) addMembership(ctx *pulumi.Context, name string, a TalosClusterArgs, index int, after ...pulumi.Resource) (*local.Command, error) {
 	m, node := a.Machines[index], c.Nodes[index]
 	var former []pulumi.Alias

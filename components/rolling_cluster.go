@@ -4,6 +4,9 @@ import (
 	"fmt"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 // wholeClusterHooks returns the hooks around an update that concerns all nodes: no node is changed meanwhile.
@@ -35,8 +38,8 @@ func (r *rollout) wholeClusterHooks(name string) (pulumi.ResourceOption, error) 
 	}), nil
 }
 
-// enterAll waits until no node is being changed.
-func (r *rollout) enterAll(*pulumi.ResourceHookArgs) error {
+// enterAll waits until no node is being changed. Another version of Kubernetes changes all control planes.
+func (r *rollout) enterAll(args *pulumi.ResourceHookArgs) error {
 	lane, err := r.lane()
 	if err != nil {
 		return err
@@ -46,7 +49,17 @@ func (r *rollout) enterAll(*pulumi.ResourceHookArgs) error {
 	if err := lane.EnterAll(ctx); err != nil {
 		return fmt.Errorf("the version of Kubernetes: %w", err)
 	}
-	return nil
+	if state.UpgradeKubernetes(updateOf(args.NewInputs)) == state.UpgradeKubernetes(updateOf(args.OldInputs)) {
+		return nil
+	}
+	health, err := r.health()
+	if err == nil {
+		err = r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health.EtcdSnapshot)
+	}
+	if err != nil {
+		lane.LeaveAll()
+	}
+	return err
 }
 
 func (r *rollout) leaveAll() error {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -26,18 +26,15 @@ func (m Machine) upgradeCommand(image string) string {
 }
 
 // upgradeImage returns the image in the update of a membership; empty for the inputs of a membership without one.
-func upgradeImage(inputs resource.PropertyMap) string {
+func upgradeImage(inputs resource.PropertyMap) string { return state.UpgradeImage(updateOf(inputs)) }
+
+// updateOf returns the update of a Command; empty if it has none.
+func updateOf(inputs resource.PropertyMap) string {
 	update := plain(inputs["update"])
 	if !update.IsString() {
 		return ""
 	}
-	words := strings.Fields(update.StringValue())
-	for i := range len(words) - 1 {
-		if words[i] == "--image" {
-			return words[i+1]
-		}
-	}
-	return ""
+	return update.StringValue()
 }
 
 // upgrade is the upgrade of one node in its rollout.

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// etcdWasSnapshotted checks that a run that began at that time has kept one snapshot of etcd, which opens with the passphrase of the
-// stack and has the objects of Kubernetes in it.
-func (r *rehearsal) etcdWasSnapshotted(began time.Time) {
+// etcdWasSnapshotted checks that a run that began at that time has kept one snapshot of etcd, for an inventory with that version of
+// Kubernetes, which opens with the passphrase of the stack and has the objects of Kubernetes in it.
+func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string) {
 	r.t.Helper()
 	sealed, err := filepath.Glob(filepath.Join(r.dir(), "backups", "etcd", "*.snap.age"))
 	require.NoError(r.t, err)
@@ -38,7 +38,7 @@ func (r *rehearsal) etcdWasSnapshotted(began time.Time) {
 	}
 	require.NoError(r.t, json.Unmarshal([]byte(r.read(strings.TrimSuffix(newer[0], ".snap.age")+".json")), &description))
 	require.Equal(r.t, "k3s-dev", description.Cluster)
-	require.Equal(r.t, "v1.35.4", description.Kubernetes)
+	require.Equal(r.t, kubernetes, description.Kubernetes)
 	require.Equal(r.t, 5, description.Nodes)
 	require.Positive(r.t, description.Revision)
 	require.Greater(r.t, description.Keys, 100)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/stretchr/testify/require"
@@ -37,8 +38,10 @@ func TestE2EKubernetesUpgrade(t *testing.T) {
 
 	r.edit("cluster.yaml", "version: v1.35.5", "version: v1.35.6")
 	stack := r.plainEngineWith(stacks.Options{})
+	began := time.Now()
 	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
 	require.NoError(t, err)
+	r.etcdWasSnapshotted(began, "v1.35.6")
 	r.runsKubernetes("v1.35.6")
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")

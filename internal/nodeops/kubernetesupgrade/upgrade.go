@@ -4,6 +4,7 @@ package kubernetesupgrade
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -68,7 +69,12 @@ func (l Limits) withDefaults() Limits {
 // The error is one sentence that states what is missing and what to do.
 func (u Upgrade) Run(ctx context.Context) error {
 	u.Limits = u.Limits.withDefaults()
-	if err := nodeops.WaitUntilReady(ctx, u.Talosconfig, nodeops.Awaited{Limit: u.Limits.API, Say: func(text string) { u.say("%s", text) }}); err != nil {
+	err := u.awaitAPI(ctx)
+	if errors.Is(err, errNotNeeded) {
+		u.say("Kubernetes %s is in the configuration of every node that answers; its API does not answer, and is not waited for", u.To)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	seen, err := u.survey(ctx)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -40,6 +41,34 @@ func TestLifeOfACluster(t *testing.T) {
 	kept, err := c.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), "canary", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, canary.Data, kept.Data)
+	c.needsNoAPIWhereNothingIsToBeDone()
+}
+
+// needsNoAPIWhereNothingIsToBeDone: else a configuration that stops the API servers could not be mended while a node comes or goes.
+func (c *cluster) needsNoAPIWhereNothingIsToBeDone() {
+	t := c.t
+	t.Helper()
+	for i := range 3 {
+		c.patch(firstControlPlane+i, machinetype.TypeControlPlane, func(cfg *v1alpha1.Config) {
+			cfg.ClusterConfig.APIServerConfig.ExtraArgsConfig = map[string]string{"no-such-argument": "true"}
+		})
+	}
+	for i := range 2 {
+		c.patch(firstWorker+i, machinetype.TypeWorker)
+	}
+	polltest.Until(t, func() bool {
+		_, err := c.kubernetes().Discovery().ServerVersion()
+		return err != nil
+	}, "the API stops")
+	said := &lines{}
+	upgrade := c.upgrade("v1.35.4") // that of the configurations
+	upgrade.Progress, upgrade.Limits.API = said, time.Second
+	require.NoError(t, upgrade.Run(t.Context()))
+	require.Contains(t, said.said.String(), "Kubernetes v1.35.4 is in the configuration of every node that answers; its API does not answer, and is not waited for\n")
+
+	another := c.upgrade("v1.35.5")
+	another.Limits.API = time.Second
+	require.ErrorContains(t, another.Run(t.Context()), "does not answer", "there it is needed")
 }
 
 // refuses: each refusal is one sentence, and the cluster is as before.
