@@ -6,11 +6,13 @@ import (
 	"io"
 	"sync"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// SnapshotKeeper keeps a snapshot of etcd. take writes it, and is called once. The error is why there is none.
-type SnapshotKeeper func(take func(io.Writer) error) error
+// SnapshotKeeper keeps a snapshot of etcd, and returns where, for a person. take writes it, and is called once. The error is why there
+// is none.
+type SnapshotKeeper func(take func(io.Writer) error) (kept string, err error)
 
 // etcdSnapshot takes one snapshot in a run, before the first control plane is changed.
 type etcdSnapshot struct {
@@ -21,8 +23,8 @@ type etcdSnapshot struct {
 }
 
 // before takes the snapshot unless it was taken, or etcd runs on no node. A control plane is not changed without it: what goes wrong
-// then would have no way back. take is [nodeops.Health.EtcdSnapshot].
-func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, take func(context.Context) (func(io.Writer) error, error)) error {
+// then would have no way back.
+func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health) error {
 	if s.keep == nil || !node.ControlPlane {
 		return nil
 	}
@@ -31,13 +33,17 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, take func(
 	if s.taken {
 		return nil
 	}
-	write, err := take(ctx)
-	if err == nil && write != nil {
-		err = s.keep(write)
+	take, err := cluster.EtcdSnapshot(ctx)
+	kept := ""
+	if err == nil && take != nil {
+		kept, err = s.keep(take)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because no snapshot of etcd could be kept before (%w): mend that, then run up again", node.Name, err)
 	}
 	s.taken = true
+	if kept != "" {
+		cluster.Say("snapshot of etcd: %s", kept)
+	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (r *rollout) enterAll(args *pulumi.ResourceHookArgs) error {
 	}
 	health, err := r.health()
 	if err == nil {
-		err = r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health.EtcdSnapshot)
+		err = r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health)
 	}
 	if err != nil {
 		lane.LeaveAll()

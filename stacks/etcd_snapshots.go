@@ -25,14 +25,14 @@ func keepSnapshots(stack string, inv *inventory.Inventory, options Options) comp
 		Name: inv.Cluster.Name, Talos: inv.Cluster.Talos.Version.String(), Kubernetes: inv.Cluster.Kubernetes.Version.String(), Nodes: len(inv.Nodes),
 	}
 	folder := cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack))
-	return func(take func(io.Writer) error) error {
+	return func(take func(io.Writer) error) (string, error) {
 		recipient, err := passphraseOf(options)
 		if err != nil {
-			return err
+			return "", err
 		}
 		store := etcdsnapshot.Store{Dir: folder, Recipients: []age.Recipient{recipient}}
-		_, err = store.Save(time.Now(), "before-up", of, take)
-		return err
+		saved, err := store.Save(time.Now(), "before-up", of, take)
+		return workspace.Nearby(saved.Path), err
 	}
 }
 
