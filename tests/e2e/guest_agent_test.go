@@ -14,8 +14,8 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EF10GuestAgentsHoldNobodyUp is the life of a cluster that gets QEMU's guest agent later: first it has none, then the
-// inventory has one that the running images lack, so that it never answers, and at last a machine is created with it.
+// TestE2EF10GuestAgentsHoldNobodyUp is the life of a cluster that gets QEMU's guest agent later: first it has none, then the nodes are
+// upgraded to an image with one, which never answers on one of them, and at last a machine is created with it.
 func TestE2EF10GuestAgentsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
@@ -63,23 +63,24 @@ func (r *rehearsal) switchedOnByHand() {
 	r.inTime(0, "preview", "--lab")
 }
 
-// neverAnswers: the image of the inventory has the agent, the one that runs does not.
+// neverAnswers: the image of the inventory has the agent, the one that runs does not. The nodes are upgraded to it.
 func (r *rehearsal) neverAnswers() {
 	r.t.Helper()
 	r.edit("cluster.yaml", "schematic: {extensions: []", "schematic: {extensions: [siderolabs/qemu-guest-agent]")
 	output := r.inTime(2, "preview", "--lab")
 	for _, node := range []string{"k3s-dev-control-1", "k3s-dev-worker-1"} {
-		require.Regexp(r.t, `REBOOT +`+node+` +guest agent false → true`, output)
+		require.Regexp(r.t, `UPGRADE +`+node+` +Talos v1.12.4, schematic 376567988ad3 → ce4c980550dd \(drain, reboot, about 3 min\); guest agent false → true`, output)
 	}
+	r.mustRun(0, "lab", "fault", "set", "guest-agent-silent", "--vm", "102")
 	began := time.Now()
 	r.inTime(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"enabled=1", "enabled=1"}, r.agents(101, 102))
-	require.Len(r.t, labstack.Outages(r.talosLog(began)), 2, "what the preview said is what happened")
+	require.Len(r.t, labstack.Outages(r.talosLog(began)), 4, "what the preview said is what happened: each machine reboots for its agent, then for its image")
 	r.inTime(0, "preview", "--lab", "--refresh")
 
 	silent := r.statusOf("k3s-dev-worker-1").GuestAgent
 	require.Equal(r.t, "QEMU guest agent is not running", silent.Silence)
-	require.Contains(r.t, r.mustRun(0, "status", "--lab"), "k3s-dev-worker-1 does not answer (QEMU guest agent is not running): it comes with the image of the inventory, see below")
+	require.Contains(r.t, r.mustRun(0, "status", "--lab"), "k3s-dev-worker-1 does not answer (QEMU guest agent is not running)")
 
 	r.edit("nodes.yaml", "    vmid: 102\n", "    vmid: 102\n    memoryMiB: 6144\n")
 	r.inTime(0, "up", "--lab", "--yes")
