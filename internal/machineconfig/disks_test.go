@@ -2,40 +2,27 @@ package machineconfig_test
 
 import (
 	"crypto/sha256"
-	"crypto/tls"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cosi-project/runtime/pkg/safe"
-	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 	talosrole "github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/machineconfig"
 )
 
-// The clients of these tests talk to loopback; a proxy of the environment is none of theirs.
-func TestMain(m *testing.M) {
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		if err := os.Unsetenv(name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { talostest.Main(m) }
 
 // TestTalosFindsItsDisks: whatever the kernel calls the disks, and whether a controller is each disk's own or one for all,
 // Talos is installed on scsi0, which the firmware boots, and each volume lies on its disk.
@@ -80,7 +67,7 @@ func installed(t *testing.T, controller talos.SCSIController, seed int) *client.
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
 
-	address := freeAddress(t)
+	address := talostest.FreeAddress(t, 11)
 	guest := talos.Hardware{
 		VMID: 101, CPUs: 4, MemoryMiB: 4096, SCSI: controller,
 		ISO: "local:iso/talos-v1.12.4-nocloud-amd64.iso", ISODrive: "ide0", BootOrder: []string{"scsi0", "ide0"},
@@ -91,7 +78,7 @@ func installed(t *testing.T, controller talos.SCSIController, seed int) *client.
 		guest.Disks = append(guest.Disks, talos.Disk{ID: fmt.Sprintf("tank:vm-101-disk-%d", slot), Slot: slot, Bytes: 64 << 30})
 	}
 	require.NoError(t, fleet.PowerOn(t.Context(), guest))
-	waitFor(t, fleet, talos.StageMaintenance)
+	talostest.AwaitStage(t, fleet, 101, talos.StageMaintenance)
 
 	one := node("control-1", true)
 	one.Addresses = []netip.Prefix{netip.PrefixFrom(address, 24)}
@@ -101,18 +88,9 @@ func installed(t *testing.T, controller talos.SCSIController, seed int) *client.
 	text, err := merge(t, "v1.12", true, patches).Bytes()
 	require.NoError(t, err)
 
-	insecure, err := client.New(t.Context(), client.WithEndpoints(address.String()), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
-	require.NoError(t, err)
-	_, err = insecure.ApplyConfiguration(t.Context(), &machineapi.ApplyConfigurationRequest{Data: text})
-	require.NoError(t, err)
-	require.NoError(t, insecure.Close())
-	waitFor(t, fleet, talos.StageRunning)
+	talostest.Apply(t, address, text)
+	talostest.AwaitStage(t, fleet, 101, talos.StageRunning)
 	return adminOf(t, address)
-}
-
-func waitFor(t *testing.T, fleet *talos.Fleet, stage talos.Stage) {
-	t.Helper()
-	require.Eventually(t, func() bool { return fleet.Nodes()[0].Stage == stage }, time.Minute, 5*time.Millisecond, "stage %s", stage)
 }
 
 func adminOf(t *testing.T, address netip.Addr) *client.Client {
@@ -124,19 +102,4 @@ func adminOf(t *testing.T, address netip.Addr) *client.Client {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, api.Close()) })
 	return api
-}
-
-// freeAddress returns a loopback address on whose Talos port nobody listens.
-func freeAddress(t *testing.T) netip.Addr {
-	t.Helper()
-	for range 100 {
-		address := netip.AddrFrom4([4]byte{127, byte(150 + rand.IntN(50)), byte(rand.IntN(256)), 11})
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return address
-		}
-	}
-	t.Fatal("no free loopback address")
-	return netip.Addr{}
 }

@@ -2,24 +2,18 @@ package nodeops_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
-	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/generate"
-	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -67,12 +61,7 @@ func TestKubeletsOfNodesThatAnswerAreRestarted(t *testing.T) {
 func (m *machineUnderTest) further(number int, address netip.Addr) rolling.Node {
 	m.t.Helper()
 	name := fmt.Sprintf("k3s-dev-control-%d", number)
-	require.NoError(m.t, m.fleet.PowerOn(m.t.Context(), talos.Hardware{
-		VMID: 100 + number, Name: name, CPUs: 4, MemoryMiB: 4096, ISO: iso,
-		Disks:     []talos.Disk{{ID: fmt.Sprintf("tank:vm-%d-disk-0", 100+number), Bytes: 64 << 30}},
-		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, byte(number)}}},
-		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(address, 24)}, Hostname: name},
-	}))
+	require.NoError(m.t, m.fleet.PowerOn(m.t.Context(), talostest.Hardware(100+number, name, address, release)))
 	m.eventually(func() error {
 		if !nodeops.InMaintenance(m.t.Context(), address.String()) {
 			return context.DeadlineExceeded
@@ -86,20 +75,7 @@ func (m *machineUnderTest) further(number int, address netip.Addr) rolling.Node 
 // the given number of members.
 func (m *machineUnderTest) join(node rolling.Node, members int) {
 	m.t.Helper()
-	input, err := generate.NewInput("k3s-dev", "https://"+m.address.String()+":6443", constants.DefaultKubernetesVersion,
-		generate.WithSecretsBundle(secretsOf(m.t, ours)), generate.WithVersionContract(config.TalosVersion1_12),
-		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installer))
-	require.NoError(m.t, err)
-	generated, err := input.Config(machinetype.TypeControlPlane)
-	require.NoError(m.t, err)
-	data, err := generated.Bytes()
-	require.NoError(m.t, err)
-	api, err := client.New(m.t.Context(), client.WithEndpoints(node.Address.String()),
-		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
-	require.NoError(m.t, err)
-	_, err = api.ApplyConfiguration(m.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
-	require.NoError(m.t, err)
-	require.NoError(m.t, api.Close())
+	m.applyAt(node.Address, secretsOf(m.t, ours))
 	m.eventually(func() error { return m.hasMembers(members) })
 }
 

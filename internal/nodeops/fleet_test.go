@@ -1,58 +1,36 @@
 package nodeops_test
 
 import (
-	"crypto/tls"
-	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
-	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
-	"github.com/siderolabs/talos/pkg/machinery/role"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 const (
-	iso       = "local:iso/talos-v1.12.4-nocloud-amd64.iso"
-	installer = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
-	vmid      = 101
+	release = "v1.12.4"
+	vmid    = talostest.First
 )
 
-// TestMain removes the proxy settings of the environment: the tests connect to loopback only.
-func TestMain(m *testing.M) {
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		if err := os.Unsetenv(name); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { talostest.Main(m) }
 
-// The secrets of two clusters, generated once, because their keys take most of the time of a test.
+// The secrets of two clusters.
 var (
-	ours   = sync.OnceValues(newSecrets)
-	theirs = sync.OnceValues(newSecrets)
+	ours   = sync.OnceValues(talostest.NewSecrets)
+	theirs = sync.OnceValues(talostest.NewSecrets)
 )
-
-func newSecrets() (*secrets.Bundle, error) {
-	return secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
-}
 
 // machineUnderTest is one emulated machine, VM 101, on its own loopback address.
 type machineUnderTest struct {
@@ -66,12 +44,7 @@ func powerOn(t *testing.T, changes ...func(*talos.Config, *talos.Hardware)) *mac
 	t.Helper()
 	m := &machineUnderTest{t: t, address: freeAddress(t)}
 	config := talos.Config{StateDir: t.TempDir()}
-	hardware := talos.Hardware{
-		VMID: vmid, Name: "k3s-dev-control-1", CPUs: 4, MemoryMiB: 4096, ISO: iso,
-		Disks:     []talos.Disk{{ID: "tank:vm-101-disk-0", Bytes: 64 << 30}},
-		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, vmid}}},
-		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(m.address, 24)}, Hostname: "k3s-dev-control-1"},
-	}
+	hardware := talostest.Hardware(vmid, "k3s-dev-control-1", m.address, release)
 	for _, change := range changes {
 		change(&config, &hardware)
 	}
@@ -84,46 +57,28 @@ func powerOn(t *testing.T, changes ...func(*talos.Config, *talos.Hardware)) *mac
 	return m
 }
 
-// freeAddress returns a loopback address whose Talos port is free.
 func freeAddress(t *testing.T) netip.Addr {
 	t.Helper()
-	for range 100 {
-		address := netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 11})
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return address
-		}
-	}
-	t.Fatal("no free loopback address")
-	return netip.Addr{}
+	return talostest.FreeAddress(t, 11)
 }
 
 func (m *machineUnderTest) waitFor(stage talos.Stage) {
 	m.t.Helper()
-	polltest.Until(m.t, func() bool {
-		nodes := m.fleet.Nodes()
-		return len(nodes) == 1 && nodes[0].Stage == stage
-	}, "stage ", stage)
+	talostest.AwaitStage(m.t, m.fleet, vmid, stage)
 }
 
 // apply sends the configuration of a cluster's first control plane to a machine in maintenance mode.
 func (m *machineUnderTest) apply(bundle *secrets.Bundle) {
 	m.t.Helper()
-	input, err := generate.NewInput("k3s-dev", "https://"+m.address.String()+":6443", constants.DefaultKubernetesVersion,
-		generate.WithSecretsBundle(bundle), generate.WithVersionContract(config.TalosVersion1_12),
-		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installer))
-	require.NoError(m.t, err)
-	generated, err := input.Config(machinetype.TypeControlPlane)
-	require.NoError(m.t, err)
-	data, err := generated.Bytes()
-	require.NoError(m.t, err)
-	api, err := client.New(m.t.Context(), client.WithEndpoints(m.address.String()),
-		client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
-	require.NoError(m.t, err)
-	_, err = api.ApplyConfiguration(m.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
-	require.NoError(m.t, err)
-	require.NoError(m.t, api.Close())
+	m.applyAt(m.address, bundle)
+}
+
+// applyAt sends the configuration of a control plane to a machine in maintenance mode.
+func (m *machineUnderTest) applyAt(address netip.Addr, bundle *secrets.Bundle) {
+	m.t.Helper()
+	talostest.Apply(m.t, address, talostest.Generated{
+		Secrets: bundle, Cluster: "k3s-dev", Endpoint: m.address, Talos: release, Kubernetes: constants.DefaultKubernetesVersion,
+	}.Configuration(m.t, machinetype.TypeControlPlane))
 }
 
 // bootstrap retries until the container runtime is up, as the provider does.
@@ -144,12 +99,9 @@ func secretsOf(t *testing.T, bundle func() (*secrets.Bundle, error)) *secrets.Bu
 	return made
 }
 
-// adminOf returns the talosconfig of a cluster's administrator.
 func adminOf(t *testing.T, bundle *secrets.Bundle, address netip.Addr) *clientconfig.Config {
 	t.Helper()
-	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(role.Admin), time.Hour)
-	require.NoError(t, err)
-	return clientconfig.NewConfig("k3s-dev", []string{address.String()}, bundle.Certs.OS.Crt, certificate)
+	return talostest.Administrator(t, bundle, "k3s-dev", address)
 }
 
 func talosconfigOf(t *testing.T, bundle *secrets.Bundle, address netip.Addr) []byte {

@@ -29,7 +29,7 @@ func TestLifeOfACluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	c := newCluster(t, 3, 2, nil)
+	c := newCluster(t, "v1.13.9", "1.35.4", 3, 2, nil)
 	canary := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "canary", Namespace: "default"}, Data: map[string]string{"sings": "yes"}}
 	_, err := c.kubernetes().CoreV1().ConfigMaps("default").Create(t.Context(), canary, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -44,7 +44,8 @@ func TestLifeOfACluster(t *testing.T) {
 	c.needsNoAPIWhereNothingIsToBeDone()
 }
 
-// needsNoAPIWhereNothingIsToBeDone: else a configuration that stops the API servers could not be mended while a node comes or goes.
+// needsNoAPIWhereNothingIsToBeDone: else a configuration that stops the API servers could not be mended by the run after one that was
+// killed.
 func (c *cluster) needsNoAPIWhereNothingIsToBeDone() {
 	t := c.t
 	t.Helper()
@@ -93,7 +94,7 @@ func (c *cluster) refuses() {
 		"the control plane control-3 is not in the inventory and would keep v1.35.4: add it to nodes.yaml, or remove it from the cluster, then run up again")
 
 	moved := c.upgrade("v1.35.5")
-	moved.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-2", Address: c.address(250)})
+	moved.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-2", Address: c.Address(250)})
 	require.Regexp(t, "^Kubernetes stays as it is: "+
 		`not every node can be upgraded: worker-2 \(its Talos API.*\): mend that, or take the node out of nodes.yaml, then run up again$`, moved.Run(t.Context()).Error())
 
@@ -114,9 +115,7 @@ func (c *cluster) refuses() {
 
 // token returns the ID of the bootstrap token, which is the public half of it.
 func (c *cluster) token() string {
-	made, err := bundle()
-	require.NoError(c.t, err)
-	id, _, _ := strings.Cut(made.Secrets.BootstrapToken, ".")
+	id, _, _ := strings.Cut(c.Secrets().Secrets.BootstrapToken, ".")
 	return id
 }
 
@@ -128,7 +127,7 @@ func (c *cluster) upgradesInOrder() {
 	said := &lines{}
 	upgrade := c.upgrade("v1.35.5")
 	upgrade.Progress = said
-	upgrade.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-9", Address: c.address(250)})
+	upgrade.Nodes = append(append([]rolling.Node{}, c.nodes[:4]...), rolling.Node{Name: "worker-9", Address: c.Address(250)})
 	require.NoError(t, upgrade.Run(t.Context()))
 	require.Equal(t, `the Node worker-2 is not in the inventory: its kubelet stays at v1.35.4
 worker-9 is not a Node yet: it starts with v1.35.5
@@ -230,7 +229,7 @@ func (c *cluster) runs(version string) {
 		if node.ControlPlane {
 			kind = machinetype.TypeControlPlane
 		}
-		wanted, err := configloader.NewFromBytes(c.configuration(kind, at(version)))
+		wanted, err := configloader.NewFromBytes(c.Configuration(kind, at(version)))
 		require.NoError(t, err)
 		text, err := wanted.Bytes()
 		require.NoError(t, err)
@@ -260,7 +259,7 @@ func at(version string) func(*v1alpha1.Config) {
 // running returns the machine configuration that a node runs.
 func (c *cluster) running(node rolling.Node) (text string) {
 	c.t.Helper()
-	require.NoError(c.t, nodeops.Ask(c.t.Context(), c.talosconfig(), node.Address.String(), func(ctx context.Context, api *client.Client) error {
+	require.NoError(c.t, nodeops.Ask(c.t.Context(), c.Talosconfig(), node.Address.String(), func(ctx context.Context, api *client.Client) error {
 		active, err := safe.StateGetByID[*config.MachineConfig](ctx, api.COSI, config.ActiveID)
 		if err != nil {
 			return err

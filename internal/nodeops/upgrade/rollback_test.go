@@ -14,12 +14,10 @@ import (
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
-	text, err := c.talosconfig().Bytes()
-	require.NoError(t, err)
-	node := rolling.Node{Name: nameOf(first), Address: c.address(first), ControlPlane: true}
-	health := nodeops.Health{Talosconfig: text, Nodes: []rolling.Node{node}}
+	node := rolling.Node{Name: nameOf(first), Address: c.Address(first), ControlPlane: true}
+	health := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: []rolling.Node{node}}
 
-	_, _, err = health.Rollback(t.Context(), node)
+	_, _, err := health.Rollback(t.Context(), node)
 	var untouched *nodeops.UntouchedError
 	require.ErrorAs(t, err, &untouched)
 	require.EqualError(t, err, "control-1 is not rolled back, because there is no other release on its disk: it was not upgraded since Talos was installed; set talos.version to bring another release to it, and run `em-infra up`")

@@ -128,7 +128,7 @@ func TestUpgradeThatHangs(t *testing.T) {
 	require.EqualError(t, c.node(first, newer, short).Run(t.Context()), want)
 	require.EqualError(t, c.node(first, newer, short).Run(t.Context()), want, "a second order would be refused")
 
-	require.NoError(t, c.fleet.PowerOff(first))
+	require.NoError(t, c.Fleet.PowerOff(first))
 	c.powerOn(first)
 	require.NoError(t, c.node(first, newer, upgrade.Limits{}).Run(t.Context()))
 	require.Equal(t, "v1.12.11", c.release(first).Version)
@@ -138,7 +138,7 @@ func TestUpgradeThatHangs(t *testing.T) {
 func TestUpgradeIsTakenUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
-	_, err := c.admin(first).UpgradeWithOptions(t.Context(), client.WithUpgradeImage(newer))
+	_, err := c.Admin(first).UpgradeWithOptions(t.Context(), client.WithUpgradeImage(newer))
 	require.NoError(t, err)
 	require.NoError(t, c.node(first, newer, upgrade.Limits{}).Run(t.Context()))
 	require.Equal(t, "control-1 runs v1.12.11 (schematic 37656798)\n", c.said.String(), "no second order is given")
@@ -161,7 +161,7 @@ func TestUpgradeThatIsEnded(t *testing.T) {
 func TestUpgradeNeedsEveryMember(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3)
-	require.NoError(t, c.fleet.PowerOff(first+2))
+	require.NoError(t, c.Fleet.PowerOff(first+2))
 	err := c.node(first, newer, upgrade.Limits{}).Run(t.Context())
 	require.ErrorContains(t, err, "control-1 is untouched (error validating etcd for upgrade: etcd member ")
 	require.ErrorContains(t, err, "): bring the other control planes back, then run up again")

@@ -2,8 +2,6 @@ package explain_test
 
 import (
 	"crypto/tls"
-	"math/rand/v2"
-	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -11,8 +9,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
-	"github.com/siderolabs/talos/pkg/machinery/config"
-	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
@@ -21,18 +17,14 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/operator/internal/explain"
-)
-
-const (
-	iso       = "local:iso/talos-v1.12.4-nocloud-amd64.iso"
-	installer = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
 )
 
 // node is an emulated machine, VM 101, on its own loopback address.
 type node struct {
 	t       *testing.T
-	address string
+	address netip.Addr
 	faults  *fault.Set
 }
 
@@ -42,34 +34,14 @@ func powerOn(t *testing.T) node {
 	fleet, err := talos.NewFleet(talos.Config{StateDir: t.TempDir(), Faults: talos.NewFaultSet(faults, nil)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
-	address := freeAddress(t)
-	require.NoError(t, fleet.PowerOn(t.Context(), talos.Hardware{
-		VMID: 101, Name: "cp1", CPUs: 4, MemoryMiB: 4096, ISO: iso,
-		Disks:     []talos.Disk{{ID: "tank:vm-101-disk-0", Bytes: 64 << 30}},
-		NICs:      []talos.NIC{{MAC: net.HardwareAddr{0xbc, 0x24, 0x11, 0, 0, 101}}},
-		CloudInit: talos.CloudInit{Addresses: []netip.Prefix{netip.PrefixFrom(address, 24)}, Hostname: "cp1"},
-	}))
-	return node{t: t, address: address.String(), faults: faults}
-}
-
-// freeAddress returns a loopback address without a listener on the Talos port.
-func freeAddress(t *testing.T) netip.Addr {
-	t.Helper()
-	for range 100 {
-		address := netip.AddrFrom4([4]byte{127, byte(200 + rand.IntN(50)), byte(rand.IntN(256)), 12})
-		listener, err := net.Listen("tcp", netip.AddrPortFrom(address, constants.ApidPort).String())
-		if err == nil {
-			require.NoError(t, listener.Close())
-			return address
-		}
-	}
-	t.Fatal("no free loopback address")
-	return netip.Addr{}
+	address := talostest.FreeAddress(t, 12)
+	require.NoError(t, fleet.PowerOn(t.Context(), talostest.Hardware(101, "cp1", address, "v1.12.4")))
+	return node{t: t, address: address, faults: faults}
 }
 
 func newSecrets(t *testing.T) *secrets.Bundle {
 	t.Helper()
-	bundle, err := secrets.NewBundle(secrets.NewClock(), config.TalosVersion1_12)
+	bundle, err := talostest.NewSecrets()
 	require.NoError(t, err)
 	return bundle
 }
@@ -79,7 +51,7 @@ func (n node) as(bundle *secrets.Bundle, name role.Role) *client.Client {
 	n.t.Helper()
 	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(name), time.Hour)
 	require.NoError(n.t, err)
-	return n.dial(client.WithConfig(clientconfig.NewConfig("home", []string{n.address}, bundle.Certs.OS.Crt, certificate)))
+	return n.dial(client.WithConfig(clientconfig.NewConfig("home", []string{n.address.String()}, bundle.Certs.OS.Crt, certificate)))
 }
 
 func (n node) dial(options ...client.OptionFunc) *client.Client {
@@ -93,7 +65,7 @@ func (n node) dial(options ...client.OptionFunc) *client.Client {
 // insecure returns a client of a node in maintenance mode.
 func (n node) insecure() *client.Client {
 	n.t.Helper()
-	return n.dial(client.WithEndpoints(n.address), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
+	return n.dial(client.WithEndpoints(n.address.String()), client.WithTLSConfig(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // that is the mode
 }
 
 // eventually repeats a call until its error matches a row; while a node boots, other errors occur.
@@ -111,17 +83,12 @@ func (n node) eventually(row string, call func() error) {
 
 func (n node) apply(bundle *secrets.Bundle) {
 	n.t.Helper()
-	input, err := generate.NewInput("home", "https://"+n.address+":6443", constants.DefaultKubernetesVersion,
-		generate.WithSecretsBundle(bundle), generate.WithVersionContract(config.TalosVersion1_12),
-		generate.WithInstallDisk("/dev/sda"), generate.WithInstallImage(installer))
-	require.NoError(n.t, err)
-	generated, err := input.Config(machinetype.TypeControlPlane)
-	require.NoError(n.t, err)
-	data, err := generated.Bytes()
-	require.NoError(n.t, err)
+	data := talostest.Generated{
+		Secrets: bundle, Cluster: "home", Endpoint: n.address, Talos: "v1.12.4", Kubernetes: constants.DefaultKubernetesVersion,
+	}.Configuration(n.t, machinetype.TypeControlPlane)
 	api := n.insecure()
 	require.Eventually(n.t, func() bool {
-		_, err = api.ApplyConfiguration(n.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
+		_, err := api.ApplyConfiguration(n.t.Context(), &machine.ApplyConfigurationRequest{Data: data})
 		return err == nil
 	}, time.Minute, 20*time.Millisecond)
 }
@@ -147,7 +114,7 @@ func TestErrorsOfAnEmulatedNode(t *testing.T) {
 
 func TestErrorOfANodeThatIsOff(t *testing.T) {
 	t.Parallel()
-	n := node{t: t, address: freeAddress(t).String()}
+	n := node{t: t, address: talostest.FreeAddress(t, 12)}
 	n.eventually("node-away", func() error {
 		_, err := n.as(newSecrets(t), role.Admin).Version(t.Context())
 		return err

@@ -1,0 +1,107 @@
+package talostest
+
+import (
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
+	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
+	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
+)
+
+// First is the VMID of the first control plane of a cluster.
+const First = 101
+
+// Cluster is a cluster of emulated nodes, each on its own loopback address.
+type Cluster struct {
+	Fleet *talos.Fleet
+
+	t                 testing.TB
+	network           netip.Addr
+	talos, kubernetes string
+}
+
+var clusterSecrets = sync.OnceValues(NewSecrets)
+
+// NewCluster returns a cluster without nodes, whose nodes are installed with a release of Talos, such as v1.12.4, and a version of
+// Kubernetes, such as 1.35.4. They stop when the test ends.
+func NewCluster(t testing.TB, release, kubernetes string, config talos.Config) *Cluster {
+	t.Helper()
+	config.StateDir = t.TempDir()
+	fleet, err := talos.NewFleet(config)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, fleet.Close()) })
+	return &Cluster{Fleet: fleet, t: t, network: FreeAddress(t, First), talos: release, kubernetes: kubernetes}
+}
+
+// Address returns that of a VMID, which is below 256.
+func (c *Cluster) Address(vmid int) netip.Addr {
+	four := c.network.As4()
+	four[3] = byte(vmid)
+	return netip.AddrFrom4(four)
+}
+
+// Join installs a node, and bootstraps the first control plane.
+func (c *Cluster) Join(vmid int, name string, kind machinetype.Type) {
+	c.t.Helper()
+	c.PowerOn(vmid, name)
+	AwaitStage(c.t, c.Fleet, vmid, talos.StageMaintenance)
+	Apply(c.t, c.Address(vmid), c.Configuration(kind))
+	AwaitStage(c.t, c.Fleet, vmid, talos.StageRunning)
+	if vmid == First {
+		polltest.Succeeds(c.t, func() error { return c.Admin(vmid).Bootstrap(c.t.Context(), &machine.BootstrapRequest{}) })
+	}
+}
+
+// PowerOn switches a machine on.
+func (c *Cluster) PowerOn(vmid int, name string) {
+	c.t.Helper()
+	require.NoError(c.t, c.Fleet.PowerOn(c.t.Context(), Hardware(vmid, name, c.Address(vmid), c.talos)))
+}
+
+// Configuration returns the configuration of a node, changed by the patches.
+func (c *Cluster) Configuration(kind machinetype.Type, patches ...func(*v1alpha1.Config)) []byte {
+	c.t.Helper()
+	return Generated{
+		Secrets: c.Secrets(), Cluster: "home", Endpoint: c.Address(First), Talos: c.talos, Kubernetes: c.kubernetes,
+	}.Configuration(c.t, kind, patches...)
+}
+
+// Secrets returns those that all clusters of a package have.
+func (c *Cluster) Secrets() *secrets.Bundle {
+	c.t.Helper()
+	bundle, err := clusterSecrets()
+	require.NoError(c.t, err)
+	return bundle
+}
+
+// Administrator returns the talosconfig of the cluster's administrator.
+func (c *Cluster) Administrator() *clientconfig.Config {
+	c.t.Helper()
+	return Administrator(c.t, c.Secrets(), "home", c.Address(First))
+}
+
+// Talosconfig returns the text of it.
+func (c *Cluster) Talosconfig() []byte {
+	c.t.Helper()
+	text, err := c.Administrator().Bytes()
+	require.NoError(c.t, err)
+	return text
+}
+
+// Admin returns a client of one node, which is closed when the test ends.
+func (c *Cluster) Admin(vmid int) *client.Client {
+	c.t.Helper()
+	api, err := client.New(c.t.Context(), client.WithConfig(c.Administrator()), client.WithEndpoints(c.Address(vmid).String()))
+	require.NoError(c.t, err)
+	c.t.Cleanup(func() { require.NoError(c.t, api.Close()) })
+	return api
+}
