@@ -73,7 +73,7 @@ func checksum(file *os.File) (Contents, error) {
 	return Contents{Bytes: size, SHA256: hex.EncodeToString(appended)}, nil
 }
 
-// lockPatience bounds the wait for the lock of a file that nobody else opens.
+// lockPatience bounds the wait for the lock that bbolt takes on the file. No other process opens the file, so the lock is free.
 const lockPatience = 10 * time.Second
 
 // open opens the database without its name, which a temporary file no longer has.
@@ -85,8 +85,8 @@ func open(file *os.File) (*bolt.DB, error) {
 	})
 }
 
-// read walks through all buckets. A damaged page makes bbolt panic; its own Check does so on a goroutine, where nobody can
-// recover (bbolt v1.4.3, tx_check.go).
+// read walks through all buckets. A damaged page makes bbolt panic. Its own Check is not used: it panics on a goroutine that it starts
+// itself, where no caller can recover the panic (bbolt v1.4.3, tx_check.go).
 func read(db *bolt.DB, contents *Contents) (err error) {
 	defer func() {
 		if problem := recover(); problem != nil {

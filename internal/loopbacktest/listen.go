@@ -1,5 +1,5 @@
-// Package loopbacktest has loopback addresses of a test's own. A port of 127.0.0.1 that was closed may be another process's a moment
-// later; one of an address that nobody else uses stays closed.
+// Package loopbacktest gives each test a loopback address of its own. On 127.0.0.1, another process may open a port right after a test
+// has closed it. On an address that only one test uses, a closed port stays closed.
 package loopbacktest
 
 import (

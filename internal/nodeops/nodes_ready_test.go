@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,11 +69,12 @@ func TestWaitUntilReady(t *testing.T) {
 		"Node worker-1 is not Ready (no reason given); Kubernetes has no Node worker-2: "+
 			"see that the cluster has a network plugin (kubernetes.cni), then run up again; it goes on from here")
 
-	go func() {
-		time.Sleep(time.Second)
-		nodes.set(nodeObject(t, "worker-1", true, ""))
-	}()
-	require.NoError(t, m.waitUntilReady("worker-1"), "it becomes so")
+	awaited := nodeops.Awaited{Nodes: []string{"worker-1"}, Say: func(text string) {
+		if text == "not Ready: worker-1" {
+			nodes.set(nodeObject(t, "worker-1", true, ""))
+		}
+	}}
+	require.NoError(t, nodeops.WaitUntilReady(t.Context(), talosconfigOf(t, secretsOf(t, ours), m.address), awaited), "it becomes so")
 }
 
 func TestWaitUntilReadyQuotesNoTalosconfig(t *testing.T) {

@@ -166,12 +166,13 @@ func (f *life) edit(m history.Move) {
 // mistake runs up with an inventory that must be refused.
 func (f *life) mistake(m history.Move) {
 	f.t.Helper()
-	cluster, nodes, made := site.Mistakes[m.What](f.site)
-	if !made || f.gone {
+	wrong, err := site.Mistakes[m.What](f.site)
+	require.NoError(f.t, err)
+	if !wrong.Made || f.gone {
 		f.say("  means nothing here")
 		return
 	}
-	f.writeFiles(cluster, nodes)
+	f.writeFiles(wrong.Cluster, wrong.Nodes)
 	r := f.started("mistake", f.em("up", "--lab", "--yes")).wait(nil)
 	f.writeInventory()
 	f.judge(r)

@@ -373,7 +373,7 @@ func TestALeaderYields(t *testing.T) {
 
 		began = time.Now()
 		require.NoError(t, lane.Enter(context.Background(), rolling.Change{Node: controlPlane("leader"), Yields: true}))
-		require.Equal(t, 5*time.Second, time.Since(began), "alone it waits for nobody")
+		require.Equal(t, 5*time.Second, time.Since(began), "it does not wait for other nodes if there are none")
 	})
 }
 

@@ -2,8 +2,15 @@ package site
 
 import "strings"
 
-// Mistake is an edit that em-infra must refuse, with nothing touched. It returns the two files, and false where it makes no sense.
-type Mistake func(s Site) (cluster, nodes string, made bool)
+// Wrong are the two files of an inventory with a mistake.
+type Wrong struct {
+	Cluster, Nodes string
+	// Made is false where the mistake makes no sense.
+	Made bool
+}
+
+// Mistake is an edit that em-infra must refuse, with nothing touched.
+type Mistake func(s Site) (Wrong, error)
 
 // Mistakes are all that there are.
 var Mistakes = map[string]Mistake{
@@ -26,29 +33,26 @@ var Mistakes = map[string]Mistake{
 }
 
 func inCluster(old, replacement string) Mistake {
-	return func(s Site) (cluster, nodes string, made bool) {
-		cluster, nodes = s.files()
+	return func(s Site) (Wrong, error) {
+		cluster, nodes, err := s.files()
 		wrong := strings.Replace(cluster, old, replacement, 1)
-		return wrong, nodes, wrong != cluster
+		return Wrong{wrong, nodes, wrong != cluster}, err
 	}
 }
 
 func inNodes(change func(nodes []Node) bool) Mistake {
-	return func(s Site) (cluster, nodes string, made bool) {
+	return func(s Site) (Wrong, error) {
 		wrong := s.clone()
-		made = change(wrong.Nodes)
-		cluster, nodes = wrong.files()
-		return cluster, nodes, made
+		made := change(wrong.Nodes)
+		cluster, nodes, err := wrong.files()
+		return Wrong{cluster, nodes, made}, err
 	}
 }
 
-func (s Site) files() (cluster, nodes string) {
-	cluster, err := s.ClusterFile()
-	if err == nil {
-		nodes, err = s.NodesFile()
+func (s Site) files() (cluster, nodes string, err error) {
+	if cluster, err = s.ClusterFile(); err != nil {
+		return "", "", err
 	}
-	if err != nil {
-		panic(err) // numbers and texts
-	}
-	return cluster, nodes
+	nodes, err = s.NodesFile()
+	return cluster, nodes, err
 }

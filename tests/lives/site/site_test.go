@@ -93,9 +93,10 @@ func TestEachMistakeIsAnother(t *testing.T) {
 	require.NoError(t, err)
 	seen := map[string]string{cluster + right: "none"}
 	for name, mistake := range site.Mistakes {
-		cluster, nodes, made := mistake(s)
-		require.True(t, made, name)
-		require.NotContains(t, seen, cluster+nodes, name)
-		seen[cluster+nodes] = name
+		wrong, err := mistake(s)
+		require.NoError(t, err)
+		require.True(t, wrong.Made, name)
+		require.NotContains(t, seen, wrong.Cluster+wrong.Nodes, name)
+		seen[wrong.Cluster+wrong.Nodes] = name
 	}
 }

@@ -10,7 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// EmptySnapshot returns a snapshot of an etcd in which nobody has written a key: the database, and behind it its SHA-256 (etcd v3.6.6,
+// EmptySnapshot returns a snapshot of an etcd without keys: the database, followed by its SHA-256 (etcd v3.6.6,
 // server/etcdserver/api/v3rpc/maintenance.go, Snapshot).
 func EmptySnapshot() (_ io.ReadCloser, err error) {
 	file, err := os.CreateTemp("", "etcd-*")
