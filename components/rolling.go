@@ -56,7 +56,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 		if err != nil {
 			return nil, err
 		}
-		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, Recovery: a.RecoveryTimeout, Tell: r.reportNode}), nil
+		return rolling.NewLane(cluster, rolling.Options{MaxUnavailable: a.MaxUnavailable, MinReady: a.MinReady, Recovery: a.RecoveryTimeout, Tell: r.reportNode}), nil
 	})
 	return r
 }

@@ -98,7 +98,7 @@ func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
 	}
 	u.changing.Store(u.node.Name, args.URN)
 	change := rolling.Change{
-		Node: u.node, Reboots: true, Yields: health.LeadsEtcd(ctx, u.node), Settle: u.canary.pauseOf(u.node),
+		Node: u.node, Reboots: true, Yields: health.LeadsEtcd(ctx, u.node), MinReady: u.canary.pauseOf(u.node),
 	}
 	if err := lane.Enter(ctx, change); err != nil {
 		return err

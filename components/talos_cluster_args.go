@@ -72,6 +72,9 @@ type TalosClusterArgs struct {
 	// CanaryPause is how long the other machines wait after the canary works again. Default: 0, they go on at once. A change
 	// affects later runs only.
 	CanaryPause time.Duration
+	// MinReady is how long a changed machine must work before the next one may change. Default: 10 seconds. A change affects
+	// later runs only.
+	MinReady time.Duration
 	// Snapshot keeps a snapshot of etcd before the first control plane is changed in a run; without it none is changed. Default:
 	// nil, none is taken. A change affects later runs only.
 	Snapshot SnapshotKeeper
@@ -151,6 +154,7 @@ func (args *TalosClusterArgs) complete() (TalosClusterArgs, error) {
 		require(a.MaxUnavailable >= 0, "MaxUnavailable", "give the number of workers, 0 for one"),
 		a.requireCanary(),
 		require(a.CanaryPause >= 0, "CanaryPause", "give a time of 0 or more"),
+		require(a.MinReady >= 0, "MinReady", "give a time of 0 or more"),
 		require(!slices.Contains(a.Templates, nil), "Templates", "one of them is nil: give what NewTalosTemplate has made"),
 		a.Network.validate(),
 	}

@@ -239,7 +239,7 @@ func TestArgumentsAreRefusedAllAtOnce(t *testing.T) {
 	require.EqualError(t, refusal(t, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {
 		_, err := components.NewTalosCluster(ctx, "k3s-dev", &components.TalosClusterArgs{
 			Machines:       []components.Machine{machineFixture("worker-1", components.RoleWorker, 21)},
-			MaxUnavailable: -1, Canary: "worker-9", CanaryPause: -time.Minute,
+			MaxUnavailable: -1, Canary: "worker-9", CanaryPause: -time.Minute, MinReady: -time.Second,
 		}, providers)
 		return err
 	}), `talos cluster "k3s-dev": ClusterName: give the cluster a name
@@ -252,6 +252,7 @@ Machines: 0 with RoleControlPlane: give 1, 3 or 5
 MaxUnavailable: give the number of workers, 0 for one
 Canary: there is no machine worker-9: give the name of one of Machines
 CanaryPause: give a time of 0 or more
+MinReady: give a time of 0 or more
 Subnets: give at least one
 Gateways: give at least one
 Bridge: name the bridge of Proxmox VE

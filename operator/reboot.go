@@ -59,7 +59,7 @@ func (s *session) reboot(ctx context.Context, options RebootOptions) error {
 	if err := s.consent.ask(ctx); err != nil {
 		return err
 	}
-	lane := rolling.NewLane(health, rolling.Options{})
+	lane := rolling.NewLane(health, rolling.Options{MinReady: s.inventory.Cluster.Upgrade.MinReady()})
 	for _, node := range nodes {
 		began := s.clock.Now()
 		if err := rebootOne(ctx, lane, health, node); err != nil {

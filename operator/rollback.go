@@ -42,7 +42,7 @@ func (o *Operator) Rollback(ctx context.Context, options RollbackOptions) error 
 		return err
 	}
 	began := s.clock.Now()
-	before, after, err := rollBack(ctx, rolling.NewLane(health, rolling.Options{}), health, nodes[0])
+	before, after, err := rollBack(ctx, rolling.NewLane(health, rolling.Options{MinReady: s.inventory.Cluster.Upgrade.MinReady()}), health, nodes[0])
 	if err != nil {
 		return err
 	}

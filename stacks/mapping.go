@@ -53,6 +53,7 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		MaxUnavailable:                 c.Upgrade.MaxUnavailable.Of(len(inv.Nodes.Workers())),
 		Canary:                         c.Upgrade.Canary,
 		CanaryPause:                    time.Duration(c.Upgrade.PauseSeconds) * time.Second,
+		MinReady:                       c.Upgrade.MinReady(),
 		Patches:                        patches(c.Talos.Patches),
 	}
 	for _, node := range inv.Nodes {

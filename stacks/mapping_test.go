@@ -17,18 +17,19 @@ func TestHowNodesAreUpgraded(t *testing.T) {
 
 	for _, test := range []struct {
 		fixture, canary string
-		pause           time.Duration
+		pause, minReady time.Duration
 		unavailable     int
 	}{
-		{"minimal", "", 0, 1},
-		{"every-key", "gpu-1", 5 * time.Minute, 1}, // 25 % of one worker
-		{"talos-1-13", "w-1", 0, 2},
+		{"minimal", "", 0, 10 * time.Second, 1},
+		{"every-key", "gpu-1", 5 * time.Minute, 30 * time.Second, 1}, // 25 % of one worker
+		{"talos-1-13", "w-1", 0, 10 * time.Second, 2},
 	} {
 		inv, err := inventory.Load(filepath.Join("..", "internal", "inventory", "testdata", "valid-"+test.fixture))
 		require.NoError(t, err)
 		args := stacks.ClusterArgs(inv)
 		require.Equal(t, test.canary, args.Canary, test.fixture)
 		require.Equal(t, test.pause, args.CanaryPause, test.fixture)
+		require.Equal(t, test.minReady, args.MinReady, test.fixture)
 		require.Equal(t, test.unavailable, args.MaxUnavailable, test.fixture)
 	}
 }

@@ -1,6 +1,9 @@
 package inventory
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Cluster is cluster.yaml: everything that the nodes of one cluster share.
 type Cluster struct {
@@ -35,10 +38,16 @@ type Upgrade struct {
 	// PauseSeconds is how long the other nodes wait, in seconds, after the canary works again: the time in which you can look at it
 	// and interrupt the run. Default: 0. A change affects later upgrades only.
 	PauseSeconds int `yaml:"pauseSeconds" min:"0" max:"86400"`
+	// MinReadySeconds is how long a changed node must work again, in seconds, before the next one changes. It reveals a node that
+	// fails soon after its start. Default: 10. A change affects later runs only.
+	MinReadySeconds int `yaml:"minReadySeconds" min:"1" max:"3600" default:"10"`
 	// MaxUnavailable is how many workers change or reboot at a time: a number, or a percentage of the workers, rounded down and at
 	// least one. Control planes always change alone. Default: 1. A change affects later runs only.
 	MaxUnavailable MaxUnavailable `yaml:"maxUnavailable" default:"1"`
 }
+
+// MinReady is how long a changed node must work again before the next one changes.
+func (u Upgrade) MinReady() time.Duration { return time.Duration(u.MinReadySeconds) * time.Second }
 
 // Talos is the operating system of the nodes.
 type Talos struct {

@@ -97,9 +97,15 @@ func writeNodes(b *testing.B, inventory string, nodes int) {
 	if nodes >= 30 {
 		controlPlanes = 3
 	}
+	writeTopology(b, inventory, controlPlanes, nodes-controlPlanes)
+}
+
+// writeTopology writes an inventory of so many control planes and workers.
+func writeTopology(b *testing.B, inventory string, controlPlanes, workers int) {
+	b.Helper()
 	var text strings.Builder
 	text.WriteString("apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n")
-	for i := range nodes {
+	for i := range controlPlanes + workers {
 		name, role := fmt.Sprintf("worker-%d", i-controlPlanes+1), "worker"
 		if i < controlPlanes {
 			name, role = fmt.Sprintf("control-%d", i+1), "control-plane"

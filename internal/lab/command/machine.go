@@ -16,7 +16,7 @@ func Unlock(place Place) *cobra.Command {
 		Use:   "unlock VM" + place.Words().Usage,
 		Short: "Take a VM's lock away, as `qm unlock` does on a real host",
 		Long: `Take a VM's lock away, whatever put it there: what "qm unlock VMID" does on a real host, where no API does it. A clone
-that was cut short by a power cut leaves a lock that nobody else takes away; the VM can be deleted afterwards.`,
+that was cut short by a power cut leaves a lock that nothing else removes; the VM can be deleted afterwards.`,
 		Example: place.Words().vmExamples("unlock"),
 	}, (*control.Client).Unlock, "VM %d has no lock any more\n")
 }

@@ -31,8 +31,8 @@ type Change struct {
 	// Yields lets other nodes that arrive soon go first, as the leader of etcd does in an upgrade: its leadership then moves once
 	// and not with each node.
 	Yields bool
-	// Settle is how long this node must work before the next node may change. Default: 0, that of the lane.
-	Settle time.Duration
+	// MinReady is how long this node must work before the next node may change, if that is longer than the lane's. Default: 0.
+	MinReady time.Duration
 }
 
 // Condition returns why a node does not work yet; nil when it works.

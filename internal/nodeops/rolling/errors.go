@@ -13,8 +13,8 @@ func (e *closedError) Error() string {
 	return e.node + " did not come back from its change: mend that node, then run up again"
 }
 
-// errSettling is returned for a node that works, but not for long enough yet.
-var errSettling = errors.New("it has worked again for a moment only")
+// errTooSoon is returned for a node that works, but not for long enough yet.
+var errTooSoon = errors.New("it has worked again for a moment only")
 
 // offError is returned for a node whose machine was not started again after its change.
 type offError struct{ node string }

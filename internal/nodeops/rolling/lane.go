@@ -1,7 +1,6 @@
 package rolling
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,13 +20,13 @@ type Options struct {
 	Patience time.Duration
 	// Recovery is the longest time until a changed node works again. Default: 15 minutes, for a reboot on slow hardware.
 	Recovery time.Duration
-	// Settle is how long a changed node must work before the next node may change. It reveals a node that fails soon after
+	// MinReady is how long a changed node must work before the next node may change. It reveals a node that fails soon after
 	// its start, and changes that Talos starts only after its answer. Default: 10 seconds.
-	Settle time.Duration
+	MinReady time.Duration
 	// Yield is how long a node that yields waits for others before it queues. Default: 5 seconds, in which all nodes of one
 	// upgrade arrive.
 	Yield time.Duration
-	// Interval between two checks. Default: 2 seconds.
+	// Interval between two checks. Default: half a second.
 	Interval time.Duration
 	// Tell receives what a node in the lane or its queue waits for, and the longest time, each time that changes. Default:
 	// nil, no messages.
@@ -42,14 +41,14 @@ func (o Options) withDefaults() Options {
 	if o.Recovery == 0 {
 		o.Recovery = 15 * time.Minute
 	}
-	if o.Settle == 0 {
-		o.Settle = 10 * time.Second
+	if o.MinReady == 0 {
+		o.MinReady = 10 * time.Second
 	}
 	if o.Yield == 0 {
 		o.Yield = 5 * time.Second
 	}
 	if o.Interval == 0 {
-		o.Interval = 2 * time.Second
+		o.Interval = 500 * time.Millisecond
 	}
 	return o
 }
@@ -69,9 +68,9 @@ type Lane struct {
 
 // visit is one node's place in the lane.
 type visit struct {
-	node   Node
-	terms  Terms
-	settle time.Duration
+	node     Node
+	terms    Terms
+	minReady time.Duration
 }
 
 // NewLane returns an open lane.
@@ -117,8 +116,8 @@ func (l *Lane) Leave(ctx context.Context, node Node) error {
 		l.giveBack(node, nil)
 		return nil
 	}
-	limit := wait{node, "it was changed, and", l.options.Recovery + max(0, place.settle-l.options.Settle)}
-	last := l.await(ctx, limit, l.unlessOff(node, l.settled(back, place.settle)))
+	limit := wait{node, "it was changed, and", l.options.Recovery + place.minReady}
+	last := l.await(ctx, limit, l.unlessOff(node, lasting(back, place.minReady)))
 	switch {
 	case last == nil:
 		last = l.uncordon(ctx, node)
@@ -154,8 +153,8 @@ func (l *Lane) giveBack(node Node, problem error) {
 	}
 }
 
-// settled returns a condition that holds when another one has held for a while without a break.
-func (l *Lane) settled(holds Condition, settle time.Duration) Condition {
+// lasting returns a condition that holds when another one has held for a while without a break.
+func lasting(holds Condition, while time.Duration) Condition {
 	var since time.Time
 	return func(ctx context.Context) error {
 		if err := holds(ctx); err != nil {
@@ -165,8 +164,8 @@ func (l *Lane) settled(holds Condition, settle time.Duration) Condition {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		if time.Since(since) < settle {
-			return errSettling
+		if time.Since(since) < while {
+			return errTooSoon
 		}
 		return nil
 	}
@@ -206,7 +205,7 @@ func (l *Lane) takeTurn(ctx context.Context, change Change) error {
 		}
 		if change.SwitchesOn || l.queue[0] == node && l.hasRoomFor(node) {
 			l.leaveQueue(node)
-			l.inside = append(l.inside, visit{node: node, settle: cmp.Or(change.Settle, l.options.Settle)})
+			l.inside = append(l.inside, visit{node: node, minReady: max(change.MinReady, l.options.MinReady)})
 			return nil
 		}
 		moved := l.moved

@@ -42,7 +42,7 @@ type Limits struct {
 	Pull time.Duration
 	// Boot is how long the node may take from the order to the first answer of its next boot. Default: 15 minutes.
 	Boot time.Duration
-	// Interval between two looks at the node. Default: 1 second.
+	// Interval between two looks at the node. Default: half a second.
 	Interval time.Duration
 }
 
@@ -51,7 +51,7 @@ func (l Limits) withDefaults() Limits {
 	l.Lock = cmp.Or(l.Lock, 3*time.Minute)
 	l.Pull = cmp.Or(l.Pull, 15*time.Minute)
 	l.Boot = cmp.Or(l.Boot, 15*time.Minute)
-	l.Interval = cmp.Or(l.Interval, time.Second)
+	l.Interval = cmp.Or(l.Interval, 500*time.Millisecond)
 	return l
 }
 
