@@ -3,7 +3,7 @@ module github.com/em-infra/em-infra
 go 1.26.0
 
 require (
-	filippo.io/age v1.2.1 // keys of secrets.sops.yaml
+	filippo.io/age v1.2.1 // keys of secrets.sops.yaml; seals snapshots of etcd
 	github.com/agext/levenshtein v1.2.3 // "did you mean"
 	github.com/blang/semver v3.5.1+incompatible // the type in which the Automation API wants the CLI's version
 	github.com/blang/semver/v4 v4.0.0 // versions of Talos and Kubernetes

@@ -18,22 +18,39 @@ import (
 // errNoPassphrase means that nothing can seal a snapshot, which has all secrets of the cluster in it.
 var errNoPassphrase = errors.New("it would be sealed with the passphrase of the stack, and there is none: set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE")
 
-// keepSnapshots returns what keeps a snapshot of etcd beside the backups of the state, sealed with the passphrase that seals the secrets
-// in it.
+// keepSnapshots returns what keeps a snapshot of etcd beside the backups of the state.
 func keepSnapshots(stack string, inv *inventory.Inventory, options Options) components.SnapshotKeeper {
-	of := etcdsnapshot.Cluster{
-		Name: inv.Cluster.Name, Talos: inv.Cluster.Talos.Version.String(), Kubernetes: inv.Cluster.Kubernetes.Version.String(), Nodes: len(inv.Nodes),
-	}
-	folder := cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack))
 	return func(take func(io.Writer) error) (string, error) {
-		recipient, err := passphraseOf(options)
+		store, err := SnapshotStore(stack, inv, options)
 		if err != nil {
 			return "", err
 		}
-		store := etcdsnapshot.Store{Dir: folder, Recipients: []age.Recipient{recipient}}
-		saved, err := store.Save(time.Now(), "before-up", of, take)
+		saved, err := store.Save(time.Now(), "before-up", SnapshotOf(inv), take)
 		return workspace.Nearby(saved.Path), err
 	}
+}
+
+// SnapshotOf returns the description of a snapshot of the inventory's cluster.
+func SnapshotOf(inv *inventory.Inventory) etcdsnapshot.Cluster {
+	return etcdsnapshot.Cluster{
+		Name: inv.Cluster.Name, Talos: inv.Cluster.Talos.Version.String(), Kubernetes: inv.Cluster.Kubernetes.Version.String(), Nodes: len(inv.Nodes),
+	}
+}
+
+// SnapshotStore returns where the snapshots of etcd of a stack are kept. The recipients in the inventory open them, else the passphrase
+// that seals the same secrets in the state. An error means that there is no passphrase.
+func SnapshotStore(stack string, inv *inventory.Inventory, options Options) (etcdsnapshot.Store, error) {
+	backups := inv.Cluster.Backups
+	store := etcdsnapshot.Store{Dir: cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack)), Keep: backups.Keep.Rule()}
+	for _, recipient := range backups.Recipients {
+		store.Recipients = append(store.Recipients, recipient.Key())
+	}
+	if len(store.Recipients) > 0 {
+		return store, nil
+	}
+	recipient, err := passphraseOf(options)
+	store.Recipients = append(store.Recipients, recipient)
+	return store, err
 }
 
 func passphraseOf(options Options) (age.Recipient, error) {

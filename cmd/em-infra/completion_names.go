@@ -9,6 +9,7 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/fault"
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/operator"
 )
 
 // onlyFirst completes the argument of a command that takes only one.
@@ -67,18 +68,36 @@ func (f *stackFlags) fromInventory(args []string, names func(*inventory.Inventor
 
 // completeBackups completes the backups of the state, newest first.
 func (f *stackFlags) completeBackups(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.completeCopies(args, func(o *operator.Operator) (names []cobra.Completion, err error) {
+		backups, err := o.Backups()
+		for _, b := range backups {
+			names = append(names, b.Name)
+		}
+		return names, err
+	})
+}
+
+// completeSnapshots completes the snapshots of etcd, newest first.
+func (f *stackFlags) completeSnapshots(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return f.completeCopies(args, func(o *operator.Operator) (names []cobra.Completion, err error) {
+		snapshots, err := o.EtcdSnapshots()
+		for _, s := range snapshots {
+			names = append(names, s.Name)
+		}
+		return names, err
+	})
+}
+
+// completeCopies completes the names of copies in their order.
+func (f *stackFlags) completeCopies(args []string, list func(*operator.Operator) ([]cobra.Completion, error)) ([]cobra.Completion, cobra.ShellCompDirective) {
 	flags := f.named(args)
 	o, err := flags.open(streams{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	backups, err := o.Backups()
+	names, err := list(o)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
-	}
-	var names []cobra.Completion
-	for _, b := range backups {
-		names = append(names, b.Name)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }

@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "write the schemas of --output json")
 // outputs are what --output json prints, by command.
 var outputs = map[string]reflect.Type{
 	"drift":          reflect.TypeFor[operator.DriftReport](),
+	"etcd list":      reflect.TypeFor[[]operator.EtcdSnapshot](),
 	"explain":        reflect.TypeFor[[]operator.Explanation](),
 	"lab fault list": reflect.TypeFor[command.FaultList](),
 	"lab status":     reflect.TypeFor[command.LabStatus](),

@@ -33,6 +33,7 @@ func newRootCommand() *cobra.Command {
 		newExplainCommand(),
 		newGraphCommand(),
 		newStateCommand(),
+		newEtcdCommand(),
 		newLabCommand(),
 		newToolsCommand(),
 		newNodeCommand(),

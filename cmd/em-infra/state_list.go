@@ -53,7 +53,7 @@ func newStateListCommand() *cobra.Command {
 func printBackups(out io.Writer, backups []operator.Backup) error {
 	table := terminal.Table{Header: []string{"NAME", "TAKEN (UTC)", "MADE", "SIZE"}}
 	for _, b := range backups {
-		table.Rows = append(table.Rows, []string{b.Name, b.Taken.Format("2006-01-02 15:04:05"), strings.ReplaceAll(b.Reason, "-", " "), fmt.Sprintf("%d KiB", (b.Bytes+1023)/1024)})
+		table.Rows = append(table.Rows, []string{b.Name, b.Taken.Format("2006-01-02 15:04:05"), strings.ReplaceAll(b.Reason, "-", " "), kibibytes(b.Bytes)})
 	}
 	return table.Write(out)
 }

@@ -15,3 +15,8 @@ func WithPassphrase(passphrase string) (age.Recipient, error) {
 	recipient.SetWorkFactor(workFactor)
 	return recipient, nil
 }
+
+// OpenedByPassphrase returns the identity that opens the snapshots of [WithPassphrase].
+func OpenedByPassphrase(passphrase string) (age.Identity, error) {
+	return age.NewScryptIdentity(passphrase)
+}

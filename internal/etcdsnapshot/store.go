@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -24,16 +22,17 @@ type Store struct {
 	Dir string
 	// Recipients can open the snapshots. Required.
 	Recipients []age.Recipient
-	// Keep is the number of snapshots of each reason to keep; the oldest are deleted first. Default: [retention.Default].
-	Keep int
+	// Keep is the rule by which snapshots stay when another one is taken. Default: that of [retention.Rule].
+	Keep retention.Rule
 }
 
 // Cluster is what a snapshot was taken of.
 type Cluster struct {
 	// Name of the cluster.
 	Name string `json:"cluster"`
-	// Talos and Kubernetes are the versions of the inventory, for example v1.12.4.
-	Talos      string `json:"talos"`
+	// Talos is its release in the inventory, for example v1.12.4.
+	Talos string `json:"talos"`
+	// Kubernetes is its version in the inventory, for example v1.35.4.
 	Kubernetes string `json:"kubernetes"`
 	// Nodes is the number of nodes in the inventory.
 	Nodes int `json:"nodes"`
@@ -58,7 +57,7 @@ const (
 	descriptionEnding = ".json"
 )
 
-// Save stores the snapshot that take writes, and deletes the oldest ones of the reason beyond the limit. Nothing is stored if take
+// Save stores the snapshot that take writes, and deletes those that the rule does not keep. Nothing is stored if take
 // fails or if what it wrote is not a whole snapshot. In clear the snapshot has no name in the file system.
 func (s Store) Save(at time.Time, reason string, of Cluster, take func(io.Writer) error) (_ Snapshot, err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -85,7 +84,8 @@ func (s Store) Save(at time.Time, reason string, of Cluster, take func(io.Writer
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
 	}
-	return saved, s.prune()
+	_, err = s.Prune()
+	return saved, err
 }
 
 // temporary returns a file without a name.
@@ -142,69 +142,4 @@ func (s Store) path(name retention.Name) string {
 
 func (s Store) description(name retention.Name) string {
 	return filepath.Join(s.Dir, name.String()+descriptionEnding)
-}
-
-// List returns the snapshots, newest first. Other files in the folder are left alone. A snapshot without a description, which a
-// run that was killed leaves behind, has its name and time alone.
-func (s Store) List() ([]Snapshot, error) {
-	names, err := s.names()
-	if err != nil {
-		return nil, err
-	}
-	var all []Snapshot
-	for _, name := range names {
-		snapshot := Snapshot{}
-		text, err := os.ReadFile(s.description(name))
-		if err == nil {
-			err = json.Unmarshal(text, &snapshot)
-		}
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("description of the snapshot %s: %w: delete the file %s, the snapshot itself is not affected", name, err, s.description(name))
-		}
-		snapshot.Name, snapshot.Taken, snapshot.Reason, snapshot.Path = name.String(), name.Taken, name.Kind, s.path(name)
-		all = append(all, snapshot)
-	}
-	return all, nil
-}
-
-// names returns the names of the snapshots, newest first.
-func (s Store) names() ([]retention.Name, error) {
-	files, err := os.ReadDir(s.Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("folder of the snapshots: %w", err)
-	}
-	var names []retention.Name
-	for _, file := range files {
-		text, sealed := strings.CutSuffix(file.Name(), sealedEnding)
-		if name, err := retention.Parse(text); sealed && err == nil {
-			names = append(names, name)
-		}
-	}
-	slices.SortFunc(names, retention.NewestFirst)
-	return names, nil
-}
-
-// prune deletes the snapshots of each reason beyond the limit, with their descriptions.
-func (s Store) prune() error {
-	names, err := s.names()
-	if err != nil {
-		return err
-	}
-	for _, name := range retention.Excess(names, func(n retention.Name) string { return n.Kind }, s.Keep) {
-		err = errors.Join(err, os.Remove(s.path(name)), removeIfThere(s.description(name)))
-	}
-	if err != nil {
-		return fmt.Errorf("delete old snapshots: %w", err)
-	}
-	return nil
-}
-
-func removeIfThere(file string) error {
-	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }

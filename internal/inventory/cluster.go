@@ -26,6 +26,8 @@ type Cluster struct {
 	Defaults Defaults `yaml:"defaults"`
 	// Upgrade is how other versions come to nodes that run.
 	Upgrade Upgrade `yaml:"upgrade"`
+	// Backups are who can open what is kept of the cluster, and how long it stays.
+	Backups Backups `yaml:"backups"`
 	// Addons are what is installed into the cluster.
 	Addons Addons `yaml:"addons"`
 }

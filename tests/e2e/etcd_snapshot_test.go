@@ -3,9 +3,11 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,4 +52,24 @@ func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string) {
 	text, err := io.ReadAll(opened)
 	require.NoError(r.t, err)
 	require.True(r.t, bytes.Contains(text, []byte("/registry/minions/k3s-dev-worker-1")), "a Node")
+
+	name := strings.TrimSuffix(filepath.Base(newer[0]), ".snap.age")
+	sound := fmt.Sprintf("%s is sound: revision %d, %d revisions of keys, ", name, description.Revision, description.Keys)
+	require.Contains(r.t, r.mustRun(0, "etcd", "verify", "--lab"), sound)
+}
+
+// snapshotsByHand takes a snapshot of etcd, which is listed and opens; a snapshot that was exchanged does not.
+func (r *rehearsal) snapshotsByHand() {
+	r.t.Helper()
+	require.Regexp(r.t, `-by-hand\.snap\.age: revision \d+, \d+ KiB\n`, r.mustRun(0, "etcd", "snapshot", "--lab"))
+	require.Regexp(r.t, `-by-hand +by hand +\d+ +v1\.12\.\d+ +v1\.35\.\d +\d+ KiB\n`, r.mustRun(0, "etcd", "list", "--lab"))
+	require.Regexp(r.t, `-by-hand is sound: revision \d+, `, r.mustRun(0, "etcd", "verify", "--lab"))
+	require.Contains(r.t, r.mustRun(0, "etcd", "prune", "--lab"), "nothing to delete: the rule keeps all snapshots\n")
+
+	sealed, err := filepath.Glob(filepath.Join(r.dir(), "backups", "etcd", "*.snap.age"))
+	require.NoError(r.t, err)
+	slices.Sort(sealed)
+	require.Greater(r.t, len(sealed), 1, "the one before the upgrade, too")
+	require.NoError(r.t, os.Rename(sealed[0], sealed[len(sealed)-1]))
+	require.Contains(r.t, r.mustRun(1, "etcd", "verify", "--lab"), ": the file was exchanged, do not use it; see `")
 }

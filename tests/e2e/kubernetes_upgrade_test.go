@@ -42,6 +42,7 @@ func TestE2EKubernetesUpgrade(t *testing.T) {
 	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
 	require.NoError(t, err)
 	r.etcdWasSnapshotted(began, "v1.35.6")
+	r.snapshotsByHand()
 	r.runsKubernetes("v1.35.6")
 	r.nodesAreReady(all...)
 	r.mustRun(0, "preview", "--lab")

@@ -163,6 +163,8 @@ func (k key) itemWords() string {
 		return "version of a chart"
 	case *inventory.Interval:
 		return "interval"
+	case *inventory.Recipient:
+		return "age key"
 	case *inventory.MaxUnavailable:
 		return "number, or percentage like `25%`"
 	case *inventory.Values:

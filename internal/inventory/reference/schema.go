@@ -121,6 +121,8 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
 	case *inventory.Interval:
 		return text(`^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`), nil
+	case *inventory.Recipient:
+		return text(`^age1[02-9ac-hj-np-z]{58}$`), nil
 	case *inventory.MaxUnavailable:
 		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, text(`^([1-9][0-9]?|100)%$`)}}, nil
 	case *inventory.Values:

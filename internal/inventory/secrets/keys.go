@@ -49,6 +49,16 @@ type identity struct {
 	recipient string
 }
 
+// Identities returns the keys of all places. The error never quotes a key.
+func (k Keys) Identities() ([]age.Identity, error) {
+	found, _, err := k.identities()
+	keys := make([]age.Identity, len(found))
+	for i, one := range found {
+		keys[i] = one.Identity
+	}
+	return keys, err
+}
+
 // identities reads the keys from all places, and returns the names of those places.
 func (k Keys) identities() (found []identity, places []string, err error) {
 	add := func(place, text string) error {

@@ -5,13 +5,18 @@ import (
 	"os"
 )
 
-// Read reads the secrets of a folder in clear, with the keys that sops finds on this machine.
-func Read(_ context.Context, folder string) (map[string]string, error) {
+// KeysHere returns the places that sops itself searches on this machine.
+func KeysHere() Keys {
 	configDir, err := os.UserConfigDir()
 	if err != nil {
 		configDir = "" // sops itself goes without one then
 	}
-	loaded, err := Load(folder, KeysOf(os.Getenv, configDir))
+	return KeysOf(os.Getenv, configDir)
+}
+
+// Read reads the secrets of a folder in clear, with the keys that sops finds on this machine.
+func Read(_ context.Context, folder string) (map[string]string, error) {
+	loaded, err := Load(folder, KeysHere())
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type Fault struct {
 	What string `json:"problem"`
 	// Rule that was violated, unless What already contains it.
 	Rule string `json:"rule,omitempty"`
-	// Got is the value that was found, if any.
+	// Got is the value that was found, if any. An UnmarshalText sets it only to hide a secret in its place.
 	Got string `json:"got,omitempty"`
 	// Do is what to do about it.
 	Do string `json:"do,omitempty"`

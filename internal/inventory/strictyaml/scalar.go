@@ -1,6 +1,7 @@
 package strictyaml
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"net/netip"
@@ -56,7 +57,7 @@ func decodeText(text string, target encoding.TextUnmarshaler) *Fault {
 		return &Fault{What: "is not valid", Rule: err.Error(), Got: text, Do: "choose another value"}
 	}
 	worded := *fault
-	worded.Got = text
+	worded.Got = cmp.Or(fault.Got, text)
 	return &worded
 }
 

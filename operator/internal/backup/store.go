@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/retention"
@@ -99,26 +98,10 @@ func (s Store) List() ([]Backup, error) {
 
 // names returns the names of the backups, newest first.
 func (s Store) names() ([]retention.Name, error) {
-	files, err := os.ReadDir(s.Dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
+	names, err := retention.InFolder(s.Dir, ending)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the backups: %w", err)
 	}
-	var names []retention.Name
-	for _, file := range files {
-		text, isBackup := strings.CutSuffix(file.Name(), ending)
-		name, err := retention.Parse(text)
-		if !isBackup || errors.Is(err, retention.ErrNoName) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w: remove the file or give it its old name", filepath.Join(s.Dir, file.Name()), err)
-		}
-		names = append(names, name)
-	}
-	slices.SortFunc(names, retention.NewestFirst)
 	return names, nil
 }
 

@@ -1,0 +1,70 @@
+package inventory
+
+import (
+	"strings"
+
+	"filippo.io/age"
+
+	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/retention"
+)
+
+// Backups are the snapshots of etcd: who can open them, and which of them stay.
+type Backups struct {
+	// Recipients are the age keys for which snapshots are encrypted, age1…, as age-keygen prints them: each of their owners can open
+	// one. Default: none, the passphrase of the stack opens them. A change affects later snapshots only.
+	Recipients []Recipient `yaml:"recipients" max:"20"`
+	// Keep is the rule by which snapshots stay.
+	Keep Keep `yaml:"keep"`
+}
+
+// Keep is the rule by which snapshots stay: one that any of its numbers keeps stays. It is applied each time that one is taken.
+type Keep struct {
+	// Last is the number of the newest snapshots of each reason, such as those from before an up. Default: 20.
+	Last int `yaml:"last" min:"1" max:"1000" default:"20"`
+	// Daily is the number of days of which the newest snapshot stays. Default: 7.
+	Daily int `yaml:"daily" min:"0" max:"1000" default:"7"`
+	// Weekly is the number of weeks of which the newest snapshot stays. Default: 4.
+	Weekly int `yaml:"weekly" min:"0" max:"1000" default:"4"`
+}
+
+// Rule returns the rule.
+func (k Keep) Rule() retention.Rule {
+	return retention.Rule{Last: k.Last, Daily: k.Daily, Weekly: k.Weekly}
+}
+
+// Recipient is the public half of an age key, age1…. The zero Recipient means none.
+type Recipient struct{ key *age.X25519Recipient }
+
+// String returns age1….
+func (r Recipient) String() string {
+	if r.key == nil {
+		return ""
+	}
+	return r.key.String()
+}
+
+// Key returns what encrypts for the recipient.
+func (r Recipient) Key() age.Recipient { return r.key }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (r Recipient) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// privateKey is how the private half of an age key begins.
+const privateKey = "AGE-SECRET-KEY-"
+
+// UnmarshalText reads age1…. A private key in its place is not repeated in the error.
+func (r *Recipient) UnmarshalText(text []byte) error {
+	if strings.HasPrefix(strings.ToUpper(string(text)), privateKey) {
+		return &strictyaml.Fault{
+			What: "is the private half of an age key", Got: privateKey + "…",
+			Do: "write its public half, which `age-keygen -y` prints, and make a new key if others can read this file",
+		}
+	}
+	key, err := age.ParseX25519Recipient(string(text))
+	if err != nil {
+		return &strictyaml.Fault{What: "is not the public half of an age key", Rule: "age1 and 58 letters and digits", Do: "write what age-keygen prints as the public key"}
+	}
+	r.key = key
+	return nil
+}
