@@ -114,10 +114,16 @@ var fromSources = map[string][]string{
 	"config-refused":      {"error decoding document v1alpha1/ (line 1): unknown keys found during decoding:\nmachine:\n    kubelt: {}\n"},
 	"secretbox":           {`Internal error occurred: no matching key was found for the provided Secretbox transformer`},
 
-	"etcd-too-few":           {`rpc error: code = Unknown desc = etcdserver: re-configuration failed due to not enough started members`},
-	"etcd-unhealthy":         {`rpc error: code = Unavailable desc = etcdserver: unhealthy cluster`},
-	"etcd-learner":           {`rpc error: code = FailedPrecondition desc = etcdserver: too many learner members in cluster`},
-	"etcd-no-leader":         {`Error from server: etcdserver: request timed out`, `etcdserver: no leader`},
+	"etcd-too-few":   {`rpc error: code = Unknown desc = etcdserver: re-configuration failed due to not enough started members`},
+	"etcd-unhealthy": {`rpc error: code = Unavailable desc = etcdserver: unhealthy cluster`},
+	"etcd-learner":   {`rpc error: code = FailedPrecondition desc = etcdserver: too many learner members in cluster`},
+	"etcd-no-leader": {`Error from server: etcdserver: request timed out`, `etcdserver: no leader`},
+	"snapshot-impossible": {
+		"no control plane gives a snapshot of etcd (k3s-dev-control-1: its Talos API does not answer): see `em-infra status`, bring one back, then try again",
+		"k3s-dev-control-1 is untouched, because no snapshot of etcd could be kept before (etcd on k3s-dev-control-2 gives no snapshot: its Talos API does not answer): mend that, then run up again",
+	},
+	"snapshot-sealed":        {"the snapshot 2026-11-20T22-15-00-before-up: it is sealed for others: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack"},
+	"snapshot-damaged":       {"the snapshot 2026-11-20T22-15-00-before-up: it is damaged or cut off: failed to decrypt and authenticate payload chunk"},
 	"installer-refuses-host": {"host version 1.10.9 is too old to upgrade to Talos 1.13.9", "[talos] host version 1.14.1 is too new to downgrade to Talos 1.12.11"},
 	"installer-failed": {
 		`sequence failed: error running phase 9 in upgrade sequence: task 1/1: failed, task "upgrade" failed: exit code 1`,

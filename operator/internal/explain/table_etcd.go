@@ -89,4 +89,25 @@ var etcdTrouble = []row{
 		do:      "wait until `em-infra status` shows it started; one that stays so cannot reach the others on ports 2379 and 2380",
 		safe:    goesOn,
 	},
+	{
+		name: "snapshot-impossible", speaker: program, source: "internal/nodeops/etcd_snapshot.go",
+		pattern: saying(`no control plane gives a snapshot of etcd|no snapshot of etcd could be kept before|etcd on (?P<node>\S+) gives no snapshot`),
+		meaning: "no control plane could hand out a snapshot of etcd, or it could not be written here; without one no control plane is changed",
+		do:      "see `em-infra status` for what etcd lacks, and make room in the folder of the backups; then run the same command again",
+		safe:    notTouched,
+	},
+	{
+		name: "snapshot-sealed", speaker: program, source: "internal/etcdsnapshot/open.go",
+		pattern: saying(`the snapshot (?P<name>\S+): it is sealed for others`),
+		meaning: "the snapshot {name} was encrypted for other age keys, or with another passphrase than the one at hand",
+		do:      "set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of that time, or SOPS_AGE_KEY_FILE to the key of one of backups.recipients",
+		safe:    notTouched,
+	},
+	{
+		name: "snapshot-damaged", speaker: program, source: "internal/etcdsnapshot/open.go",
+		pattern: saying(`the snapshot (?P<name>\S+): (?:it is (?:damaged or cut off|no file of age)|the snapshot (?:is cut off|is no database|does not have)|the database in the snapshot|it has revision)`),
+		meaning: "the file of the snapshot {name} is not what was written: it was cut off, changed or exchanged",
+		do:      "use another one that `em-infra etcd list` shows, or take one with `em-infra etcd snapshot`",
+		safe:    notTouched,
+	},
 }
