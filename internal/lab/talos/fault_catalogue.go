@@ -28,6 +28,10 @@ const (
 	FaultAPIUnavailable     = "talos-api-unavailable"
 	FaultAgentSilent        = "guest-agent-silent"
 	FaultPullSlow           = "pull-slow"
+	FaultImageRefused       = "image-refused"
+	FaultRegistryDown       = "registry-unreachable"
+	FaultPullWithoutRoom    = "pull-without-room"
+	FaultEphemeralFull      = "ephemeral-full"
 	FaultEtcdLocked         = "etcd-upgrade-locked"
 	FaultUpgradeHangs       = "upgrade-hangs"
 	FaultUpgradeFails       = "upgrade-fails"
@@ -142,6 +146,39 @@ var upgradeFaults = []faultRow{
 			Name: FaultPullSlow, About: "the installer image of an upgrade takes four minutes more to download", Source: "talos pull.go",
 		},
 		point: string(StepPull), effect: Effect{Late: 4 * time.Minute},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultImageRefused, About: "the registry refuses the installer image of an upgrade, as for an extension that the release lacks",
+			Source: "talos image.go",
+		},
+		point: string(StepPull),
+		effect: Effect{Err: errors.New("failed to resolve image: unexpected status from HEAD request to " +
+			"https://factory.talos.dev/v2/nocloud-installer/SCHEMATIC/manifests/VERSION: 400 Bad Request")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultRegistryDown, About: "a node does not reach the registry of the installer image", Source: "talos pull.go",
+		},
+		point: string(StepPull),
+		effect: Effect{Err: errors.New("failed to resolve image: failed to do request: Head " +
+			`"https://factory.talos.dev/v2/nocloud-installer/SCHEMATIC/manifests/VERSION": dial tcp 192.0.2.1:443: connect: connection refused`)},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultPullWithoutRoom, About: "an installer image that is pulled does not fit, and Talos tries again and again",
+			Source: "talos image.go",
+		},
+		point: string(StepPull),
+		effect: Effect{Err: errors.New("failed to extract layer sha256:0b1a7d1c9f63: write " +
+			"/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/42/fs/usr/install/amd64/vmlinuz.efi: no space left on device")},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultEphemeralFull, About: "a node has little room left on EPHEMERAL, its disk for images and pods",
+			Source: "talos v1alpha1_server.go, Mounts",
+		},
+		point: string(StepRoom), effect: Effect{Full: true},
 	},
 	{
 		Kind: fault.Kind{

@@ -34,6 +34,8 @@ type Effect struct {
 	Late time.Duration
 	// Skew is the error of the node's clock when the step reads it.
 	Skew time.Duration
+	// Full leaves little room on EPHEMERAL.
+	Full bool
 	// Occupied puts a node of another cluster on a blank disk.
 	Occupied bool
 }
@@ -63,9 +65,11 @@ const (
 	// StepKubelet is a start of the kubelet after a change of what it is started with, StepImage a pull of one of Kubernetes' images.
 	StepKubelet Step = "kubelet"
 	StepImage   Step = "image"
-	// StepPull is the download of an installer image for an upgrade, StepUpgrade its run.
+	// StepPull is one attempt to download an installer image for an upgrade, StepUpgrade its run.
 	StepPull    Step = "pull"
 	StepUpgrade Step = "upgrade"
+	// StepRoom is a look at how much of EPHEMERAL is free.
+	StepRoom Step = "room"
 	// StepEtcdLock is the lock of etcd for the checks before an upgrade of a control plane.
 	StepEtcdLock Step = "etcd-lock"
 	// StepUnmount is the end of the mounts of pods in an upgrade.

@@ -10,14 +10,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// images are the images that a node has pulled in this boot. A real node keeps them on its disk; here a reboot forgets them,
-// and the next pull takes its time again.
+// images are the images that one of the node's two container runtimes has pulled in this boot. That of pods keeps them on
+// EPHEMERAL, and here a reboot forgets them, so that the next pull takes its time again. That of the system, which runs
+// installers, keeps them in memory (services/containerd.go: its root is below /system, a tmpfs), so that no boot has those of
+// the one before.
 type images struct {
 	mu     sync.Mutex
 	pulled map[string]bool
 }
 
-// pull takes the time of a pull, unless the node has the image.
+// pull takes the time of a pull, unless the runtime has the image.
 func (i *images) pull(ctx context.Context, s *system, ref string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -26,7 +28,7 @@ func (i *images) pull(ctx context.Context, s *system, ref string) error {
 		return nil
 	}
 
-	if err := s.vm.step(ctx, StepImage, s.fleet.config.Durations.Image); err != nil {
+	if err := s.download(ctx, ref); err != nil {
 		return err
 	}
 
@@ -39,7 +41,8 @@ func (i *images) pull(ctx context.Context, s *system, ref string) error {
 	return nil
 }
 
-// ImagePull pulls an image in advance (v1alpha1_images.go).
+// ImagePull pulls an image in advance, into the container runtime of pods whatever the namespace (v1alpha1_images.go). So the
+// image of an installer is not there for an upgrade, which pulls it into the other runtime again (internal/pkg/install/pull.go).
 func (m *machinedServer) ImagePull(ctx context.Context, in *machine.ImagePullRequest) (*machine.ImagePullResponse, error) {
 	switch in.GetNamespace() {
 	case common.ContainerdNamespace_NS_CRI, common.ContainerdNamespace_NS_SYSTEM:
@@ -47,7 +50,13 @@ func (m *machinedServer) ImagePull(ctx context.Context, in *machine.ImagePullReq
 		return nil, status.Errorf(codes.InvalidArgument, "invalid namespace %s", in.GetNamespace())
 	}
 
-	if err := m.system.images.pull(ctx, m.system, in.GetReference()); err != nil {
+	if isInstaller(in.GetReference()) {
+		if _, err := m.system.fleet.config.Installer(in.GetReference()); err != nil {
+			return nil, status.Errorf(codes.NotFound, "error pulling image: %s", unresolved(in.GetReference(), err))
+		}
+	}
+
+	if err := m.system.podImages.pull(ctx, m.system, in.GetReference()); err != nil {
 		return nil, err
 	}
 

@@ -57,7 +57,7 @@ func (s *system) restartKubelet(ctx context.Context) error {
 		return err
 	}
 
-	if err := s.images.pull(ctx, s, s.config().Machine().Kubelet().Image()); err != nil {
+	if err := s.podImages.pull(ctx, s, s.config().Machine().Kubelet().Image()); err != nil {
 		return err
 	}
 

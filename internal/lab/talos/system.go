@@ -38,7 +38,9 @@ type system struct {
 	telling sync.Mutex // orders the calls of tellKubernetes
 
 	kubeletRestart sync.Mutex // one restart at a time
-	images         images
+	podImages      images     // of the container runtime of pods
+	ownImages      images     // of the system's container runtime
+	kernel         kernelLog  // of this boot
 
 	wrongClock atomic.Bool // whether the certificates were issued by a clock that is not set
 
@@ -56,7 +58,6 @@ type system struct {
 	etcd      etcdControl
 	rollback  context.CancelFunc // ends the trial of a configuration
 	pending   *command
-	pulled    map[string]bool // installer images
 	pods      podServices
 	routes    []route
 	interrupt context.CancelFunc
@@ -85,7 +86,6 @@ func newSystem(ctx context.Context, m *vm, booted medium) (*system, error) {
 		devices:   m.hardware.devices(m.fleet.config.Seed, m.boots),
 		disk:      m.fleet.systemDisk(m.hardware),
 		volumes:   map[string]block.VolumeStatusSpec{},
-		pulled:    map[string]bool{},
 	}
 	s.services = service.NewTable(now, s.serviceChanged)
 

@@ -45,29 +45,14 @@ func (m *machinedServer) Upgrade(ctx context.Context, in *machine.UpgradeRequest
 	return &machine.UpgradeResponse{Messages: []*machine.Upgrade{{Ack: "Upgrade request received", ActorId: actor}}}, nil
 }
 
-// validateInstaller pulls an installer image, unless this boot has pulled it before.
+// validateInstaller pulls an installer image, unless this boot has pulled it before (internal/pkg/install/pull.go).
 func (s *system) validateInstaller(ctx context.Context, image string) (Release, error) {
-	s.mu.Lock()
-	pulled := s.pulled[image]
-	s.mu.Unlock()
-
-	if !pulled {
-		if err := s.vm.step(ctx, StepPull, s.fleet.config.Durations.Pull); err != nil {
-			return Release{}, err
-		}
-	}
-
 	release, err := s.fleet.config.Installer(image)
 	if err != nil {
-		return Release{}, err
+		return Release{}, unresolved(image, err)
 	}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-
-	s.pulled[image] = true
-
-	return release, nil
+	return release, s.ownImages.pull(ctx, s, image)
 }
 
 // checkEtcd checks under the lock of all upgrades that etcd tolerates the upgrade of one member. The lock ends with the checks.
@@ -118,6 +103,7 @@ var errInstaller = errors.New(`task "upgrade" failed: exit code 1`)
 func writeUpgrade(ctx context.Context, s *system, c command) error {
 	if err := upgradeableFrom(s.release.Version, c.upgrade.Version); err != nil {
 		s.vm.note(StepUpgrade, err, s.fleet.config.Now())
+		s.kernel.printk("error: "+err.Error(), s.fleet.config.Now())
 
 		return errInstaller
 	}

@@ -110,7 +110,8 @@ func TestUpgradeRefuses(t *testing.T) {
 	}
 
 	require.EqualError(t, upgrade("ghcr.io/siderolabs/installer:v1.99.0", false),
-		`rpc error: code = Unknown desc = error validating installer image "ghcr.io/siderolabs/installer:v1.99.0": manifest unknown`)
+		`rpc error: code = Unknown desc = error validating installer image "ghcr.io/siderolabs/installer:v1.99.0": 1 error(s) occurred:`+
+			"\n\t"+`failed to pull image "ghcr.io/siderolabs/installer:v1.99.0": failed to resolve image: manifest unknown`)
 	require.EqualError(t, upgrade(newerImage, false),
 		"rpc error: code = Unknown desc = error validating etcd for upgrade: etcd member count(2) is insufficient to maintain quorum if upgrade commences")
 	require.EqualError(t, c.admin(101).Rollback(t.Context()), `rpc error: code = Unknown desc = cannot rollback to "", label does not exist`)
