@@ -65,7 +65,7 @@ func TestWhatUpDoesAboutVersionsThatDiffer(t *testing.T) {
 		"an older Talos": {"v1.13.0", "0123", "v1.36.3", "v1.36.3", []string{"`em-infra up` upgrades cp-1 from Talos v1.13.0 to v1.13.9"}},
 		"another image":  {"v1.13.9", "4567", "v1.36.3", "v1.36.3", []string{"`em-infra up` upgrades cp-1 to the image of the inventory"}},
 		"upgraded by hand": {"v1.14.1", "0123", "v1.36.3", "v1.36.3", []string{
-			"up refuses it: Talos v1.14.1 → v1.13.9 is a downgrade (cp-1 runs v1.14.1): set talos.version to v1.14.1 or later",
+			"up refuses it: Talos v1.14.1 → v1.13.9 is a downgrade (cp-1 runs v1.14.1): set talos.version to v1.14.1 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.13.9",
 		}},
 		"Kubernetes half way": {"v1.13.9", "0123", "v1.35.4", "v1.36.3", []string{"`em-infra up` brings cp-1 from Kubernetes v1.35.4 to v1.36.3"}},
 		"Kubernetes by hand": {"v1.13.9", "0123", "v1.36.4", "v1.36.4", []string{

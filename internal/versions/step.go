@@ -127,10 +127,7 @@ func talosStep(g group, wanted State) *Refusal {
 	case to.IsZero() || from.Compare(to) == 0:
 		return nil
 	case to.Compare(from) < 0:
-		return &Refusal{
-			Key: KeyTalos, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()),
-			Do: fmt.Sprintf("set talos.version to %s or later", from),
-		}
+		return &Refusal{Key: KeyTalos, What: fmt.Sprintf("%s is a downgrade (%s)", step, g.names()), Do: insteadOfDowngrade(from, to)}
 	case to.Minor() == from.Minor():
 		return nil
 	case to.Minor() != from.Minor().Next():
@@ -145,6 +142,16 @@ func talosStep(g group, wanted State) *Refusal {
 		}
 	}
 	return nil
+}
+
+// insteadOfDowngrade returns what to do instead of a downgrade of Talos. A rollback of a node helps only if its last upgrade came from there,
+// and the nodes do not tell what is in the other slots of their disks.
+func insteadOfDowngrade(from, to Version) string {
+	do := fmt.Sprintf("set talos.version to %s or later", from)
+	if installs(to, from) {
+		do += fmt.Sprintf(", or go back with `em-infra node rollback` where the last upgrade came from %s", to)
+	}
+	return do
 }
 
 // kubernetesStep judges one upgrade of Kubernetes, whose components may differ by one minor release while it goes on

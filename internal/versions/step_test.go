@@ -51,11 +51,15 @@ func TestSteps(t *testing.T) {
 		},
 		"down": {
 			[]versions.Node{node("cp-1", "v1.12.11", "v1.35.4")}, state(t, "v1.12.4", "v1.35.4"),
-			[]string{"Talos v1.12.11 → v1.12.4 is a downgrade (cp-1 runs v1.12.11): set talos.version to v1.12.11 or later"}, false,
+			[]string{"Talos v1.12.11 → v1.12.4 is a downgrade (cp-1 runs v1.12.11): set talos.version to v1.12.11 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.12.4"}, false,
+		},
+		"down to where no upgrade came from": {
+			[]versions.Node{node("cp-1", "v1.13.9", "v1.35.4")}, state(t, "v1.10.9", "v1.35.4"),
+			[]string{"Talos v1.13.9 → v1.10.9 is a downgrade (cp-1 runs v1.13.9): set talos.version to v1.13.9 or later"}, false,
 		},
 		"one of them goes down": {
 			[]versions.Node{node("cp-1", "v1.13.9", "v1.35.4"), node("cp-2", "v1.12.11", "v1.35.4")}, state(t, "v1.12.11", "v1.35.4"),
-			[]string{"Talos v1.13.9 → v1.12.11 is a downgrade (cp-1 runs v1.13.9): set talos.version to v1.13.9 or later"}, false,
+			[]string{"Talos v1.13.9 → v1.12.11 is a downgrade (cp-1 runs v1.13.9): set talos.version to v1.13.9 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.12.11"}, false,
 		},
 		"Kubernetes down": {
 			[]versions.Node{node("cp-1", "v1.12.11", "v1.35.4")}, state(t, "v1.12.11", "v1.34.1"),

@@ -33,14 +33,13 @@ func (p Path) String() string {
 
 // Way returns the steps from what runs to what is wanted: to the latest patch release of each minor release of Talos, at each
 // Kubernetes as far as that Talos supports it, then to the next minor. It is empty if both are the same. An error means that no
-// way leads there: it is a downgrade, or the two do not go together.
+// way leads there: it is a downgrade, or the two do not go together. Without a Kubernetes on both sides, that of Talos alone is shown.
 func Way(from, to State) (Path, error) {
 	var way Path
 	for here := from; here.Talos.Compare(to.Talos) != 0 || here.Kubernetes.Compare(to.Kubernetes) != 0; {
 		stop, found := here.next(to)
 		if !found {
-			return nil, fmt.Errorf("no way leads from Talos %s with Kubernetes %s to Talos %s with Kubernetes %s: choose versions that are newer and go together",
-				from.Talos, from.Kubernetes, to.Talos, to.Kubernetes)
+			return nil, fmt.Errorf("no way leads from %s to %s: choose versions that are newer and go together", from.inWords(), to.inWords())
 		}
 		way = append(way, stop)
 		if stop.Key == KeyTalos {
@@ -50,6 +49,14 @@ func Way(from, to State) (Path, error) {
 		}
 	}
 	return way, nil
+}
+
+// inWords returns Talos v1.12.4 with Kubernetes v1.35.4, or Talos v1.12.4 if that is all that is known.
+func (s State) inWords() string {
+	if s.Kubernetes.IsZero() {
+		return "Talos " + s.Talos.String()
+	}
+	return "Talos " + s.Talos.String() + " with Kubernetes " + s.Kubernetes.String()
 }
 
 // next returns the first step of the way.
@@ -87,10 +94,10 @@ func (s State) nextKubernetes(to State) (Version, bool) {
 	return next, Kubernetes(s.Talos.Minor()).Holds(next.Minor())
 }
 
-// nextMinor returns the Talos to change to in the next minor release, if it supports the Kubernetes.
+// nextMinor returns the Talos to change to in the next minor release, if it supports the Kubernetes, where that is known.
 func (s State) nextMinor(to State) (Version, bool) {
 	minor := s.Talos.Minor().Next()
-	if minor.Compare(to.Talos.Minor()) > 0 || !Kubernetes(minor).Holds(s.Kubernetes.Minor()) {
+	if minor.Compare(to.Talos.Minor()) > 0 || !s.Kubernetes.IsZero() && !Kubernetes(minor).Holds(s.Kubernetes.Minor()) {
 		return Version{}, false
 	}
 	if minor == to.Talos.Minor() {

@@ -35,12 +35,12 @@ k3s-dev-worker-1     configuration                     262144  -
 			"a node that was upgraded by hand",
 			drift.Report{
 				Nodes:    []drift.Difference{{"k3s-dev-worker-1", "Talos", "v1.12.4", "v1.13.9"}},
-				Upgrades: []string{"Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later"},
+				Upgrades: []string{"Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.12.4"},
 			},
 			true,
 			`WHAT              PROPERTY  WANTED   FOUND
 k3s-dev-worker-1  Talos     v1.12.4  v1.13.9
-upgrade: Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later
+upgrade: Talos v1.13.9 → v1.12.4 is a downgrade (k3s-dev-worker-1 runs v1.13.9): set talos.version to v1.13.9 or later, or go back with ` + "`em-infra node rollback`" + ` where the last upgrade came from v1.12.4
 `,
 		},
 		{
