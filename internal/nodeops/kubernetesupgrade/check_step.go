@@ -32,29 +32,52 @@ func (u Upgrade) checkStep(_ context.Context, seen *survey) error {
 
 // checkNodes refuses a cluster that is not whole: a node that does not answer or is not Ready would be left behind, and so would
 // one that the inventory does not know.
-func (u Upgrade) checkNodes(_ context.Context, seen *survey) error {
+func (u Upgrade) checkNodes(ctx context.Context, seen *survey) error {
 	if err := u.checkForeign(seen); err != nil {
 		return err
 	}
-	var silent, unready []string
+	var silent []string
 	for _, m := range seen.members {
-		switch {
-		case m.problem != nil:
+		if m.problem != nil {
 			silent = append(silent, fmt.Sprintf("%s (%v)", m.Name, m.problem))
-		case seen.networked && !m.ready:
-			unready = append(unready, m.Name)
 		}
 	}
-	switch {
-	case len(silent) > 0:
+	if len(silent) > 0 {
 		return fmt.Errorf("not every node can be upgraded: %s: mend that, or take the node out of nodes.yaml, then run up again", strings.Join(silent, ", "))
-	case len(unready) > 0:
-		return fmt.Errorf("not Ready: %s: mend that (`kubectl describe node %s` says why), then run up again", strings.Join(unready, ", "), unready[0])
+	}
+	if err := u.awaitReady(ctx, seen); err != nil {
+		return err
 	}
 	for _, node := range seen.joining {
 		u.say("%s is not a Node yet: it starts with %s", node.Name, u.To)
 	}
 	return nil
+}
+
+// looksInSilence is the look at Nodes that are not Ready with which the wait is said.
+const looksInSilence = 5
+
+// awaitReady waits for Nodes that are not Ready: after a power cut, or a restart that a killed run has left, their kubelets report
+// again within a minute. Without a network plugin no Node is ever Ready, and none is waited for.
+func (u Upgrade) awaitReady(ctx context.Context, seen *survey) error {
+	if len(seen.unready()) == 0 {
+		return nil
+	}
+	looks := 0
+	return u.await(ctx, u.Limits.Nodes, func(ctx context.Context) error {
+		if looks++; looks == looksInSilence {
+			u.say("waits for Nodes that are not Ready: %s (%s at most)", strings.Join(seen.unready(), ", "), u.Limits.Nodes)
+		}
+		nodes, err := u.nodes(ctx)
+		if err != nil {
+			return err
+		}
+		seen.takeReadiness(nodes)
+		if unready := seen.unready(); len(unready) > 0 {
+			return fmt.Errorf("not Ready: %s: mend that (`kubectl describe node %s` says why), then run up again", strings.Join(unready, ", "), unready[0])
+		}
+		return nil
+	})
 }
 
 // checkForeign names the Nodes that are not in the inventory. A worker may stay behind, as one that this run removes at its end.

@@ -148,6 +148,25 @@ func (s *survey) runs(to versions.Version) bool {
 	return len(s.members) > 0
 }
 
+// takeReadiness takes over which members are Ready now.
+func (s *survey) takeReadiness(nodes []corev1.Node) {
+	for i := range s.members {
+		m := &s.members[i]
+		m.ready = slices.ContainsFunc(nodes, func(n corev1.Node) bool { return n.Name == m.Name && isReady(n) })
+	}
+}
+
+// unready returns the members whose Nodes are not Ready, where there is a network.
+func (s *survey) unready() []string {
+	var names []string
+	for _, m := range s.members {
+		if s.networked && !m.ready {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
 // controlPlanes returns the members that are control planes.
 func (s *survey) controlPlanes() []member {
 	return slices.DeleteFunc(slices.Clone(s.members), func(m member) bool { return !m.ControlPlane })
