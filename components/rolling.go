@@ -33,7 +33,8 @@ type rollout struct {
 	recreation    recreation
 	snapshot      etcdSnapshot
 	canary        *canary
-	kubernetes    string // the version that the configurations ask for
+	pulling       chan struct{} // holds one element while a node pulls the image of its upgrade
+	kubernetes    string        // the version that the configurations ask for
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -49,7 +50,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	})
 	r := &rollout{
 		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
-		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), kubernetes: a.KubernetesVersion,
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion,
 	}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()

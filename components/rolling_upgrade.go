@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -13,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	talosupgrade "github.com/em-infra/em-infra/internal/nodeops/upgrade"
 )
 
 // upgradeCommand returns the update of a membership: it brings the release of an installer image to its node, and does nothing if
@@ -70,7 +72,7 @@ func (r *rollout) upgradeHooks(name string, m Machine) (pulumi.ResourceOption, e
 	}), nil
 }
 
-// enter waits until the node may be upgraded, and drains it. An error leaves the node as it is.
+// enter waits until the node has the image and may be upgraded, and drains it. An error leaves the node as it is.
 func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
 	image := upgradeImage(args.NewInputs)
 	if image == upgradeImage(args.OldInputs) {
@@ -92,11 +94,14 @@ func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
 	if err := u.canary.await(ctx, u.node); err != nil {
 		return err
 	}
+	u.changing.Store(u.node.Name, args.URN)
+	if needed, err := u.fetch(ctx, health, image); err != nil || !needed {
+		return err
+	}
 	lane, err := u.lane()
 	if err != nil {
 		return err
 	}
-	u.changing.Store(u.node.Name, args.URN)
 	change := rolling.Change{
 		Node: u.node, Reboots: true, Yields: health.LeadsEtcd(ctx, u.node), MinReady: u.canary.pauseOf(u.node),
 	}
@@ -111,15 +116,38 @@ func (u upgrade) enter(args *pulumi.ResourceHookArgs) error {
 	return nil
 }
 
+// fetch has the node pull the image before it takes a place in the lane, so that nodes which wait for their turn pull meanwhile, and
+// reports whether the node needs the upgrade. One node pulls at a time: a slow connection then lets the first one begin, and does not
+// end the time of all of them. A machine that is off is left to the upgrade, which says so.
+func (u upgrade) fetch(ctx context.Context, health nodeops.Health, image string) (needed bool, err error) {
+	if health.IsOff(ctx, u.node) {
+		return true, nil
+	}
+	u.reportNode(u.node, "waits until another node has the image of Talos")
+	select {
+	case u.pulling <- struct{}{}:
+		defer func() { <-u.pulling }()
+	case <-ctx.Done():
+		return false, fmt.Errorf("%s is untouched: %w", u.node.Name, context.Cause(ctx))
+	}
+	u.reportNode(u.node, "gets the image of Talos")
+	return talosupgrade.Node{
+		Name: u.node.Name, Address: u.node.Address.String(), ControlPlane: u.node.ControlPlane, Image: image,
+		Talosconfig: health.Talosconfig, Progress: io.Discard,
+	}.Fetch(ctx)
+}
+
 // runs reports whether the node is known to run a release.
 func (u upgrade) runs(ctx context.Context, health nodeops.Health, wanted nodeops.Release) bool {
 	seen, err := nodeops.LookAt(ctx, health.Talosconfig, u.node.Address.String())
 	return err == nil && seen.Release == wanted
 }
 
-// leave fails the run if the node does not work again after its upgrade, and uncordons it if it does.
-func (u upgrade) leave(*pulumi.ResourceHookArgs) error {
-	if !u.inLane.Swap(false) {
+// leave fails the run if the node does not work again after its upgrade, and uncordons it if it does. A node that a run which was
+// ended has upgraded is uncordoned, too.
+func (u upgrade) leave(args *pulumi.ResourceHookArgs) error {
+	inLane := u.inLane.Swap(false)
+	if !inLane && upgradeImage(args.NewInputs) == upgradeImage(args.OldInputs) {
 		return nil
 	}
 	lane, err := u.lane()
@@ -128,7 +156,19 @@ func (u upgrade) leave(*pulumi.ResourceHookArgs) error {
 	}
 	ctx, cancel := u.untilInterrupted()
 	defer cancel()
-	return lane.Leave(ctx, u.node)
+	if inLane {
+		return lane.Leave(ctx, u.node)
+	}
+	return u.takeBack(ctx, lane)
+}
+
+// takeBack uncordons a node that had the release already: a run that was ended may have drained it. An API server that is down does
+// not fail the update, since the run may go on to what mends it.
+func (u upgrade) takeBack(ctx context.Context, lane *rolling.Lane) error {
+	if err := lane.TakeBack(ctx, u.node); err != nil {
+		return u.ctx.Log.Warn(err.Error(), nil)
+	}
+	return nil
 }
 
 // abandon closes the lane after a failed upgrade. A node that runs, untouched or rolled back, takes pods again.

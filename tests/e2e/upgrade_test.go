@@ -1,16 +1,21 @@
 package e2e_test
 
 import (
+	"context"
 	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/stacks"
 	"github.com/em-infra/em-infra/tests/labstack"
 )
@@ -45,9 +50,12 @@ func TestE2EUpgrade(t *testing.T) {
 
 	r.edit("cluster.yaml", "version: v1.12.10", "version: v1.12.11")
 	began = time.Now()
+	r.leavesCordoned("k3s-dev-worker-2", "v1.12.11")
+	r.nodesAreReady(all...)
 	stack := r.plainEngineWith(stacks.Options{})
 	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
 	require.NoError(t, err)
+	require.False(t, r.isCordoned("k3s-dev-worker-2"))
 	require.Equal(t, slices.Repeat([]string{"v1.12.11"}, 5), r.releases())
 	r.upgradedOneAfterTheOther(r.talosLog(began), 5)
 	r.nodesAreReady(all...)
@@ -70,6 +78,26 @@ func (r *rehearsal) killsACanary(node string, vmid int) {
 	kill()
 	lines := r.talosLog(began)
 	require.Equal(r.t, vmid, lines[slices.IndexFunc(lines, upgraded)].VMID)
+}
+
+// leavesCordoned does to a node what a run leaves that is killed while the node boots its new release.
+func (r *rehearsal) leavesCordoned(node, version string) {
+	r.t.Helper()
+	patch := `{"metadata":{"annotations":{"` + nodeops.CordonAnnotation + `":"true"}},"spec":{"unschedulable":true}}`
+	_, err := r.kubernetes().CoreV1().Nodes().Patch(r.t.Context(), node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	require.NoError(r.t, err)
+	address, text := r.addressOf(node), []byte(r.read(filepath.Join(r.dir(), "talosconfig")))
+	seen, err := nodeops.LookAt(r.t.Context(), text, address)
+	require.NoError(r.t, err)
+	require.NoError(r.t, nodeops.Ask(r.t.Context(), text, address, func(ctx context.Context, api *client.Client) error {
+		_, err := api.UpgradeWithOptions(ctx, client.WithUpgradeImage("factory.talos.dev/nocloud-installer/"+seen.Release.Schematic+":"+version))
+		return err
+	}))
+	r.eventually(node+" runs "+version, func() bool {
+		now, err := nodeops.LookAt(r.t.Context(), text, address)
+		return err == nil && now.Release.Version == version
+	})
+	require.True(r.t, r.isCordoned(node), "Talos takes its own cordons back only")
 }
 
 // goesBackAndForth rolls a node back, which the next up sees and takes back.

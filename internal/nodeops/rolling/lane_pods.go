@@ -29,6 +29,19 @@ func (l *Lane) takeBackDrain(ctx context.Context, node Node) error {
 	return nil
 }
 
+// TakeBack uncordons a node that was drained and changed by a run that was ended. The node has no place in the lane, and may just have
+// booted.
+func (l *Lane) TakeBack(ctx context.Context, node Node) error {
+	err := l.await(ctx, wait{node, "whether it takes pods is not known:", takeBackTimeout}, func(ctx context.Context) error { return l.cluster.Uncordon(ctx, l.visitors(node)) })
+	if err != nil {
+		return fmt.Errorf("%s may take no new pods (%w): run `kubectl uncordon %s` when an API server answers", node.Name, err, node.Name)
+	}
+	return nil
+}
+
+// takeBackTimeout allows for the API server of a single control plane that has just booted.
+const takeBackTimeout = 2 * time.Minute
+
 // uncordonTimeout allows for a slow API server.
 const uncordonTimeout = 30 * time.Second
 

@@ -297,6 +297,25 @@ func TestANodeThatIsNotChangedAfterAllTakesPodsAgain(t *testing.T) {
 	})
 }
 
+// TestWhatAnEndedRunHasCordonedIsTakenBack, as soon as the API server answers.
+func TestWhatAnEndedRunHasCordonedIsTakenBack(t *testing.T) {
+	t.Parallel()
+
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		lane := rolling.NewLane(c, rolling.Options{Interval: time.Second})
+		require.NoError(t, lane.Enter(t.Context(), rolling.Change{Node: worker("worker-2"), Reboots: true}))
+		require.NoError(t, lane.TakeBack(t.Context(), worker("worker-1")))
+		require.Equal(t, []string{"drain worker-2", "uncordon but worker-2"}, c.log)
+
+		began := time.Now()
+		c.cordoned = errors.New("the API server does not answer")
+		require.EqualError(t, lane.TakeBack(t.Context(), worker("worker-1")),
+			"worker-1 may take no new pods (the API server does not answer): run `kubectl uncordon worker-1` when an API server answers")
+		require.Equal(t, 2*time.Minute, time.Since(began))
+	})
+}
+
 // TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn: the control plane ahead of it is not spared while a worker is off.
 func TestAMachineThatIsSwitchedOnDoesNotWaitForItsTurn(t *testing.T) {
 	t.Parallel()

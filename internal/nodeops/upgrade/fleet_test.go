@@ -1,11 +1,13 @@
 package upgrade_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/siderolabs/talos/pkg/machinery/client"
 	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
@@ -32,6 +34,7 @@ type cluster struct {
 	*talostest.Cluster
 	t      *testing.T
 	faults *fault.Set
+	killer *killer
 	said   *strings.Builder
 }
 
@@ -39,13 +42,25 @@ type cluster struct {
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
 	c := &cluster{t: t, faults: fault.NewSet([32]byte{1}, talos.FaultKinds()), said: &strings.Builder{}}
+	c.killer = &killer{faults: talos.NewFaultSet(c.faults, nil), installs: map[int]int{}}
 	c.Cluster = talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion,
-		talos.Config{Faults: talos.NewFaultSet(c.faults, nil), Installer: released})
+		talos.Config{Faults: c.killer, Installer: released, Pace: untilTheEnd(4 * time.Minute)})
 	for i := range size {
 		c.Join(first+i, nameOf(first+i), machinetype.TypeControlPlane)
 		c.waitVotes(first + i)
 	}
 	return c
+}
+
+// untilTheEnd is a pace without delays but for one, that of a slow download, which lasts as long as the call.
+type untilTheEnd time.Duration
+
+// Sleep implements [talos.Pacer].
+func (u untilTheEnd) Sleep(ctx context.Context, d time.Duration) error {
+	if d == time.Duration(u) {
+		<-ctx.Done()
+	}
+	return ctx.Err()
 }
 
 // released knows three releases.
@@ -110,4 +125,11 @@ func (c *cluster) release(vmid int) nodeops.Release {
 func (c *cluster) fail(name string, times int) {
 	c.t.Helper()
 	require.NoError(c.t, c.faults.Set(fault.Fault{Name: name, Times: times}))
+}
+
+// order gives the order to upgrade, and does not follow it.
+func (c *cluster) order(vmid int, image string) {
+	c.t.Helper()
+	_, err := c.Admin(vmid).UpgradeWithOptions(c.t.Context(), client.WithUpgradeImage(image))
+	require.NoError(c.t, err)
 }

@@ -32,7 +32,7 @@ func (n Node) order(ctx context.Context, before nodeops.Running, events *events)
 	case ctx.Err() != nil:
 		return fmt.Errorf("the upgrade of %s: %w", n.Name, context.Cause(ctx))
 	case isLocked(last):
-		return fmt.Errorf("%s is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after %s: see that nobody else upgrades a control plane, then run up again", n.Name, inWords(n.Limits.Lock))
+		return fmt.Errorf("%s is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after %s: make sure that no other upgrade of a control plane is running, then run up again", n.Name, inWords(n.Limits.Lock))
 	case status.Code(last) == codes.Unavailable && n.hasBegun(ctx, before):
 		return nil // only the answer was lost
 	default:
@@ -68,7 +68,7 @@ func isLocked(err error) bool {
 
 // refusal returns why the node does not upgrade. Talos has texts only, and the code Unknown for most of them.
 func (n Node) refusal(err error) error {
-	text := status.Convert(err).Message()
+	text := oneLine(status.Convert(err).Message())
 	remedy := "mend that, then run up again"
 	switch {
 	case errors.Is(err, nodeops.ErrTalosconfig):

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/blang/semver/v4"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/poll"
+	"github.com/em-infra/em-infra/internal/versions"
 )
 
 // settled returns what the node runs, as soon as it runs the wanted release or can be upgraded to it. A node whose upgrade was
@@ -52,18 +52,22 @@ func isStopping(stage runtime.MachineStage) bool {
 	return stage == runtime.MachineStageUpgrading || stage == runtime.MachineStageRebooting
 }
 
-// allows refuses an older version: no release of Talos promises to read what a newer one has written.
+// allows refuses what would do harm: an older version, since no release of Talos promises to read what a newer one has written, and
+// a version whose installer refuses the one that runs, since the node would be drained and rebooted for nothing.
 func (n Node) allows(runs, wanted nodeops.Release) error {
-	from, err := semver.ParseTolerant(runs.Version)
+	from, err := versions.Parse(runs.Version)
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because it runs %q, which is no version of Talos: upgrade it by hand to a released version, then run up again", n.Name, runs.Version)
 	}
-	to, err := semver.ParseTolerant(wanted.Version)
+	to, err := versions.Parse(wanted.Version)
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because %q is no version of Talos: set talos.version, e.g. to v1.12.4, then run up again", n.Name, wanted.Version)
 	}
-	if to.LT(from) {
-		return fmt.Errorf("%s is untouched, because it runs %s, which is newer than %s: set talos.version to %s, then run up again; `em-infra node rollback` takes back the last upgrade of one node", n.Name, runs.Version, wanted.Version, runs.Version)
+	node := versions.Node{Name: n.Name, State: versions.State{Talos: from}}
+	for _, refusal := range versions.JudgeTalos([]versions.Node{node}, versions.State{Talos: to}) {
+		if !refusal.Skips {
+			return fmt.Errorf("%s is untouched, because %w, then run up again", n.Name, refusal)
+		}
 	}
 	return nil
 }

@@ -56,24 +56,18 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Run upgrades the node to the release of Image, and returns when the node answers with that release in a new boot. A node that
-// runs the release already is not touched, so that Run can be repeated after any failure. The caller drains the node before, and
-// waits afterwards until it works. The error is one sentence that ends with what to do.
+// runs the release already is not touched, so that Run can be repeated after any failure. The caller calls [Node.Fetch] and drains the node before,
+// and waits afterwards until it works. The error is one sentence that ends with what to do.
 func (n Node) Run(ctx context.Context) error {
 	n.Limits = n.Limits.withDefaults()
-	wanted, err := nodeops.ReleaseOf(n.Image)
-	if err != nil {
-		return fmt.Errorf("%s is untouched: %w", n.Name, err)
-	}
-	before, err := n.settled(ctx, wanted)
+	c, needed, err := n.comparison(ctx)
+	before, wanted := c.before, c.wanted
 	if err != nil {
 		return err
 	}
-	if before.Release == wanted {
+	if !needed {
 		n.say("%s runs %s", n.Name, wanted)
 		return nil
-	}
-	if err := n.allows(before.Release, wanted); err != nil {
-		return err
 	}
 	if n.ControlPlane {
 		if err := n.prepareEtcd(ctx); err != nil {
@@ -95,6 +89,24 @@ func (n Node) Run(ctx context.Context) error {
 	}
 	n.say("%s runs %s", n.Name, wanted)
 	return nil
+}
+
+// comparison is what a node runs, and what it is to run.
+type comparison struct {
+	before nodeops.Running
+	wanted nodeops.Release
+}
+
+// comparison waits until the node has ended what it is doing, and reports whether it is to be upgraded. The error is why it must
+// not be.
+func (n Node) comparison(ctx context.Context) (c comparison, needed bool, err error) {
+	if c.wanted, err = nodeops.ReleaseOf(n.Image); err != nil {
+		return c, false, fmt.Errorf("%s is untouched: %w", n.Name, err)
+	}
+	if c.before, err = n.settled(ctx, c.wanted); err != nil || c.before.Release == c.wanted {
+		return c, false, err
+	}
+	return c, true, n.allows(c.before.Release, c.wanted)
 }
 
 func (n Node) look(ctx context.Context) (nodeops.Running, error) {

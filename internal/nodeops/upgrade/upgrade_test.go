@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/nodeops/upgrade"
 )
 
@@ -73,15 +73,19 @@ func TestUpgradeThatFails(t *testing.T) {
 		},
 		"another upgrade holds the lock": {
 			fault: talos.FaultEtcdLocked, limits: upgrade.Limits{Lock: 50 * time.Millisecond},
-			want: `control-1 is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after 0 s: see that nobody else upgrades a control plane, then run up again`,
+			want: `control-1 is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after 0 s: make sure that no other upgrade of a control plane is running, then run up again`,
 		},
 		"no such image": {
 			image: factory + plain + ":v1.12.99",
-			want:  `control-1 is untouched (error validating installer image "` + factory + plain + `:v1.12.99": ` + factory + plain + `:v1.12.99: not found): see that the Image Factory has this version with these extensions and that the node reaches it, then run up again`,
+			want:  `control-1 is untouched (error validating installer image "` + factory + plain + `:v1.12.99": 1 error(s) occurred: failed to pull image "` + factory + plain + `:v1.12.99": failed to resolve image: ` + factory + plain + `:v1.12.99: not found): see that the Image Factory has this version with these extensions and that the node reaches it, then run up again`,
 		},
 		"an older version": {
 			image: factory + plain + ":v1.12.2",
-			want:  "control-1 is untouched, because it runs v1.12.4, which is newer than v1.12.2: set talos.version to v1.12.4, then run up again; `em-infra node rollback` takes back the last upgrade of one node",
+			want:  "control-1 is untouched, because Talos v1.12.4 → v1.12.2 is a downgrade (control-1 runs v1.12.4): set talos.version to v1.12.4 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.12.2, then run up again",
+		},
+		"a version whose installer refuses the one that runs": {
+			image: factory + plain + ":v1.15.0",
+			want:  "control-1 is untouched, because Talos v1.12.4 → v1.15.0 skips v1.13, v1.14 (control-1 runs v1.12.4): go talos.version v1.12.11 → talos.version v1.13.9 → talos.version v1.14.1 → talos.version v1.15.0, with an up after each, then run up again",
 		},
 		"an image from elsewhere": {
 			image: "ghcr.io/siderolabs/installer:v1.12.11",
@@ -138,8 +142,7 @@ func TestUpgradeThatHangs(t *testing.T) {
 func TestUpgradeIsTakenUp(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
-	_, err := c.Admin(first).UpgradeWithOptions(t.Context(), client.WithUpgradeImage(newer))
-	require.NoError(t, err)
+	c.order(first, newer)
 	require.NoError(t, c.node(first, newer, upgrade.Limits{}).Run(t.Context()))
 	require.Equal(t, "control-1 runs v1.12.11 (schematic 37656798)\n", c.said.String(), "no second order is given")
 }
@@ -166,4 +169,23 @@ func TestUpgradeNeedsEveryMember(t *testing.T) {
 	require.ErrorContains(t, err, "control-1 is untouched (error validating etcd for upgrade: etcd member ")
 	require.ErrorContains(t, err, "): bring the other control planes back, then run up again")
 	require.Equal(t, "v1.12.4", c.release(first).Version, fmt.Sprint("said: ", c.said))
+}
+
+// TestTheLaneRefusesWhileAMemberIsDown, before anything is done to a node.
+func TestTheLaneRefusesWhileAMemberIsDown(t *testing.T) {
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	health := nodeops.Health{Talosconfig: c.Talosconfig()}
+	for vmid := first; vmid < first+size; vmid++ {
+		health.Nodes = append(health.Nodes, rolling.Node{Name: nameOf(vmid), Address: c.Address(vmid), ControlPlane: true})
+	}
+	require.NoError(t, c.Fleet.PowerOff(first+2))
+	c.killer.begin("", false, nil)
+	lane := rolling.NewLane(health, rolling.Options{Patience: time.Nanosecond})
+	down := c.Address(first + 2).String()
+	require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: health.Nodes[0], Reboots: true}),
+		"control-1 is untouched, because the cluster cannot do without it now (etcd member on "+down+": its Talos API: connection error: "+
+			`desc = "transport: Error while dialing: dial tcp `+down+`:50000: connect: connection refused"): mend that, then run up again`)
+	require.Empty(t, c.killer.writes())
 }

@@ -7,10 +7,12 @@ import (
 
 // table contains the known errors, specific ones before general ones.
 var table = slices.Concat(
+	// what a node says about its image, which quotes a registry
+	images,
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
 	// Talos and etcd
-	upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
+	versionRules, upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine

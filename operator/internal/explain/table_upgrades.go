@@ -20,7 +20,7 @@ var upgrades = []row{
 		name: "upgrade-locked", speaker: talos, source: "talos v1alpha1_server.go, tryLockUpgradeMutex; etcd client/v3/concurrency",
 		pattern: saying(`error trying to lock etcd upgrade mutex|holds the lock talos:etcdUpgradeMutex`),
 		meaning: "another control plane is just being checked for its upgrade, or that check was cut off; its lock in etcd ends after a minute",
-		do:      "see that nobody else upgrades a control plane, then " + upAgain,
+		do:      "make sure that no other upgrade of a control plane is running, then " + upAgain,
 		safe:    notTouched,
 	},
 	{
