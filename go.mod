@@ -14,6 +14,7 @@ require (
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/renameio/v2 v2.0.0 // files that are whole at any moment
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
+	github.com/hashicorp/go-multierror v1.1.1 // lab: errors of Talos' validation, in its form
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
 	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
 	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1 // given; label of the plugin built in tools/
@@ -165,7 +166,6 @@ require (
 	github.com/grpc-ecosystem/grpc-opentracing v0.0.0-20180507213350-8e809c8a8645 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
-	github.com/hashicorp/go-multierror v1.1.1 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.7 // indirect
 	github.com/hashicorp/go-rootcerts v1.0.2 // indirect
 	github.com/hashicorp/go-secure-stdlib/parseutil v0.2.0 // indirect

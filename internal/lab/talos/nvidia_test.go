@@ -73,7 +73,7 @@ func TestTheDriverLoadsForWhatItDrives(t *testing.T) {
 			l.waitStage(101, talos.StageMaintenance)
 
 			c := l.cluster("k3s-dev")
-			l.apply(101, c.config(machinetype.TypeControlPlane, loadingNVIDIA))
+			l.apply(101, c.config(machinetype.TypeControlPlane, loadingNVIDIA, kubernetesImages("v1.34.1"))) // which each of these releases supports
 			l.waitStage(101, talos.StageRunning)
 			c.waitAPI(101)
 

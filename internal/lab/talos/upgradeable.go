@@ -9,12 +9,19 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/compatibility"
 )
 
-// hosts are the minors of Talos that a release can be installed over: from the first one, and up to the last one.
-type hosts struct{ first, last int }
+// minors are minor releases, from the first one up to the last one.
+type minors struct{ first, last int }
+
+// laterRelease is what a minor release of Talos goes with: the minors of Talos that it can be installed over, and those of Kubernetes
+// that run on it.
+type laterRelease struct{ hosts, kubernetes minors }
 
 // laterReleases has the minors that are newer than this program's library (pkg/machinery/compatibility/talos113, v1.13.9;
 // talos114, v1.14.0-rc.1).
-var laterReleases = map[int]hosts{13: {first: 11, last: 14}, 14: {first: 12, last: 15}}
+var laterReleases = map[int]laterRelease{
+	13: {hosts: minors{11, 14}, kubernetes: minors{31, 36}},
+	14: {hosts: minors{12, 15}, kubernetes: minors{32, 37}},
+}
 
 var minorForm = regexp.MustCompile(`^v1\.(\d+)\.`)
 
@@ -22,7 +29,7 @@ var minorForm = regexp.MustCompile(`^v1\.(\d+)\.`)
 func upgradeableFrom(host, target string) error {
 	later, isLater := laterReleases[minorOf(target)]
 	if isLater {
-		return later.accept(host, target)
+		return later.hosts.accept(host, target)
 	}
 
 	from, err := compatibility.ParseTalosVersion(&machine.VersionInfo{Tag: host})
@@ -39,7 +46,7 @@ func upgradeableFrom(host, target string) error {
 }
 
 // accept has the texts of the library.
-func (h hosts) accept(host, target string) error {
+func (h minors) accept(host, target string) error {
 	switch minor := minorOf(host); {
 	case minor < h.first:
 		return fmt.Errorf("host version %s is too old to upgrade to Talos %s", host[1:], target[1:])

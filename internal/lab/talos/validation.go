@@ -32,7 +32,16 @@ func (s *system) validate(ctx context.Context, cfg config.Provider, prefix, runt
 		return nil, fmt.Errorf("%s%w", prefix, err)
 	}
 
-	more, err := cfg.RuntimeValidate(ctx, s.resources, platformMode{})
+	neutral, err := withoutKubernetes(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("%s%w", runtimePrefix, err)
+	}
+
+	more, err := neutral.RuntimeValidate(ctx, s.resources, platformMode{})
+	if err == nil {
+		err = checkKubernetes(s.release.Version, cfg)
+	}
+
 	if err == nil {
 		err = checkAddresses(s.hardware, cfg)
 	}
