@@ -13,7 +13,6 @@ import (
 	"github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/internal/lab/hostfile"
-	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 )
 
 // making are the settings with which a lab is created and run.
@@ -26,7 +25,7 @@ type making struct {
 	role string
 	// kubernetes requests control planes that really run.
 	kubernetes bool
-	tools      kubernetes.Tools
+	tools      command.ToolFlags
 }
 
 func (m *making) bind(c *cobra.Command) {
@@ -35,12 +34,7 @@ func (m *making) bind(c *cobra.Command) {
 	c.Flags().StringVar(&m.hosts, "hosts", "", "YAML `file` that describes the hosts (default: one host named pve, as its installer leaves it)")
 	c.Flags().StringVar(&m.role, "role", "Administrator", "`role` of the lab's API token, one that every Proxmox VE host has, such as PVEVMAdmin")
 	c.Flags().BoolVar(&m.kubernetes, "kubernetes", false, "run a real Kubernetes control plane for the Talos clusters of the lab; its programs are built the first time, which takes minutes and the source of em-infra")
-	c.Flags().StringVar(&m.tools.ControlPlane, "controlplane", "", "executable of the Kubernetes control plane")
-	c.Flags().StringVar(&m.tools.Kwok, "kwok", "", "executable of KWOK, with --controlplane")
-	for _, name := range []string{"controlplane", "kwok"} {
-		c.Flags().Lookup(name).Hidden = true
-	}
-	c.MarkFlagsRequiredTogether("controlplane", "kwok")
+	m.tools.Bind(c)
 }
 
 // options returns the complete settings of the lab. Errors are reported before anything is written.
@@ -63,13 +57,15 @@ func (m *making) options(c *cobra.Command) (lab.Options, error) {
 	if err != nil {
 		return o, command.Refused(err)
 	}
-	if m.kubernetes && m.tools == (kubernetes.Tools{}) {
-		if m.tools, err = command.Tools(c.Context(), c.ErrOrStderr()); err != nil {
+	if o.Kubernetes, err = m.tools.Tools(); err != nil {
+		return o, command.Refused(err)
+	}
+	if m.kubernetes && o.Kubernetes == nil {
+		tools, err := command.Tools(c.Context(), c.ErrOrStderr())
+		if err != nil {
 			return o, err
 		}
-	}
-	if m.tools != (kubernetes.Tools{}) {
-		o.Kubernetes = &m.tools
+		o.Kubernetes = &tools
 	}
 	return o, os.MkdirAll(dir, 0o700)
 }
@@ -150,7 +146,7 @@ func (m *making) process(o lab.Options) (*exec.Cmd, error) {
 		args = append(args, "--hosts", file)
 	}
 	if o.Kubernetes != nil {
-		args = append(args, "--controlplane", o.Kubernetes.ControlPlane, "--kwok", o.Kubernetes.Kwok)
+		args = append(args, command.ToolArgs(*o.Kubernetes)...)
 	}
 	return exec.Command("/proc/self/exe", args...), nil //nolint:gosec // this program, even when `go run` removes its file
 }

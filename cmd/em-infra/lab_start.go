@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	emulator "github.com/em-infra/em-infra/internal/lab"
-	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/command"
 	"github.com/em-infra/em-infra/operator"
 	"github.com/em-infra/em-infra/operator/lab"
 )
@@ -53,7 +53,7 @@ func bindChoices(command *cobra.Command, choices *lab.Choices) {
 func newLabServeCommand() *cobra.Command {
 	flags := stackFlags{lab: true}
 	var choices lab.Choices
-	var tools kubernetes.Tools
+	var tools command.ToolFlags
 	command := &cobra.Command{
 		Use:    "serve --stack STACK",
 		Short:  "Be the lab, in the foreground",
@@ -70,8 +70,8 @@ func newLabServeCommand() *cobra.Command {
 			if err != nil {
 				return refused(err)
 			}
-			if tools != (kubernetes.Tools{}) {
-				options.Kubernetes = &tools
+			if options.Kubernetes, err = tools.Tools(); err != nil {
+				return refused(err)
 			}
 			if err := w.Prepare(); err != nil {
 				return err
@@ -81,8 +81,6 @@ func newLabServeCommand() *cobra.Command {
 	}
 	flags.bindPlace(command)
 	bindChoices(command, &choices)
-	command.Flags().StringVar(&tools.ControlPlane, "controlplane", "", "executable of the Kubernetes control plane (default: none, and no Kubernetes)")
-	command.Flags().StringVar(&tools.Kwok, "kwok", "", "executable of KWOK, with --controlplane")
-	command.MarkFlagsRequiredTogether("controlplane", "kwok")
+	tools.Bind(command)
 	return command
 }

@@ -47,6 +47,7 @@ factory             http://127.0.0.1:18007
 nodes               127.20.20.0/24
 time scale          0.1
 seed                k3s-dev
+kubernetes          none
 log                 ` + root + `/.lab/k3s-dev/lab.log
 calls of the host   ` + root + `/.lab/k3s-dev/calls-proxmox.jsonl
 calls of the nodes  ` + root + `/.lab/k3s-dev/calls-talos.jsonl

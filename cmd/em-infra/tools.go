@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +23,10 @@ func newToolsCommand() *cobra.Command {
 
 // toolsFlags are the flags of both commands.
 type toolsFlags struct {
-	output   string
-	official bool
-	lab      bool
+	output     string
+	official   bool
+	lab        bool
+	kubernetes string
 }
 
 func newToolsInstallCommand() *cobra.Command {
@@ -35,28 +38,51 @@ func newToolsInstallCommand() *cobra.Command {
 and the official plugins are installed when their servers answer. What cannot be had is built from Go modules, which
 takes about ten minutes on two cores the first time, and kept in $EM_INFRA_CACHE (default: em-infra in the user's cache
 folder). Every other command does this by itself; this one is for doing it beforehand. A rehearsal needs the Kubernetes
-control plane besides, which takes about four minutes more.`,
+control plane besides, which takes about four minutes more. Only with --kubernetes is that of another minor release built:
+once it is there, labs that are started run it for the clusters whose inventory says that release.`,
 		Example: `  em-infra tools install
   em-infra tools install --lab         # what a rehearsal needs, too
+  em-infra tools install --lab --kubernetes 1.36
   em-infra tools install --official    # there was no internet the first time`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := checkOutput(flags.output); err != nil {
 				return err
 			}
-			installed, err := toolchain.Install(command.Context(), toolchain.Options{
-				Progress: command.ErrOrStderr(), Retry: flags.official, Rehearsal: flags.lab, LanguageHost: flags.lab,
-			})
+			tools, err := flags.install(command.Context(), command.ErrOrStderr())
 			if err != nil {
 				return err
 			}
-			return flags.print(command.OutOrStdout(), installed.Tools)
+			return flags.print(command.OutOrStdout(), tools)
 		},
 	}
 	bindOutput(command, &flags.output)
 	command.Flags().BoolVar(&flags.official, "official", false, "try again to download official plugins that were replaced by built ones")
 	command.Flags().BoolVar(&flags.lab, "lab", false, "also get the tools of a rehearsal")
+	command.Flags().StringVar(&flags.kubernetes, "kubernetes", "", "also build the control plane of this minor `release` of Kubernetes for labs, 1.36")
 	return command
+}
+
+// install installs the tools of the flags.
+func (f *toolsFlags) install(ctx context.Context, progress io.Writer) ([]toolchain.Tool, error) {
+	options := []toolchain.Options{{Retry: f.official, Rehearsal: f.lab, LanguageHost: f.lab}}
+	if f.kubernetes != "" {
+		name, err := toolchain.ControlPlane(f.kubernetes)
+		if err != nil {
+			return nil, refused(fmt.Errorf("--kubernetes: %w", err))
+		}
+		options = append(options, toolchain.Options{Names: []string{name}})
+	}
+	var tools []toolchain.Tool
+	for _, o := range options {
+		o.Progress = progress
+		installed, err := toolchain.Install(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, installed.Tools...)
+	}
+	return tools, nil
 }
 
 func newToolsListCommand() *cobra.Command {
@@ -74,7 +100,11 @@ func newToolsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return flags.print(command.OutOrStdout(), tools)
+			others, err := toolchain.List(command.Context(), toolchain.Options{Names: toolchain.OnRequest()})
+			if err != nil {
+				return err
+			}
+			return flags.print(command.OutOrStdout(), slices.Concat(tools, others))
 		},
 	}
 	bindOutput(command, &flags.output)
@@ -95,7 +125,8 @@ func printTools(out io.Writer, tools []toolchain.Tool) error {
 	for _, tool := range tools {
 		path := tool.Path
 		if !tool.Installed {
-			path, missing = "not installed", true
+			path = "not installed"
+			missing = missing || !slices.Contains(toolchain.OnRequest(), tool.Name)
 		}
 		table.Rows = append(table.Rows, []string{tool.Name, tool.Version, originText(tool), path})
 	}

@@ -31,6 +31,24 @@ next: em-infra tools install
 `, out.String())
 }
 
+// TestPrintToolsThatAreBuiltOnRequest: nothing is missing without them.
+func TestPrintToolsThatAreBuiltOnRequest(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	require.NoError(t, printTools(&out, []toolchain.Tool{{Name: "controlplane-1.36", Version: "v1.36.2", Origin: toolchain.Built, From: "k8s.io/kubernetes v1.36.2"}}))
+	require.Equal(t, `NAME               VERSION  ORIGIN                                PATH
+controlplane-1.36  v1.36.2  built from k8s.io/kubernetes v1.36.2  not installed
+`, out.String())
+}
+
+func TestToolsRefuseAKubernetesThatCannotBeBuilt(t *testing.T) {
+	t.Parallel()
+	command := newToolsCommand()
+	command.SetArgs([]string{"install", "--kubernetes", "1.35"})
+	command.SilenceUsage, command.SilenceErrors = true, true
+	require.EqualError(t, command.ExecuteContext(t.Context()), `--kubernetes: the control plane of Kubernetes "1.35" cannot be built: choose 1.36`)
+}
+
 func TestToolsListAsJSON(t *testing.T) {
 	t.Setenv("EM_INFRA_CACHE", t.TempDir())
 	t.Setenv("PATH", "")
@@ -43,7 +61,7 @@ func TestToolsListAsJSON(t *testing.T) {
 		require.Regexp(t, `^v\d+\.\d+\.\d+$`, tool.Version)
 		names = append(names, tool.Name)
 	}
-	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "language-go", "controlplane", "kwok"}, names)
+	require.Equal(t, []string{"pulumi", "proxmoxve", "talos", "command", "kubernetes", "language-go", "controlplane", "kwok", "controlplane-1.36"}, names)
 	require.Equal(t, toolchain.StandIn, tools[3].Origin)
 }
 

@@ -40,6 +40,10 @@ func describe(o Options) (Description, error) {
 		d.TimeScale = *o.TimeScale
 	}
 	d.Seed = cmp.Or(o.Seed, d.Seed)
+	d.Kubernetes = nil
+	if o.Kubernetes != nil {
+		d.Kubernetes = o.Kubernetes.Versions()
+	}
 	return d, d.Bears(o.Release)
 }
 

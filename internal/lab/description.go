@@ -38,6 +38,9 @@ type Description struct {
 	Release schema.Release `json:"release"`
 	// Seed determines random choices: generated MAC addresses and UUIDs, and faults with a probability.
 	Seed string `json:"seed"`
+	// Kubernetes are the releases of Kubernetes that the lab can run since it was last started, the oldest first. Empty without
+	// Kubernetes.
+	Kubernetes []string `json:"kubernetes,omitempty"`
 }
 
 // Bears reports, by an error, that an existing lab cannot be started as another release. An empty release is accepted.

@@ -1,6 +1,10 @@
 package toolchain
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // pulumiSDK is the module that the program and the engine share.
 const pulumiSDK = "github.com/pulumi/pulumi/sdk/v3"
@@ -17,9 +21,15 @@ type spec struct {
 	// name it in their pulumi-plugin.json.
 	server string
 
+	// onRequest excludes the tool from those that are installed without being named.
+	onRequest bool
+
 	// module is the folder in the checkout whose go.mod the build uses; main is the package that it builds.
 	module string
 	main   string
+	// modFile is the file in module that the build uses in place of go.mod, with the checksums beside it (go help build, -modfile).
+	// Empty for go.mod.
+	modFile string
 	// sources are the files and folders under module that the build reads, without tests.
 	sources []string
 	// versionVar is the variable that the linker sets to the version; versionPrefix precedes the number.
@@ -33,6 +43,9 @@ type spec struct {
 	cold                         time.Duration
 	moduleCache, buildCache, bin int64
 }
+
+// controlPlane is the tool that every lab has. The same of another minor release of Kubernetes has its number behind a hyphen.
+const controlPlane = "controlplane"
 
 const mebibyte = 1 << 20
 
@@ -91,12 +104,20 @@ func catalogue() []spec {
 			cold: 5 * time.Second, moduleCache: 5 * mebibyte, buildCache: 20 * mebibyte, bin: 20 * mebibyte,
 		},
 		{
-			name: "controlplane", kind: Lab,
+			name: controlPlane, kind: Lab,
 			module: "tools/controlplane", main: ".",
 			sources:    []string{"go.mod", "go.sum", "main.go"},
 			versionVar: "k8s.io/component-base/version.gitVersion", versionPrefix: "v",
 			upstream: "k8s.io/kubernetes",
 			cold:     205 * time.Second, moduleCache: 460 * mebibyte, buildCache: 790 * mebibyte, bin: 117 * mebibyte,
+		},
+		{
+			name: controlPlane + "-1.36", kind: Lab, onRequest: true,
+			module: "tools/controlplane", main: ".", modFile: "kubernetes-1.36.mod",
+			sources:    []string{"kubernetes-1.36.mod", "kubernetes-1.36.sum", "main.go"},
+			versionVar: "k8s.io/component-base/version.gitVersion", versionPrefix: "v",
+			upstream: "k8s.io/kubernetes",
+			cold:     275 * time.Second, moduleCache: 460 * mebibyte, buildCache: 790 * mebibyte, bin: 117 * mebibyte,
 		},
 		{
 			name: "kwok", kind: Lab,
@@ -107,6 +128,32 @@ func catalogue() []spec {
 			cold:       55 * time.Second, moduleCache: 240 * mebibyte, buildCache: 545 * mebibyte, bin: 54 * mebibyte,
 		},
 	}
+}
+
+// OnRequest returns the names of the tools that are installed only by their names: the control planes of other minor releases of
+// Kubernetes than that of every lab.
+func OnRequest() []string {
+	var names []string
+	for _, s := range catalogue() {
+		if s.onRequest {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// ControlPlane returns the name of the tool with the control plane of a minor release of Kubernetes, such as 1.36, that is installed
+// on request. An error names those that there are.
+func ControlPlane(minor string) (string, error) {
+	var known []string
+	for _, name := range OnRequest() {
+		number, _ := strings.CutPrefix(name, controlPlane+"-")
+		if number == minor {
+			return name, nil
+		}
+		known = append(known, number)
+	}
+	return "", fmt.Errorf("the control plane of Kubernetes %q cannot be built: choose %s", minor, strings.Join(known, ", "))
 }
 
 // origin returns the origin of a tool that is not the official one.

@@ -57,7 +57,7 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 			require.NotEmpty(t, required(t, "go.mod", tool.SDK))
 		}
 		if tool.Upstream != "" {
-			require.NotEmpty(t, required(t, tool.Module+"/go.mod", tool.Upstream))
+			require.NotEmpty(t, required(t, tool.Module+"/"+tool.ModFile, tool.Upstream))
 		}
 	}
 }
@@ -65,16 +65,17 @@ func TestVersionsThatMoveTogether(t *testing.T) {
 // TestPartsOfKubernetesMoveTogether: k8s.io/kubernetes v1.N.P is made of k8s.io/* v0.N.P, all by replacement.
 func TestPartsOfKubernetesMoveTogether(t *testing.T) {
 	t.Parallel()
-	const path = "tools/controlplane/go.mod"
-	parts := strings.Replace(required(t, path, "k8s.io/kubernetes"), "v1.", "v0.", 1)
-	text, err := os.ReadFile(filepath.Join(root, path))
-	require.NoError(t, err)
-	parsed, err := modfile.Parse(path, text, nil)
-	require.NoError(t, err)
-	require.NotEmpty(t, parsed.Replace)
-	for _, r := range parsed.Replace {
-		require.Equal(t, r.Old.Path, r.New.Path)
-		require.Equal(t, parts, r.New.Version, r.New.Path)
+	for _, path := range []string{"tools/controlplane/go.mod", "tools/controlplane/kubernetes-1.36.mod"} {
+		parts := strings.Replace(required(t, path, "k8s.io/kubernetes"), "v1.", "v0.", 1)
+		text, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		parsed, err := modfile.Parse(path, text, nil)
+		require.NoError(t, err)
+		require.NotEmpty(t, parsed.Replace)
+		for _, r := range parsed.Replace {
+			require.Equal(t, r.Old.Path, r.New.Path)
+			require.Equal(t, parts, r.New.Version, r.New.Path)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -44,6 +45,7 @@ type CatalogueEntry struct {
 	Name                                string
 	Kind                                Kind
 	SDK, Server, Module, Main, Upstream string
+	ModFile                             string
 	Sources                             []string
 }
 
@@ -51,7 +53,7 @@ type CatalogueEntry struct {
 func Catalogue() []CatalogueEntry {
 	var entries []CatalogueEntry
 	for _, s := range catalogue() {
-		entries = append(entries, CatalogueEntry{s.name, s.kind, s.sdk, s.server, s.module, s.main, s.upstream, s.sources})
+		entries = append(entries, CatalogueEntry{s.name, s.kind, s.sdk, s.server, s.module, s.main, s.upstream, cmp.Or(s.modFile, "go.mod"), s.sources})
 	}
 	return entries
 }

@@ -87,6 +87,15 @@ replace k8s.io/kubernetes => ./kubernetes
 	"tools/controlplane/go.sum":            "",
 	"tools/controlplane/main.go":           sayVersion,
 	"tools/controlplane/kubernetes/go.mod": "module k8s.io/kubernetes\n",
+	"tools/controlplane/kubernetes-1.36.mod": `module github.com/em-infra/em-infra/tools/controlplane
+
+go 1.26
+
+require k8s.io/kubernetes v1.36.2
+
+replace k8s.io/kubernetes => ./kubernetes
+`,
+	"tools/controlplane/kubernetes-1.36.sum": "",
 	"tools/kwok/go.mod": `module github.com/em-infra/em-infra/tools/kwok
 
 go 1.26

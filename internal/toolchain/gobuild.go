@@ -69,8 +69,11 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 		return err
 	}
 	target := filepath.Join(partial, "bin", w.executable())
-	cmd := group(exec.CommandContext(ctx, g.path, "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", w.ldflags(), "-o", target, w.main))
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", w.ldflags(), "-o", target}
+	if w.modFile != "" {
+		args = append(args, "-modfile", w.modFile)
+	}
+	cmd := group(exec.CommandContext(ctx, g.path, append(args, w.main)...))
 	cmd.Dir = module
 	cmd.Env = slices.Concat(g.environ, []string{"GOTMPDIR=" + work})
 	output := &tail{each: note}

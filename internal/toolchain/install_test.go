@@ -103,7 +103,21 @@ func TestRehearsalGetsWhatTheLabRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 4, "what the lab runs is no plugin")
 
-	opts.Rehearsal = false
+	name, err := toolchain.ControlPlane("1.36")
+	require.NoError(t, err)
+	opts.Names = []string{name}
+	listed, err := toolchain.List(t.Context(), opts)
+	require.NoError(t, err)
+	require.False(t, listed[0].Installed, "another release is installed on request only")
+	another := install(t, opts).Tools[0]
+	require.Equal(t, "controlplane-1.36", filepath.Base(another.Path))
+	require.Equal(t, "v1.36.2", another.Version)
+	require.Equal(t, "k8s.io/kubernetes v1.36.2", another.From)
+	require.NotEqual(t, tool(t, installed, "controlplane").Path, another.Path)
+	_, err = toolchain.ControlPlane("1.30")
+	require.EqualError(t, err, `the control plane of Kubernetes "1.30" cannot be built: choose 1.36`)
+
+	opts.Rehearsal, opts.Names = false, nil
 	require.Len(t, install(t, opts).Tools, 5)
 	opts.Names = []string{"kwok"}
 	require.Len(t, install(t, opts).Tools, 1, "by its name")

@@ -1,6 +1,7 @@
 package toolchain
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -32,7 +33,7 @@ func want(s spec, source string, v versions) (wanted, error) {
 		}
 	}
 	if s.upstream != "" {
-		version, err := v.upstream(s.module, s.upstream)
+		version, err := v.upstream(filepath.Join(s.module, cmp.Or(s.modFile, "go.mod")), s.upstream)
 		if err != nil {
 			return wanted{}, err
 		}

@@ -26,8 +26,8 @@ type Options struct {
 	Progress io.Writer
 	// Retry tries to get official plugins again that the cache holds as builds.
 	Retry bool
-	// Names are the tools to get, as in Tool.Name. Default: all, but kind Lab only with Rehearsal and kind LanguageHost only with
-	// LanguageHost.
+	// Names are the tools to get, as in Tool.Name. Default: all but those of OnRequest, kind Lab only with Rehearsal and kind
+	// LanguageHost only with LanguageHost.
 	Names []string
 	// Rehearsal includes the tools of the lab.
 	Rehearsal bool
@@ -139,7 +139,7 @@ func choose(opts Options) ([]spec, error) {
 		if len(opts.Names) > 0 {
 			return !slices.Contains(opts.Names, s.name)
 		}
-		return s.kind == Lab && !opts.Rehearsal || s.kind == LanguageHost && !opts.LanguageHost
+		return s.onRequest || s.kind == Lab && !opts.Rehearsal || s.kind == LanguageHost && !opts.LanguageHost
 	}), nil
 }
 

@@ -49,8 +49,8 @@ func (v versions) sdk(module string) (string, error) {
 }
 
 // upstream returns the version of a module in one of the tools' go.mod files.
-func (v versions) upstream(toolsModule, module string) (string, error) {
-	path := filepath.Join(v.source, toolsModule, "go.mod")
+func (v versions) upstream(modFile, module string) (string, error) {
+	path := filepath.Join(v.source, modFile)
 	required, err := requirements(path)
 	if err != nil {
 		return "", err

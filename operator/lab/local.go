@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 
 	emulator "github.com/em-infra/em-infra/internal/lab"
 	"github.com/em-infra/em-infra/internal/lab/command"
@@ -63,9 +64,7 @@ func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost,
 
 // process returns the command of the lab.
 func (l Local) process(site operator.Site, tools kubernetes.Tools) *exec.Cmd {
-	args := append([]string{
-		"lab", "serve", "--stack", site.Stack, "--inventory", site.Inventory, "--controlplane", tools.ControlPlane, "--kwok", tools.Kwok,
-	}, l.Choices.Args()...)
+	args := slices.Concat([]string{"lab", "serve", "--stack", site.Stack, "--inventory", site.Inventory}, command.ToolArgs(tools), l.Choices.Args())
 	process := exec.Command(l.Tool, args...) //nolint:gosec // the em-infra that the caller has named
 	process.Dir = site.Root
 	return process

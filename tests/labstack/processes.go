@@ -116,9 +116,6 @@ func Workers(stack string) ([]Worker, error) {
 
 // OfLab reports whether a process is a part of the lab itself, not of a run.
 func (w Worker) OfLab() bool {
-	switch w.Program() {
-	case "exe", "controlplane", "kwok":
-		return true
-	}
-	return false
+	program := w.Program()
+	return program == "exe" || program == "kwok" || strings.HasPrefix(program, "controlplane")
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ type LabStatus struct {
 	TimeScale float64 `json:"timeScale"`
 	// Seed decides which faults with a probability occur.
 	Seed string `json:"seed"`
+	// Kubernetes are the releases of Kubernetes that it can run, the oldest first. In place of a minor release that is not among them it
+	// runs the next older one, else the oldest. Empty without Kubernetes.
+	Kubernetes []string `json:"kubernetes"`
 	// Log is the file that the lab writes what goes wrong in it to.
 	Log string `json:"log"`
 	// HostCalls is the file of the calls that the host was asked.
@@ -60,7 +64,7 @@ func Status(place Place, short string) *cobra.Command {
 			}
 			status := LabStatus{
 				Running: pid != 0, Process: pid, Host: d.Host, Release: string(d.Release), Proxmox: d.ProxmoxEndpoint(), Factory: d.FactoryURL(),
-				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed,
+				Network: d.Network.String(), TimeScale: d.TimeScale, Seed: d.Seed, Kubernetes: append([]string{}, d.Kubernetes...),
 				Log: lab.LogFile(dir), HostCalls: lab.HostCalls(dir), NodeCalls: lab.NodeCalls(dir),
 			}
 			if format == output.JSON {
@@ -82,6 +86,18 @@ func (s LabStatus) print(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "lab\t%s\nhost\t%s, Proxmox VE %s\nproxmox\t%s\nfactory\t%s\nnodes\t%s\ntime scale\t%g\nseed\t%s\n",
 		state, s.Host, s.Release, s.Proxmox, s.Factory, s.Network, s.TimeScale, s.Seed)
+	fmt.Fprintf(table, "kubernetes\t%s\n", s.releases())
 	fmt.Fprintf(table, "log\t%s\ncalls of the host\t%s\ncalls of the nodes\t%s\n", s.Log, s.HostCalls, s.NodeCalls)
 	return table.Flush()
+}
+
+// releases returns the releases of Kubernetes in words.
+func (s LabStatus) releases() string {
+	if len(s.Kubernetes) == 0 {
+		return "none"
+	}
+	if len(s.Kubernetes) == 1 {
+		return s.Kubernetes[0] + " for every version"
+	}
+	return strings.Join(s.Kubernetes, ", ")
 }

@@ -25,7 +25,7 @@ func deny(policies argsbuilder.MergePolicies, names ...string) argsbuilder.Merge
 	return policies
 }
 
-func apiServerArguments(cfg config.Provider, f folder, p ports, advertise netip.Addr) ([]string, error) {
+func apiServerArguments(cfg config.Provider, f folder, p ports, port uint16, advertise netip.Addr) ([]string, error) {
 	args := apiServerDefaults(cfg, f)
 	policies := deny(argsbuilder.MergePolicies{
 		"enable-admission-plugins": argsbuilder.MergeAdditive, "feature-gates": argsbuilder.MergeAdditive,
@@ -45,7 +45,7 @@ func apiServerArguments(cfg config.Provider, f folder, p ports, advertise netip.
 		}
 	}
 	// The control planes forward their own addresses to this one.
-	args.Set("bind-address", "127.0.0.1").Set("secure-port", strconv.Itoa(int(p.api)))
+	args.Set("bind-address", "127.0.0.1").Set("secure-port", strconv.Itoa(int(port)))
 	args.Set("etcd-servers", "https://"+local(p.etcdClient).String())
 	// Endpoints reject loopback addresses, and the nodes have no others.
 	args.Set("endpoint-reconciler-type", "none").Set("advertise-address", advertise.String())

@@ -81,9 +81,11 @@ func (c *cluster) pause() {
 // run runs the processes from their start until they end, or until the last control plane stops.
 func (c *cluster) run(m membership) error {
 	ctx, stop := context.WithCancel(c.ctx)
-	plane := newControlPlane(c.dir, c.clusters.config, soundFirst(c.pods.follow(ctx, m.controlPlanes)))
-	failed, ready := make(chan error, 1), make(chan struct{})
-	go func() { failed <- plane.run(ctx, func() { close(ready) }) }()
+	runs := c.pods.follow(ctx, m.controlPlanes)
+	plane := newControlPlane(c.dir, c.clusters.config, soundFirst(runs))
+	plane.want(c.clusters.config.Tools.lineup(runs))
+	failed := make(chan error, 1)
+	go func() { failed <- plane.run(ctx, c.wake) }()
 	var work manifestWork
 	defer func() {
 		c.plane.Store(nil)
@@ -99,9 +101,6 @@ func (c *cluster) run(m membership) error {
 		case err := <-failed:
 			stop()
 			return err
-		case <-ready:
-			ready, serving = nil, true
-			c.plane.Store(plane)
 		case <-c.changed:
 		}
 		m = c.members()
@@ -109,6 +108,10 @@ func (c *cluster) run(m membership) error {
 			c.front.close()
 			stop()
 			return ignoreCanceled(<-failed)
+		}
+		if _, ready := plane.oldest(); ready && !serving {
+			serving = true
+			c.plane.Store(plane)
 		}
 		if serving {
 			c.serve(ctx, &work, plane, m)
@@ -122,7 +125,9 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 		c.clusters.report(c.id, "renew the certificate of the Kubernetes API", err)
 	}
 	runs := c.pods.follow(ctx, m.controlPlanes)
-	if err := c.front.serve(plane.api(), endpoints(serving(runs))); err != nil {
+	plane.want(c.clusters.config.Tools.lineup(runs))
+	c.clusters.reportReplaced(runs)
+	if err := c.front.serve(plane.targets(runs)); err != nil {
 		c.clusters.report(c.id, "open the Kubernetes API", err)
 	}
 	c.stopKubelets(m.kubelets...)

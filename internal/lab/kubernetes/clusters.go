@@ -17,14 +17,6 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
-// Tools are the executables of a control plane.
-type Tools struct {
-	// ControlPlane is tools/controlplane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
-	ControlPlane string
-	// Kwok is tools/kwok, which simulates Pods.
-	Kwok string
-}
-
 // Config configures the clusters of a lab.
 type Config struct {
 	// Dir keeps keys, settings, logs and the contents of etcd, one folder per cluster. Required.
@@ -48,19 +40,23 @@ type Clusters struct {
 	mu       sync.Mutex
 	nodes    map[int]talos.KubernetesNode // by VMID
 	clusters map[string]*cluster          // by the ID of their etcd
+	replaced map[string]bool              // releases that were reported as replaced by another one
 }
 
 var _ talos.Kubernetes = (*Clusters)(nil)
 
 // New creates the folder and starts nothing. A cluster starts when one of its nodes runs.
 func New(config Config) (*Clusters, error) {
+	if len(config.Tools.ControlPlanes) == 0 {
+		return nil, errNoControlPlanes
+	}
 	if err := os.MkdirAll(config.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the Kubernetes clusters: %w", err)
 	}
 	ctx, end := context.WithCancel(context.Background())
 	return &Clusters{
 		config: config, ctx: ctx, end: end,
-		nodes: map[int]talos.KubernetesNode{}, clusters: map[string]*cluster{},
+		nodes: map[int]talos.KubernetesNode{}, clusters: map[string]*cluster{}, replaced: map[string]bool{},
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -17,7 +18,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
-	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // readyInterval is how often a starting API server is checked.
@@ -29,6 +29,13 @@ type controlPlane struct {
 	config Config
 	nodes  []talos.KubernetesNode // the control planes at the start; the first one's configuration is used
 	ports  ports
+	// gate is the address of the API for the processes and the emulated kubelets. It leads to the oldest API server.
+	gate    *forwarder
+	changed chan struct{} // holds one notification that other processes may be wanted
+
+	mu      sync.Mutex
+	wanted  lineup
+	servers []*apiServer // the oldest release first
 
 	// The fields below are valid once the API is ready.
 	admin *kubernetes.Clientset
@@ -37,44 +44,56 @@ type controlPlane struct {
 }
 
 // ports are the processes' ports on 127.0.0.1.
-type ports struct{ etcdClient, etcdPeer, api uint16 }
+type ports struct{ etcdClient, etcdPeer uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
-	return &controlPlane{folder: folder(dir), config: config, nodes: nodes}
+	return &controlPlane{folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1)}
 }
 
-// run starts the processes, calls ready when the API is ready, and returns when a process or the context has ended.
-func (p *controlPlane) run(ctx context.Context, ready func()) error {
+// run starts etcd and the processes that are wanted, calls ready whenever an API server is ready, and returns when a process ended by
+// itself or the context has ended.
+func (p *controlPlane) run(ctx context.Context, ready func()) (err error) {
+	p.gate, err = forward(local(0), p.oldest)
+	if err != nil {
+		return err
+	}
+	defer p.gate.close()
 	if err := p.prepare(); err != nil {
 		return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
 	}
-	first, rest, err := p.components()
-	if err != nil {
-		return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	start := func(components []component) {
-		for _, c := range components {
-			group.Go(func() error { return c.run(ctx, p.folder.path()) })
-		}
-	}
-	start(first)
-	group.Go(func() error {
-		if err := p.untilReady(ctx); err != nil {
-			return err
-		}
-		start(rest)
-		ready()
-		return nil
-	})
+	start(ctx, group, p.etcd(), p.folder.path())
+	group.Go(func() error { return p.operate(ctx, group, ready) })
 	return group.Wait()
 }
 
+// operate starts and stops processes as they are wanted, until the context ends.
+func (p *controlPlane) operate(ctx context.Context, group *errgroup.Group, ready func()) error {
+	clients := clientProcesses{plane: p, running: map[string]*process{}}
+	for {
+		if err := p.operateServers(ctx, group, ready); err != nil {
+			return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
+		}
+		if _, serves := p.oldest(); serves {
+			if err := clients.operate(ctx, group); err != nil {
+				return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
+			}
+		}
+		select {
+		case <-p.changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // prepare chooses the ports and writes the files.
-func (p *controlPlane) prepare() (err error) {
-	if p.ports, err = freePorts(); err != nil {
+func (p *controlPlane) prepare() error {
+	free, err := freePorts(2)
+	if err != nil {
 		return err
 	}
+	p.ports = ports{etcdClient: free[0], etcdPeer: free[1]}
 	if err := p.folder.make(); err != nil {
 		return err
 	}
@@ -99,37 +118,6 @@ func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// components returns the processes that the API needs, and those that need the API.
-func (p *controlPlane) components() (first, rest []component, err error) {
-	cfg, tool := p.nodes[0].Config, p.config.Tools.ControlPlane
-	api, apiErr := apiServerArguments(cfg, p.folder, p.ports, advertised(p.nodes[0]))
-	manager, managerErr := controllerManagerArguments(cfg, p.folder, newHeartbeat(p.config.Scaled))
-	scheduler, schedulerErr := schedulerArguments(cfg, p.folder)
-	if err := errors.Join(apiErr, managerErr, schedulerErr); err != nil {
-		return nil, nil, err
-	}
-	first = []component{
-		{name: "etcd", path: tool, args: append([]string{"etcd"}, etcdArguments(p.folder, p.ports)...)},
-		{name: "kube-apiserver", path: tool, args: append([]string{"kube-apiserver"}, api...)},
-	}
-	if !cfg.Machine().Controlplane().ControllerManager().Disabled() {
-		rest = append(rest, component{
-			name: "kube-controller-manager", path: tool, args: append([]string{"kube-controller-manager"}, manager...),
-		})
-	}
-	if !cfg.Machine().Controlplane().Scheduler().Disabled() {
-		rest = append(rest, component{name: "kube-scheduler", path: tool, args: append([]string{"kube-scheduler"}, scheduler...)})
-	}
-	return first, append(rest, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
-}
-
-// untilReady waits until the API server is ready, without a limit of its own.
-func (p *controlPlane) untilReady(ctx context.Context) error {
-	return poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
-		return p.admin.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
-	})
-}
-
 // renew writes a certificate for the API server when the names or addresses of the control planes have changed. The API
 // server reloads it by itself.
 func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
@@ -146,8 +134,8 @@ func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	return nil
 }
 
-// api returns the address of the API server.
-func (p *controlPlane) api() netip.AddrPort { return local(p.ports.api) }
+// api returns the address of the API for the lab's own processes.
+func (p *controlPlane) api() netip.AddrPort { return p.gate.address() }
 
 func local(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), port)
@@ -161,19 +149,19 @@ func advertised(node talos.KubernetesNode) netip.Addr {
 	return local(0).Addr()
 }
 
-// freePorts returns three free ports. If one is in use by the time it is needed, the control plane fails and is started again
+// freePorts returns different free ports. If one is in use by the time it is needed, the control plane fails and is started again
 // with others.
-func freePorts() (ports, error) {
-	var chosen [3]uint16
-	for i := range chosen {
+func freePorts(count int) ([]uint16, error) {
+	var chosen []uint16
+	for range count {
 		listener, err := net.ListenTCP("tcp", net.TCPAddrFromAddrPort(local(0)))
 		if err != nil {
-			return ports{}, fmt.Errorf("find a free port: %w", err)
+			return nil, fmt.Errorf("find a free port: %w", err)
 		}
 		defer listener.Close() // close all at the end, so that no port is returned twice
-		chosen[i] = listener.Addr().(*net.TCPAddr).AddrPort().Port()
+		chosen = append(chosen, listener.Addr().(*net.TCPAddr).AddrPort().Port())
 	}
-	return ports{etcdClient: chosen[0], etcdPeer: chosen[1], api: chosen[2]}, nil
+	return chosen, nil
 }
 
 // folder is the folder of a cluster.

@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"time"
@@ -14,20 +15,54 @@ import (
 
 // Arguments returns the arguments of all processes, by name.
 func Arguments(dir string, nodes ...talos.KubernetesNode) (map[string][]string, error) {
-	config := Config{Tools: Tools{ControlPlane: "controlplane", Kwok: "kwok"}, Scaled: func(d time.Duration) time.Duration { return d }}
-	plane := newControlPlane(dir, config, nodes)
-	plane.ports = ports{etcdClient: 1001, etcdPeer: 1002, api: 1003}
-	first, rest, err := plane.components()
+	tools := Tools{ControlPlanes: []ControlPlane{{Version: "v1.35.4", Path: "controlplane"}}, Kwok: "kwok"}
+	plane := newControlPlane(dir, Config{Tools: tools, Scaled: func(d time.Duration) time.Duration { return d }}, nodes)
+	plane.ports = ports{etcdClient: 1001, etcdPeer: 1002}
+	var runs []staticPodRun
+	for _, node := range nodes {
+		runs = append(runs, staticPodRun{node: node})
+	}
+	wanted := tools.lineup(runs)
+	server, serverErr := plane.serverComponent(wanted.servers[0], 1003)
+	clients, clientsErr := plane.clientComponents(wanted)
 	arguments := map[string][]string{}
-	for _, c := range append(first, rest...) {
+	for _, c := range append(clients, plane.etcd(), server) {
 		arguments[c.name] = append([]string{c.path}, c.args...)
 	}
-	return arguments, err
+	return arguments, errors.Join(serverErr, clientsErr)
+}
+
+// Lineup returns the processes that these nodes ask for: NAME RELEASE NODE, whose configuration it is. The API servers of crashing
+// nodes exit.
+func Lineup(tools Tools, crashing map[int]bool, nodes ...talos.KubernetesNode) []string {
+	var runs []staticPodRun
+	for _, node := range nodes {
+		runs = append(runs, staticPodRun{node: node, crashes: crashing[node.Hardware.VMID]})
+	}
+	l := tools.lineup(runs)
+	var all []string
+	say := func(name string, i instance) { all = append(all, name+" "+i.release.Version+" "+i.node.Hostname) }
+	for _, server := range l.servers {
+		say("kube-apiserver", server)
+	}
+	if l.manager != nil {
+		say("kube-controller-manager", *l.manager)
+	}
+	if l.scheduler != nil {
+		say("kube-scheduler", *l.scheduler)
+	}
+	return all
 }
 
 // Prepare writes the files of a control plane.
 func Prepare(dir string, nodes ...talos.KubernetesNode) error {
-	return newControlPlane(dir, Config{}, nodes).prepare()
+	plane := newControlPlane(dir, Config{}, nodes)
+	var err error
+	if plane.gate, err = forward(local(0), plane.oldest); err != nil {
+		return err
+	}
+	defer plane.gate.close()
+	return plane.prepare()
 }
 
 // Run runs a process of a control plane.
@@ -43,7 +78,11 @@ func NewFront() Front { return Front{newFront()} }
 
 // Serve forwards these addresses to the target, and no others.
 func (f Front) Serve(target netip.AddrPort, addresses ...netip.AddrPort) error {
-	return f.front.serve(target, addresses)
+	targets := map[netip.AddrPort]netip.AddrPort{}
+	for _, address := range addresses {
+		targets[address] = target
+	}
+	return f.front.serve(targets)
 }
 
 // Close closes all connections.

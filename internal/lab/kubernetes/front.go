@@ -4,54 +4,62 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
 	"sync"
 )
 
-// front forwards each address of a cluster's API to the one API server. TLS passes through. It must be used by one goroutine
-// only.
+// front forwards each address of a cluster's API to an API server. TLS passes through. It must be used by one goroutine only.
 type front struct {
-	forwarders map[netip.AddrPort]*forwarder
+	opened map[netip.AddrPort]opened
 }
 
-func newFront() *front { return &front{forwarders: map[netip.AddrPort]*forwarder{}} }
+// opened is an address of a front.
+type opened struct {
+	*forwarder
+	target netip.AddrPort
+}
 
-// serve forwards these addresses and no others. An address that cannot be opened does not affect the others.
-func (f *front) serve(target netip.AddrPort, addresses []netip.AddrPort) error {
-	for address, running := range f.forwarders {
-		if !slices.Contains(addresses, address) || running.target != target {
+func newFront() *front { return &front{opened: map[netip.AddrPort]opened{}} }
+
+// serve forwards these addresses to their targets, and no others. The connections of an address with another target are closed. An
+// address that cannot be opened does not affect the others.
+func (f *front) serve(targets map[netip.AddrPort]netip.AddrPort) error {
+	for address, running := range f.opened {
+		if targets[address] != running.target {
 			running.close()
-			delete(f.forwarders, address)
+			delete(f.opened, address)
 		}
 	}
 	var errs []error
-	for _, address := range addresses {
-		if f.forwarders[address] != nil {
+	for _, address := range slices.SortedFunc(maps.Keys(targets), netip.AddrPort.Compare) {
+		if _, open := f.opened[address]; open {
 			continue
 		}
-		started, err := forward(address, target)
+		target := targets[address]
+		started, err := forward(address, func() (netip.AddrPort, bool) { return target, true })
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		f.forwarders[address] = started
+		f.opened[address] = opened{started, target}
 	}
 	return errors.Join(errs...)
 }
 
 // close closes all connections.
 func (f *front) close() {
-	for address, running := range f.forwarders {
+	for address, running := range f.opened {
 		running.close()
-		delete(f.forwarders, address)
+		delete(f.opened, address)
 	}
 }
 
-// forwarder forwards one address of a front.
+// forwarder forwards the connections of one address.
 type forwarder struct {
-	target   netip.AddrPort
+	target   func() (netip.AddrPort, bool) // of a new connection; false for none
 	listener net.Listener
 	work     sync.WaitGroup
 
@@ -60,7 +68,8 @@ type forwarder struct {
 	open   map[net.Conn]struct{}
 }
 
-func forward(address, target netip.AddrPort) (*forwarder, error) {
+// forward listens on an address. Port 0 is any free one.
+func forward(address netip.AddrPort, target func() (netip.AddrPort, bool)) (*forwarder, error) {
 	listener, err := net.Listen("tcp", address.String())
 	if err != nil {
 		return nil, fmt.Errorf("listen for the Kubernetes API: %w", err)
@@ -69,6 +78,9 @@ func forward(address, target netip.AddrPort) (*forwarder, error) {
 	f.work.Go(f.accept)
 	return f, nil
 }
+
+// address returns where the forwarder listens.
+func (f *forwarder) address() netip.AddrPort { return f.listener.Addr().(*net.TCPAddr).AddrPort() }
 
 func (f *forwarder) accept() {
 	for {
@@ -86,7 +98,11 @@ func (f *forwarder) connect(client net.Conn) {
 		return
 	}
 	defer f.drop(client)
-	server, err := net.Dial("tcp", f.target.String())
+	target, serves := f.target()
+	if !serves {
+		return // as below
+	}
+	server, err := net.Dial("tcp", target.String())
 	if err != nil || !f.keep(server) {
 		return // the client sees a closed connection, as with a node whose API server is down
 	}

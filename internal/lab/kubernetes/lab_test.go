@@ -116,7 +116,9 @@ func tools(t testing.TB) kubernetes.Tools {
 	t.Helper()
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})
 	require.NoError(t, err)
-	return kubernetes.Tools{ControlPlane: installed.Tools[0].Path, Kwok: installed.Tools[1].Path}
+	return kubernetes.Tools{
+		ControlPlanes: []kubernetes.ControlPlane{{Version: installed.Tools[0].Version, Path: installed.Tools[0].Path}}, Kwok: installed.Tools[1].Path,
+	}
 }
 
 // open starts clusters without delays in a folder.

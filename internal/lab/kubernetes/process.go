@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // patience is how long a process may take to end before it is killed. A kill loses nothing: etcd has stored everything that
@@ -21,6 +23,28 @@ type component struct {
 	name string // of the process and of its log
 	path string
 	args []string
+}
+
+// process is a running component, which may be stopped before the others.
+type process struct {
+	ctx  context.Context // ends when the process is to end
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+}
+
+// start runs a component in a group. The group fails if the component ends without having been stopped.
+func start(ctx context.Context, group *errgroup.Group, c component, dir string) *process {
+	own, stop := context.WithCancel(ctx)
+	p := &process{ctx: own, stop: stop, done: make(chan struct{})}
+	group.Go(func() error {
+		defer close(p.done)
+		defer stop()
+		if err := c.run(own, dir); own.Err() == nil {
+			return err
+		}
+		return ctx.Err() // nil if only this one was stopped
+	})
+	return p
 }
 
 // errEnded is the error of a process that ended by itself.

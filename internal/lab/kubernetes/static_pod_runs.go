@@ -26,7 +26,7 @@ const judgeTimeout = time.Minute
 type staticPodRuns struct {
 	cluster *cluster
 	byVMID  map[int]*staticPodRun
-	refused map[string]bool // results, by the arguments of an API server
+	refused map[string]bool // results, by the program and the arguments of an API server
 }
 
 // staticPodRun is what one node runs, and when that changes.
@@ -34,6 +34,7 @@ type staticPodRun struct {
 	node    talos.KubernetesNode
 	next    time.Time // zero if no change is pending
 	crashes bool      // the API server exits as soon as it starts
+	starts  bool      // the API server of its release is not ready yet
 }
 
 func newStaticPodRuns(c *cluster) *staticPodRuns {
@@ -77,18 +78,19 @@ func (r *staticPodRuns) refuses(ctx context.Context, node talos.KubernetesNode) 
 	if len(node.Config.Cluster().APIServer().ExtraArgs()) == 0 {
 		return false
 	}
-	args, err := apiServerArguments(node.Config, folder(r.cluster.dir), ports{}, advertised(node))
+	args, err := apiServerArguments(node.Config, folder(r.cluster.dir), ports{}, 0, advertised(node))
 	if err != nil {
 		r.cluster.clusters.report(r.cluster.id, "arguments of the API server on "+node.Hostname, err)
 		return true
 	}
-	key := strings.Join(args, "\n")
+	program := r.cluster.clusters.config.Tools.releaseOf(node.Config.Cluster().APIServer().Image()).Path
+	key := program + "\n" + strings.Join(args, "\n")
 	if refused, judged := r.refused[key]; judged {
 		return refused
 	}
 	ctx, cancel := context.WithTimeout(ctx, judgeTimeout)
 	defer cancel()
-	command := exec.CommandContext(ctx, r.cluster.clusters.config.Tools.ControlPlane, append([]string{k8s.APIServerID, "--version"}, args...)...)
+	command := exec.CommandContext(ctx, program, append([]string{k8s.APIServerID, "--version"}, args...)...)
 	output, err := command.CombinedOutput()
 	var ended *exec.ExitError
 	if err != nil && (!errors.As(err, &ended) || ctx.Err() != nil) {

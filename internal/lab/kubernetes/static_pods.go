@@ -53,6 +53,9 @@ func (k *kubelet) mirrorStaticPods(ctx context.Context) error {
 		return err
 	}
 	for _, pod := range staticPods(run.node) {
+		if run.starts && pod.name == k8s.APIServerID {
+			continue // KWOK would say of a new pod that it is ready
+		}
 		wanted := mirror(pod, node, run.node)
 		i := slices.IndexFunc(there, func(p corev1.Pod) bool { return p.Namespace == wanted.Namespace && p.Name == wanted.Name })
 		if i >= 0 && there[i].Annotations[corev1.MirrorPodAnnotationKey] == wanted.Annotations[corev1.MirrorPodAnnotationKey] {

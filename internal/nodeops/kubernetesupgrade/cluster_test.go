@@ -48,7 +48,10 @@ func newCluster(t *testing.T, release, kubernetes string, controlPlanes, workers
 	require.NoError(t, err)
 	pods, err := labkubernetes.New(labkubernetes.Config{
 		Dir: t.TempDir(), Scaled: func(time.Duration) time.Duration { return 0 }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Tools: labkubernetes.Tools{ControlPlane: installed.Tools[0].Path, Kwok: installed.Tools[1].Path},
+		Tools: labkubernetes.Tools{
+			ControlPlanes: []labkubernetes.ControlPlane{{Version: installed.Tools[0].Version, Path: installed.Tools[0].Path}},
+			Kwok:          installed.Tools[1].Path,
+		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, pods.Close()) }) // after the nodes

@@ -1,0 +1,145 @@
+package kubernetes
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// apiServer is the running API server of one release.
+type apiServer struct {
+	*process
+	release ControlPlane
+	address netip.AddrPort
+	ready   bool
+}
+
+// want sets the processes that are to run.
+func (p *controlPlane) want(wanted lineup) {
+	p.mu.Lock()
+	p.wanted = wanted
+	p.mu.Unlock()
+	p.wake()
+}
+
+// wake makes the control plane compare its processes with those that are wanted.
+func (p *controlPlane) wake() {
+	select {
+	case p.changed <- struct{}{}:
+	default: // a notification is already pending
+	}
+}
+
+// operateServers stops the API servers of releases that no control plane runs any more, and starts those that are missing.
+func (p *controlPlane) operateServers(ctx context.Context, group *errgroup.Group, ready func()) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.servers = slices.DeleteFunc(p.servers, func(s *apiServer) bool {
+		stays := slices.ContainsFunc(p.wanted.servers, func(i instance) bool { return i.release == s.release })
+		if !stays {
+			s.stop()
+		}
+		return !stays
+	})
+	for at, wanted := range p.wanted.servers {
+		if at < len(p.servers) && p.servers[at].release == wanted.release {
+			continue
+		}
+		started, err := p.startServer(ctx, group, wanted, ready)
+		if err != nil {
+			return err
+		}
+		p.servers = slices.Insert(p.servers, at, started)
+	}
+	return nil
+}
+
+// startServer starts an API server, and calls ready when it is.
+func (p *controlPlane) startServer(ctx context.Context, group *errgroup.Group, wanted instance, ready func()) (*apiServer, error) {
+	free, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	port := free[0]
+	c, err := p.serverComponent(wanted, port)
+	if err != nil {
+		return nil, err
+	}
+	direct := rest.CopyConfig(p.rest)
+	direct.Host = "https://" + local(port).String()
+	client, err := kubernetes.NewForConfig(direct)
+	if err != nil {
+		return nil, err
+	}
+	s := &apiServer{release: wanted.release, address: local(port), process: start(ctx, group, c, p.folder.path())}
+	group.Go(func() error {
+		if untilReady(s.ctx, client) != nil {
+			return ctx.Err() // nil if only this one was stopped
+		}
+		p.mu.Lock()
+		s.ready = true
+		p.mu.Unlock()
+		p.wake()
+		ready()
+		return nil
+	})
+	return s, nil
+}
+
+// untilReady waits until an API server is ready, without a limit of its own. The error is that of the context.
+func untilReady(ctx context.Context, client *kubernetes.Clientset) error {
+	return poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
+		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
+}
+
+// serves returns the address of the API server of a release; false while it is not ready.
+func (p *controlPlane) serves(release ControlPlane) (netip.AddrPort, bool) {
+	return p.serving(func(s *apiServer) bool { return s.release == release })
+}
+
+// oldest returns the address of the oldest API server that is ready; false if none is. A controller manager must not be newer than
+// the API server that it uses, and it is the last to be upgraded.
+func (p *controlPlane) oldest() (netip.AddrPort, bool) {
+	return p.serving(func(*apiServer) bool { return true })
+}
+
+func (p *controlPlane) serving(is func(*apiServer) bool) (netip.AddrPort, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.servers {
+		if s.ready && is(s) {
+			return s.address, true
+		}
+	}
+	return netip.AddrPort{}, false
+}
+
+// targets returns where the addresses of the API lead: those of a control plane to the API server of its release, and those that
+// control planes share to that of the first one whose API server is ready. It marks the control planes whose API server starts.
+func (p *controlPlane) targets(runs []staticPodRun) map[netip.AddrPort]netip.AddrPort {
+	targets := map[netip.AddrPort]netip.AddrPort{}
+	for i, run := range runs {
+		if run.crashes {
+			continue
+		}
+		target, ready := p.serves(p.config.Tools.releaseOf(run.node.Config.Cluster().APIServer().Image()))
+		runs[i].starts = !ready
+		if !ready {
+			continue
+		}
+		for _, address := range endpoints([]talos.KubernetesNode{run.node}) {
+			if _, taken := targets[address]; !taken {
+				targets[address] = target
+			}
+		}
+	}
+	return targets
+}

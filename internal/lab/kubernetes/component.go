@@ -1,0 +1,82 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// etcd returns the process of etcd. Its release is that of Talos, whatever the Kubernetes, so it is always that of the first build.
+func (p *controlPlane) etcd() component {
+	return component{
+		name: "etcd", path: p.config.Tools.ControlPlanes[0].Path,
+		args: append([]string{"etcd"}, etcdArguments(p.folder, p.ports)...),
+	}
+}
+
+// serverComponent returns the process of an API server on a port.
+func (p *controlPlane) serverComponent(i instance, port uint16) (component, error) {
+	args, err := apiServerArguments(i.node.Config, p.folder, p.ports, port, advertised(i.node))
+	return p.named("kube-apiserver", i.release, args), err
+}
+
+// named returns a component of a release. Its log is named after the release, too, unless it is the one that every lab has.
+func (p *controlPlane) named(name string, release ControlPlane, args []string) component {
+	c := component{name: name, path: release.Path, args: append([]string{name}, args...)}
+	if release != p.config.Tools.ControlPlanes[0] {
+		c.name += "-" + release.Version
+	}
+	return c
+}
+
+// clientComponents returns the wanted processes that use the API.
+func (p *controlPlane) clientComponents(wanted lineup) ([]component, error) {
+	var all []component
+	if i := wanted.manager; i != nil {
+		args, err := controllerManagerArguments(i.node.Config, p.folder, newHeartbeat(p.config.Scaled))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.named("kube-controller-manager", i.release, args))
+	}
+	if i := wanted.scheduler; i != nil {
+		args, err := schedulerArguments(i.node.Config, p.folder)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p.named("kube-scheduler", i.release, args))
+	}
+	return append(all, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
+}
+
+// clientProcesses are the running processes that use the API.
+type clientProcesses struct {
+	plane   *controlPlane
+	running map[string]*process // by the name of the component
+}
+
+// operate stops those that are not wanted any more and, after their end, starts those that are missing. A process that runs keeps
+// its arguments.
+func (c *clientProcesses) operate(ctx context.Context, group *errgroup.Group) error {
+	c.plane.mu.Lock()
+	wanted := c.plane.wanted
+	c.plane.mu.Unlock()
+	components, err := c.plane.clientComponents(wanted)
+	if err != nil {
+		return err
+	}
+	for name, running := range c.running {
+		if !slices.ContainsFunc(components, func(wanted component) bool { return wanted.name == name }) {
+			running.stop()
+			<-running.done
+			delete(c.running, name)
+		}
+	}
+	for _, wanted := range components {
+		if c.running[wanted.name] == nil {
+			c.running[wanted.name] = start(ctx, group, wanted, c.plane.folder.path())
+		}
+	}
+	return nil
+}
