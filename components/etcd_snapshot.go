@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -23,8 +24,8 @@ type etcdSnapshot struct {
 }
 
 // before takes the snapshot unless it was taken, or etcd runs on no node. A control plane is not changed without it: what goes wrong
-// then would have no way back.
-func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health) error {
+// then would have no way back. It waits for a member that works as long as patience allows, which is 0 behind the lane's own wait.
+func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health, patience time.Duration) error {
 	if s.keep == nil || !node.ControlPlane {
 		return nil
 	}
@@ -33,7 +34,7 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster no
 	if s.taken {
 		return nil
 	}
-	take, err := cluster.EtcdSnapshot(ctx)
+	take, err := cluster.AwaitEtcdSnapshot(ctx, patience)
 	kept := ""
 	if err == nil && take != nil {
 		kept, err = s.keep(take)

@@ -176,7 +176,7 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 	if err != nil || change.SwitchesOn || health.IsOff(ctx, change.Node) {
 		return err
 	}
-	return r.snapshot.before(ctx, change.Node, health)
+	return r.snapshot.before(ctx, change.Node, health, 0)
 }
 
 // isNote reports whether an update does not affect the node. Such an update needs no place in the lane, and is made even while

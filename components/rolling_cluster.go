@@ -2,6 +2,7 @@ package components
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -38,6 +39,10 @@ func (r *rollout) wholeClusterHooks(name string) (pulumi.ResourceOption, error) 
 	}), nil
 }
 
+// bootPatience is how long the change of the whole cluster waits for etcd, whose machines may just have been switched on. The change of
+// one node has the wait of the lane.
+const bootPatience = 5 * time.Minute
+
 // enterAll waits until no node is being changed. Another version of Kubernetes changes all control planes.
 func (r *rollout) enterAll(args *pulumi.ResourceHookArgs) error {
 	lane, err := r.lane()
@@ -54,7 +59,7 @@ func (r *rollout) enterAll(args *pulumi.ResourceHookArgs) error {
 	}
 	health, err := r.health()
 	if err == nil {
-		err = r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health)
+		err = r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health, bootPatience)
 	}
 	if err != nil {
 		lane.LeaveAll()

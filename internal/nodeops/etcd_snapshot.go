@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // snapshotTimeout bounds the transfer of a snapshot. etcd allows 8 GiB at most, and recommends 2 GiB (etcd v3.6, dev-guide/limit).
@@ -36,6 +37,30 @@ func (h Health) EtcdSnapshot(ctx context.Context) (func(io.Writer) error, error)
 		}
 		return nil
 	}, nil
+}
+
+// etcdStart is how long a control plane may take from the first answer of its Talos API to a running etcd. Until then it looks like one
+// that waits for its bootstrap.
+const etcdStart = time.Minute
+
+// AwaitEtcdSnapshot is [Health.EtcdSnapshot] for machines that may just have been switched on, as after a power cut: up to a limit it
+// waits for a member that works, and up to a minute for one at all. The error is what prevented a snapshot last, or why ctx has ended.
+func (h Health) AwaitEtcdSnapshot(ctx context.Context, limit time.Duration) (take func(io.Writer) error, err error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began, waits := time.Now(), false
+	_ = poll.Until(limited, pollInterval, func(context.Context) (bool, error) { // the result of the last look is returned
+		take, err = h.EtcdSnapshot(ctx)
+		if err != nil && !waits && limited.Err() == nil {
+			waits = true
+			h.say("waits for etcd (%v), %.0f min at most", err, limit.Minutes())
+		}
+		return err == nil && (take != nil || time.Since(began) >= min(limit, etcdStart)), nil
+	})
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return take, err
 }
 
 // snapshotSource returns the first follower that works, else the leader.

@@ -2,12 +2,18 @@ package nodeops_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 // full is a disk without room.
@@ -21,6 +27,9 @@ func TestEtcdSnapshot(t *testing.T) {
 	take, err := m.health().EtcdSnapshot(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, take, "there is no etcd yet")
+	take, err = m.health().AwaitEtcdSnapshot(t.Context(), 2*time.Second)
+	require.NoError(t, err)
+	require.Nil(t, take, "and none comes")
 
 	m.bringUp()
 	health := m.health()
@@ -44,4 +53,35 @@ func TestEtcdSnapshot(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestEtcdSnapshotAfterAPowerCut: a control plane that boots is waited for, and one that stays silent is what the error says.
+func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
+	t.Parallel()
+	m := powerOn(t)
+	m.bringUp()
+	health := m.health()
+	health.Runs = func(context.Context, rolling.Node) (bool, error) { return true, nil } // it boots
+	require.NoError(t, m.fleet.PowerOff(vmid))
+	_, err := health.EtcdSnapshot(t.Context())
+	require.ErrorContains(t, err, "k3s-dev-control-1: its machine runs, but nothing answers at ")
+	_, last := health.AwaitEtcdSnapshot(t.Context(), 0)
+	require.EqualError(t, last, err.Error())
+
+	waits := make(chan string, 1)
+	health.Say = func(format string, args ...any) { waits <- fmt.Sprintf(format, args...) }
+	type answer struct {
+		take func(io.Writer) error
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		take, err := health.AwaitEtcdSnapshot(t.Context(), time.Minute)
+		answered <- answer{take, err}
+	}()
+	require.Equal(t, "waits for etcd ("+err.Error()+"), 1 min at most", <-waits)
+	require.NoError(t, m.fleet.PowerOn(t.Context(), talostest.Hardware(vmid, "k3s-dev-control-1", m.address, release)))
+	got := <-answered
+	require.NoError(t, got.err)
+	require.NoError(t, got.take(io.Discard))
 }

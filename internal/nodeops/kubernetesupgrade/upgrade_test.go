@@ -104,13 +104,48 @@ func (c *cluster) refuses() {
 	c.patch(firstWorker, machinetype.TypeWorker, func(cfg *v1alpha1.Config) {
 		cfg.MachineConfig.MachineKubelet.KubeletExtraConfig = v1alpha1.Unstructured{Object: map[string]any{"featureGates": map[string]any{"TopologyAwareHints": true}}}
 	})
-	require.EqualError(t, c.upgrade("v1.36.2").Run(t.Context()), "Kubernetes stays as it is: "+
-		"kube-scheduler on control-1 is started with the feature gate MemoryManager, which v1.36 does not know: take it out of the patches of the inventory, run up, then upgrade\n"+
-		"kubelet on worker-1 is started with the feature gate TopologyAwareHints, which v1.36 does not know: take it out of the patches of the inventory, run up, then upgrade")
+	removed := "Kubernetes stays as it is: " +
+		"kube-scheduler on control-1 is started with the feature gate MemoryManager, which v1.36 does not know: take it out of the patches of the inventory, run up, then upgrade\n" +
+		"kubelet on worker-1 is started with the feature gate TopologyAwareHints, which v1.36 does not know: take it out of the patches of the inventory, run up, then upgrade"
+	require.EqualError(t, c.upgrade("v1.36.2").Run(t.Context()), removed)
+	c.waitsForANodeThatIsNotReady(removed)
 	c.patch(firstControlPlane, machinetype.TypeControlPlane)
 	c.patch(firstWorker, machinetype.TypeWorker)
 
 	c.runs("v1.35.4")
+}
+
+// waitsForANodeThatIsNotReady, as after a power cut, and goes on to the next check when it is. At the limit it says which one it is.
+func (c *cluster) waitsForANodeThatIsNotReady(next string) {
+	t := c.t
+	t.Helper()
+	kubelet := func(order func(context.Context, *client.Client) error) {
+		t.Helper()
+		require.NoError(t, nodeops.Ask(t.Context(), c.Talosconfig(), c.Address(firstWorker).String(), order))
+	}
+	kubelet(func(ctx context.Context, api *client.Client) error {
+		_, err := api.ServiceStop(ctx, "kubelet")
+		return err
+	})
+	polltest.Until(t, func() bool {
+		node, err := c.kubernetes().CoreV1().Nodes().Get(t.Context(), "worker-1", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+			return condition.Type == corev1.NodeReady && condition.Status != corev1.ConditionTrue
+		})
+	}, "worker-1 is Ready without a kubelet")
+	require.EqualError(t, c.upgrade("v1.36.2").Run(t.Context()),
+		"Kubernetes stays as it is: not Ready: worker-1: mend that (`kubectl describe node worker-1` says why), then run up again")
+
+	patient := c.upgrade("v1.36.2")
+	said := &lines{after: 1, end: func() {
+		kubelet(func(ctx context.Context, api *client.Client) error {
+			_, err := api.ServiceStart(ctx, "kubelet")
+			return err
+		})
+	}}
+	patient.Limits.Nodes, patient.Progress = time.Minute, said
+	require.EqualError(t, patient.Run(t.Context()), next)
+	require.Equal(t, "waits for Nodes that are not Ready: worker-1 (1m0s at most)\n", said.said.String())
 }
 
 // token returns the ID of the bootstrap token, which is the public half of it.

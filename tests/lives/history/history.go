@@ -55,7 +55,7 @@ var Faults = []string{
 	"config-lock-timeout", "template-missing", "no-worker", "task-lost", "unauthorized", "forbidden", "unreachable", "answer-lost",
 	"host-reboots", "storage-lock-timeout", "storage-full", "clone-fails", "lock-lingers", "status-lags", "start-fails",
 	"download-fails", "certificate-withheld", "api-server-late", "talos-api-unavailable", "factory-unavailable",
-	"pull-slow", "etcd-upgrade-locked", "upgrade-fails", "upgrade-reverted", "events-lost",
+	"pull-slow", "image-refused", "registry-unreachable", "pull-without-room", "ephemeral-full", "etcd-upgrade-locked", "upgrade-fails", "upgrade-reverted", "events-lost",
 }
 
 // Hands are what people do to nodes.
