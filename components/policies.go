@@ -68,6 +68,12 @@ func keptISO() pulumi.ResourceOption {
 	return pulumi.RetainOnDelete(true)
 }
 
+// bootstrappedOnce: etcd is bootstrapped once in the life of a cluster, on the control plane that was the first at that time. When
+// that one is removed, the provider would bootstrap another one.
+func bootstrappedOnce() pulumi.ResourceOption {
+	return pulumi.IgnoreChanges([]string{"node", "endpoint"})
+}
+
 // fixedContract: the contract is fixed when the cluster is created. A lower version would make the provider replace the
 // secrets, and with them the cluster's whole PKI (F2).
 func fixedContract() pulumi.ResourceOption {

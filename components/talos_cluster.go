@@ -180,7 +180,7 @@ func (c *TalosCluster) bootstrapOn(ctx *pulumi.Context, name string, m Machine, 
 		Node:                pulumi.String(m.endpoint()),
 		Endpoint:            pulumi.String(m.endpoint()),
 		ClientConfiguration: c.secrets.ClientConfiguration,
-	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}), restart)
+	}, pulumi.Parent(c), pulumi.DependsOn([]pulumi.Resource{ready}), bootstrappedOnce(), restart)
 	return err
 }
 

@@ -43,12 +43,11 @@ type (
 	Phase = phase.Phase
 )
 
-// The flags of permissions, and the subject of FlagChange. The other subjects are names of nodes; FlagQuorumLoss and FlagVersionSkip have none.
+// The flags of permissions, and the subject of FlagChange. The other subjects are names of nodes; FlagVersionSkip has none.
 const (
 	FlagReplace     = risk.FlagReplace
 	FlagDelete      = risk.FlagDelete
 	FlagChange      = risk.FlagChange
-	FlagQuorumLoss  = risk.FlagQuorumLoss
 	FlagVersionSkip = risk.FlagVersionSkip
 	SubjectSecrets  = risk.SubjectSecrets
 )

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/blang/semver"
@@ -16,6 +17,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/ownership"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/remedy"
@@ -232,6 +234,7 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	}
 	if s.inventory != nil {
 		relaxCollector(env, len(s.inventory.Nodes), os.LookupEnv)
+		env[removal.StayVariable] = controlPlanesThatStay(s.inventory)
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
 	s.state.State = engine.State{
@@ -239,6 +242,15 @@ func (s *session) attach(tools *toolchain.Installed) error {
 		SecretsProvider: provider, Passphrase: engine.PassphraseIn(env),
 	}
 	return nil
+}
+
+// controlPlanesThatStay returns the inventory's control planes in the form that their removal reads.
+func controlPlanesThatStay(inv *inventory.Inventory) string {
+	var nodes []string
+	for _, node := range inv.Nodes.ControlPlanes() {
+		nodes = append(nodes, node.Name+"="+node.Address.String())
+	}
+	return strings.Join(nodes, ",")
 }
 
 // optionRefresh is the environment variable of the CLI's flag --refresh of preview, up and destroy (pulumi pkg/v3 v3.254.0,

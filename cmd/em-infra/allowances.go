@@ -11,7 +11,7 @@ import (
 // allowances are the dangerous operations that the user allows, each by its name.
 type allowances struct {
 	replace, remove, change []string
-	quorumLoss, versionSkip bool
+	versionSkip             bool
 }
 
 func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
@@ -21,7 +21,6 @@ func (a *allowances) bind(command *cobra.Command, place *stackFlags) {
 	completeFlag(command, operator.FlagReplace, place.completeNodes)
 	completeFlag(command, operator.FlagDelete, place.completeNodes)
 	completeFlag(command, operator.FlagChange, oneOf(operator.SubjectSecrets))
-	command.Flags().BoolVar(&a.quorumLoss, operator.FlagQuorumLoss, false, "etcd may lose its quorum, and the cluster its state")
 	command.Flags().BoolVar(&a.versionSkip, operator.FlagVersionSkip, false, "an upgrade of Talos may leave out a minor release, or the latest patch release of one")
 }
 
@@ -38,9 +37,6 @@ func (a *allowances) permissions() ([]operator.Permission, error) {
 			return nil, fmt.Errorf("--%s: %q is nothing that can be allowed: say %s", operator.FlagChange, subject, operator.SubjectSecrets)
 		}
 		given = append(given, operator.Permission{Flag: operator.FlagChange, Subject: subject})
-	}
-	if a.quorumLoss {
-		given = append(given, operator.Permission{Flag: operator.FlagQuorumLoss})
 	}
 	if a.versionSkip {
 		given = append(given, operator.Permission{Flag: operator.FlagVersionSkip})

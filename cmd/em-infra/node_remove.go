@@ -4,51 +4,65 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 func newNodeRemoveCommand() *cobra.Command {
 	var (
-		worker       removal.Worker
+		node         removal.Node
 		controlPlane bool
 	)
 	command := &cobra.Command{
 		Use:   "remove --name NAME --address ADDRESS",
-		Short: "Take a worker out of its cluster: drain it, reset it, delete its Node",
-		Long: `Take a worker out of its cluster, before its machine is deleted: no new pods, the others evicted as
-PodDisruptionBudgets allow, Talos reset and turned off, the Node deleted. A worker that is dead is only forgotten. Control
-planes are refused. The talosconfig is read from ` + talosconfigVariable + `; with ` + nodeops.OverrideVariable + `=yes, pods
+		Short: "Take a node out of its cluster: drain it, reset it, delete its Node",
+		Long: `Take a node out of its cluster, before its machine is deleted: no new pods, the others evicted as
+PodDisruptionBudgets allow, Talos reset and turned off, the Node deleted. A worker that is dead is only forgotten. The member of a
+control plane leaves etcd first, when etcd can do without it, one at a time; of one that is dead it is removed. em-infra says in
+` + removal.StayVariable + ` which control planes stay; without it, one is refused. The talosconfig is read from ` + talosconfigVariable + `; with ` + nodeops.OverrideVariable + `=yes, pods
 that are still held back after --drain-timeout are deleted.`,
 		Example: "  " + talosconfigVariable + `="$(pulumi stack output talosconfig --show-secrets)" em-infra node remove --name k3s-dev-worker-1 --address 192.168.20.21`,
 		Args:    cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) (err error) {
-			if worker.Name == "" {
+		RunE: func(command *cobra.Command, _ []string) error {
+			if node.Name == "" {
 				return refused(errors.New("--name is empty: give the name of the node"))
 			}
-			if controlPlane {
-				return refused(controlPlaneStays(worker.Name))
+			stay, err := controlPlanesThatStay()
+			if err != nil {
+				return refused(fmt.Errorf("%s: %w", removal.StayVariable, err))
 			}
-			if worker.Talosconfig, err = nodeCredentials(worker.Address); err != nil {
+			if controlPlane && len(stay) == 0 {
+				return refused(fmt.Errorf("%s is a control plane, and pulumi alone does not know which control planes stay: run `em-infra up`, which asks for your consent and has its member leave etcd first, or put it back into nodes.yaml as it was", node.Name))
+			}
+			if node.Talosconfig, err = nodeCredentials(node.Address); err != nil {
 				return err
 			}
-			worker.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
-			worker.Progress = command.OutOrStdout()
-			return worker.Run(command.Context())
+			node.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
+			node.Progress = command.OutOrStdout()
+			if controlPlane {
+				return removal.ControlPlane{Node: node, Stay: stay}.Remove(command.Context())
+			}
+			return node.RemoveWorker(command.Context())
 		},
 	}
-	command.Flags().StringVar(&worker.Name, "name", "", "the node's name")
-	bindNodeAddress(command, &worker.Address)
-	command.Flags().DurationVar(&worker.DrainTimeout, "drain-timeout", 10*time.Minute, "how long PodDisruptionBudgets may hold pods back")
-	command.Flags().BoolVar(&controlPlane, "control-plane", false, "the node is a control plane, which is refused")
+	command.Flags().StringVar(&node.Name, "name", "", "the node's name")
+	bindNodeAddress(command, &node.Address)
+	command.Flags().DurationVar(&node.DrainTimeout, "drain-timeout", 10*time.Minute, "how long PodDisruptionBudgets may hold pods back")
+	command.Flags().BoolVar(&controlPlane, "control-plane", false, "the node is a control plane")
 	return command
 }
 
-// controlPlaneStays returns why a control plane is not removed: etcd would keep counting its member (F25).
-func controlPlaneStays(name string) error {
-	return fmt.Errorf("%s is a control plane, and removing or replacing one is not supported yet, because etcd would go on counting its member: put it back into nodes.yaml as it was; to delete the whole cluster, run destroy", name)
+// controlPlanesThatStay returns what em-infra passed to the engine; none if it was run without em-infra.
+func controlPlanesThatStay() ([]rolling.Node, error) {
+	texts := strings.FieldsFunc(os.Getenv(removal.StayVariable), func(r rune) bool { return r == ',' })
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	return namedNodes(texts, nil)
 }

@@ -45,7 +45,7 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"node", "remove", "--name", "worker-1", "--address", "vmhost"}, `--address: "vmhost" is not an IP address: give the node's own`},
 		{
 			[]string{"node", "remove", "--name", "control-2", "--address", "127.0.0.1", "--control-plane"},
-			"control-2 is a control plane, and removing or replacing one is not supported yet, because etcd would go on counting its member: put it back into nodes.yaml as it was; to delete the whole cluster, run destroy",
+			"control-2 is a control plane, and pulumi alone does not know which control planes stay: run `em-infra up`, which asks for your consent and has its member leave etcd first, or put it back into nodes.yaml as it was",
 		},
 	} {
 		t.Run(test.args[0], func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestStateCommandsRefuseEarly(t *testing.T) {
 
 func TestAllowancesNameTheirSubject(t *testing.T) {
 	t.Parallel()
-	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets"}, quorumLoss: true, versionSkip: true}
+	allowed := allowances{replace: []string{"cp-1", "cp-2"}, remove: []string{"cp-3"}, change: []string{"secrets"}, versionSkip: true}
 	given, err := allowed.permissions()
 	require.NoError(t, err)
 	var typed []string
@@ -61,8 +61,7 @@ func TestAllowancesNameTheirSubject(t *testing.T) {
 		typed = append(typed, permission.String())
 	}
 	require.Equal(t, []string{
-		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-quorum-loss",
-		"--allow-version-skip",
+		"--allow-replace cp-1", "--allow-replace cp-2", "--allow-delete cp-3", "--allow-change secrets", "--allow-version-skip",
 	}, typed)
-	require.Equal(t, operator.FlagQuorumLoss, given[4].Flag)
+	require.Equal(t, operator.FlagVersionSkip, given[4].Flag)
 }

@@ -66,7 +66,7 @@ func TestFormerNames(t *testing.T) {
 		"another altogether": {standing, []birth.Machine{control, worker("blue", 109, "192.168.20.29"), second}, map[string]string{}, ""},
 		"control plane renamed": {
 			standing, []birth.Machine{controlPlane("cp", 101, "192.168.20.11"), first, second}, map[string]string{},
-			"cp has the VMID 101 of control-1: a control plane cannot be renamed, since etcd would go on counting its member: give it the name control-1 again; nothing was touched",
+			"cp has the VMID 101 of control-1: a control plane is not renamed, but exchanged for another machine, which joins etcd before this one leaves: give it a VMID and an address of its own, too, or the name control-1 again; nothing was touched",
 		},
 		"control plane renamed that never joined": {
 			[]birth.Standing{{Machine: control}}, []birth.Machine{controlPlane("cp", 101, "192.168.20.11")}, map[string]string{"cp": "control-1"}, "",

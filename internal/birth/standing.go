@@ -102,7 +102,7 @@ func renamed(m Machine, other Standing, has string, stays bool) string {
 		return fmt.Sprintf("%s would get the %s of %s before that machine is gone: change or remove %s first, run up, then change %s",
 			m.Name, has, other.Name, other.Name, m.Name)
 	case other.ControlPlane && other.Member:
-		return fmt.Sprintf("%s has the %s of %s: a control plane cannot be renamed, since etcd would go on counting its member: give it the name %s again",
+		return fmt.Sprintf("%s has the %s of %s: a control plane is not renamed, but exchanged for another machine, which joins etcd before this one leaves: give it a VMID and an address of its own, too, or the name %s again",
 			m.Name, has, other.Name, other.Name)
 	case other.Unrecorded:
 		return fmt.Sprintf("%s has the %s of %s, of which the state does not tell yet what it was born with: give it the name %s again, run up, then rename it",

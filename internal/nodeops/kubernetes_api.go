@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 )
 
@@ -23,15 +22,20 @@ type Kubernetes struct {
 	client   *http.Client
 }
 
-// ReachKubernetes returns the API of the first control plane whose API server answers. The error states for each control
-// plane why it does not.
+// ReachKubernetes returns the API of the first control plane of a talosconfig whose API server answers. The error states for each
+// control plane why it does not.
 func ReachKubernetes(ctx context.Context, talosconfig []byte) (*Kubernetes, error) {
-	config, err := clientconfig.FromBytes(talosconfig)
-	if err != nil || config.Contexts[config.Context] == nil {
-		return nil, ErrTalosconfig
+	endpoints, err := Endpoints(talosconfig)
+	if err != nil {
+		return nil, err
 	}
+	return ReachKubernetesAt(ctx, talosconfig, endpoints)
+}
+
+// ReachKubernetesAt is [ReachKubernetes] for control planes at other addresses than the talosconfig's.
+func ReachKubernetesAt(ctx context.Context, talosconfig []byte, addresses []string) (*Kubernetes, error) {
 	var problems []error
-	for _, address := range config.Contexts[config.Context].Endpoints {
+	for _, address := range addresses {
 		api, err := kubernetesAt(ctx, talosconfig, address)
 		if err == nil {
 			return api, nil

@@ -8,7 +8,9 @@ import (
 
 // EtcdMember is one member of the cluster's etcd.
 type EtcdMember struct {
-	// Name is the hostname of its node.
+	// ID is the number by which etcd knows it.
+	ID uint64 `json:"-"`
+	// Name is the hostname of its node; empty for a member that has not started yet.
 	Name string `json:"name"`
 	// Address of its node.
 	Address string `json:"address"`
@@ -31,7 +33,7 @@ func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 		if err != nil {
 			return nil, err
 		}
-		members[i] = EtcdMember{Name: listed.GetHostname(), Address: address, Learner: listed.GetIsLearner()}
+		members[i] = EtcdMember{ID: listed.GetId(), Name: listed.GetHostname(), Address: address, Learner: listed.GetIsLearner()}
 		if err := h.ask(ctx, address, votes); err != nil {
 			members[i].Problem = err.Error()
 		}

@@ -176,3 +176,16 @@ func (h Health) LeadsEtcd(ctx context.Context, node rolling.Node) bool {
 	})
 	return err == nil && leads
 }
+
+// HandOnLeadership gives the leadership of etcd to another member, if this node has it: otherwise the others would have to notice
+// first that their leader is gone. It returns the next leader, or nothing.
+func HandOnLeadership(ctx context.Context, api *client.Client) (to string, err error) {
+	answer, err := api.EtcdForfeitLeadership(ctx, &machineapi.EtcdForfeitLeadershipRequest{})
+	if err != nil {
+		return "", err
+	}
+	for _, message := range answer.GetMessages() {
+		to = message.GetMember()
+	}
+	return to, nil
+}

@@ -91,7 +91,7 @@ func Assess(steps []plan.Step, seen Seen) Assessment {
 	slices.SortStableFunc(a.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Subject, b.Subject))
 	})
-	a.judgeQuorum(cluster)
+	a.judgeTurns()
 	a.noteReboots()
 	if len(a.Findings) == 0 && unsaid > 0 {
 		a.Notes = append(a.Notes, "only what the engine notes for itself would change: components, providers, checks")
@@ -130,19 +130,23 @@ func (f *Finding) merge(other Finding) {
 	f.Undo = append(f.Undo, other.Undo...)
 }
 
-// judgeQuorum adds to each removed control plane the consequence of all removals together.
-func (a *Assessment) judgeQuorum(cluster topology) {
-	if !cluster.losesQuorum() {
-		return
-	}
-	members, leaving := len(cluster.controlPlanes()), cluster.leaving()
-	for _, n := range leaving {
-		for i := range a.Findings {
-			if a.Findings[i].Subject == n.name {
-				a.Findings[i].Means = append(a.Findings[i].Means, fmt.Sprintf("%d of %d control planes go: etcd loses its quorum, and the cluster its state", len(leaving), members))
-				a.Findings[i].Needs = append(a.Findings[i].Needs, Permission{Flag: FlagQuorumLoss})
-			}
+// judgeTurns refuses to replace a control plane in a run that takes another one down, too: the lane knows the changes of nodes, but not
+// what the engine deletes and creates. What is removed for good goes last, after all changes.
+func (a *Assessment) judgeTurns() {
+	var down []*Finding
+	for i := range a.Findings {
+		if f := &a.Findings[i]; f.rank == rankControlPlane && (f.Kind == Reboot || f.Kind == Upgrade || f.Kind == Replace) {
+			down = append(down, f)
 		}
+	}
+	for i, f := range down {
+		if f.Kind != Replace || len(down) == 1 {
+			continue
+		}
+		other := down[(i+1)%len(down)]
+		f.Kind, f.Needs = Impossible, nil
+		f.Means = append(f.Means, other.Subject+" changes in the same run, and a control plane is replaced alone")
+		f.Undo = append(f.Undo, "change "+f.Subject+" and "+other.Subject+" in a run each")
 	}
 }
 

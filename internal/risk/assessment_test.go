@@ -176,14 +176,20 @@ func rows() []row {
 		{
 			"a node's machine is replaced", "control plane that becomes a worker",
 			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, nil), "role", "worker"), member("cp-1", apitype.OpReplace)),
-			" CANNOT   cp-1  role control-plane → worker\n          a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost\n",
+			" CANNOT   cp-1  role control-plane → worker; the VM is deleted and made anew\n          this is the only control plane: the data of etcd would be lost with it\n",
 			"refused: set role back to control-plane for cp-1",
 		},
 		{
-			"a node's machine is replaced", "control plane with another VMID and address",
+			"a node's machine is replaced", "the only control plane, with another VMID and address",
 			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 109.0}, "vmId"), "addresses", []any{"192.168.20.19"}), member("cp-1", apitype.OpReplace)),
-			" CANNOT   cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19\n          a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost\n",
+			" CANNOT   cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19; the VM is deleted and made anew\n          this is the only control plane: the data of etcd would be lost with it\n",
 			"refused: set vmid back to 101 for cp-1, or set address back to 192.168.20.11 for cp-1",
+		},
+		{
+			"a node's machine is replaced", "one of three control planes, at another address",
+			slices.Concat(three, another(node("cp-3", "control-plane", 103, apitype.OpReplace, nil), "addresses", []any{"192.168.20.19"}), []event{member("cp-3", apitype.OpReplace)}),
+			" REPLACE  cp-3  address 192.168.20.13 → 192.168.20.19; the VM is deleted and made anew\n          drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 2\n",
+			"refused: say --allow-replace cp-3 to go on, or set address back to 192.168.20.13 for cp-3",
 		},
 		{
 			"a node's machine is deleted", "worker", node("w-1", "worker", 111, apitype.OpDelete, nil),
@@ -191,7 +197,7 @@ func rows() []row {
 		},
 		{
 			"a node's machine is deleted", "one of three control planes", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpDelete, nil)),
-			" DELETE   cp-3  VM 103 on vmhost is deleted\n          its etcd data is deleted\n",
+			" DELETE   cp-3  VM 103 on vmhost is deleted\n          drained, and its member leaves etcd first; 2 control planes stay\n",
 			"refused: say --allow-delete cp-3 to go on, or put cp-3 back into nodes.yaml",
 		},
 		{
@@ -315,38 +321,45 @@ func TestEachRuleHasATest(t *testing.T) {
 	require.Equal(t, risk.RuleNames(), slices.Compact(tested))
 }
 
-// lossOfQuorum replaces one of three control planes and deletes another.
-func lossOfQuorum() risk.Assessment {
-	return assess(slices.Concat(
+func TestControlPlanesLeaveOneByOne(t *testing.T) {
+	t.Parallel()
+	a := assess(slices.Concat(
 		same("cp-1", "control-plane", 101),
 		node("cp-2", "control-plane", 102, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"),
 		node("cp-3", "control-plane", 103, apitype.OpDelete, nil),
 	)...)
-}
-
-func TestLossOfQuorum(t *testing.T) {
-	t.Parallel()
-	a := lossOfQuorum()
 	require.Equal(t, ` REPLACE  cp-2  vmid 102 → 112; the VM is deleted and made anew
-          its etcd data is deleted
-          2 of 3 control planes go: etcd loses its quorum, and the cluster its state
+          drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 1
  DELETE   cp-3  VM 103 on vmhost is deleted
-          its etcd data is deleted
-          2 of 3 control planes go: etcd loses its quorum, and the cluster its state
+          drained, and its member leaves etcd first; 2 control planes stay
 `, written(t, a))
-	require.Equal(t, "refused: say --allow-replace cp-2 --allow-quorum-loss --allow-delete cp-3 to go on,"+
+	require.Equal(t, "refused: say --allow-replace cp-2 --allow-delete cp-3 to go on,"+
 		" or set vmid back to 102 for cp-2, or put cp-3 back into nodes.yaml", a.Refusal(nil))
+	replace, remove := risk.Permission{Flag: risk.FlagReplace, Subject: "cp-2"}, risk.Permission{Flag: risk.FlagDelete, Subject: "cp-3"}
+	require.Equal(t, []risk.Permission{remove}, a.Missing([]risk.Permission{replace}))
+	require.Equal(t, []risk.Permission{replace, remove}, a.Missing([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-3"}, {Flag: risk.FlagDelete, Subject: "cp-2"}}))
+	require.Empty(t, a.Refusal([]risk.Permission{replace, remove}))
 }
 
-func TestPermissionsNameExactlyWhatTheyAllow(t *testing.T) {
+// A control plane is replaced by the engine, whose order the lane does not know.
+func TestAControlPlaneIsReplacedAlone(t *testing.T) {
 	t.Parallel()
-	a := lossOfQuorum()
-	replace, remove := risk.Permission{Flag: risk.FlagReplace, Subject: "cp-2"}, risk.Permission{Flag: risk.FlagDelete, Subject: "cp-3"}
-	loss := risk.Permission{Flag: risk.FlagQuorumLoss}
-	require.Equal(t, []risk.Permission{loss, remove}, a.Missing([]risk.Permission{replace}))
-	require.Equal(t, []risk.Permission{replace, loss, remove}, a.Missing([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-3"}, {Flag: risk.FlagDelete, Subject: "cp-2"}}))
-	require.Equal(t, []risk.Permission{loss}, a.Missing([]risk.Permission{replace, remove}))
-	require.Empty(t, a.Refusal([]risk.Permission{replace, loss, remove}))
+	replaced := func(name string, vmid int) []event {
+		return node(name, "control-plane", vmid, apitype.OpReplace, map[string]any{"vmId": float64(vmid + 10)}, "vmId")
+	}
+	rebooted := node("cp-2", "control-plane", 102, apitype.OpUpdate, map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, "memory.dedicated")
+	for name, other := range map[string][]event{"replaced": replaced("cp-2", 102), "rebooted": rebooted} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := assess(slices.Concat(replaced("cp-1", 101), other, same("cp-3", "control-plane", 103))...)
+			require.True(t, a.Impossible())
+			require.Contains(t, written(t, a), " CANNOT   cp-1  vmid 101 → 111; the VM is deleted and made anew\n")
+			require.Contains(t, written(t, a), "cp-2 changes in the same run, and a control plane is replaced alone\n")
+			require.Contains(t, a.Refusal(nil), "change cp-1 and cp-2 in a run each")
+		})
+	}
+	worker := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, "memory.dedicated")
+	require.False(t, assess(slices.Concat(replaced("cp-1", 101), worker, same("cp-3", "control-plane", 103))...).Impossible(), "a worker may change beside it")
 }
 
 func TestNoPermissionMakesTheImpossiblePossible(t *testing.T) {

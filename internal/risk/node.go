@@ -58,11 +58,6 @@ func factOf(inputs map[string]any, key string) string {
 	return ""
 }
 
-// leaves reports whether the node's machine is deleted or replaced.
-func (n node) leaves() bool {
-	return n.before && n.machine != nil && (n.machine.Op == apitype.OpReplace || n.machine.Op == apitype.OpDelete)
-}
-
 // topology is the cluster according to the steps.
 type topology struct {
 	nodes        map[resource.URN]*node
@@ -135,19 +130,18 @@ func (t topology) controlPlanes() []*node {
 	return found
 }
 
-// leaving returns the control planes whose machines are deleted or replaced.
-func (t topology) leaving() []*node {
-	var found []*node
-	for _, n := range t.controlPlanes() {
-		if n.leaves() {
-			found = append(found, n)
+// besides returns the number of other control planes that the cluster has after the run.
+func (t topology) besides(n *node) int {
+	count := 0
+	for _, other := range t.nodes {
+		if other != n && other.isControlPlaneAfter() {
+			count++
 		}
 	}
-	return found
+	return count
 }
 
-// losesQuorum reports whether fewer than a majority of etcd's members stay.
-func (t topology) losesQuorum() bool {
-	members, leaving := len(t.controlPlanes()), len(t.leaving())
-	return members > 1 && leaving > 0 && members-leaving < members/2+1
+// isControlPlaneAfter reports whether the node is a control plane when the run is done.
+func (n *node) isControlPlaneAfter() bool {
+	return n.after && cmp.Or(propertymap.Text(n.component.New, "role"), propertymap.Text(n.component.Old, "role")) == controlPlane
 }

@@ -12,10 +12,9 @@ type Permission struct {
 
 // Flags for permissions.
 const (
-	FlagReplace    = "allow-replace"
-	FlagDelete     = "allow-delete"
-	FlagChange     = "allow-change"
-	FlagQuorumLoss = "allow-quorum-loss"
+	FlagReplace = "allow-replace"
+	FlagDelete  = "allow-delete"
+	FlagChange  = "allow-change"
 	// FlagVersionSkip allows an upgrade of Talos that leaves out a minor release or the latest patch release of one.
 	FlagVersionSkip = "allow-version-skip"
 )

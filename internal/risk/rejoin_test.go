@@ -49,7 +49,7 @@ func TestAClusterThatWasNeverBootstrappedHasNothingToLose(t *testing.T) {
 
 func TestMostControlPlanesWereLost(t *testing.T) {
 	t.Parallel()
-	given := []risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}, {Flag: risk.FlagReplace, Subject: "cp-2"}, {Flag: risk.FlagQuorumLoss}}
+	given := []risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}, {Flag: risk.FlagReplace, Subject: "cp-2"}}
 	a := assessWith(risk.Seen{Unconfigured: []string{"cp-2"}}, slices.Concat(gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), configured("cp-3", "control-plane", 103), bootstrapped)...)
 	require.Equal(t, ` CANNOT   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
           what was on its disks is lost

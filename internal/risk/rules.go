@@ -153,19 +153,13 @@ func rebootMeans(n *node, t topology) string {
 	}
 }
 
-// nodeReplaced returns the finding with the facts that changed. A member of etcd cannot be replaced: its membership refuses to
-// be deleted.
+// nodeReplaced returns the finding with the facts that changed.
 func nodeReplaced(s plan.Step, t topology) *Finding {
 	n := t.nodes[s.Parent]
 	f := &Finding{Kind: Replace, Subject: n.name, rank: rankOf(n)}
 	for _, other := range n.otherFacts() {
 		f.What = append(f.What, fmt.Sprintf("%s %s → %s", other.key, other.before, other.after))
 		f.Undo = append(f.Undo, fmt.Sprintf("set %s back to %s", other.key, other.before))
-	}
-	if len(f.What) > 0 && n.controlPlane && n.member {
-		f.Kind = Impossible
-		f.Means = []string{"a control plane keeps its name, role, VMID and addresses: its etcd member and its data would be lost"}
-		return f
 	}
 	f.What = append(f.What, "the VM is deleted and made anew")
 	f.goes(n, s, t, FlagReplace)
@@ -191,10 +185,24 @@ func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 		f.Means = append(f.Means, "drained and reset first")
 		return
 	}
+	f.leavesEtcd(n, t, flag)
+}
+
+// leavesEtcd adds what the removal of a control plane means for etcd. Its member leaves before the machine is deleted, and a replaced
+// one joins anew; the only one has nobody to leave the data to.
+func (f *Finding) leavesEtcd(n *node, t topology, flag string) {
 	f.Needs = append(f.Needs, Permission{Flag: flag, Subject: n.name})
-	f.Means = append(f.Means, "its etcd data is deleted")
-	if len(t.controlPlanes()) == 1 {
-		f.Means = append(f.Means, "this is the only control plane: the cluster is lost")
+	others := t.besides(n)
+	switch {
+	case others == 0 && n.member && flag == FlagReplace:
+		f.Kind, f.Needs = Impossible, nil
+		f.Means = append(f.Means, "this is the only control plane: the data of etcd would be lost with it")
+	case others == 0:
+		f.Means = append(f.Means, "its etcd data is deleted", "this is the only control plane: the cluster is lost")
+	case flag == FlagReplace:
+		f.Means = append(f.Means, fmt.Sprintf("drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: %d", others))
+	default:
+		f.Means = append(f.Means, fmt.Sprintf("drained, and its member leaves etcd first; %d control planes stay", others))
 	}
 }
 

@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
-	"strconv"
-	"time"
 
-	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -25,9 +18,6 @@ type clients struct {
 	config     *rest.Config
 	kubernetes *kubernetes.Clientset
 }
-
-// requestTimeout is the longest time for one request to an API server.
-const requestTimeout = 10 * time.Second
 
 // atSomeControlPlane calls the API server of the first control plane that answers.
 func (u Upgrade) atSomeControlPlane(ctx context.Context, call func(context.Context, clients) error) error {
@@ -48,17 +38,10 @@ func (u Upgrade) atSomeControlPlane(ctx context.Context, call func(context.Conte
 }
 
 func (u Upgrade) clientsAt(ctx context.Context, node rolling.Node) (clients, error) {
-	kubeconfig, err := nodeops.Kubeconfig(ctx, u.Talosconfig, node.Address.String())
+	config, err := kubernetesclient.Config(ctx, u.Talosconfig, node.Address.String())
 	if err != nil {
 		return clients{}, err
 	}
-	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
-	if err != nil {
-		return clients{}, errors.New("the kubeconfig that Talos made cannot be read") // the cause would quote it
-	}
-	config.Host = "https://" + net.JoinHostPort(node.Address.String(), strconv.Itoa(constants.DefaultControlPlanePort))
-	config.Proxy = func(*http.Request) (*url.URL, error) { return nil, nil } // nodes are reached without a proxy
-	config.QPS, config.Timeout = -1, requestTimeout
 	config.WarningHandler = rest.NoWarnings{} // deprecations are not news here: what is removed is checked
 	api, err := kubernetes.NewForConfig(config)
 	return clients{config, api}, err

@@ -22,7 +22,7 @@ func (n Node) prepareEtcd(ctx context.Context) error {
 		if err := noAlarm(ctx, api); err != nil || members < 2 {
 			return err
 		}
-		to, err = handOn(ctx, api)
+		to, err = nodeops.HandOnLeadership(ctx, api)
 		return err
 	})
 	if err != nil {
@@ -66,17 +66,4 @@ func noAlarm(ctx context.Context, api *client.Client) error {
 		}
 	}
 	return nil
-}
-
-// handOn gives the leadership of etcd to another member, if this node has it: otherwise the others would have to notice first
-// that their leader is gone. It returns the next leader, or nothing.
-func handOn(ctx context.Context, api *client.Client) (to string, err error) {
-	answer, err := api.EtcdForfeitLeadership(ctx, &machineapi.EtcdForfeitLeadershipRequest{})
-	if err != nil {
-		return "", err
-	}
-	for _, message := range answer.GetMessages() {
-		to = message.GetMember()
-	}
-	return to, nil
 }

@@ -145,7 +145,10 @@ var fromSources = map[string][]string{
 		"k3s-dev-worker-1 is untouched, because its image cannot be pulled now (its volume EPHEMERAL has 300 MiB free, and an installer image needs up to 1200 MiB): make room on its disk, or give it a larger one with diskGiB, then run up again",
 		"k3s-dev-worker-1 is untouched, because the installer image does not fit on its disk (failed to extract layer sha256:0b1a7d1c9f63: write /var/lib/containerd/x: no space left on device): make room on its disk, or give it a larger one with diskGiB, then run up again",
 	},
-	"installer-refuses-host": {"host version 1.10.9 is too old to upgrade to Talos 1.13.9", "[talos] host version 1.14.1 is too new to downgrade to Talos 1.12.11"},
+	"installer-refuses-host":  {"host version 1.10.9 is too old to upgrade to Talos 1.13.9", "[talos] host version 1.14.1 is too new to downgrade to Talos 1.12.11"},
+	"control-plane-unspared":  {"k3s-dev-control-3 is untouched, because etcd cannot do without it (without it, 1 of 2 members would work, which is no majority): see `em-infra status`, mend that, then run `em-infra up` again"},
+	"control-plane-by-pulumi": {"k3s-dev-control-3 is a control plane, and pulumi alone does not know which control planes stay: run `em-infra up`, which asks for your consent and has its member leave etcd first"},
+	"member-stays":            {"the member of k3s-dev-control-3 does not leave etcd (its Talos API: context deadline exceeded): see `em-infra status`, mend that, then run `em-infra up` again"},
 	"installer-failed": {
 		`sequence failed: error running phase 9 in upgrade sequence: task 1/1: failed, task "upgrade" failed: exit code 1`,
 	},

@@ -110,4 +110,25 @@ var etcdTrouble = []row{
 		do:      "use another one that `em-infra etcd list` shows, or take one with `em-infra etcd snapshot`",
 		safe:    notTouched,
 	},
+	{
+		name: "control-plane-unspared", speaker: program, failure: "F25", source: "internal/nodeops/removal/spare.go",
+		pattern: saying(`(?P<node>\S+) is untouched, because etcd cannot do without it`),
+		meaning: "without {node}, etcd would have no majority of members that work, or a control plane that stays has not joined yet",
+		do:      "see the members in `em-infra status`, start or repair the others, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "control-plane-by-pulumi", speaker: program, failure: "F25", source: "cmd/em-infra/node_remove.go",
+		pattern: saying(`(?P<node>\S+) is a control plane, and pulumi alone does not know which control planes stay`),
+		meaning: "a plain `pulumi` was to delete {node}, whose member has to leave etcd first",
+		do:      "run `em-infra up`, which asks for your consent, or put it back into nodes.yaml as it was",
+		safe:    notTouched,
+	},
+	{
+		name: "member-stays", speaker: program, failure: "F25", source: "internal/nodeops/removal/control_plane.go",
+		pattern: saying(`the member of (?P<node>\S+) (?:does not leave etcd|cannot be removed from etcd|says that it has left etcd)`),
+		meaning: "the member of {node} is still one of etcd's: the others did not confirm that it has left",
+		do:      "see the members in `em-infra status`, and " + upAgain + ", which goes on from here",
+		safe:    goesOn,
+	},
 }

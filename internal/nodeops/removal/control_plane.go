@@ -1,0 +1,196 @@
+package removal
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// ControlPlane is a control plane to remove: its member leaves etcd before the machine is deleted.
+type ControlPlane struct {
+	Node
+	// Stay are the control planes that the cluster has after the run; this one is among them, perhaps at another address, if its
+	// machine is replaced. Required.
+	Stay []rolling.Node
+	// Limits of the waits. Default: those of each field.
+	Limits Limits
+}
+
+// Limits are the longest times to wait.
+type Limits struct {
+	// Spare is how long etcd may take until it can do without the member, as while another one joins. Default: 20 minutes, in which a
+	// machine that was replaced before is created and joins.
+	Spare time.Duration
+	// Leave is how long the member may take to leave. Default: 6 minutes; Talos itself tries for 5 (v1alpha1_server.go,
+	// EtcdLeaveCluster).
+	Leave time.Duration
+	// Interval between two looks at etcd. Default: 1 second.
+	Interval time.Duration
+}
+
+func (l Limits) withDefaults() Limits {
+	l.Spare = cmp.Or(l.Spare, 20*time.Minute)
+	l.Leave = cmp.Or(l.Leave, 6*time.Minute)
+	l.Interval = cmp.Or(l.Interval, interval)
+	return l
+}
+
+// StayVariable is the environment variable in which em-infra passes [ControlPlane.Stay] to the removal, as NAME=ADDRESS and separated
+// by commas. The engine alone does not know which control planes stay.
+const StayVariable = "EM_INFRA_CONTROL_PLANES"
+
+// Remove removes the control plane: when etcd can do without its member, the node is drained, its member hands on the leadership and
+// leaves, another control plane confirms it, and the node is reset, turned off and its Node deleted. Of a node that does not answer,
+// the member is removed by another control plane. One control plane leaves at a time, whoever removes it. After a failure it can run
+// again and resumes. The error states what failed and what to do.
+func (c ControlPlane) Remove(ctx context.Context) error {
+	c.Limits = c.Limits.withDefaults()
+	others, err := c.others()
+	if err != nil {
+		return err
+	}
+	return c.alone(ctx, addressesOf(others), func(ctx context.Context) error {
+		api, err := c.kubernetes(ctx, addressesOf(others))
+		if err != nil {
+			return err
+		}
+		defer api.Close()
+		alive, err := c.isAlive(ctx, api)
+		if err != nil {
+			return err
+		}
+		if alive {
+			err = c.leave(ctx, api, others)
+		} else {
+			err = c.expel(ctx, others)
+		}
+		if err != nil {
+			return err
+		}
+		return c.forget(ctx, api)
+	})
+}
+
+// others returns the other control planes: those that stay, and those that the credentials name. The credentials are of the time when
+// the node was changed last. The names of the latter are not known, and not needed.
+func (c ControlPlane) others() (nodeops.Health, error) {
+	endpoints, err := nodeops.Endpoints(c.Talosconfig)
+	if err != nil {
+		return nodeops.Health{}, err
+	}
+	others := nodeops.Health{Talosconfig: c.Talosconfig}
+	for _, stays := range c.Stay {
+		if stays.Name != c.Name {
+			others.Nodes = append(others.Nodes, stays)
+		}
+	}
+	for _, endpoint := range endpoints {
+		isKnown := slices.Contains(addressesOf(others), endpoint)
+		if address, err := netip.ParseAddr(endpoint); err == nil && !isKnown && endpoint != c.Address {
+			others.Nodes = append(others.Nodes, rolling.Node{Name: endpoint, Address: address, ControlPlane: true})
+		}
+	}
+	return others, nil
+}
+
+func addressesOf(others nodeops.Health) []string {
+	var addresses []string
+	for _, node := range others.Nodes {
+		addresses = append(addresses, node.Address.String())
+	}
+	return addresses
+}
+
+// leave drains the node, takes its member out of etcd and resets it.
+func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health) error {
+	own, err := c.awaitSpare(ctx, others)
+	if err != nil {
+		return err
+	}
+	if err := c.drain(ctx, api); err != nil {
+		return err
+	}
+	if own != nil {
+		if err := c.leaveEtcd(ctx, others, *own); err != nil {
+			return err
+		}
+	}
+	c.reset(ctx) // without a pause: a node that reboots now would join again
+	return nil
+}
+
+func (c ControlPlane) leaveEtcd(ctx context.Context, others nodeops.Health, own nodeops.EtcdMember) error {
+	var to string
+	err := nodeops.Ask(ctx, c.Talosconfig, c.Address, func(ctx context.Context, api *client.Client) (err error) {
+		to, err = nodeops.HandOnLeadership(ctx, api)
+		return err
+	})
+	if err == nil && to != "" {
+		c.say("%s has handed the leadership of etcd to %s", c.Name, to)
+	}
+	if err == nil {
+		err = nodeops.AskFor(ctx, c.Limits.Leave, c.Talosconfig, c.Address, func(ctx context.Context, api *client.Client) error {
+			return api.EtcdLeaveCluster(ctx, &machineapi.EtcdLeaveClusterRequest{})
+		})
+	}
+	gone, seen := c.awaitGone(ctx, others, own)
+	switch {
+	case gone:
+		c.say("the member of %s has left etcd", c.Name)
+		return nil
+	case err != nil:
+		return fmt.Errorf("the member of %s does not leave etcd (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, err)
+	default:
+		return fmt.Errorf("the member of %s says that it has left etcd, and another control plane still lists it (%v): run `em-infra up` again", c.Name, seen)
+	}
+}
+
+// awaitGone reports whether another control plane no longer lists a member, else what it says.
+func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own nodeops.EtcdMember) (gone bool, seen error) {
+	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	defer cancel()
+	_ = poll.Until(ctx, c.Limits.Interval, func(ctx context.Context) (bool, error) { // what was seen last is returned
+		members, err := others.Members(ctx)
+		if gone = err == nil && len(members) > 0 && find(members, own.Name, own.Address) == nil; !gone {
+			seen = errors.Join(err, fmt.Errorf("it lists %d members", len(members)))
+		}
+		return gone, nil
+	})
+	return gone, seen
+}
+
+// goneTimeout covers an election of another leader.
+const goneTimeout = 30 * time.Second
+
+// expel removes the member of a node that does not answer.
+func (c ControlPlane) expel(ctx context.Context, others nodeops.Health) error {
+	c.say("warning: %s is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset", c.Name)
+	own, err := c.awaitSpare(ctx, others)
+	if err != nil || own == nil {
+		return err
+	}
+	var problems []error
+	for _, other := range others.Nodes {
+		err := nodeops.Ask(ctx, c.Talosconfig, other.Address.String(), func(ctx context.Context, api *client.Client) error {
+			return api.EtcdRemoveMemberByID(ctx, &machineapi.EtcdRemoveMemberByIDRequest{MemberId: own.ID})
+		})
+		if err == nil || strings.Contains(err.Error(), "member not found") { // another client removed it
+			c.say("the member of %s was removed from etcd", c.Name)
+			return nil
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", other.Name, err))
+	}
+	return fmt.Errorf("the member of %s cannot be removed from etcd (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, errors.Join(problems...))
+}

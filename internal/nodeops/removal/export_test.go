@@ -1,0 +1,16 @@
+package removal
+
+import (
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+)
+
+// Spares returns why etcd cannot do without the member of a control plane.
+func Spares(name string, stay []string, members []nodeops.EtcdMember) error {
+	own := find(members, name, "")
+	c := ControlPlane{Node: Node{Name: name}}
+	for _, name := range stay {
+		c.Stay = append(c.Stay, rolling.Node{Name: name, ControlPlane: true})
+	}
+	return c.spares(members, *own)
+}

@@ -1,0 +1,116 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
+)
+
+// Lease is the Lease in kube-system whose holder removes a control plane: one at a time, whoever removes it.
+const Lease = "em-infra-control-planes"
+
+// The times of the Lease, which are those of Kubernetes' own controllers (kubernetes v1.35, component-base/config/v1alpha1,
+// RecommendedDefaultLeaderElectionConfiguration), with more patience for an API server that changes: a holder that was killed holds
+// it for a minute.
+const (
+	leaseDuration = time.Minute
+	renewDeadline = 40 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// alone does the work while it holds the Lease. It waits for another holder.
+func (c ControlPlane) alone(ctx context.Context, others []string, work func(context.Context) error) error {
+	api, err := c.clientset(ctx, others)
+	if err != nil {
+		return err
+	}
+	held, release := context.WithCancel(ctx)
+	defer release()
+	done := make(chan error, 1)
+	own := c.Name + "-" + uuid.NewString()
+	lease := &lease{Interface: &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: Lease}, Client: api.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: own},
+	}}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lease, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(ctx context.Context) {
+				done <- work(ctx)
+				release()
+			},
+			OnStoppedLeading: func() {},
+			OnNewLeader: func(holder string) {
+				if holder != own {
+					c.say("%s waits until another control plane is removed (%s)", c.Name, holder)
+				}
+			},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	elector.Run(held)
+	if !lease.wasHeld {
+		return fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+	}
+	return <-done
+}
+
+// lease notes whether it was ever held. The elector calls it from one goroutine.
+type lease struct {
+	resourcelock.Interface
+
+	wasHeld bool
+}
+
+func (l *lease) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.Interface.Create(ctx, record)
+	l.note(record, err)
+	return err
+}
+
+func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	err := l.Interface.Update(ctx, record)
+	l.note(record, err)
+	return err
+}
+
+func (l *lease) note(record resourcelock.LeaderElectionRecord, err error) {
+	l.wasHeld = l.wasHeld || err == nil && record.HolderIdentity == l.Identity()
+}
+
+// clientset returns a client of the first other control plane whose API server answers.
+func (c ControlPlane) clientset(ctx context.Context, others []string) (*kubernetes.Clientset, error) {
+	var problems []error
+	for _, address := range others {
+		api, err := clientsetAt(ctx, c.Talosconfig, address)
+		if err == nil {
+			return api, nil
+		}
+		problems = append(problems, fmt.Errorf("%s: %w", address, err))
+	}
+	return nil, fmt.Errorf("%s is not removed, because no other control plane answers (%w): %w", c.Name, errors.Join(problems...), errNoAPI)
+}
+
+func clientsetAt(ctx context.Context, talosconfig []byte, address string) (*kubernetes.Clientset, error) {
+	config, err := kubernetesclient.Config(ctx, talosconfig, address)
+	if err != nil {
+		return nil, err
+	}
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	_, err = api.Discovery().ServerVersion()
+	return api, err
+}

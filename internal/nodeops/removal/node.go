@@ -1,0 +1,124 @@
+// Package removal removes a node from a running cluster before its machine is deleted.
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// Node is the node to remove, and how.
+type Node struct {
+	// Name of its Kubernetes Node.
+	Name string
+	// Address of its Talos API.
+	Address string
+	// Talosconfig of the cluster's administrator, with control planes as endpoints. Secret.
+	Talosconfig []byte
+	// DrainTimeout is the longest time to wait for PodDisruptionBudgets. Default: 0, one try.
+	DrainTimeout time.Duration
+	// DeleteHeldBack deletes the pods that remain after DrainTimeout. Without it the removal fails.
+	DeleteHeldBack bool
+	// Progress receives a message for each step, and for each step that was skipped. Required.
+	Progress io.Writer
+}
+
+const (
+	// A node that does not answer counts as dead after rebootTimeout, or after silence if its Node is not Ready: Kubernetes
+	// has then missed it for most of a minute.
+	rebootTimeout = 3 * time.Minute
+	silence       = 20 * time.Second
+	// resetTimeout covers wiping two partitions and the shutdown.
+	resetTimeout = 5 * time.Minute
+	// interval is the time between two attempts.
+	interval = time.Second
+)
+
+// RemoveWorker removes a worker: it cordons and drains the node, resets it, turns it off and deletes its Node. After a failure it can
+// run again and resumes. A dead worker is neither drained nor reset: its pods end with its Node. The error states what failed
+// and what to do; in that case nothing was lost.
+func (n Node) RemoveWorker(ctx context.Context) error {
+	endpoints, err := nodeops.Endpoints(n.Talosconfig)
+	if err != nil {
+		return err
+	}
+	api, err := n.kubernetes(ctx, endpoints)
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	alive, err := n.isAlive(ctx, api)
+	if err != nil {
+		return err
+	}
+	if !alive {
+		n.say("warning: %s is dead: it is removed without being drained or reset", n.Name)
+		return n.forget(ctx, api)
+	}
+	if err := n.drain(ctx, api); err != nil {
+		return err
+	}
+	n.reset(ctx)
+	return n.forget(ctx, api)
+}
+
+// kubernetes returns the Kubernetes API of one of the control planes.
+func (n Node) kubernetes(ctx context.Context, controlPlanes []string) (*nodeops.Kubernetes, error) {
+	api, err := nodeops.ReachKubernetesAt(ctx, n.Talosconfig, controlPlanes)
+	if err != nil && !errors.Is(err, nodeops.ErrTalosconfig) {
+		err = fmt.Errorf("%s is not removed, because no control plane answers (%w): %w", n.Name, err, errNoAPI)
+	}
+	return api, err
+}
+
+func (n Node) drain(ctx context.Context, api *nodeops.Kubernetes) error {
+	return api.Drain(ctx, nodeops.Drain{Node: n.Name, Timeout: n.DrainTimeout, DeleteHeldBack: n.DeleteHeldBack, Say: n.say})
+}
+
+// isAlive reports whether the node answers. It gives a silent node time for a reboot. The error is that of a context that has ended.
+func (n Node) isAlive(ctx context.Context, api *nodeops.Kubernetes) (bool, error) {
+	began, alive := time.Now(), false
+	ended := poll.Until(ctx, interval, func(ctx context.Context) (bool, error) {
+		if alive = nodeops.IsAlive(ctx, n.Talosconfig, n.Address); alive {
+			return true, nil
+		}
+		waited := time.Since(began)
+		return waited > rebootTimeout || waited > silence && !api.IsReady(ctx, n.Name), nil
+	})
+	if ctx.Err() != nil {
+		return false, fmt.Errorf("removing %s: %w", n.Name, context.Cause(ctx))
+	}
+	return ended == nil && alive, nil
+}
+
+// reset wipes what the node knows of the cluster. A failed reset is only a warning, because the disk is deleted next.
+func (n Node) reset(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, resetTimeout)
+	defer cancel()
+	if err := nodeops.Reset(ctx, n.Talosconfig, n.Address); err != nil {
+		n.say("warning: %s is not reset (%v); its disks go with its machine", n.Name, err)
+		return
+	}
+	n.say("%s is reset", n.Name)
+}
+
+// forget deletes the Node, if there is one.
+func (n Node) forget(ctx context.Context, api *nodeops.Kubernetes) error {
+	if err := api.DeleteNode(ctx, n.Name); err != nil {
+		return fmt.Errorf("delete Node %s: %w: run up again", n.Name, err)
+	}
+	n.say("%s is no longer a Node of the cluster", n.Name)
+	return nil
+}
+
+func (n Node) say(format string, args ...any) {
+	fmt.Fprintf(n.Progress, format+"\n", args...)
+}
+
+// errNoAPI is what to do when no API server can drain the node.
+var errNoAPI = errors.New("start a control plane, then run up again; to delete the whole cluster instead, run destroy")

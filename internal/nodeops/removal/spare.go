@@ -1,0 +1,108 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
+)
+
+// awaitSpare returns the node's member when etcd can do without it; nil if it has none any more. It decides on what etcd itself says.
+func (c ControlPlane) awaitSpare(ctx context.Context, others nodeops.Health) (own *nodeops.EtcdMember, err error) {
+	bounded, cancel := context.WithTimeout(ctx, c.Limits.Spare)
+	defer cancel()
+	var last error
+	told := ""
+	ended := poll.Until(bounded, c.Limits.Interval, func(ctx context.Context) (bool, error) {
+		members, err := others.Members(ctx)
+		if err == nil && len(members) == 0 {
+			err = errors.New("etcd runs on no other control plane")
+		}
+		if own = find(members, c.Name, c.Address); err == nil && own != nil {
+			err = c.spares(members, *own)
+		}
+		if last = err; err != nil && err.Error() != told && bounded.Err() == nil {
+			told = err.Error()
+			c.say("%s waits until etcd can do without it: %s", c.Name, told)
+		}
+		var never *neverError
+		return last == nil || errors.As(last, &never), nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+	case ended != nil || last != nil:
+		return nil, fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
+	}
+	return own, nil
+}
+
+// neverError is a reason that no wait changes.
+type neverError struct{ reason string }
+
+func (e *neverError) Error() string { return e.reason }
+
+// find returns the member of a node; nil if there is none. A member without a name has not started yet, and is known by its address.
+func find(members []nodeops.EtcdMember, name, address string) *nodeops.EtcdMember {
+	at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool { return m.Name == name || m.Address == address })
+	if at < 0 {
+		return nil
+	}
+	return &members[at]
+}
+
+// spares returns why etcd cannot do without a member: it needs its majority before and after, and the control planes that stay have to
+// be members before one that works is given up. A member that joins is waited for: only then is it known whether it works.
+func (c ControlPlane) spares(members []nodeops.EtcdMember, own nodeops.EtcdMember) error {
+	voters, working := 0, 0
+	for _, member := range members {
+		switch {
+		case member.ID == own.ID && member.Learner:
+			return nil // it has no vote to lose
+		case member.Name == "" || member.Learner:
+			return fmt.Errorf("the member at %s is joining", member.Address)
+		}
+		voters++
+		if member.Problem == "" {
+			working++
+		}
+	}
+	after := working
+	if own.Problem == "" {
+		after--
+	}
+	switch {
+	case voters == 1:
+		return &neverError{"it is the only member"}
+	case working < majority(voters):
+		return fmt.Errorf("%d of %d members work, which is no majority", working, voters)
+	case after < majority(voters-1):
+		return fmt.Errorf("without it, %d of %d members would work, which is no majority", after, voters-1)
+	case own.Problem != "":
+		return nil
+	}
+	return c.stays(members)
+}
+
+// stays returns which control plane that stays is no member that works.
+func (c ControlPlane) stays(members []nodeops.EtcdMember) error {
+	for _, node := range c.Stay {
+		name := node.Name
+		if name == c.Name {
+			continue
+		}
+		member := find(members, name, "")
+		switch {
+		case member == nil:
+			return fmt.Errorf("%s, which stays, is no member yet", name)
+		case member.Problem != "":
+			return fmt.Errorf("%s, which stays, does not work: %s", name, member.Problem)
+		}
+	}
+	return nil
+}
+
+func majority(voters int) int { return voters/2 + 1 }
