@@ -3,7 +3,6 @@ package components
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -11,9 +10,11 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// SnapshotKeeper keeps a snapshot of etcd, and returns where, for a person. take writes it, and is called once. The error is why there
-// is none.
-type SnapshotKeeper func(take func(io.Writer) error) (kept string, err error)
+// EtcdSnapshot is a snapshot of etcd that can be taken, with the versions that run.
+type EtcdSnapshot = nodeops.EtcdSnapshot
+
+// SnapshotKeeper takes a snapshot of etcd and keeps it, and returns where, for a person. The error is why there is none.
+type SnapshotKeeper func(EtcdSnapshot) (kept string, err error)
 
 // etcdSnapshot takes one snapshot in a run, before the first control plane is changed.
 type etcdSnapshot struct {
@@ -34,10 +35,10 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster no
 	if s.taken {
 		return nil
 	}
-	take, err := cluster.AwaitEtcdSnapshot(ctx, patience)
+	snapshot, err := cluster.AwaitEtcdSnapshot(ctx, patience)
 	kept := ""
-	if err == nil && take != nil {
-		kept, err = s.keep(take)
+	if err == nil && snapshot != nil {
+		kept, err = s.keep(*snapshot)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because no snapshot of etcd could be kept before (%w): mend that, then run up again", node.Name, err)

@@ -39,18 +39,18 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*EtcdSnapshot, error) {
 	if len(sources.Talosconfig) == 0 {
 		return nil, refused(errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`"))
 	}
-	take, err := sources.Health().EtcdSnapshot(ctx)
+	snapshot, err := sources.Health().EtcdSnapshot(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("no control plane gives a snapshot of etcd (%w): see `em-infra status`, bring one back, then try again", err)
 	}
-	if take == nil {
+	if snapshot == nil {
 		return nil, refused(errors.New("etcd runs on no control plane: start their machines, then try again"))
 	}
 	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
 	if err != nil {
 		return nil, refused(err)
 	}
-	saved, err := store.Save(s.clock.Now(), "by-hand", stacks.SnapshotOf(s.inventory), take)
+	saved, err := store.Save(s.clock.Now(), "by-hand", stacks.SnapshotOf(s.inventory, *snapshot), snapshot.Take)
 	if err != nil {
 		return nil, err
 	}

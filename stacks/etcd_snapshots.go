@@ -3,7 +3,6 @@ package stacks
 import (
 	"cmp"
 	"errors"
-	"io"
 	"time"
 
 	"filippo.io/age"
@@ -20,21 +19,19 @@ var errNoPassphrase = errors.New("it would be sealed with the passphrase of the 
 
 // keepSnapshots returns what keeps a snapshot of etcd beside the backups of the state.
 func keepSnapshots(stack string, inv *inventory.Inventory, options Options) components.SnapshotKeeper {
-	return func(take func(io.Writer) error) (string, error) {
+	return func(snapshot components.EtcdSnapshot) (string, error) {
 		store, err := SnapshotStore(stack, inv, options)
 		if err != nil {
 			return "", err
 		}
-		saved, err := store.Save(time.Now(), "before-up", SnapshotOf(inv), take)
+		saved, err := store.Save(time.Now(), "before-up", SnapshotOf(inv, snapshot), snapshot.Take)
 		return workspace.Nearby(saved.Path), err
 	}
 }
 
 // SnapshotOf returns the description of a snapshot of the inventory's cluster.
-func SnapshotOf(inv *inventory.Inventory) etcdsnapshot.Cluster {
-	return etcdsnapshot.Cluster{
-		Name: inv.Cluster.Name, Talos: inv.Cluster.Talos.Version.String(), Kubernetes: inv.Cluster.Kubernetes.Version.String(), Nodes: len(inv.Nodes),
-	}
+func SnapshotOf(inv *inventory.Inventory, taken components.EtcdSnapshot) etcdsnapshot.Cluster {
+	return etcdsnapshot.Cluster{Name: inv.Cluster.Name, Talos: taken.Talos, Kubernetes: taken.Kubernetes, Nodes: len(inv.Nodes)}
 }
 
 // SnapshotStore returns where the snapshots of etcd of a stack are kept. The recipients in the inventory open them, else the passphrase

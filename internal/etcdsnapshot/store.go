@@ -30,9 +30,10 @@ type Store struct {
 type Cluster struct {
 	// Name of the cluster.
 	Name string `json:"cluster"`
-	// Talos is its release in the inventory, for example v1.12.4.
+	// Talos is the release that ran on the node that gave the snapshot, for example v1.12.4.
 	Talos string `json:"talos"`
-	// Kubernetes is its version in the inventory, for example v1.35.4.
+	// Kubernetes is the version of that node's API server, for example v1.35.4: a restored etcd needs the same minor release. Empty if
+	// the image of the API server has no version as its tag.
 	Kubernetes string `json:"kubernetes"`
 	// Nodes is the number of nodes in the inventory.
 	Nodes int `json:"nodes"`

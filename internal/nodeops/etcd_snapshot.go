@@ -18,9 +18,19 @@ import (
 // snapshotTimeout bounds the transfer of a snapshot. etcd allows 8 GiB at most, and recommends 2 GiB (etcd v3.6, dev-guide/limit).
 const snapshotTimeout = 10 * time.Minute
 
-// EtcdSnapshot returns a function that writes a snapshot of etcd from a member that works, a follower if there is one: the leader
-// has work of its own. It returns nil if etcd runs on no node. The error is what prevents a snapshot.
-func (h Health) EtcdSnapshot(ctx context.Context) (func(io.Writer) error, error) {
+// EtcdSnapshot is a snapshot of etcd that can be taken.
+type EtcdSnapshot struct {
+	// Talos is the release that the node with the member runs, e.g. v1.12.4.
+	Talos string
+	// Kubernetes is the version of that node's API server, e.g. v1.35.4; empty if the tag of its image is no version.
+	Kubernetes string
+	// Take writes the snapshot, and is called once.
+	Take func(io.Writer) error
+}
+
+// EtcdSnapshot returns a snapshot of a member of etcd that works, a follower if there is one: the leader has work of its own. It
+// returns nil if etcd runs on no node. The error is what prevents a snapshot.
+func (h Health) EtcdSnapshot(ctx context.Context) (*EtcdSnapshot, error) {
 	members, err := h.etcdMembers(ctx, rolling.Node{})
 	if err != nil || len(members) == 0 {
 		return nil, err
@@ -29,14 +39,34 @@ func (h Health) EtcdSnapshot(ctx context.Context) (func(io.Writer) error, error)
 	if err != nil {
 		return nil, err
 	}
-	return func(to io.Writer) error {
+	snapshot := &EtcdSnapshot{Take: func(to io.Writer) error {
 		ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 		defer cancel()
 		if err := h.copySnapshot(ctx, source, to); err != nil {
 			return fmt.Errorf("etcd on %s gives no snapshot: %w", source.Name, err)
 		}
 		return nil
-	}, nil
+	}}
+	snapshot.Talos, snapshot.Kubernetes, err = h.versionsOn(ctx, source)
+	return snapshot, err
+}
+
+// versionsOn returns the release of Talos and the version of the API server that run on a control plane.
+func (h Health) versionsOn(ctx context.Context, node rolling.Node) (talos, kubernetes string, err error) {
+	err = h.ask(ctx, node.Address.String(), func(ctx context.Context, api *client.Client) error {
+		release, err := readRelease(ctx, api)
+		if err != nil {
+			return err
+		}
+		var seen Observation
+		err = seen.readConfiguration(ctx, api.COSI)
+		talos, kubernetes = release.Version, seen.APIServer
+		return err
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", node.Name, err)
+	}
+	return talos, kubernetes, nil
 }
 
 // etcdStart is how long a control plane may take from the first answer of its Talos API to a running etcd. Until then it looks like one
@@ -45,22 +75,22 @@ const etcdStart = time.Minute
 
 // AwaitEtcdSnapshot is [Health.EtcdSnapshot] for machines that may just have been switched on, as after a power cut: up to a limit it
 // waits for a member that works, and up to a minute for one at all. The error is what prevented a snapshot last, or why ctx has ended.
-func (h Health) AwaitEtcdSnapshot(ctx context.Context, limit time.Duration) (take func(io.Writer) error, err error) {
+func (h Health) AwaitEtcdSnapshot(ctx context.Context, limit time.Duration) (snapshot *EtcdSnapshot, err error) {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began, waits := time.Now(), false
 	_ = poll.Until(limited, pollInterval, func(context.Context) (bool, error) { // the result of the last look is returned
-		take, err = h.EtcdSnapshot(ctx)
+		snapshot, err = h.EtcdSnapshot(ctx)
 		if err != nil && !waits && limited.Err() == nil {
 			waits = true
 			h.say("waits for etcd (%v), %.0f min at most", err, limit.Minutes())
 		}
-		return err == nil && (take != nil || time.Since(began) >= min(limit, etcdStart)), nil
+		return err == nil && (snapshot != nil || time.Since(began) >= min(limit, etcdStart)), nil
 	})
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return take, err
+	return snapshot, err
 }
 
 // snapshotSource returns the first follower that works, else the leader.

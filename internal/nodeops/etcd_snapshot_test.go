@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -24,20 +26,21 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on 
 func TestEtcdSnapshot(t *testing.T) {
 	t.Parallel()
 	m := powerOn(t)
-	take, err := m.health().EtcdSnapshot(t.Context())
+	none, err := m.health().EtcdSnapshot(t.Context())
 	require.NoError(t, err)
-	require.Nil(t, take, "there is no etcd yet")
-	take, err = m.health().AwaitEtcdSnapshot(t.Context(), 2*time.Second)
+	require.Nil(t, none, "there is no etcd yet")
+	none, err = m.health().AwaitEtcdSnapshot(t.Context(), 2*time.Second)
 	require.NoError(t, err)
-	require.Nil(t, take, "and none comes")
+	require.Nil(t, none, "and none comes")
 
 	m.bringUp()
 	health := m.health()
 	snapshot := func(to io.Writer) error {
 		t.Helper()
-		take, err := health.EtcdSnapshot(t.Context())
+		taken, err := health.EtcdSnapshot(t.Context())
 		require.NoError(t, err)
-		return take(to)
+		require.Equal(t, []string{release, "v" + constants.DefaultKubernetesVersion}, []string{taken.Talos, taken.Kubernetes}, "what runs")
+		return taken.Take(to)
 	}
 	var text bytes.Buffer
 	require.NoError(t, snapshot(&text))
@@ -71,17 +74,17 @@ func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
 	waits := make(chan string, 1)
 	health.Say = func(format string, args ...any) { waits <- fmt.Sprintf(format, args...) }
 	type answer struct {
-		take func(io.Writer) error
-		err  error
+		snapshot *nodeops.EtcdSnapshot
+		err      error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		take, err := health.AwaitEtcdSnapshot(t.Context(), time.Minute)
-		answered <- answer{take, err}
+		snapshot, err := health.AwaitEtcdSnapshot(t.Context(), time.Minute)
+		answered <- answer{snapshot, err}
 	}()
 	require.Equal(t, "waits for etcd ("+err.Error()+"), 1 min at most", <-waits)
 	require.NoError(t, m.fleet.PowerOn(t.Context(), talostest.Hardware(vmid, "k3s-dev-control-1", m.address, release)))
 	got := <-answered
 	require.NoError(t, got.err)
-	require.NoError(t, got.take(io.Discard))
+	require.NoError(t, got.snapshot.Take(io.Discard))
 }

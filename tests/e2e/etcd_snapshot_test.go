@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// etcdWasSnapshotted checks that a run that began at that time has kept one snapshot of etcd, for an inventory with that version of
-// Kubernetes, which opens with the passphrase of the stack and has the objects of Kubernetes in it.
+// etcdWasSnapshotted checks that a run that began at that time has kept one snapshot of etcd, of a cluster that ran Talos v1.12.4 and
+// that version of Kubernetes, which opens with the passphrase of the stack and has the objects of Kubernetes in it.
 func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string) {
 	r.t.Helper()
 	sealed, err := filepath.Glob(filepath.Join(r.dir(), "backups", "etcd", "*.snap.age"))
@@ -33,6 +33,7 @@ func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string) {
 
 	var description struct {
 		Cluster    string
+		Talos      string
 		Kubernetes string
 		Nodes      int
 		Revision   int64
@@ -40,6 +41,7 @@ func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string) {
 	}
 	require.NoError(r.t, json.Unmarshal([]byte(r.read(strings.TrimSuffix(newer[0], ".snap.age")+".json")), &description))
 	require.Equal(r.t, "k3s-dev", description.Cluster)
+	require.Equal(r.t, "v1.12.4", description.Talos)
 	require.Equal(r.t, kubernetes, description.Kubernetes)
 	require.Equal(r.t, 5, description.Nodes)
 	require.Positive(r.t, description.Revision)
