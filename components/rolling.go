@@ -33,8 +33,11 @@ type rollout struct {
 	recreation    recreation
 	snapshot      etcdSnapshot
 	canary        *canary
-	pulling       chan struct{} // holds one element while a node pulls the image of its upgrade
-	kubernetes    string        // the version that the configurations ask for
+	pulling       chan struct{}        // holds one element while a node pulls the image of its upgrade
+	kubernetes    string               // the version that the configurations ask for
+	unread        func(machine string) // of [TalosClusterArgs]
+
+	upgradeKubernetes func(context.Context, KubernetesUpgrade) error
 }
 
 // newRollout returns a rollout whose lane is made at the first update, when the credentials for the cluster are known.
@@ -50,7 +53,13 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	})
 	r := &rollout{
 		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
-		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion,
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion, unread: a.Unread,
+		upgradeKubernetes: a.UpgradeKubernetes,
+	}
+	if r.upgradeKubernetes == nil {
+		r.upgradeKubernetes = func(ctx context.Context, upgrade KubernetesUpgrade) error {
+			return UpgradeKubernetesByTool(ctx, upgrade, "", nil)
+		}
 	}
 	r.lane = sync.OnceValues(func() (*rolling.Lane, error) {
 		cluster, err := health()
@@ -91,6 +100,13 @@ func (r *rollout) hooks(name string, m Machine, next *nextConfiguration) (*pulum
 	before, err := r.lossHook(name, node)
 	if err != nil {
 		return nil, err
+	}
+	if r.unread != nil {
+		note, err := r.ctx.RegisterResourceHook(name+"-note", r.note(node), &pulumi.ResourceHookOptions{OnDryRun: true})
+		if err != nil {
+			return nil, err
+		}
+		before = append(before, note)
 	}
 	enter, err := r.ctx.RegisterResourceHook(name+"-enter", r.enter(node, m.VMID, next), nil)
 	if err != nil {
@@ -186,6 +202,16 @@ func (r *rollout) isNote(args *pulumi.ResourceHookArgs) bool {
 		return risk.IsNote(args.OldInputs, args.NewInputs)
 	}
 	return !isRecreated(args) && changeNothingAtOnce(appliedConfiguration(args.OldInputs), appliedConfiguration(args.NewInputs), r.kubernetes)
+}
+
+// note reports a configuration whose change the node does not read.
+func (r *rollout) note(node rolling.Node) pulumi.ResourceHookFunction {
+	return func(args *pulumi.ResourceHookArgs) error {
+		if string(args.Type) == token.Configuration && r.isNote(args) {
+			r.unread(node.Name)
+		}
+		return nil
+	}
 }
 
 // untilInterrupted returns a context that ends with an interrupt or with the program. cancel releases its resources.

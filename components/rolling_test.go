@@ -192,9 +192,9 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 			continue
 		}
 		if resource == "k3s-dev-kubernetes" {
-			require.Equal(t, []string{"k3s-dev-kubernetes-enter"}, bound.GetBeforeUpdate(), "it takes the whole lane")
-			require.Equal(t, []string{"k3s-dev-kubernetes-leave"}, bound.GetAfterUpdate())
-			require.Equal(t, []string{"k3s-dev-kubernetes-abandon"}, bound.GetOnError())
+			require.Equal(t, []string{"k3s-dev-kubernetes-upgrade"}, bound.GetBeforeUpdate(), "it takes the whole lane")
+			require.Empty(t, bound.GetAfterUpdate())
+			require.Empty(t, bound.GetOnError())
 			require.Empty(t, bound.GetBeforeCreate(), "a new cluster starts with its version")
 			continue
 		}
@@ -208,7 +208,7 @@ func TestF4F5EveryUpdateOfANodeGoesThroughTheLane(t *testing.T) {
 		require.Equal(t, []string{node + "-abandon"}, bound.GetOnError())
 		require.Equal(t, []string{node + "-boots"}, bound.GetBeforeCreate(), "the lane is for updates: creation is parallel")
 	}
-	require.Len(t, e.hooks, 19)
+	require.Len(t, e.hooks, 17)
 }
 
 func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
@@ -221,7 +221,7 @@ func TestTheHooksOfTwoClustersDoNotCollide(t *testing.T) {
 		_, err := oneAndOne("office")(ctx, providers)
 		return err
 	})
-	require.Len(t, e.hooks, 38)
+	require.Len(t, e.hooks, 34)
 }
 
 // nowhere returns a cluster of one control plane and one worker at addresses without a server.

@@ -78,6 +78,13 @@ type TalosClusterArgs struct {
 	// Snapshot keeps a snapshot of etcd before the first control plane is changed in a run; without it none is changed. Default:
 	// nil, none is taken. A change affects later runs only.
 	Snapshot SnapshotKeeper
+	// UpgradeKubernetes upgrades the running cluster when KubernetesVersion is another one than before. Default: nil,
+	// [UpgradeKubernetesByTool] in the folder of the program. A change affects later runs only.
+	UpgradeKubernetes func(context.Context, KubernetesUpgrade) error
+	// Unread is called with the name of each machine whose configuration changes only in images that its node does not read while it
+	// runs: that of the installer, and those of the Kubernetes that the cluster is upgraded to. A preview calls it too. It may be
+	// called from several goroutines. Default: nil, no call. A change affects later runs only.
+	Unread func(machine string)
 	// RecoveryTimeout is how long a changed node may take to work again; one that takes longer stops the run (F4).
 	// Default: 15 minutes. A change affects later runs only.
 	RecoveryTimeout time.Duration

@@ -46,7 +46,7 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	events, changes = among(targets, events, changes)
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images})
+	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names()})
 	judgeVersions(&assessment, s.inventory, seen.running.nodes)
 	judged := judgement{Assessment: assessment, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()

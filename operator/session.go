@@ -49,6 +49,7 @@ type session struct {
 	known      []int             // the VMIDs in the state
 	recovery   *recovering.Recovery
 	refusal    programRefusal     // of the program in the engine's last run
+	unread     unreadChanges      // of machine configurations
 	failures   []progress.Failure // the errors that the engine reported in its last run
 	started    time.Time
 }
@@ -185,12 +186,15 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	}
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
-		Plugins:      tools.Plugins(),
-		Snapshots:    s.workspace.Snapshots(),
-		Env:          s.state.Env,
-		Planned:      s.configured.Take,
-		Refused:      s.refusal.note,
-		AllowReplace: controlPlaneNames(s.inventory), // until their loss is assessed
+		Plugins:   tools.Plugins(),
+		Snapshots: s.workspace.Snapshots(),
+		Env:       s.state.Env,
+		Planned:   s.configured.Take,
+		Refused:   s.refusal.note,
+		Unread:    s.unread.note,
+
+		UpgradeKubernetes: upgradeKubernetes,
+		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed
 	}
 	embedding := stacks.Embedding{
 		Stack:   s.workspace.Stack,

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"os"
 	"time"
@@ -54,6 +55,12 @@ type Options struct {
 	// without the node's own patches; in a preview of a cluster without secrets it is not called. It is called from several
 	// goroutines. Default: nil, no call.
 	Planned func(node, configuration string)
+	// UpgradeKubernetes upgrades a running cluster to another version of Kubernetes. Default: nil, em-infra does it in a process of its
+	// own, with Env.
+	UpgradeKubernetes func(context.Context, components.KubernetesUpgrade) error
+	// Unread is called with the name of each node whose machine configuration changes only in what the node does not read while it
+	// runs, in a preview too. It is called from several goroutines. Default: nil, no call.
+	Unread func(node string)
 	// Refused is called with the error by which the program refuses its inventory or changed facts of birth, before anything is
 	// changed; the engine passes on only its text. It may be called from another goroutine. Default: nil, no call.
 	Refused func(error)
@@ -130,11 +137,17 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	args.Runs, args.AwaitsShutdown = runsOn(settings.host()), awaitsShutdownOn(settings.host())
 	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
 	args.Canary = cmp.Or(options.Canary, args.Canary)
-	args.AllowReplace, args.NewBirth, args.Refused = options.AllowReplace, options.NewBirth, options.Refused
+	args.AllowReplace, args.NewBirth, args.Refused, args.Unread = options.AllowReplace, options.NewBirth, options.Refused, options.Unread
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString
 	}
 	args.Snapshot = keepSnapshots(ctx.Stack(), inv, options)
+	args.UpgradeKubernetes = options.UpgradeKubernetes
+	if args.UpgradeKubernetes == nil {
+		args.UpgradeKubernetes = func(ctx context.Context, upgrade components.KubernetesUpgrade) error {
+			return components.UpgradeKubernetesByTool(ctx, upgrade, options.Root, options.Env)
+		}
+	}
 	args.Pool, args.Templates, args.Ownership = pool, templates, owner
 	cluster, err := components.NewTalosCluster(ctx, inv.Cluster.Name, args, shared)
 	if err != nil {

@@ -5,12 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strings"
 
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -27,11 +23,10 @@ func readByTool(root string) SecretsReader {
 		if _, err := os.Stat(filepath.Join(folder, inventory.SecretsFile)); errors.Is(err, os.ErrNotExist) {
 			return nil, nil
 		}
-		var stdout, stderr bytes.Buffer
-		command := exec.CommandContext(ctx, "/bin/sh", "-c", components.Tool+` secrets reveal --inventory "$0"`, folder)
-		command.Dir, command.Stdout, command.Stderr = root, &stdout, &stderr
-		if err := command.Run(); err != nil {
-			return nil, toolsWords(stderr.String(), err)
+		var stdout bytes.Buffer
+		err := components.ToolRun{Command: "secrets reveal", Arguments: `--inventory "$0"`, Value: folder, Dir: root, Stdout: &stdout}.Do(ctx)
+		if err != nil {
+			return nil, err
 		}
 		var values map[string]string
 		if err := json.Unmarshal(stdout.Bytes(), &values); err != nil {
@@ -39,14 +34,4 @@ func readByTool(root string) SecretsReader {
 		}
 		return values, nil
 	}
-}
-
-// exitLine is the line that `go run` adds to the output of its program.
-var exitLine = regexp.MustCompile(`(?m)^exit status \d+$`)
-
-func toolsWords(output string, err error) error {
-	if output = strings.TrimSpace(exitLine.ReplaceAllString(output, "")); output != "" {
-		return errors.New(output)
-	}
-	return fmt.Errorf("em-infra secrets reveal: %w: see that em-infra can be built here", err)
 }

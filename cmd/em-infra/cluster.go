@@ -16,7 +16,7 @@ import (
 func newClusterCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "cluster",
-		Short: "Operations on a cluster, called by the program's Commands",
+		Short: "Operations on a cluster, called by the program",
 	}
 	command.AddCommand(newUpgradeKubernetesCommand())
 	return whileCallerReads(command)

@@ -48,6 +48,9 @@ type Assessment struct {
 type Seen struct {
 	// Unconfigured are nodes for which the state contains a configuration, but whose machines are in maintenance mode.
 	Unconfigured []string
+	// Unread are nodes whose machine configuration changes only in what they do not read while they run, such as the image of the
+	// installer.
+	Unread []string
 	// Images are what the nodes run; a node that did not answer has none.
 	Images map[string]Image
 }

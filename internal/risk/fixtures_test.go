@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/risk"
 )
@@ -151,7 +152,7 @@ func upgraded(name, role string, vmid int, from, to string) []event {
 // kubernetes returns the Command of a cluster whose Kubernetes gets another version.
 func kubernetes(from, to string) event {
 	command := func(version string) map[string]any {
-		return map[string]any{"create": "true", "update": "${EM_INFRA:-go run x} cluster upgrade-kubernetes --to " + version + " --endpoint https://192.168.20.10:6443"}
+		return map[string]any{"create": "true", "update": state.KubernetesUpdate(version)}
 	}
 	return event{op: apitype.OpUpdate, kind: token.Command, name: "lab-kubernetes", parent: urn(token.TalosCluster, "lab"), old: command(from), new: command(to), changed: []string{"update"}}
 }

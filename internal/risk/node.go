@@ -24,6 +24,7 @@ type node struct {
 	configured    bool       // before the run
 	reset         bool       // it waits for a configuration although it was configured
 	machine       *plan.Step // the step of its virtual machine
+	unread        bool       // its configuration changes only in what it does not read while it runs
 	runs          Image      // what it reports; zero if it did not answer
 }
 
@@ -95,6 +96,7 @@ func topologyOf(all []plan.Step, seen Seen) topology {
 	}
 	for _, n := range t.nodes {
 		n.reset, n.runs = slices.Contains(seen.Unconfigured, n.name), seen.Images[n.name]
+		n.unread = slices.Contains(seen.Unread, n.name)
 	}
 	return t
 }

@@ -49,7 +49,11 @@ func isoEnsured(s plan.Step, _ topology) *Finding {
 	return &Finding{Kind: Create, Subject: s.URN.Name(), What: []string{volume + ", unless the host has it"}, rank: rankRest}
 }
 
+// configurationChanged reports nothing if the node reads nothing of the change: the upgrade that comes with it has its own line.
 func configurationChanged(s plan.Step, t topology) *Finding {
+	if n := t.nodes[s.Parent]; n != nil && n.unread && len(s.ByHand) == 0 {
+		return nil
+	}
 	f := &Finding{Kind: Change, Subject: s.URN.Name(), What: []string{"its machine configuration, applied in place; where Talos reboots for it, drained first"}, rank: rankRest}
 	if n := t.nodes[s.Parent]; n != nil {
 		f.Subject, f.rank = n.name, rankOf(n)

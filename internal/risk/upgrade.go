@@ -25,7 +25,7 @@ func upgradesNode(s plan.Step, t topology) bool {
 		state.UpgradeImage(updateOf(s.New)) != "" && state.UpgradeImage(updateOf(s.Old)) != state.UpgradeImage(updateOf(s.New))
 }
 
-// upgradesKubernetes matches the Command of a cluster whose update upgrades Kubernetes to another version.
+// upgradesKubernetes matches the Command of a cluster's version of Kubernetes when that is another one.
 func upgradesKubernetes(s plan.Step, _ topology) bool {
 	to, found := kubernetesOf(updateOf(s.New))
 	from, _ := kubernetesOf(updateOf(s.Old))
@@ -35,9 +35,9 @@ func upgradesKubernetes(s plan.Step, _ topology) bool {
 // updateOf returns the text that a Command runs when it is updated.
 func updateOf(inputs map[string]any) string { return propertymap.Text(inputs, state.PropertyUpdate) }
 
-// kubernetesOf returns the version in the text of a Command that upgrades Kubernetes; false for another text.
+// kubernetesOf returns the version in the update of a Command; false for another text.
 func kubernetesOf(text string) (versions.Version, bool) {
-	version, err := versions.Parse(state.UpgradeKubernetes(text))
+	version, err := versions.Parse(state.KubernetesOf(text))
 	return version, err == nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/token"
 	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/versions"
 )
@@ -143,4 +145,21 @@ func TestWhatAMinorReleaseChangesIsNoted(t *testing.T) {
 		}
 		require.Subset(t, a.Notes, said)
 	}
+}
+
+// TestAConfigurationThatIsNotReadHasNoLine beside the upgrade that it belongs to.
+func TestAConfigurationThatIsNotReadHasNoLine(t *testing.T) {
+	t.Parallel()
+	configuration := event{
+		op: apitype.OpUpdate, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"),
+		changed: []string{"machineConfigurationInput"},
+	}
+	unread := risk.Seen{Unread: []string{"w-1"}}
+	events := append(upgraded("w-1", "worker", 111, schematicA+":v1.12.4", schematicA+":v1.12.11"), configuration)
+	require.Equal(t, " UPGRADE  w-1  Talos v1.12.4 → v1.12.11 (drain, reboot, about 3 min)\n", written(t, assessWith(unread, events...)))
+	require.Equal(t, " UPGRADE  Kubernetes  v1.35.4 → v1.35.5 (API servers one by one, kubelets last; no node reboots)\n",
+		written(t, assessWith(unread, slices.Concat(same("w-1", "worker", 111), []event{kubernetes("v1.35.4", "v1.35.5"), configuration})...)))
+
+	configuration.byHand = []string{"machine.sysctls.a"}
+	require.Contains(t, written(t, assessWith(unread, append(same("w-1", "worker", 111), configuration)...)), "its machine configuration was changed by hand (machine.sysctls.a)")
 }

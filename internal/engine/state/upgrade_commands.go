@@ -2,17 +2,26 @@ package state
 
 import "strings"
 
-// The commands of em-infra that upgrade, as the program writes them into the updates of its Commands.
-const (
-	nodeUpgrade       = "node upgrade"
-	kubernetesUpgrade = "cluster upgrade-kubernetes"
-)
+// nodeUpgrade is the command of em-infra that upgrades a node, as the program writes it into the update of a membership.
+const nodeUpgrade = "node upgrade"
+
+// kubernetesUpdate begins the update of the Command of the version of Kubernetes: a shell does nothing with it.
+const kubernetesUpdate = "true kubernetes "
 
 // UpgradeImage returns the installer image in the text of a Command that upgrades a node; empty for another text.
 func UpgradeImage(update string) string { return flagsOf(update, nodeUpgrade)["--image"] }
 
-// UpgradeKubernetes returns the version in the text of a Command that upgrades Kubernetes; empty for another text.
-func UpgradeKubernetes(update string) string { return flagsOf(update, kubernetesUpgrade)["--to"] }
+// KubernetesUpdate returns the update of the Command of the version of Kubernetes.
+func KubernetesUpdate(version string) string { return kubernetesUpdate + version }
+
+// KubernetesOf returns the version in the update of a Command; empty for another text.
+func KubernetesOf(update string) string {
+	version, found := strings.CutPrefix(update, kubernetesUpdate)
+	if !found {
+		return ""
+	}
+	return version
+}
 
 // flagsOf returns the word after each word that follows a command of em-infra; nil if the text runs another command.
 func flagsOf(text, command string) map[string]string {

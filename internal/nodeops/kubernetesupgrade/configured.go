@@ -29,8 +29,8 @@ func (u Upgrade) awaitAPI(ctx context.Context) error {
 	return err
 }
 
-// configured reports whether every node that answers has the version in its machine configuration, as when nodes only come or go. Then
-// nothing has to be upgraded, and the Kubernetes API may be what the configurations that are applied next are to mend.
+// configured reports whether every node that answers has the version in its machine configuration, as after a run that was killed when
+// everything was upgraded. Then nothing has to be upgraded, and the Kubernetes API may be what the configurations that are applied next are to mend.
 func (u Upgrade) configured(ctx context.Context) bool {
 	answers := false
 	for _, node := range u.Nodes {

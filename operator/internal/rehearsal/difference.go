@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 )
@@ -17,14 +16,6 @@ func unexpected(changes []Change, expected ...Operation) []string {
 		}
 	}
 	return differences
-}
-
-// withoutNamesOfNodes leaves out the update of the Command of the version of Kubernetes. It names all nodes, so it is updated when nodes
-// come and go, and does nothing then (decision 57).
-func withoutNamesOfNodes(changes []Change) []Change {
-	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		return c.Operation == Update && strings.HasSuffix(c.Resource, "-kubernetes")
-	})
 }
 
 // unready returns the names of an inventory's nodes without a Ready Node.

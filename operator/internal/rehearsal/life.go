@@ -111,7 +111,7 @@ func (l *Life) scaleUp(ctx context.Context) (note string, differences []string, 
 	if err != nil {
 		return "", nil, err
 	}
-	differences = unexpected(withoutNamesOfNodes(changes), Create)
+	differences = unexpected(changes, Create)
 	if len(changes) == 0 {
 		differences = append(differences, fmt.Sprintf("%s is new in the inventory, and nothing was created for it", l.Extended.Worker.Name))
 	}
@@ -127,7 +127,7 @@ func (l *Life) scaleDown(ctx context.Context) (note string, differences []string
 	if err != nil {
 		return "", nil, err
 	}
-	differences = unexpected(withoutNamesOfNodes(changes), Delete)
+	differences = unexpected(changes, Delete)
 	if len(changes) == 0 {
 		differences = append(differences, fmt.Sprintf("%s has left the inventory, and nothing was deleted", l.Extended.Worker.Name))
 	}
