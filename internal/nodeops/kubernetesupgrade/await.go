@@ -8,18 +8,15 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// await returns when a condition holds. The error is what it lacked last when the time is over, or why ctx has ended.
+// await returns when a condition holds. The error is what it lacked last when the time is over, or why ctx has ended. A check that has
+// begun ends by itself: cut short by the limit, it would say only that.
 func (u Upgrade) await(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	last := errors.New("no answer")
-	ended := poll.Until(limited, u.Limits.Interval, func(ctx context.Context) (bool, error) {
-		err := holds(ctx)
-		if err != nil && ctx.Err() != nil {
-			return false, nil // the end of the time says less than the answer before it
-		}
-		last = err
-		return err == nil, nil
+	ended := poll.Until(limited, u.Limits.Interval, func(context.Context) (bool, error) {
+		last = holds(ctx)
+		return last == nil, nil
 	})
 	switch {
 	case ended == nil:

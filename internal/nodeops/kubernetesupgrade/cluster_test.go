@@ -41,8 +41,9 @@ type cluster struct {
 	nodes []rolling.Node
 }
 
-// newCluster brings up a cluster with versions of Talos and Kubernetes, and ends it with the test.
-func newCluster(t *testing.T, release, kubernetes string, controlPlanes, workers int, faults talos.Faults) *cluster {
+// newCluster brings up a cluster with versions of Talos and Kubernetes, and ends it with the test. The patches are those of the control
+// planes.
+func newCluster(t *testing.T, release, kubernetes string, controlPlanes, workers int, faults talos.Faults, patches ...func(*v1alpha1.Config)) *cluster {
 	t.Helper()
 	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})
 	require.NoError(t, err)
@@ -57,7 +58,7 @@ func newCluster(t *testing.T, release, kubernetes string, controlPlanes, workers
 	t.Cleanup(func() { require.NoError(t, pods.Close()) }) // after the nodes
 	c := &cluster{t: t, Cluster: talostest.NewCluster(t, release, kubernetes, talos.Config{Kubernetes: pods, Faults: faults})}
 	for i := range controlPlanes {
-		c.join(firstControlPlane+i, fmt.Sprintf("control-%d", i+1), machinetype.TypeControlPlane)
+		c.join(firstControlPlane+i, fmt.Sprintf("control-%d", i+1), machinetype.TypeControlPlane, patches...)
 	}
 	for i := range workers {
 		c.join(firstWorker+i, fmt.Sprintf("worker-%d", i+1), machinetype.TypeWorker)
@@ -76,9 +77,9 @@ func (c *cluster) names() []string {
 	return names
 }
 
-func (c *cluster) join(vmid int, name string, kind machinetype.Type) {
+func (c *cluster) join(vmid int, name string, kind machinetype.Type, patches ...func(*v1alpha1.Config)) {
 	c.t.Helper()
-	c.Join(vmid, name, kind)
+	c.Join(vmid, name, kind, patches...)
 	c.nodes = append(c.nodes, rolling.Node{Name: name, Address: c.Address(vmid), ControlPlane: kind.IsControlPlane()})
 }
 

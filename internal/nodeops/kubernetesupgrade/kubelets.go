@@ -7,6 +7,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -32,23 +33,25 @@ func (u Upgrade) upgradeKubelet(ctx context.Context, m member, networked bool) e
 }
 
 func (u Upgrade) runsKubelet(ctx context.Context, m member, networked bool) error {
-	return u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) error {
-		node, err := api.kubernetes.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		runs, err := kubeletOf(*node)
-		switch {
-		case err != nil:
-			return err
-		case runs.Compare(u.To) != 0:
-			return fmt.Errorf("its Node reports %s", runs)
-		case networked && !isReady(*node):
-			return errors.New("its Node is not Ready")
-		default:
-			return nil
-		}
+	var node *corev1.Node
+	err := u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) (err error) {
+		node, err = api.kubernetes.CoreV1().Nodes().Get(ctx, m.Name, metav1.GetOptions{})
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	runs, err := kubeletOf(*node)
+	switch {
+	case err != nil:
+		return err
+	case runs.Compare(u.To) != 0:
+		return fmt.Errorf("its Node reports %s", runs)
+	case networked && !isReady(*node):
+		return errors.New("its Node is not Ready")
+	default:
+		return nil
+	}
 }
 
 func setKubelet(config *v1alpha1.Config, image string) {

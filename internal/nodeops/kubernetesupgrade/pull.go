@@ -39,14 +39,22 @@ func (u Upgrade) pull(ctx context.Context, seen *survey) error {
 
 func (u Upgrade) pullOn(ctx context.Context, m member) error {
 	for _, image := range u.needs(m) {
+		slow := false
 		err := nodeops.AskFor(ctx, u.Limits.Pull, u.Talosconfig, m.Address.String(), func(ctx context.Context, api *client.Client) error {
 			err := api.ImagePull(ctx, image.namespace, image.ref)
-			if status.Code(err) == codes.Unimplemented {
+			switch status.Code(err) {
+			case codes.Unimplemented:
 				return nil // the node pulls it when it needs it
+			case codes.DeadlineExceeded:
+				slow = true
+			default:
 			}
 			return err
 		})
-		if err != nil {
+		switch {
+		case slow:
+			return fmt.Errorf("%s has not pulled %s after %s: see how it reaches the registry, then run up again; what it has pulled stays there", m.Name, image.ref, u.Limits.Pull)
+		case err != nil:
 			return fmt.Errorf("%s cannot pull %s (%w): see that this version exists and that the node reaches the registry, then run up again", m.Name, image.ref, err)
 		}
 	}

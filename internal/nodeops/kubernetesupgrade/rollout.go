@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -19,9 +20,7 @@ func (u Upgrade) awaitRollout(ctx context.Context, changed []*unstructured.Unstr
 		default:
 			continue
 		}
-		err := u.await(ctx, u.Limits.Manifests, func(ctx context.Context) error {
-			return u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) error { return check(ctx, api, object) })
-		})
+		err := u.await(ctx, u.Limits.Manifests, func(ctx context.Context) error { return check(ctx, object) })
 		switch {
 		case err == nil:
 		case ctx.Err() != nil:
@@ -33,8 +32,12 @@ func (u Upgrade) awaitRollout(ctx context.Context, changed []*unstructured.Unstr
 	return nil
 }
 
-func (u Upgrade) daemonSetRuns(ctx context.Context, api clients, object *unstructured.Unstructured) error {
-	set, err := api.kubernetes.AppsV1().DaemonSets(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+func (u Upgrade) daemonSetRuns(ctx context.Context, object *unstructured.Unstructured) error {
+	var set *appsv1.DaemonSet
+	err := u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) (err error) {
+		set, err = api.kubernetes.AppsV1().DaemonSets(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -45,8 +48,12 @@ func (u Upgrade) daemonSetRuns(ctx context.Context, api clients, object *unstruc
 	return nil
 }
 
-func (u Upgrade) deploymentRuns(ctx context.Context, api clients, object *unstructured.Unstructured) error {
-	deployment, err := api.kubernetes.AppsV1().Deployments(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+func (u Upgrade) deploymentRuns(ctx context.Context, object *unstructured.Unstructured) error {
+	var deployment *appsv1.Deployment
+	err := u.atSomeControlPlane(ctx, func(ctx context.Context, api clients) (err error) {
+		deployment, err = api.kubernetes.AppsV1().Deployments(object.GetNamespace()).Get(ctx, object.GetName(), metav1.GetOptions{})
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -53,8 +53,8 @@ var upgrades = []row{
 	},
 	{
 		name: "kubernetes-image", speaker: program, source: "talos v1alpha1_images.go",
-		pattern: saying(`(?P<node>\S+) cannot pull (?P<image>\S+/(?:kube-\S+|kubelet):\S+) `),
-		meaning: "{node} does not get {image}: the version does not exist, or the registry cannot be reached",
+		pattern: saying(`(?P<node>\S+) (?:cannot pull|has not pulled) (?P<image>\S+/(?:kube-\S+|kubelet):\S+) `),
+		meaning: "{node} does not get {image}: the version does not exist, or the registry cannot be reached, or is too slow",
 		do:      "see that kubernetes.version is a release of Kubernetes and that the node reaches the registry, then " + upAgain,
 		safe:    notTouched,
 	},

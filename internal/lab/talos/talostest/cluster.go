@@ -27,6 +27,7 @@ type Cluster struct {
 	t                 testing.TB
 	network           netip.Addr
 	talos, kubernetes string
+	controlPlanes     []netip.Addr
 }
 
 var clusterSecrets = sync.OnceValues(NewSecrets)
@@ -49,12 +50,15 @@ func (c *Cluster) Address(vmid int) netip.Addr {
 	return netip.AddrFrom4(four)
 }
 
-// Join installs a node, and bootstraps the first control plane.
-func (c *Cluster) Join(vmid int, name string, kind machinetype.Type) {
+// Join installs a node with its configuration, changed by the patches, and bootstraps the first control plane.
+func (c *Cluster) Join(vmid int, name string, kind machinetype.Type, patches ...func(*v1alpha1.Config)) {
 	c.t.Helper()
+	if kind.IsControlPlane() {
+		c.controlPlanes = append(c.controlPlanes, c.Address(vmid))
+	}
 	c.PowerOn(vmid, name)
 	AwaitStage(c.t, c.Fleet, vmid, talos.StageMaintenance)
-	Apply(c.t, c.Address(vmid), c.Configuration(kind))
+	Apply(c.t, c.Address(vmid), c.Configuration(kind, patches...))
 	AwaitStage(c.t, c.Fleet, vmid, talos.StageRunning)
 	if vmid == First {
 		polltest.Succeeds(c.t, func() error { return c.Admin(vmid).Bootstrap(c.t.Context(), &machine.BootstrapRequest{}) })
@@ -83,10 +87,10 @@ func (c *Cluster) Secrets() *secrets.Bundle {
 	return bundle
 }
 
-// Administrator returns the talosconfig of the cluster's administrator.
+// Administrator returns the talosconfig of the cluster's administrator, with the control planes as its endpoints.
 func (c *Cluster) Administrator() *clientconfig.Config {
 	c.t.Helper()
-	return Administrator(c.t, c.Secrets(), "home", c.Address(First))
+	return Administrator(c.t, c.Secrets(), "home", c.controlPlanes...)
 }
 
 // Talosconfig returns the text of it.

@@ -59,9 +59,13 @@ func NewSecrets() (*secrets.Bundle, error) {
 }
 
 // Administrator returns the talosconfig of a cluster's administrator, which is valid for an hour.
-func Administrator(t testing.TB, bundle *secrets.Bundle, cluster string, endpoint netip.Addr) *clientconfig.Config {
+func Administrator(t testing.TB, bundle *secrets.Bundle, cluster string, endpoints ...netip.Addr) *clientconfig.Config {
 	t.Helper()
 	certificate, err := bundle.GenerateTalosAPIClientCertificateWithTTL(role.MakeSet(role.Admin), time.Hour)
 	require.NoError(t, err)
-	return clientconfig.NewConfig(cluster, []string{endpoint.String()}, bundle.Certs.OS.Crt, certificate)
+	var texts []string
+	for _, endpoint := range endpoints {
+		texts = append(texts, endpoint.String())
+	}
+	return clientconfig.NewConfig(cluster, texts, bundle.Certs.OS.Crt, certificate)
 }

@@ -1,0 +1,144 @@
+package kubernetesupgrade_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	machinetype "github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
+)
+
+// patience is how long an upgrade in these tests waits for what never comes. What comes takes a fraction of it.
+const patience = 10 * time.Second
+
+// TestBadDaysOfAnUpgrade: each failure is one sentence with its cause, and the next upgrade goes on when the cause is gone.
+func TestBadDaysOfAnUpgrade(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	hindered := &hindrance{}
+	c := newCluster(t, "v1.13.9", "1.35.4", 3, 1, hindered)
+
+	c.lacksAnImage(hindered)
+	c.lacksANode()
+	c.runs("v1.35.4")
+	c.hasAnAPIServerThatEnds()
+	c.hasAKubeletThatEnds(hindered)
+	c.runs("v1.35.5")
+	c.hasAPodThatStays()
+	c.hasTwoOperators()
+	c.runs("v1.35.7")
+}
+
+// lacksAnImage: nothing is changed before every node has its images.
+func (c *cluster) lacksAnImage(hindered *hindrance) {
+	c.t.Helper()
+	hindered.on(firstWorker, talos.StepImage, noSuchImage)
+	require.EqualError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()), "Kubernetes stays as it is: "+
+		"worker-1 cannot pull ghcr.io/siderolabs/kubelet:v1.35.5 (its Talos API: error pulling image: failed to pull image: not found): "+
+		"see that this version exists and that the node reaches the registry, then run up again")
+
+	hindered.on(firstWorker, talos.StepImage, talos.Effect{Hang: true})
+	slow := c.upgrade("v1.35.5")
+	slow.Limits.Pull = patience
+	require.EqualError(c.t, slow.Run(c.t.Context()), "Kubernetes stays as it is: "+
+		"worker-1 has not pulled ghcr.io/siderolabs/kubelet:v1.35.5 after 10s: see how it reaches the registry, then run up again; what it has pulled stays there")
+	hindered.end()
+}
+
+// lacksANode: an upgrade would leave it behind.
+func (c *cluster) lacksANode() {
+	c.t.Helper()
+	const third = firstControlPlane + 2
+	require.NoError(c.t, c.Fleet.PowerOff(third))
+	require.Regexp(c.t, `^Kubernetes stays as it is: not every node can be upgraded: control-3 \(its Talos API.*\): `+
+		`mend that, or take the node out of nodes.yaml, then run up again$`, c.upgrade("v1.35.5").Run(c.t.Context()).Error())
+	c.PowerOn(third, "control-3")
+	polltest.Succeeds(c.t, func() error {
+		return nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes}.Serves(c.t.Context(), c.nodes[2])
+	})
+}
+
+// hasAnAPIServerThatEnds as soon as it starts: the next one keeps its version.
+func (c *cluster) hasAnAPIServerThatEnds() {
+	c.t.Helper()
+	const second = firstControlPlane + 1
+	serves := func() error {
+		return nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes}.Serves(c.t.Context(), c.nodes[1])
+	}
+	c.patch(second, machinetype.TypeControlPlane, func(cfg *v1alpha1.Config) {
+		cfg.ClusterConfig.APIServerConfig.ExtraArgsConfig = map[string]string{"no-such-argument": "true"}
+	})
+	polltest.Until(c.t, func() bool { return serves() != nil && strings.HasPrefix(serves().Error(), "its Kubernetes API: ") }, "the API server of control-2 ends")
+	upgrade := c.upgrade("v1.35.5")
+	upgrade.Limits.Component = patience
+	require.EqualError(c.t, upgrade.Run(c.t.Context()), fmt.Sprintf("kube-apiserver v1.35.5 does not work on control-2 after 10s (its Kubernetes API: it does not answer): "+
+		"talosctl -n %s logs -k kube-system/kube-apiserver says why; mend that, then run up again; no other node is touched until it works", c.Address(second)))
+	c.patch(second, machinetype.TypeControlPlane)
+	polltest.Succeeds(c.t, serves)
+}
+
+// hasAKubeletThatEnds: the others have their new version by then, since this one is the last.
+func (c *cluster) hasAKubeletThatEnds(hindered *hindrance) {
+	c.t.Helper()
+	hindered.on(firstWorker, talos.StepKubelet, talos.Effect{Hang: true, Retried: time.Second})
+	ctx, end := context.WithCancel(c.t.Context())
+	defer end()
+	first := c.upgrade("v1.35.5")
+	first.Progress = &trigger{also: c.t.Output(), text: "kubelet of worker-1: v1.35.4 → v1.35.5\n", then: func() {
+		time.AfterFunc(time.Second, end) // its limit is that of all components
+	}}
+	require.EqualError(c.t, first.Run(ctx), "waiting for the kubelet of worker-1: context canceled")
+
+	again := c.upgrade("v1.35.5")
+	again.Limits.Component = patience
+	require.EqualError(c.t, again.Run(c.t.Context()), fmt.Sprintf("the kubelet v1.35.5 of worker-1 does not work after 10s (its Node reports v1.35.4): "+
+		"talosctl -n %s logs kubelet says why; mend that, then run up again; no other node is touched until it works", c.Address(firstWorker)))
+	hindered.end()
+	require.NoError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()))
+}
+
+// hasAPodThatStays: a finalizer keeps a former pod of kube-proxy, whose node gets no new one.
+func (c *cluster) hasAPodThatStays() {
+	c.t.Helper()
+	pods := c.kubernetes().CoreV1().Pods("kube-system")
+	list, err := pods.List(c.t.Context(), metav1.ListOptions{LabelSelector: "k8s-app=kube-proxy"})
+	require.NoError(c.t, err)
+	require.NotEmpty(c.t, list.Items)
+	finalizers := func(text string) {
+		c.t.Helper()
+		_, err := pods.Patch(c.t.Context(), list.Items[0].Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":`+text+`}}`), metav1.PatchOptions{})
+		require.NoError(c.t, err)
+	}
+	finalizers(`["em-infra.example/held"]`)
+	upgrade := c.upgrade("v1.35.6")
+	upgrade.Limits.Manifests = patience
+	require.EqualError(c.t, upgrade.Run(c.t.Context()), "DaemonSet kube-system/kube-proxy has not rolled out after 10s (not all of its new pods are available): "+
+		"see with `kubectl get pods -n kube-system -o wide` what its pods lack, mend that, then run up again; it goes on from here")
+	finalizers("null")
+}
+
+// hasTwoOperators who upgrade at the same time: both find what the other has done.
+func (c *cluster) hasTwoOperators() {
+	c.t.Helper()
+	failed := make([]error, 2)
+	var both sync.WaitGroup
+	for i := range failed {
+		both.Go(func() { failed[i] = c.upgrade("v1.35.7").Run(c.t.Context()) })
+	}
+	both.Wait()
+	require.NoError(c.t, failed[0])
+	require.NoError(c.t, failed[1])
+}
