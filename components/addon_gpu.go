@@ -23,11 +23,11 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 	if gpu == nil {
 		return nil
 	}
-	class, err := c.addObject(ctx, "runtimeclass-"+runtimeClass, kindRuntimeClass, "", runtimeClass, pulumi.Map{"handler": pulumi.String(runtimeClass)})
-	if err != nil {
-		return err
+	add := c.addDevicePlugin
+	if gpu.Operator != nil {
+		add = c.addGPUOperator
 	}
-	plugin, err := c.addRelease(ctx, "nvidia-device-plugin", systemNamespace, gpu.DevicePlugin, gpu.values(), pulumi.DependsOn([]pulumi.Resource{class}))
+	plugin, err := add(ctx, *gpu)
 	if err != nil {
 		return err
 	}
@@ -40,6 +40,47 @@ func (c *ClusterAddons) addGPUSupport(ctx *pulumi.Context) error {
 		}
 	}
 	return nil
+}
+
+func (c *ClusterAddons) addDevicePlugin(ctx *pulumi.Context, gpu GPUSupport) (pulumi.Resource, error) {
+	class, err := c.addObject(ctx, "runtimeclass-"+runtimeClass, kindRuntimeClass, "", runtimeClass, pulumi.Map{"handler": pulumi.String(runtimeClass)})
+	if err != nil {
+		return nil, err
+	}
+	return c.addRelease(ctx, "nvidia-device-plugin", systemNamespace, gpu.DevicePlugin, gpu.values(), pulumi.DependsOn([]pulumi.Resource{class}))
+}
+
+// addGPUOperator installs the operator in a namespace of its own, whose pods may be privileged. It makes the RuntimeClass itself
+// (NVIDIA/gpu-operator v26.3.3, assets/pre-requisites).
+func (c *ClusterAddons) addGPUOperator(ctx *pulumi.Context, gpu GPUSupport) (pulumi.Resource, error) {
+	namespace, err := c.addObject(ctx, "namespace-"+nodeops.GPUOperatorNamespace, kindNamespace, "", nodeops.GPUOperatorNamespace, pulumi.Map{
+		"metadata": pulumi.Map{
+			"name":   pulumi.String(nodeops.GPUOperatorNamespace),
+			"labels": pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("privileged")},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.namespaces[nodeops.GPUOperatorNamespace] = namespace
+	return c.addRelease(ctx, "gpu-operator", nodeops.GPUOperatorNamespace, *gpu.Operator, gpu.operatorValues())
+}
+
+// operatorValues leave driver and toolkit to Talos' extensions (siderolabs/docs v1.13, nvidia-gpu.mdx), and let what runs on the
+// machines tolerate every taint, as the device plugin does.
+func (g GPUSupport) operatorValues() map[string]any {
+	values := map[string]any{
+		"driver": map[string]any{"enabled": false}, "toolkit": map[string]any{"enabled": false},
+		"hostPaths":              map[string]any{"driverInstallDir": "/usr/local"},
+		"daemonsets":             map[string]any{"tolerations": anyTaint()},
+		"node-feature-discovery": map[string]any{"worker": map[string]any{"tolerations": anyTaint()}},
+	}
+	if g.SharesPerGPU > 1 {
+		values["devicePlugin"] = map[string]any{"config": map[string]any{
+			"create": true, "name": "em-infra-sharing", "default": "default", "data": map[string]any{"default": g.sharing()},
+		}}
+	}
+	return values
 }
 
 // values restrict the plugin to machines with GPUs, since its own affinity does so only with feature discovery, and let it

@@ -124,10 +124,13 @@ type TrueNAS struct {
 	Namespace string
 }
 
-// GPUSupport is NVIDIA's device plugin on the cluster's machines with GPUs.
+// GPUSupport lets pods request the GPUs of the cluster's machines.
 type GPUSupport struct {
-	// DevicePlugin is nvidia-device-plugin. Required.
+	// DevicePlugin is nvidia-device-plugin, for Talos up to v1.12. Required without Operator.
 	DevicePlugin Chart
+	// Operator is gpu-operator, for Talos from v1.13 on, which installs the device plugin itself. Default: nil, DevicePlugin. Change
+	// from the one to the other by a run without GPUSupport: both have objects of the same names.
+	Operator *Chart
 	// SharesPerGPU is how many pods share each GPU in time slices; 0 or 1 means one pod for each GPU.
 	SharesPerGPU int
 	// SmokeTestImage is the image of a pod that runs once on each machine with GPUs and uses one. Default: none.
@@ -189,7 +192,11 @@ func (args *ClusterAddonsArgs) charts() []addonChart {
 		add("Flux.Chart", &args.Flux.Chart)
 	}
 	if args.GPU != nil {
-		add("GPU.DevicePlugin", &args.GPU.DevicePlugin)
+		if args.GPU.Operator != nil {
+			add("GPU.Operator", args.GPU.Operator)
+		} else {
+			add("GPU.DevicePlugin", &args.GPU.DevicePlugin)
+		}
 	}
 	return charts
 }

@@ -401,6 +401,36 @@ func TestTheDevicePluginRunsOnGPUWorkersOnly(t *testing.T) {
 	require.Equal(t, "nvidia", r.Named(t, "kubernetes:node.k8s.io/v1:RuntimeClass", "k3s-dev-addons-runtimeclass-nvidia").Inputs["handler"].StringValue())
 }
 
+// TestTheOperatorLeavesTheDriverToTalos, and makes the RuntimeClass itself.
+func TestTheOperatorLeavesTheDriverToTalos(t *testing.T) {
+	t.Parallel()
+
+	addons, operator := everyAddon(), chart("https://charts.example")
+	operator.Values = map[string]any{"devicePlugin": map[string]any{"enabled": true}}
+	addons.GPU = &components.GPUSupport{Operator: &operator, SharesPerGPU: 4}
+	r, err := run(t, false, discard(withAddons("k3s-dev", addons)))
+	require.NoError(t, err)
+	release := r.Named(t, tokenRelease, "k3s-dev-addons-gpu-operator").Inputs
+	require.Equal(t, "gpu-operator", release["namespace"].StringValue())
+	everyTaint := []any{map[string]any{"operator": "Exists"}}
+	require.Equal(t, map[string]any{
+		"driver": map[string]any{"enabled": false}, "toolkit": map[string]any{"enabled": false},
+		"hostPaths":              map[string]any{"driverInstallDir": "/usr/local"},
+		"daemonsets":             map[string]any{"tolerations": everyTaint},
+		"node-feature-discovery": map[string]any{"worker": map[string]any{"tolerations": everyTaint}},
+		"devicePlugin": map[string]any{"enabled": true, "config": map[string]any{
+			"create": true, "name": "em-infra-sharing", "default": "default", "data": map[string]any{
+				"default": "version: v1\nsharing:\n  timeSlicing:\n    resources:\n      - name: nvidia.com/gpu\n        replicas: 4\n",
+			},
+		}},
+	}, release["values"].Mappable())
+	require.Equal(t, map[string]any{
+		"name": "gpu-operator", "labels": map[string]any{"pod-security.kubernetes.io/enforce": "privileged"},
+	}, r.Named(t, "kubernetes:core/v1:Namespace", "k3s-dev-addons-namespace-gpu-operator").Inputs["metadata"].Mappable())
+	require.Empty(t, r.Names("kubernetes:node.k8s.io/v1:RuntimeClass"))
+	require.NotContains(t, r.Names(tokenRelease), " k3s-dev-addons-nvidia-device-plugin")
+}
+
 func TestFluxIsToldOfItsSource(t *testing.T) {
 	t.Parallel()
 

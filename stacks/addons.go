@@ -10,6 +10,7 @@ import (
 	"github.com/em-infra/em-infra/components"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // addonsOf returns the addons of the inventory with their keys; nil if there are none. The error is a [*inventory.Problems]
@@ -134,8 +135,14 @@ func (m *addonMapping) url(text string) *url.URL {
 }
 
 func (m *addonMapping) gpuSupport(gpu inventory.GPUSupport) *components.GPUSupport {
-	plugin := gpu.DevicePlugin
-	mapped := &components.GPUSupport{DevicePlugin: m.chart(plugin.Chart, plugin.Version, plugin.Values, "gpu", "devicePlugin")}
+	plugin, operator := gpu.DevicePlugin, gpu.Operator
+	mapped := &components.GPUSupport{}
+	if nvidia.ByOperator(m.inv.Cluster.Talos.Version.String()) {
+		chart := m.chart(operator.Chart, operator.Version, operator.Values, "gpu", "operator")
+		mapped.Operator = &chart
+	} else {
+		mapped.DevicePlugin = m.chart(plugin.Chart, plugin.Version, plugin.Values, "gpu", "devicePlugin")
+	}
 	if plugin.TimeSlicing != nil {
 		mapped.SharesPerGPU = plugin.TimeSlicing.Replicas
 	}

@@ -136,15 +136,19 @@ type TrueNAS struct {
 	Namespace string `yaml:"namespace" default:"flux-system"`
 }
 
-// GPUSupport is the NVIDIA device plugin with its RuntimeClass nvidia, and a check that every gpu-worker offers its GPUs.
+// GPUSupport lets pods request GPUs, and checks that every gpu-worker offers its own: up to Talos v1.12 by NVIDIA's device plugin and
+// the RuntimeClass nvidia, from v1.13 on by NVIDIA's gpu-operator, which brings both.
 type GPUSupport struct {
 	// DevicePlugin of NVIDIA.
 	DevicePlugin DevicePlugin `yaml:"devicePlugin"`
+	// Operator of NVIDIA, from Talos v1.13 on.
+	Operator GPUOperator `yaml:"operator"`
 	// SmokeTest runs a pod with a GPU on each gpu-worker, once. Default: none.
 	SmokeTest *SmokeTest `yaml:"smokeTest"`
 }
 
-// DevicePlugin registers the GPUs in Kubernetes. It runs on gpu-workers only.
+// DevicePlugin registers the GPUs in Kubernetes. It runs on gpu-workers only. From Talos v1.13 on the operator installs it, and only
+// timeSlicing is set here.
 type DevicePlugin struct {
 	// Version of the chart nvidia-device-plugin. A change upgrades it. Default: 0.19.3.
 	Version ChartVersion `yaml:"version"`
@@ -154,6 +158,16 @@ type DevicePlugin struct {
 	Values Values `yaml:"values"`
 	// TimeSlicing lets several pods share each GPU. Default: none, each pod has a GPU of its own.
 	TimeSlicing *TimeSlicing `yaml:"timeSlicing"`
+}
+
+// GPUOperator installs what offers GPUs by CDI, without driver and container toolkit, which are extensions of Talos.
+type GPUOperator struct {
+	// Version of the chart gpu-operator, at least v26.3.1. A change upgrades it. Default: v26.3.3.
+	Version ChartVersion `yaml:"version"`
+	// Chart is the source of the chart. Default: https://helm.ngc.nvidia.com/nvidia.
+	Chart Chart `yaml:"chart"`
+	// Values for the chart, merged over those that leave the driver to Talos. Default: none.
+	Values Values `yaml:"values"`
 }
 
 // TimeSlicing shares GPUs in time slices. The memory of the pods is not isolated.

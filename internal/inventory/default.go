@@ -23,7 +23,7 @@ func (c *Cluster) complete() {
 	if c.Proxmox.Template.Name == "" && !c.Talos.Version.IsZero() {
 		c.Proxmox.Template.Name = fmt.Sprintf("talos-%s-base", c.Talos.Version)
 	}
-	c.Addons.complete()
+	c.Addons.complete(c.Talos.Version.String())
 }
 
 func (n *Node) complete(c Cluster) {

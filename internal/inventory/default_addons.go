@@ -1,5 +1,7 @@
 package inventory
 
+import "github.com/em-infra/em-infra/internal/nvidia"
+
 // published is a chart as its authors publish it, in a version that the components were written for.
 type published struct{ repository, version string }
 
@@ -11,10 +13,11 @@ var (
 	publishedMetrics      = published{"https://kubernetes-sigs.github.io/metrics-server", "3.13.1"}   // of 11 June 2026
 	publishedFlux         = published{"oci://ghcr.io/fluxcd-community/charts", "2.18.3"}              // of 15 April 2026
 	publishedDevicePlugin = published{"https://nvidia.github.io/k8s-device-plugin", "0.19.3"}         // of 22 June 2026
+	publishedGPUOperator  = published{"https://helm.ngc.nvidia.com/nvidia", "v26.3.3"}                // of the mirror of August 2026
 )
 
-// complete sets the sources of the charts. A chart on this machine has its own version.
-func (a *Addons) complete() {
+// complete sets the sources of the charts that a cluster with a release of Talos installs. A chart on this machine has its own version.
+func (a *Addons) complete(talos string) {
 	if a.Cilium != nil {
 		publishedCilium.complete(&a.Cilium.Chart, &a.Cilium.Version)
 	}
@@ -24,7 +27,11 @@ func (a *Addons) complete() {
 	if a.MetricsServer != nil {
 		publishedMetrics.complete(&a.MetricsServer.Chart, &a.MetricsServer.Version)
 	}
-	if a.GPU != nil {
+	switch {
+	case a.GPU == nil:
+	case nvidia.ByOperator(talos):
+		publishedGPUOperator.complete(&a.GPU.Operator.Chart, &a.GPU.Operator.Version)
+	default:
 		publishedDevicePlugin.complete(&a.GPU.DevicePlugin.Chart, &a.GPU.DevicePlugin.Version)
 	}
 	if a.Flux != nil {

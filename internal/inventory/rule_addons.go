@@ -4,6 +4,7 @@ import (
 	"regexp"
 
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/nvidia"
 )
 
 // addons checks each addon, and that the addons fit the cluster and each other.
@@ -38,9 +39,28 @@ func (c *checker) addons() {
 var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
 
 func (c *checker) gpuSupport(gpu GPUSupport, at *strictyaml.Path) {
-	c.chart(gpu.DevicePlugin.Chart, at.Key("devicePlugin"))
+	c.gpuRecipe(gpu, at)
 	if test := gpu.SmokeTest; test != nil && test.Image != "" && !imageReference.MatchString(test.Image) {
 		c.cluster(at.Key("smokeTest").Key("image"), fault{What: "is not the reference of an image", Got: test.Image, Do: "write one like registry.example/name:tag"})
+	}
+}
+
+// gpuRecipe checks the chart by which the Talos of the inventory offers GPUs, and refuses settings of the other one.
+func (c *checker) gpuRecipe(gpu GPUSupport, at *strictyaml.Path) {
+	talos, plugin, operator := c.inv.Cluster.Talos.Version.String(), at.Key("devicePlugin"), at.Key("operator")
+	refused, do := []*strictyaml.Path{operator}, "remove it, or set addons.gpu.devicePlugin"
+	rule := "up to Talos v1.12 the device plugin alone offers GPUs"
+	if nvidia.ByOperator(talos) {
+		c.chart(gpu.Operator.Chart, operator)
+		refused, do = []*strictyaml.Path{plugin.Key("version"), plugin.Key("chart"), plugin.Key("values")}, "remove it, or set addons.gpu.operator"
+		rule = "from Talos v1.13 on gpu-operator installs the device plugin"
+	} else {
+		c.chart(gpu.DevicePlugin.Chart, plugin)
+	}
+	for _, path := range refused {
+		if c.inv.clusterSource.Has(path) {
+			c.cluster(path, fault{What: "is of no use", Rule: rule, Got: "talos.version " + talos, Do: do})
+		}
 	}
 }
 

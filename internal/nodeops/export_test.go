@@ -1,6 +1,7 @@
 package nodeops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 
 // GPUView is the state of a node's GPUs as the node and its Kubernetes Node report it.
 type GPUView struct {
+	Talos               string // default: v1.12.4
 	Devices             []string
 	Extensions, Modules []string
 	Plugin              string
@@ -17,7 +19,7 @@ type GPUView struct {
 
 // Judge returns what is wrong with the node.
 func (v GPUView) Judge(node GPUNode) error {
-	return gpuView{talos: "v1.12.4", devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
+	return gpuView{talos: cmp.Or(v.Talos, "v1.12.4"), devices: v.Devices, extensions: v.Extensions, modules: v.Modules, plugin: v.Plugin, offered: v.Offered}.judge(node)
 }
 
 // KubernetesOf returns the API that a client reaches.

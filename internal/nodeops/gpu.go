@@ -92,14 +92,14 @@ func (v gpuView) judge(node GPUNode) error {
 	case !slices.Contains(v.modules, gpuModule) && len(v.devices) > 0:
 		say("the kernel has not loaded the module %s: see `talosctl dmesg` for why the driver refuses the card, which is most often too old or too new for it", gpuModule)
 	}
-	if len(problems) == 0 && v.offered < node.Offered {
+	if where := pluginPodsOn(v.talos); len(problems) == 0 && v.offered < node.Offered {
 		switch v.plugin {
 		case "":
 			say("no pod of the device plugin runs on it: see that the node has the label nvidia.com/gpu.present and no taint that the plugin does not tolerate")
 		case "Running":
-			say("the device plugin offers %d of %d %s: see its log with `kubectl logs --namespace kube-system --selector %s`", v.offered, node.Offered, GPUResource, pluginSelector)
+			say("the device plugin offers %d of %d %s: see its log with `kubectl logs --namespace %s --selector %s`", v.offered, node.Offered, GPUResource, where.namespace, where.selector)
 		default:
-			say("the pod of the device plugin is %s: see `kubectl describe pod --namespace kube-system --selector %s`", v.plugin, pluginSelector)
+			say("the pod of the device plugin is %s: see `kubectl describe pod --namespace %s --selector %s`", v.plugin, where.namespace, where.selector)
 		}
 	}
 	return errors.Join(problems...)
@@ -142,8 +142,20 @@ func enumerate(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// pluginSelector selects the pods of the Helm chart nvidia-device-plugin (templates/_helpers.tpl, selectorLabels).
-const pluginSelector = "app.kubernetes.io/name=nvidia-device-plugin"
+// GPUOperatorNamespace is the namespace of NVIDIA's gpu-operator, and of all that it installs.
+const GPUOperatorNamespace = "gpu-operator"
+
+// pluginPods select the pods of the device plugin.
+type pluginPods struct{ namespace, selector string }
+
+// pluginPodsOn returns where the pods of the device plugin are on a release of Talos: those of the Helm chart nvidia-device-plugin
+// (templates/_helpers.tpl, selectorLabels), or of gpu-operator (assets/state-device-plugin/0500_daemonset.yaml).
+func pluginPodsOn(talos string) pluginPods {
+	if nvidia.ByOperator(talos) {
+		return pluginPods{GPUOperatorNamespace, "app=nvidia-device-plugin-daemonset"}
+	}
+	return pluginPods{"kube-system", "app.kubernetes.io/name=nvidia-device-plugin"}
+}
 
 func lookAtGPUs(ctx context.Context, talosconfig []byte, node GPUNode) (gpuView, error) {
 	var view gpuView
@@ -214,7 +226,7 @@ func (v *gpuView) readKubernetes(ctx context.Context, api *Kubernetes, name stri
 		}
 		v.offered = offered
 	}
-	query := url.Values{"fieldSelector": {"spec.nodeName=" + name}, "labelSelector": {pluginSelector}}
+	query := url.Values{"fieldSelector": {"spec.nodeName=" + name}, "labelSelector": {pluginPodsOn(v.talos).selector}}
 	var pods struct {
 		Items []struct{ Status struct{ Phase string } }
 	}

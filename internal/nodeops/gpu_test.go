@@ -60,6 +60,10 @@ func TestWhatIsWrongWithGPUs(t *testing.T) {
 			view: nodeops.GPUView{Devices: ampere, Extensions: pair, Modules: modules, Plugin: "Running", Offered: 1},
 			want: "the device plugin offers 1 of 4 nvidia.com/gpu: see its log with `kubectl logs --namespace kube-system --selector app.kubernetes.io/name=nvidia-device-plugin`",
 		},
+		"the operator's device plugin does not start": {
+			view: nodeops.GPUView{Talos: "v1.13.9", Devices: ampere, Extensions: pair, Modules: modules, Plugin: "Pending"},
+			want: "the pod of the device plugin is Pending: see `kubectl describe pod --namespace gpu-operator --selector app=nvidia-device-plugin-daemonset`",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

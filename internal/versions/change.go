@@ -34,7 +34,7 @@ type Change struct {
 var changes = []Change{
 	{
 		Name: "nvidia-cdi", Since: Minor{1, 13}, Source: "siderolabs/docs v1.13, upgrading-talos, NVIDIA GPU users",
-		Says:  "Talos v1.13 offers GPUs by CDI and NVIDIA's gpu-operator, no longer by the device plugin and RuntimeClass nvidia: remove addons.gpu and run up before the nodes are upgraded, install gpu-operator after it",
+		Says:  "from Talos v1.13 on, addons.gpu installs NVIDIA's gpu-operator, which offers GPUs by CDI, instead of the device plugin and the RuntimeClass nvidia: remove addons.gpu and run up before the nodes are upgraded, and put it back after it",
 		bites: func(t Traits) bool { return t.DevicePlugin },
 	},
 	{

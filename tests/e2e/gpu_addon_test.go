@@ -41,3 +41,21 @@ func TestE2EGPUsAreOffered(t *testing.T) {
 	require.Equal(t, int64(2), machines[len(machines)-1].GPUs, "what is asked for")
 	require.Equal(t, int64(2), machines[len(machines)-1].Kubernetes.GPUs, "what is offered")
 }
+
+// TestE2EGPUsAreOfferedByTheOperator: on Talos v1.13 the device plugin comes with gpu-operator.
+func TestE2EGPUsAreOfferedByTheOperator(t *testing.T) {
+	t.Parallel()
+	r := newRehearsal(t, "e2e-gpu-operator")
+	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "gpu-operator"), os.DirFS(filepath.Join(r.root, "tests", "charts", "gpu-operator-like"))))
+	r.addNode("{name: k3s-dev-gpu-1, role: gpu-worker, vmid: 110, address: 192.168.20.31, gpus: [{mapping: rtx3090}]}")
+	r.edit("cluster.yaml", "version: v1.12.4", "version: v1.13.9")
+	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  gpu: {operator: {chart: {path: gpu-operator}}}\n")
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	pods, err := r.kubernetes().CoreV1().Pods("gpu-operator").List(t.Context(), metav1.ListOptions{LabelSelector: "app=nvidia-device-plugin-daemonset"})
+	require.NoError(t, err)
+	require.Len(t, pods.Items, 1)
+	require.Equal(t, "k3s-dev-gpu-1", pods.Items[0].Spec.NodeName)
+	require.True(t, r.stateHas("k3s-dev-addons-gpu-k3s-dev-gpu-1"), "its GPUs are offered")
+	r.mustRun(0, "preview", "--lab")
+}
