@@ -25,6 +25,18 @@ func (c *cluster) upgrade(vmid int, options ...client.UpgradeOption) string {
 	return answer.GetMessages()[0].GetActorId()
 }
 
+// faulty returns a cluster of one control plane, at which a fault occurs once.
+func faulty(t *testing.T, name string, changes ...func(*talos.Config)) (*lab, *cluster) {
+	t.Helper()
+
+	l := newLab(t, append([]func(*talos.Config){withExtensions}, changes...)...)
+	c := l.controlPlaneUp("k3s-dev")
+	c.waitHealthy(101, "etcd")
+	require.NoError(t, l.faults.Set(fault.Fault{Name: name, Times: 1}))
+
+	return l, c
+}
+
 // follow returns the texts of the events of upgrades until the stream ends. The channel has one value.
 func (c *cluster) follow(vmid int) <-chan []string {
 	c.lab.t.Helper()
@@ -123,10 +135,7 @@ func joined(lists ...[]string) []string {
 func TestFaultUpgradeFails(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, withExtensions)
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultUpgradeFails, Times: 1}))
+	_, c := faulty(t, talos.FaultUpgradeFails)
 
 	boot, told := c.bootID(101), c.follow(101)
 	c.upgrade(101)
@@ -165,10 +174,7 @@ func TestUpgradeSkipsAMinor(t *testing.T) {
 func TestFaultUpgradeReverted(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, withExtensions)
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultUpgradeReverted, Times: 1}))
+	l, c := faulty(t, talos.FaultUpgradeReverted)
 
 	c.upgrade(101)
 	l.eventually(func() bool { return l.log.has("failure", "failed to load the machine configuration") }, "the first boot does not fail")
@@ -184,10 +190,7 @@ func TestFaultUpgradeReverted(t *testing.T) {
 func TestFaultUpgradeHangs(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, withExtensions)
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultUpgradeHangs, Times: 1}))
+	l, c := faulty(t, talos.FaultUpgradeHangs)
 
 	boot := c.bootID(101)
 	c.upgrade(101)
@@ -205,10 +208,7 @@ func TestFaultUpgradeHangs(t *testing.T) {
 func TestFaultEtcdLocked(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, withExtensions)
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultEtcdLocked, Times: 1}))
+	_, c := faulty(t, talos.FaultEtcdLocked)
 
 	_, err := c.admin(101).UpgradeWithOptions(t.Context(), client.WithUpgradeImage(newerImage))
 	require.EqualError(t, err,
@@ -224,10 +224,7 @@ func TestFaultPullSlow(t *testing.T) {
 	t.Parallel()
 
 	pace := newHeldPace(4 * time.Minute)
-	l := newLab(t, withExtensions, func(c *talos.Config) { c.Pace = pace })
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultPullSlow, Times: 1}))
+	_, c := faulty(t, talos.FaultPullSlow, func(c *talos.Config) { c.Pace = pace })
 
 	bounded, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -246,10 +243,7 @@ func TestFaultPullSlow(t *testing.T) {
 func TestFaultEventsLost(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, withExtensions)
-	c := l.controlPlaneUp("k3s-dev")
-	c.waitHealthy(101, "etcd")
-	require.NoError(t, l.faults.Set(fault.Fault{Name: talos.FaultEventsLost, Times: 1}))
+	_, c := faulty(t, talos.FaultEventsLost)
 
 	bounded, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
