@@ -19,10 +19,7 @@ import (
 func TestE2EKubernetesUpgrade(t *testing.T) {
 	t.Parallel()
 	r := standing(t, five)
-	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-worker-1", "k3s-dev-worker-2"}
-	data := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "survivor"}, Data: map[string]string{"before": "v1.35.4"}}
-	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(t.Context(), data, metav1.CreateOptions{})
-	require.NoError(t, err)
+	kept := r.writesObject("before-v1-35-5")
 
 	r.edit("cluster.yaml", "version: v1.35.4", "version: v1.35.5")
 	r.mustRun(2, "preview", "--lab")
@@ -33,23 +30,36 @@ func TestE2EKubernetesUpgrade(t *testing.T) {
 
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.runsKubernetes("v1.35.5")
-	r.nodesAreReady(all...)
+	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 
 	r.edit("cluster.yaml", "version: v1.35.5", "version: v1.35.6")
 	stack := r.plainEngineWith(stacks.Options{})
 	began := time.Now()
-	_, err = stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
+	_, err := stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
 	require.NoError(t, err)
 	r.etcdWasSnapshotted(began, "v1.35.5")
 	r.snapshotsByHand()
 	r.runsKubernetes("v1.35.6")
-	r.nodesAreReady(all...)
+	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
+	kept()
+}
 
-	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(t.Context(), data.Name, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Equal(t, data.Data, kept.Data)
+// writesObject writes an object into Kubernetes, and so into etcd. kept requires that it is still there, as it was.
+func (r *rehearsal) writesObject(name string) (kept func()) {
+	r.t.Helper()
+	written, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(r.t.Context(), &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"written": name},
+	}, metav1.CreateOptions{})
+	require.NoError(r.t, err)
+	return func() {
+		r.t.Helper()
+		now, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(r.t.Context(), name, metav1.GetOptions{})
+		require.NoError(r.t, err)
+		require.Equal(r.t, written.UID, now.UID)
+		require.Equal(r.t, written.Data, now.Data)
+	}
 }
 
 // runsKubernetes requires that every component of every node runs a version.

@@ -42,9 +42,8 @@ const rebootingPatch = `, patches: [{machine: {udev: {rules: ['SUBSYSTEM=="drm",
 func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	t.Parallel()
 	r := standing(t, five)
-	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-worker-1", "k3s-dev-worker-2"}
 
-	r.nodesAreReady(all...)
+	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 
 	r.stopsAtABadArgument()
@@ -56,11 +55,11 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.oneAfterTheOther(r.talosLog(began))
 	r.etcdWasSnapshotted(began, "v1.35.4")
-	r.nodesAreReady(all...)
+	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 
 	r.stopsWhereANodeIsLost()
-	r.nodesAreReady(all...)
+	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 	r.isClosedWhereNobodyAnswers()
 	r.mustRun(0, "destroy", "--lab", "--yes")
@@ -231,6 +230,15 @@ func (r *rehearsal) oneAfterTheOther(lines []labstack.NodeLine) {
 		next := found[i+1]
 		require.False(r.t, o.To.IsZero(), "VM %d came back", o.VMID)
 		require.True(r.t, o.To.Before(next.From), "VM %d went down before VM %d was back", next.VMID, o.VMID)
+	}
+	r.votedInBetween(lines, found)
+}
+
+// votedInBetween requires that each control plane returned its etcd status after its outage and before that of the next one.
+func (r *rehearsal) votedInBetween(lines []labstack.NodeLine, outages []labstack.Outage) {
+	r.t.Helper()
+	for i, o := range outages[:len(outages)-1] {
+		next := outages[i+1]
 		require.True(r.t, slices.ContainsFunc(lines, func(l labstack.NodeLine) bool {
 			return l.VMID == o.VMID && l.Method == "/machine.MachineService/EtcdStatus" && l.Code == "OK" && l.Time.After(o.To) && l.Time.Before(next.From)
 		}), "VM %d voted before VM %d went down", o.VMID, next.VMID)

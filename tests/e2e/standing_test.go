@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +29,13 @@ var (
 	pair = topology{name: "pair"}
 	// five is three control planes, VM 101 to 103, and two workers, VM 111 and 112.
 	five = topology{name: "five", nodes: highlyAvailable("")}
+	// driven is three control planes, VM 101 to 103, a worker, VM 111, and a worker with a GPU, VM 112.
+	driven = topology{name: "driven", nodes: strings.Replace(highlyAvailable(""),
+		"name: k3s-dev-worker-2, role: worker, vmid: 112", "name: k3s-dev-gpu-1, role: gpu-worker, gpus: [{mapping: rtx3090}], vmid: 112", 1)}
 )
+
+// fiveNodes are the Nodes of five, as Kubernetes lists them.
+var fiveNodes = []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3", "k3s-dev-worker-1", "k3s-dev-worker-2"}
 
 // standing returns a rehearsal of which the cluster is up and whole: [rehearsal.status] finds nothing that it lacks, and a
 // preview is empty. It is what a test begins with that does not look at the birth itself.

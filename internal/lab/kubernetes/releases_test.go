@@ -33,12 +33,16 @@ func TestControlPlanesOfTwoReleases(t *testing.T) {
 	require.NoError(t, os.Symlink(programs.ControlPlanes[0].Path, another))
 	programs.ControlPlanes = append(programs.ControlPlanes, kubernetes.ControlPlane{Version: "v1.36.2", Path: another})
 	var log bytes.Buffer
-	clusters, err := kubernetes.New(kubernetes.Config{
-		Dir: dir, Tools: programs, Scaled: func(time.Duration) time.Duration { return 0 }, Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	require.NoError(t, err)
-	end := sync.OnceFunc(func() { require.NoError(t, clusters.Close()) })
-	t.Cleanup(end)
+	begin := func() (clusters *kubernetes.Clusters, end func()) {
+		clusters, err := kubernetes.New(kubernetes.Config{
+			Dir: dir, Tools: programs, Scaled: func(time.Duration) time.Duration { return 0 }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		require.NoError(t, err)
+		end = sync.OnceFunc(func() { require.NoError(t, clusters.Close()) })
+		t.Cleanup(end)
+		return clusters, end
+	}
+	clusters, end := begin()
 	at := func(vmid int, version, config string) talos.KubernetesNode {
 		node := s.node(vmid, machine.TypeControlPlane, release(version).asks)
 		node.StaticPods = versions(config)
@@ -62,13 +66,21 @@ func TestControlPlanesOfTwoReleases(t *testing.T) {
 	require.Subset(t, processesIn(t, dir), []string{"another kube-apiserver", "controlplane kube-apiserver"}, "one for each control plane")
 	require.Equal(t, kept, first.uid("kept"))
 
+	end()
+	clusters, end = begin()
+	clusters.NodeChanged(at(101, "v1.36.2", "2"))
+	clusters.NodeChanged(at(102, "v1.35.4", "1"))
+	first.eventually("the first is back after the end of the lab", first.answers)
+	second.eventually("the second is", second.answers)
+	require.Subset(t, processesIn(t, dir), []string{"another kube-apiserver", "controlplane kube-apiserver"}, "as before")
+
 	clusters.NodeChanged(at(102, "v1.36.2", "2"))
 	first.eventually("the second runs it, too", first.shows("kube-apiserver-node-102", "v1.36.2"))
 	after := []string{"another kube-apiserver", "another kube-controller-manager", "another kube-scheduler", "controlplane etcd", "kwok"}
 	first.eventually("the former processes have ended", func(context.Context) bool { return slices.Equal(after, processesIn(t, dir)) })
 	require.Equal(t, kept, second.uid("kept"))
 	first.waitReadiness("node-101", corev1.ConditionTrue)
-	_, err = first.AppsV1().Deployments("default").Create(t.Context(), deployment("web", 1), metav1.CreateOptions{})
+	_, err := first.AppsV1().Deployments("default").Create(t.Context(), deployment("web", 1), metav1.CreateOptions{})
 	require.NoError(t, err)
 	first.eventually("the controller manager makes its ReplicaSet", func(ctx context.Context) bool {
 		sets, err := first.AppsV1().ReplicaSets("default").List(ctx, metav1.ListOptions{})
