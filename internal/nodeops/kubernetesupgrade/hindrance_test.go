@@ -26,7 +26,7 @@ func (h *hindrance) At(p talos.Point) talos.Effect {
 	return talos.Effect{}
 }
 
-// on lets a step of one machine, or of all for 0, have an effect, until the next call.
+// on lets a step or a call of one machine, or of all for 0, have an effect, until the next rule.
 func (h *hindrance) on(vmid int, step talos.Step, effect talos.Effect) {
 	rule := func(p talos.Point) talos.Effect {
 		if p.Name == string(step) && (vmid == 0 || p.VMID == vmid) {
@@ -39,8 +39,11 @@ func (h *hindrance) on(vmid int, step talos.Step, effect talos.Effect) {
 
 func (h *hindrance) end() { h.rule.Store(nil) }
 
+// imagePull is the call by which a node pulls an image in advance.
+const imagePull talos.Step = "/machine.MachineService/ImagePull"
+
 // noSuchImage is the answer of a node to a pull of an image that its registry does not have (talos v1.12.4, v1alpha1_images.go).
-var noSuchImage = talos.Effect{Err: status.Error(codes.NotFound, "error pulling image: failed to pull image: not found")}
+var noSuchImage = talos.Effect{Err: status.Error(codes.NotFound, "error pulling image: not found")}
 
 // trigger is a writer that calls a function once, when a text is written to it.
 type trigger struct {

@@ -57,7 +57,7 @@ func (u Upgrade) removedObjects(ctx context.Context, from versions.Version) (pro
 	return problems, err
 }
 
-// removedResources returns the resources that are served now and not after the upgrade.
+// removedResources returns the resources that are served now and not after the upgrade, sorted: the order of the discovery changes.
 func (u Upgrade) removedResources(served discovery.DiscoveryInterface, from versions.Version) ([]servedResource, error) {
 	_, lists, err := served.ServerGroupsAndResources()
 	var partial *discovery.ErrGroupDiscoveryFailed
@@ -86,6 +86,7 @@ func (u Upgrade) removedResources(served discovery.DiscoveryInterface, from vers
 	for i, r := range removed {
 		removed[i].others = staying[schema.GroupKind{Group: r.Group, Kind: r.kind}]
 	}
+	slices.SortFunc(removed, func(a, b servedResource) int { return strings.Compare(a.String(), b.String()) })
 	return removed, nil
 }
 

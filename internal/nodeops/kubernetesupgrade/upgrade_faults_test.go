@@ -45,9 +45,9 @@ func TestBadDaysOfAnUpgrade(t *testing.T) {
 // lacksAnImage: nothing is changed before every node has its images.
 func (c *cluster) lacksAnImage(hindered *hindrance) {
 	c.t.Helper()
-	hindered.on(firstWorker, talos.StepImage, noSuchImage)
+	hindered.on(firstWorker, imagePull, noSuchImage)
 	require.EqualError(c.t, c.upgrade("v1.35.5").Run(c.t.Context()), "Kubernetes stays as it is: "+
-		"worker-1 cannot pull ghcr.io/siderolabs/kubelet:v1.35.5 (its Talos API: error pulling image: failed to pull image: not found): "+
+		"worker-1 cannot pull ghcr.io/siderolabs/kubelet:v1.35.5 (its Talos API: error pulling image: not found): "+
 		"see that this version exists and that the node reaches the registry, then run up again")
 
 	hindered.on(firstWorker, talos.StepImage, talos.Effect{Hang: true})
