@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -25,8 +24,8 @@ type etcdSnapshot struct {
 }
 
 // before takes the snapshot unless it was taken, or etcd runs on no node. A control plane is not changed without it: what goes wrong
-// then would have no way back. It waits for a member that works as long as patience allows, which is 0 behind the lane's own wait.
-func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health, patience time.Duration) error {
+// then would have no way back. It waits for machines that boot.
+func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster nodeops.Health, wait nodeops.SnapshotWait) error {
 	if s.keep == nil || !node.ControlPlane {
 		return nil
 	}
@@ -35,7 +34,7 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster no
 	if s.taken {
 		return nil
 	}
-	snapshot, err := cluster.AwaitEtcdSnapshot(ctx, patience)
+	snapshot, err := cluster.AwaitEtcdSnapshot(ctx, wait)
 	kept := ""
 	if err == nil && snapshot != nil {
 		kept, err = s.keep(*snapshot)

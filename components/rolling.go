@@ -192,7 +192,7 @@ func (r *rollout) snapshotBefore(ctx context.Context, change rolling.Change) err
 	if err != nil || change.SwitchesOn || health.IsOff(ctx, change.Node) {
 		return err
 	}
-	return r.snapshot.before(ctx, change.Node, health, 0)
+	return r.snapshot.before(ctx, change.Node, health, nodeops.SnapshotWait{Works: bootPatience})
 }
 
 // isNote reports whether an update does not affect the node. Such an update needs no place in the lane, and is made even while

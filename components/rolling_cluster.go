@@ -8,6 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
@@ -23,8 +24,7 @@ func (r *rollout) kubernetesHooks(name string) (pulumi.ResourceOption, error) {
 	return pulumi.ResourceHooks(&pulumi.ResourceHookBinding{BeforeUpdate: []*pulumi.ResourceHook{upgrade}}), nil
 }
 
-// bootPatience is how long the change of the whole cluster waits for etcd, whose machines may just have been switched on. The change of
-// one node has the wait of the lane.
+// bootPatience is how long a change waits for etcd, whose machines may just have been switched on.
 const bootPatience = 5 * time.Minute
 
 // kubernetesHook upgrades the cluster while no node is being changed: another version changes all control planes. An error leaves the
@@ -52,7 +52,7 @@ func (r *rollout) upgradeCluster(ctx context.Context, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health, bootPatience); err != nil {
+	if err := r.snapshot.before(ctx, rolling.Node{Name: "Kubernetes", ControlPlane: true}, health, nodeops.SnapshotWait{Works: bootPatience, Starts: time.Minute}); err != nil {
 		return err
 	}
 	return r.upgradeKubernetes(ctx, kubernetesUpgrade(to, health))

@@ -24,7 +24,7 @@ type EtcdSnapshot struct {
 	Talos string
 	// Kubernetes is the version of that node's API server, e.g. v1.35.4; empty if the tag of its image is no version.
 	Kubernetes string
-	// Take writes the snapshot, and is called once.
+	// Take writes the snapshot.
 	Take func(io.Writer) error
 }
 
@@ -69,29 +69,50 @@ func (h Health) versionsOn(ctx context.Context, node rolling.Node) (talos, kuber
 	return talos, kubernetes, nil
 }
 
-// etcdStart is how long a control plane may take from the first answer of its Talos API to a running etcd. Until then it looks like one
-// that waits for its bootstrap.
-const etcdStart = time.Minute
+// SnapshotWait is how long to wait for etcd on machines that may just have been switched on, as after a power cut.
+type SnapshotWait struct {
+	// Works is for a member that gives a snapshot.
+	Works time.Duration
+	// Starts is for any etcd: until it starts, a control plane looks like one that waits for its bootstrap. Default: 0, one look.
+	Starts time.Duration
+}
 
-// AwaitEtcdSnapshot is [Health.EtcdSnapshot] for machines that may just have been switched on, as after a power cut: up to a limit it
-// waits for a member that works, and up to a minute for one at all. The error is what prevented a snapshot last, or why ctx has ended.
-func (h Health) AwaitEtcdSnapshot(ctx context.Context, limit time.Duration) (snapshot *EtcdSnapshot, err error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
+// AwaitEtcdSnapshot is [Health.EtcdSnapshot] with a wait. A member counts when it sends the beginning of a snapshot. The error is what
+// prevented a snapshot last, or why ctx has ended.
+func (h Health) AwaitEtcdSnapshot(ctx context.Context, wait SnapshotWait) (snapshot *EtcdSnapshot, err error) {
+	limited, cancel := context.WithTimeout(ctx, wait.Works)
 	defer cancel()
 	began, waits := time.Now(), false
 	_ = poll.Until(limited, pollInterval, func(context.Context) (bool, error) { // the result of the last look is returned
-		snapshot, err = h.EtcdSnapshot(ctx)
+		if snapshot, err = h.EtcdSnapshot(ctx); err == nil && snapshot != nil {
+			err = begins(snapshot.Take)
+		}
 		if err != nil && !waits && limited.Err() == nil {
 			waits = true
-			h.say("waits for etcd (%v), %.0f min at most", err, limit.Minutes())
+			h.say("waits for etcd (%v), %.0f min at most", err, wait.Works.Minutes())
 		}
-		return err == nil && (snapshot != nil || time.Since(began) >= min(limit, etcdStart)), nil
+		return err == nil && (snapshot != nil || time.Since(began) >= wait.Starts), nil
 	})
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return snapshot, err
 }
+
+// begins returns why a snapshot cannot be taken; nil as soon as it begins.
+func begins(take func(io.Writer) error) error {
+	if err := take(beginning{}); !errors.Is(err, errBegins) {
+		return err
+	}
+	return nil
+}
+
+// beginning is a writer that ends a snapshot at its first bytes.
+type beginning struct{}
+
+var errBegins = errors.New("the snapshot begins")
+
+func (beginning) Write([]byte) (int, error) { return 0, errBegins }
 
 // snapshotSource returns the first follower that works, else the leader.
 func (h Health) snapshotSource(ctx context.Context) (rolling.Node, error) {

@@ -13,6 +13,8 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -29,7 +31,7 @@ func TestEtcdSnapshot(t *testing.T) {
 	none, err := m.health().EtcdSnapshot(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, none, "there is no etcd yet")
-	none, err = m.health().AwaitEtcdSnapshot(t.Context(), 2*time.Second)
+	none, err = m.health().AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{Works: time.Minute, Starts: time.Second})
 	require.NoError(t, err)
 	require.Nil(t, none, "and none comes")
 
@@ -68,7 +70,7 @@ func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
 	require.NoError(t, m.fleet.PowerOff(vmid))
 	_, err := health.EtcdSnapshot(t.Context())
 	require.ErrorContains(t, err, "k3s-dev-control-1: its machine runs, but nothing answers at ")
-	_, last := health.AwaitEtcdSnapshot(t.Context(), 0)
+	_, last := health.AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{})
 	require.EqualError(t, last, err.Error())
 
 	waits := make(chan string, 1)
@@ -79,7 +81,7 @@ func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		snapshot, err := health.AwaitEtcdSnapshot(t.Context(), time.Minute)
+		snapshot, err := health.AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{Works: time.Minute, Starts: time.Minute})
 		answered <- answer{snapshot, err}
 	}()
 	require.Equal(t, "waits for etcd ("+err.Error()+"), 1 min at most", <-waits)
@@ -87,4 +89,18 @@ func TestEtcdSnapshotAfterAPowerCut(t *testing.T) {
 	got := <-answered
 	require.NoError(t, got.err)
 	require.NoError(t, got.snapshot.Take(io.Discard))
+}
+
+// TestEtcdSnapshotOfAMemberThatStillStarts: it has its vote already, and does not send a snapshot.
+func TestEtcdSnapshotOfAMemberThatStillStarts(t *testing.T) {
+	t.Parallel()
+	faults := fault.NewSet([32]byte{1}, talos.FaultKinds())
+	m := powerOn(t, func(config *talos.Config, _ *talos.Hardware) { config.Faults = talos.NewFaultSet(faults, nil) })
+	m.bringUp()
+	require.NoError(t, faults.Set(fault.Fault{Name: talos.FaultAPIUnavailable, Endpoint: "/machine.MachineService/EtcdSnapshot", Times: 2}))
+	_, err := m.health().AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{})
+	require.EqualError(t, err, "etcd on k3s-dev-control-1 gives no snapshot: the node does not answer")
+	snapshot, err := m.health().AwaitEtcdSnapshot(t.Context(), nodeops.SnapshotWait{Works: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, snapshot.Take(io.Discard))
 }
