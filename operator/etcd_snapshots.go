@@ -32,25 +32,51 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*EtcdSnapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	saved, err := s.snapshotEtcd(ctx, "by-hand")
+	if err == nil && saved == nil {
+		err = refused(errors.New("etcd runs on no control plane: start their machines, then try again"))
+	}
+	return saved, err
+}
+
+// keepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
+func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
+	if !judged.LosesControlPlane() {
+		return nil
+	}
+	saved, err := s.snapshotEtcd(ctx, "before-up")
+	if err != nil || saved == nil {
+		return err
+	}
+	s.emit(Note{Text: "snapshot of etcd: " + workspace.Nearby(saved.Path)})
+	return nil
+}
+
+// snapshotEtcd keeps a snapshot; it returns nil if etcd runs on no node.
+func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapshot, error) {
 	sources, err := s.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(sources.Talosconfig) == 0 {
-		return nil, refused(errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`"))
+		return nil, refused(s.place.CompleteError(errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`")))
 	}
-	snapshot, err := sources.Health().EtcdSnapshot(ctx)
+	health, err := sources.Health().AndEndpoints("") // a control plane that is to be removed is in the inventory no more
 	if err != nil {
-		return nil, fmt.Errorf("no control plane gives a snapshot of etcd (%w): see `em-infra status`, bring one back, then try again", err)
+		return nil, err
+	}
+	snapshot, err := health.EtcdSnapshot(ctx)
+	if err != nil {
+		return nil, s.place.CompleteError(fmt.Errorf("no control plane gives a snapshot of etcd (%w): see `em-infra status`, bring one back, then try again", err))
 	}
 	if snapshot == nil {
-		return nil, refused(errors.New("etcd runs on no control plane: start their machines, then try again"))
+		return nil, nil
 	}
 	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
 	if err != nil {
 		return nil, refused(err)
 	}
-	saved, err := store.Save(s.clock.Now(), "by-hand", stacks.SnapshotOf(s.inventory, *snapshot), snapshot.Take)
+	saved, err := store.Save(s.clock.Now(), reason, stacks.SnapshotOf(s.inventory, *snapshot), snapshot.Take)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +93,7 @@ func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
 		return nil, refused(fmt.Errorf("stack %s has no snapshot of etcd in %s: take one with `em-infra etcd snapshot %s`",
 			o.workspace.Stack, workspace.Nearby(store.Dir), o.Place()))
 	case err != nil:
-		return nil, refused(err)
+		return nil, refused(o.remedies().CompleteError(err))
 	}
 	identities, err := o.identities()
 	if err != nil {
@@ -79,7 +105,7 @@ func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
 			err, secrets.KeyFileVariable))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; see `em-infra etcd list` for another one, or take one with `em-infra etcd snapshot`", err)
+		return nil, o.remedies().CompleteError(fmt.Errorf("%w; see `em-infra etcd list` for another one, or take one with `em-infra etcd snapshot`", err))
 	}
 	snapshot.Contents = opened.Contents
 	return &snapshot, opened.Close()

@@ -69,6 +69,8 @@ type upEngine interface {
 type upCluster interface {
 	// findOutOfBand finds changes that the engine does not see.
 	findOutOfBand(ctx context.Context) (outOfBand, error)
+	// keepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
+	keepSnapshot(ctx context.Context, judged judgement) error
 	// awaitKubernetes waits until the Kubernetes API answers.
 	awaitKubernetes(ctx context.Context) error
 	// salvageCredentials keeps the credentials of a cluster that works although the engine failed.
@@ -158,6 +160,9 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
 		if err := r.engine.weigh(ctx, judged, w.allowed); err != nil {
 			return err
 		}
+	}
+	if err := r.cluster.keepSnapshot(ctx, judged); err != nil {
+		return err
 	}
 	if err := r.recovery.DeleteNeverRan(ctx); err != nil {
 		return err

@@ -87,6 +87,8 @@ func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
 	return seen, p.step("find changes by hand")
 }
 
+func (p *parts) keepSnapshot(context.Context, judgement) error { return p.step("snapshot of etcd") }
+
 func (p *parts) awaitKubernetes(context.Context) error { return p.step("await Kubernetes") }
 
 func (p *parts) salvageCredentials(ctx context.Context) error {
@@ -107,8 +109,11 @@ func (p *parts) order() upRun {
 // whole is the order of the steps of an up with an existing state.
 var whole = []string{
 	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose targets", "find changes by hand",
-	"judge []", "consent []", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
+	"judge []", "consent []", "snapshot of etcd", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
 }
+
+// engineStep is the place of the engine in it.
+const engineStep = 12
 
 func TestTheOrderOfAnUp(t *testing.T) {
 	t.Parallel()
@@ -140,9 +145,8 @@ func TestTheOrderOfAnUp(t *testing.T) {
 // TestWhatIsRefusedLeavesTheRestUndone: no step follows a step that fails, up to the run of the engine.
 func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 	t.Parallel()
-	engine := 11
-	require.Contains(t, whole[engine], "engine")
-	for i, step := range whole[:engine] {
+	require.Contains(t, whole[engineStep], "engine")
+	for i, step := range whole[:engineStep] {
 		p := &parts{failing: step}
 		require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep, step)
 		require.Equal(t, whole[:i+1], p.steps, "after %q", step)
@@ -154,7 +158,7 @@ func TestAnEngineThatFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p := &parts{failing: whole[11]}
+	p := &parts{failing: whole[engineStep]}
 	err := p.order().bringUp(ctx, span{last: phase.Verify}, nil)
 	var failure *FailedError
 	require.ErrorAs(t, err, &failure)
@@ -200,7 +204,7 @@ func TestAnUpOfTargets(t *testing.T) {
 func TestAClusterThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	first := append([]string{}, whole...)
-	first[11] = "engine up [] [iso] (cluster: false)"
+	first[engineStep] = "engine up [] [iso] (cluster: false)"
 	p := &parts{noAnswer: []string{"no answer in 10s"}}
 	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
 	require.Equal(t, append(first, "await Kubernetes", "find changes by hand", "judge []"), p.steps, "nothing is left to do")

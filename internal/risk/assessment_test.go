@@ -197,7 +197,7 @@ func rows() []row {
 		},
 		{
 			"a node's machine is deleted", "one of three control planes", slices.Concat(three, node("cp-3", "control-plane", 103, apitype.OpDelete, nil)),
-			" DELETE   cp-3  VM 103 on vmhost is deleted\n          drained, and its member leaves etcd first; 2 control planes stay\n",
+			" DELETE   cp-3  VM 103 on vmhost is deleted\n          drained, and its member leaves etcd first; control planes that stay: 2\n",
 			"refused: say --allow-delete cp-3 to go on, or put cp-3 back into nodes.yaml",
 		},
 		{
@@ -331,7 +331,7 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Equal(t, ` REPLACE  cp-2  vmid 102 → 112; the VM is deleted and made anew
           drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 1
  DELETE   cp-3  VM 103 on vmhost is deleted
-          drained, and its member leaves etcd first; 2 control planes stay
+          drained, and its member leaves etcd first; control planes that stay: 2
 `, written(t, a))
 	require.Equal(t, "refused: say --allow-replace cp-2 --allow-delete cp-3 to go on,"+
 		" or set vmid back to 102 for cp-2, or put cp-3 back into nodes.yaml", a.Refusal(nil))
@@ -339,6 +339,8 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Equal(t, []risk.Permission{remove}, a.Missing([]risk.Permission{replace}))
 	require.Equal(t, []risk.Permission{replace, remove}, a.Missing([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-3"}, {Flag: risk.FlagDelete, Subject: "cp-2"}}))
 	require.Empty(t, a.Refusal([]risk.Permission{replace, remove}))
+	require.True(t, a.LosesControlPlane())
+	require.False(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LosesControlPlane())
 }
 
 // A control plane is replaced by the engine, whose order the lane does not know.

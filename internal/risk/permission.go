@@ -43,6 +43,11 @@ func (a Assessment) Missing(given []Permission) []Permission {
 	return missing
 }
 
+// LosesControlPlane reports whether the machine of a control plane is deleted or replaced.
+func (a Assessment) LosesControlPlane() bool {
+	return slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.rank == rankControlPlane && (f.Kind == Delete || f.Kind == Replace) })
+}
+
 // Impossible reports whether the assessment contains an impossible change.
 func (a Assessment) Impossible() bool {
 	return slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.Kind == Impossible })

@@ -202,7 +202,7 @@ func (f *Finding) leavesEtcd(n *node, t topology, flag string) {
 	case flag == FlagReplace:
 		f.Means = append(f.Means, fmt.Sprintf("drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: %d", others))
 	default:
-		f.Means = append(f.Means, fmt.Sprintf("drained, and its member leaves etcd first; %d control planes stay", others))
+		f.Means = append(f.Means, fmt.Sprintf("drained, and its member leaves etcd first; control planes that stay: %d", others))
 	}
 }
 

@@ -45,7 +45,9 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	require.Len(t, r.hostFiles().VMs, 4, "three nodes and the template")
 
 	writeControlPlanes(controlPlane(4, 104))
+	began := time.Now()
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes", "--allow-delete", "k3s-dev-control-2"), "the member of k3s-dev-control-2 has left etcd")
+	r.etcdWasSnapshotted(began, "v1.35.4", 3)
 	r.cameBack(append([]string{"k3s-dev-control-4"}, workers...))
 
 	writeControlPlanes(controlPlane(4, 104), controlPlane(5, 105), controlPlane(6, 106))
@@ -59,7 +61,7 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	require.Contains(t, output, "the member of k3s-dev-control-5 was removed from etcd")
 	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-6", "k3s-dev-control-7"}, workers...))
 
-	began := time.Now()
+	began = time.Now()
 	writeControlPlanes(controlPlane(4, 108), controlPlane(7, 107), controlPlane(6, 106))
 	require.Regexp(t, "REPLACE +k3s-dev-control-4 +vmid 104 → 108", r.mustRun(3, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-4")

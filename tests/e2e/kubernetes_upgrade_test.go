@@ -38,7 +38,7 @@ func TestE2EKubernetesUpgrade(t *testing.T) {
 	began := time.Now()
 	_, err := stack.Up(t.Context(), optup.ProgressStreams(io.Discard))
 	require.NoError(t, err)
-	r.etcdWasSnapshotted(began, "v1.35.5")
+	r.etcdWasSnapshotted(began, "v1.35.5", 5)
 	r.snapshotsByHand()
 	r.runsKubernetes("v1.35.6")
 	r.nodesAreReady(fiveNodes...)

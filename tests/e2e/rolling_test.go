@@ -54,7 +54,7 @@ func TestE2EF4F5ControlPlanesAreChangedOneAtATime(t *testing.T) {
 	began := time.Now()
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.oneAfterTheOther(r.talosLog(began))
-	r.etcdWasSnapshotted(began, "v1.35.4")
+	r.etcdWasSnapshotted(began, "v1.35.4", 5)
 	r.nodesAreReady(fiveNodes...)
 	r.mustRun(0, "preview", "--lab")
 

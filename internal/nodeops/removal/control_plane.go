@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,23 +84,13 @@ func (c ControlPlane) Remove(ctx context.Context) error {
 // others returns the other control planes: those that stay, and those that the credentials name. The credentials are of the time when
 // the node was changed last. The names of the latter are not known, and not needed.
 func (c ControlPlane) others() (nodeops.Health, error) {
-	endpoints, err := nodeops.Endpoints(c.Talosconfig)
-	if err != nil {
-		return nodeops.Health{}, err
-	}
 	others := nodeops.Health{Talosconfig: c.Talosconfig}
 	for _, stays := range c.Stay {
 		if stays.Name != c.Name {
 			others.Nodes = append(others.Nodes, stays)
 		}
 	}
-	for _, endpoint := range endpoints {
-		isKnown := slices.Contains(addressesOf(others), endpoint)
-		if address, err := netip.ParseAddr(endpoint); err == nil && !isKnown && endpoint != c.Address {
-			others.Nodes = append(others.Nodes, rolling.Node{Name: endpoint, Address: address, ControlPlane: true})
-		}
-	}
-	return others, nil
+	return others.AndEndpoints(c.Address)
 }
 
 func addressesOf(others nodeops.Health) []string {
