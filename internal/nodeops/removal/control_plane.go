@@ -31,6 +31,9 @@ type Limits struct {
 	// Spare is how long etcd may take until it can do without the member, as while another one joins. Default: 20 minutes, in which a
 	// machine that was replaced before is created and joins.
 	Spare time.Duration
+	// Answer is how long it may take until the Kubernetes API of another control plane answers. Default: 10 minutes, in which one that
+	// has just joined pulls its images.
+	Answer time.Duration
 	// Leave is how long the member may take to leave. Default: 6 minutes; Talos itself tries for 5 (v1alpha1_server.go,
 	// EtcdLeaveCluster).
 	Leave time.Duration
@@ -40,6 +43,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Spare = cmp.Or(l.Spare, 20*time.Minute)
+	l.Answer = cmp.Or(l.Answer, 10*time.Minute)
 	l.Leave = cmp.Or(l.Leave, 6*time.Minute)
 	l.Interval = cmp.Or(l.Interval, interval)
 	return l

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/em-infra/em-infra/internal/nodeops/kubernetesclient"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // Lease is the Lease in kube-system whose holder removes a control plane: one at a time, whoever removes it.
@@ -29,7 +30,7 @@ const (
 
 // alone does the work while it holds the Lease. It waits for another holder.
 func (c ControlPlane) alone(ctx context.Context, others []string, work func(context.Context) error) error {
-	api, err := c.clientset(ctx, others)
+	api, err := c.awaitClientset(ctx, others)
 	if err != nil {
 		return err
 	}
@@ -87,6 +88,32 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 
 func (l *lease) note(record resourcelock.LeaderElectionRecord, err error) {
 	l.wasHeld = l.wasHeld || err == nil && record.HolderIdentity == l.Identity()
+}
+
+// awaitClientset waits until another control plane's API server answers: that of a control plane that has just joined starts late.
+func (c ControlPlane) awaitClientset(ctx context.Context, others []string) (api *kubernetes.Clientset, err error) {
+	bounded, cancel := context.WithTimeout(ctx, c.Limits.Answer)
+	defer cancel()
+	isTold := false
+	ended := poll.Until(bounded, c.Limits.Interval, func(ctx context.Context) (bool, error) {
+		found, problem := c.clientset(ctx, others)
+		if bounded.Err() != nil {
+			return false, nil // the last problem before counts
+		}
+		api, err = found, problem
+		if err != nil && !isTold {
+			isTold = true
+			c.say("%s waits until the Kubernetes API of another control plane answers", c.Name)
+		}
+		return err == nil, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+	case ended != nil && err == nil:
+		return nil, fmt.Errorf("%s is not removed, because no other control plane answers: %w", c.Name, errNoAPI)
+	}
+	return api, err
 }
 
 // clientset returns a client of the first other control plane whose API server answers.
