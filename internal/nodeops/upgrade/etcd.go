@@ -13,6 +13,9 @@ import (
 // prepareEtcd checks that all members of etcd have started and that it has no alarm, and hands on its leadership. Talos itself
 // checks the health of the members when it is ordered to upgrade, and refuses at two members.
 func (n Node) prepareEtcd(ctx context.Context) error {
+	if !n.ControlPlane {
+		return nil
+	}
 	var to string
 	err := nodeops.Ask(ctx, n.Talosconfig, n.Address, func(ctx context.Context, api *client.Client) error {
 		members, err := startedMembers(ctx, api)

@@ -32,12 +32,14 @@ const looksPerCause = 5
 // node that has the image answers at once. The error is one sentence that ends with what to do.
 func (n Node) Fetch(ctx context.Context) (needed bool, err error) {
 	n.Limits = n.Limits.withDefaults()
-	_, needed, err = n.comparison(ctx)
-	if err != nil || !needed {
-		return false, err
-	}
+	_, needed, err = n.attempt(ctx, n.fetch)
+	return needed, err
+}
+
+// fetch has the node pull the image, if it has room for it.
+func (n Node) fetch(ctx context.Context) error {
 	if err := n.hasRoom(ctx); err != nil {
-		return false, err
+		return err
 	}
 	before := n.lastAttempt(ctx)
 	call, stop := context.WithCancel(ctx)
@@ -50,9 +52,9 @@ func (n Node) Fetch(ctx context.Context) (needed bool, err error) {
 		select {
 		case err := <-pulled:
 			if err == nil {
-				return true, nil
+				return nil
 			}
-			return false, n.notFetched(ctx, err, n.causeSince(ctx, before))
+			return n.notFetched(ctx, err, n.causeSince(ctx, before))
 		case <-look.C:
 			cause := n.causeSince(ctx, before)
 			if !isFinal(cause) {
@@ -60,9 +62,9 @@ func (n Node) Fetch(ctx context.Context) (needed bool, err error) {
 			}
 			stop()
 			if err := <-pulled; err != nil {
-				return false, n.notFetched(ctx, err, cause)
+				return n.notFetched(ctx, err, cause)
 			}
-			return true, nil
+			return nil
 		}
 	}
 }

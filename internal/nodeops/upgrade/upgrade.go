@@ -60,7 +60,7 @@ func (l Limits) withDefaults() Limits {
 // and waits afterwards until it works. The error is one sentence that ends with what to do.
 func (n Node) Run(ctx context.Context) error {
 	n.Limits = n.Limits.withDefaults()
-	c, needed, err := n.comparison(ctx)
+	c, needed, err := n.attempt(ctx, n.prepareEtcd)
 	before, wanted := c.before, c.wanted
 	if err != nil {
 		return err
@@ -68,11 +68,6 @@ func (n Node) Run(ctx context.Context) error {
 	if !needed {
 		n.say("%s runs %s", n.Name, wanted)
 		return nil
-	}
-	if n.ControlPlane {
-		if err := n.prepareEtcd(ctx); err != nil {
-			return err
-		}
 	}
 	events := n.follow(ctx)
 	defer events.end()
@@ -95,6 +90,22 @@ func (n Node) Run(ctx context.Context) error {
 type comparison struct {
 	before nodeops.Running
 	wanted nodeops.Release
+}
+
+// attempt compares the node and, if it is to be upgraded, does the work. A node that goes away meanwhile does what a run that was
+// killed has ordered just before, so it is compared again when it is back, once.
+func (n Node) attempt(ctx context.Context, work func(context.Context) error) (c comparison, needed bool, err error) {
+	for isFirst := true; ; isFirst = false {
+		if c, needed, err = n.comparison(ctx); err != nil || !needed {
+			return c, false, err
+		}
+		if err = work(ctx); err == nil {
+			return c, true, nil
+		}
+		if !isFirst || ctx.Err() != nil || !n.hasBegun(ctx, c.before) {
+			return c, false, err
+		}
+	}
 }
 
 // comparison waits until the node has ended what it is doing, and reports whether it is to be upgraded. The error is why it must
