@@ -141,8 +141,8 @@ func (r *rehearsal) cameBack(names []string) {
 		require.Empty(r.t, member.Problem)
 		members = append(members, member.Name)
 	}
-	isWorker := func(name string) bool { return strings.Contains(name, "worker") }
-	require.ElementsMatch(r.t, slices.DeleteFunc(slices.Clone(names), isWorker), members)
+	isNoMember := func(name string) bool { return !strings.Contains(name, "control") }
+	require.ElementsMatch(r.t, slices.DeleteFunc(slices.Clone(names), isNoMember), members)
 	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(r.t.Context(), "kept", metav1.GetOptions{})
 	require.NoError(r.t, err)
 	r.mustRun(0, "preview", "--lab")
