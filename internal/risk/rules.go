@@ -189,7 +189,7 @@ func (f *Finding) goes(n *node, s plan.Step, t topology, flag string) {
 }
 
 // leavesEtcd adds what the removal of a control plane means for etcd. Its member leaves before the machine is deleted, and a replaced
-// one joins anew; the only one has nobody to leave the data to.
+// one joins anew. If there is no other control plane, the data of etcd is lost.
 func (f *Finding) leavesEtcd(n *node, t topology, flag string) {
 	f.Needs = append(f.Needs, Permission{Flag: flag, Subject: n.name})
 	others := t.besides(n)
