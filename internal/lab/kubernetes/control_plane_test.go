@@ -19,6 +19,7 @@ import (
 	k8s "k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
@@ -105,9 +106,9 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
+	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	first, worker := s.node(101, machine.TypeControlPlane), s.node(111, machine.TypeWorker)
-	clusters := open(t, dir, programs)
+	clusters := kubernetestest.OpenClusters(t, dir, programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	began := time.Now()
 	clusters.NodeChanged(worker)

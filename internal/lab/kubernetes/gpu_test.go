@@ -12,6 +12,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -76,7 +77,7 @@ func TestGPUs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, programs := newSite(t, ourSecrets), tools(t)
+	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	first := s.node(101, machine.TypeControlPlane)
 	whole := gpuNode(s, 111, withModules("nvidia", "nvidia_uvm", "nvidia_drm", "nvidia_modeset"))
 	withoutModules := gpuNode(s, 112)
@@ -86,7 +87,7 @@ func TestGPUs(t *testing.T) {
 	withoutGSP.Hardware.PCI[0].Device = "0x1b06" // a GTX 1080 Ti, which the open modules do not support
 	halfPair := gpuNode(s, 115, withModules("nvidia", "nvidia_uvm"))
 	halfPair.Release.Extensions[len(halfPair.Release.Extensions)-1].Name = "siderolabs/nvidia-container-toolkit-production"
-	clusters := open(t, t.TempDir(), programs)
+	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	for _, node := range []talos.KubernetesNode{first, whole, withoutModules, withoutDriver, withoutGSP, halfPair} {
 		clusters.NodeChanged(node)

@@ -2,14 +2,11 @@ package kubernetes_test
 
 import (
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/container"
@@ -20,9 +17,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"github.com/stretchr/testify/require"
 
-	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/lab/talos"
-	"github.com/em-infra/em-infra/internal/toolchain"
 )
 
 // etcdCluster is the ID of the etcd in all tests. Each test has its own folder.
@@ -109,25 +104,4 @@ func (s *site) node(vmid int, kind machine.Type, patches ...func(*v1alpha1.Confi
 		node.EtcdCluster = etcdCluster
 	}
 	return node
-}
-
-// tools builds the programs if they are not in the cache.
-func tools(t testing.TB) kubernetes.Tools {
-	t.Helper()
-	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})
-	require.NoError(t, err)
-	return kubernetes.Tools{
-		ControlPlanes: []kubernetes.ControlPlane{{Version: installed.Tools[0].Version, Path: installed.Tools[0].Path}}, Kwok: installed.Tools[1].Path,
-	}
-}
-
-// open starts clusters without delays in a folder.
-func open(t testing.TB, dir string, tools kubernetes.Tools) *kubernetes.Clusters {
-	t.Helper()
-	clusters, err := kubernetes.New(kubernetes.Config{
-		Dir: dir, Tools: tools, Scaled: func(time.Duration) time.Duration { return 0 },
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-	})
-	require.NoError(t, err)
-	return clusters
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 )
 
 func inline(name, contents string) func(*v1alpha1.Config) {
@@ -109,9 +110,9 @@ func TestWhatTalosMakes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, programs := newSite(t, ourSecrets), tools(t)
+	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
 	first := s.node(101, machine.TypeControlPlane, inline("first", configMap("first")), inline("other", "apiVersion: example.org/v1\nkind: Unknown\nmetadata: {name: x}\n"))
-	clusters := open(t, t.TempDir(), programs)
+	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	clusters.NodeChanged(first)
 	clusters.NodeChanged(s.node(111, machine.TypeWorker))

@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -34,10 +35,10 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
+	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	one, two := s.node(101, machine.TypeControlPlane), s.node(102, machine.TypeControlPlane)
 	one.StaticPods, two.StaticPods = versions("1"), versions("1")
-	clusters := open(t, dir, programs)
+	clusters := kubernetestest.OpenClusters(t, dir, programs)
 	shared, first, second := admin(t, one), admin(t, one, number(s.network, 11)), admin(t, one, number(s.network, 12))
 	silent := func(c cluster) func(context.Context) bool {
 		return func(ctx context.Context) bool { return !c.answers(ctx) }
@@ -104,7 +105,7 @@ func TestControlPlanesThatComeAndGo(t *testing.T) {
 	require.NoError(t, clusters.Close())
 	require.False(t, shared.answers(t.Context()), "the end of the lab")
 
-	clusters = open(t, dir, programs)
+	clusters = kubernetestest.OpenClusters(t, dir, programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	clusters.NodeChanged(one)
 	shared.eventually("it is back with the lab", shared.answers)
@@ -145,8 +146,8 @@ func TestFiftyNodes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, programs := newSite(t, ourSecrets), tools(t)
-	clusters := open(t, t.TempDir(), programs)
+	s, programs := newSite(t, ourSecrets), kubernetestest.Tools(t)
+	clusters := kubernetestest.OpenClusters(t, t.TempDir(), programs)
 	t.Cleanup(func() { require.NoError(t, clusters.Close()) })
 	began := time.Now()
 	for vmid := 101; vmid < 104; vmid++ {

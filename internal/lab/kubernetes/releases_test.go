@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 )
 
@@ -28,7 +29,7 @@ func TestControlPlanesOfTwoReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
+	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	another := filepath.Join(t.TempDir(), "another")
 	require.NoError(t, os.Symlink(programs.ControlPlanes[0].Path, another))
 	programs.ControlPlanes = append(programs.ControlPlanes, kubernetes.ControlPlane{Version: "v1.36.2", Path: another})
@@ -96,7 +97,7 @@ func TestAReleaseThatIsNotBuilt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
 	}
-	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), tools(t)
+	s, dir, programs := newSite(t, ourSecrets), t.TempDir(), kubernetestest.Tools(t)
 	var log bytes.Buffer
 	clusters, err := kubernetes.New(kubernetes.Config{
 		Dir: dir, Tools: programs, Scaled: func(time.Duration) time.Duration { return 0 }, Log: slog.New(slog.NewTextHandler(&log, nil)),

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,14 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	labkubernetes "github.com/em-infra/em-infra/internal/lab/kubernetes"
+	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/kubernetesupgrade"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
-	"github.com/em-infra/em-infra/internal/toolchain"
 	"github.com/em-infra/em-infra/internal/versions"
 )
 
@@ -45,18 +42,7 @@ type cluster struct {
 // planes.
 func newCluster(t *testing.T, release, kubernetes string, controlPlanes, workers int, faults talos.Faults, patches ...func(*v1alpha1.Config)) *cluster {
 	t.Helper()
-	installed, err := toolchain.Install(t.Context(), toolchain.Options{Names: []string{"controlplane", "kwok"}, Progress: os.Stderr})
-	require.NoError(t, err)
-	pods, err := labkubernetes.New(labkubernetes.Config{
-		Dir: t.TempDir(), Scaled: func(time.Duration) time.Duration { return 0 }, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Tools: labkubernetes.Tools{
-			ControlPlanes: []labkubernetes.ControlPlane{{Version: installed.Tools[0].Version, Path: installed.Tools[0].Path}},
-			Kwok:          installed.Tools[1].Path,
-		},
-	})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, pods.Close()) }) // after the nodes
-	c := &cluster{t: t, Cluster: talostest.NewCluster(t, release, kubernetes, talos.Config{Kubernetes: pods, Faults: faults})}
+	c := &cluster{t: t, Cluster: talostest.NewCluster(t, release, kubernetes, talos.Config{Kubernetes: kubernetestest.NewClusters(t), Faults: faults})}
 	for i := range controlPlanes {
 		c.join(firstControlPlane+i, fmt.Sprintf("control-%d", i+1), machinetype.TypeControlPlane, patches...)
 	}

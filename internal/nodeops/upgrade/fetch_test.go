@@ -14,17 +14,17 @@ import (
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
-	c.killer.begin("", false, nil)
+	c.killer.Begin("", false, nil)
 	needed, err := c.node(first, newer, upgrade.Limits{}).Fetch(t.Context())
 	require.NoError(t, err)
 	require.True(t, needed)
-	require.Equal(t, []string{"ImagePull"}, c.killer.writes())
+	require.Equal(t, []string{"ImagePull"}, c.killer.Writes())
 
-	c.killer.begin("", false, nil)
+	c.killer.Begin("", false, nil)
 	needed, err = c.node(first, factory+plain+":v1.12.4", upgrade.Limits{}).Fetch(t.Context())
 	require.NoError(t, err)
 	require.False(t, needed)
-	require.Empty(t, c.killer.writes())
+	require.Empty(t, c.killer.Writes())
 }
 
 // TestFetchThatFails names the cause and what to do, and leaves a node that gets the image as soon as the cause is gone.
@@ -90,11 +90,11 @@ func TestFetchThatFails(t *testing.T) {
 
 			_, err = c.faults.Clear("")
 			require.NoError(t, err)
-			c.killer.begin("", false, nil)
+			c.killer.Begin("", false, nil)
 			needed, err := c.node(first, newer, upgrade.Limits{}).Fetch(t.Context())
 			require.NoError(t, err)
 			require.True(t, needed)
-			require.Equal(t, []string{"ImagePull"}, c.killer.writes())
+			require.Equal(t, []string{"ImagePull"}, c.killer.Writes())
 		})
 	}
 }
@@ -104,10 +104,10 @@ func TestAnUpgradeThatGoesOnIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)
 	c.order(first, newer)
-	c.killer.begin("", false, nil)
+	c.killer.Begin("", false, nil)
 	needed, err := c.node(first, newer, upgrade.Limits{}).Fetch(t.Context())
 	require.NoError(t, err)
 	require.False(t, needed)
-	require.Empty(t, c.killer.writes())
+	require.Empty(t, c.killer.Writes())
 	require.Equal(t, "v1.12.11", c.release(first).Version)
 }

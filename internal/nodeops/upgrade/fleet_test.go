@@ -32,19 +32,21 @@ func TestMain(m *testing.M) { talostest.Main(m) }
 // cluster is a number of emulated control planes on Talos v1.12.4, each on its own loopback address.
 type cluster struct {
 	*talostest.Cluster
-	t      *testing.T
-	faults *fault.Set
-	killer *killer
-	said   *strings.Builder
+	t             *testing.T
+	faults        *fault.Set
+	killer        *talostest.Killer
+	installations *installations
+	said          *strings.Builder
 }
 
 // newCluster brings up control planes. They stop when the test ends.
 func newCluster(t *testing.T, size int) *cluster {
 	t.Helper()
 	c := &cluster{t: t, faults: fault.NewSet([32]byte{1}, talos.FaultKinds()), said: &strings.Builder{}}
-	c.killer = &killer{faults: talos.NewFaultSet(c.faults, nil), installs: map[int]int{}}
+	c.killer = talostest.NewKiller(talos.NewFaultSet(c.faults, nil))
+	c.installations = &installations{Faults: c.killer, begun: map[int]int{}}
 	c.Cluster = talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion,
-		talos.Config{Faults: c.killer, Installer: released, Pace: untilTheEnd(4 * time.Minute)})
+		talos.Config{Faults: c.installations, Installer: released, Pace: untilTheEnd(4 * time.Minute)})
 	for i := range size {
 		c.Join(first+i, nameOf(first+i), machinetype.TypeControlPlane)
 		c.waitVotes(first + i)

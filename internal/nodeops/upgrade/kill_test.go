@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -17,62 +14,34 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/upgrade"
 )
 
-// killer ends a run at a call of a node, before the call has its effect or after it, and counts calls and installations.
-type killer struct {
-	faults talos.Faults
+// installations counts them, by VMID.
+type installations struct {
+	talos.Faults
 
-	mu       sync.Mutex
-	calls    []string
-	installs map[int]int // by VMID
-	at       string
-	done     bool
-	kill     func()
+	mu    sync.Mutex
+	begun map[int]int
 }
 
 // At implements [talos.Faults].
-func (k *killer) At(p talos.Point) talos.Effect {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+func (i *installations) At(p talos.Point) talos.Effect {
 	if p.Name == string(talos.StepUpgrade) {
-		k.installs[p.VMID]++
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.begun[p.VMID]++
 	}
-	if !strings.HasPrefix(p.Name, "/") {
-		return k.faults.At(p)
-	}
-	method := path.Base(p.Name)
-	if !p.Done {
-		k.calls = append(k.calls, method)
-	}
-	if k.kill != nil && method == k.at && p.Done == k.done {
-		k.kill()
-		k.kill = nil
-		return talos.Effect{Cut: true}
-	}
-	return k.faults.At(p)
+	return i.Faults.At(p)
 }
 
-// begin forgets what was counted, and ends the next run at a call.
-func (k *killer) begin(at string, done bool, kill func()) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.calls, k.at, k.done, k.kill = nil, at, done, kill
-	clear(k.installs)
+func (i *installations) of(vmid int) int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.begun[vmid]
 }
 
-// reads are the calls of an upgrade that change nothing.
-var reads = []string{"Read", "Version", "List", "Get", "Mounts", "Dmesg", "EtcdMemberList", "EtcdAlarmList", "EtcdStatus", "Events"}
-
-// writes returns the other calls, in their order.
-func (k *killer) writes() []string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(k.calls), func(method string) bool { return slices.Contains(reads, method) })
-}
-
-func (k *killer) installed(vmid int) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.installs[vmid]
+func (i *installations) forget() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	clear(i.begun)
 }
 
 // bring does to a node what a run does between its drain and its return.
@@ -101,10 +70,10 @@ func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 	const size = 3
 	images := []string{newer, factory + other + ":v1.12.11"}
 	c := newCluster(t, size)
-	c.killer.begin("", false, nil)
+	c.killer.Begin("", false, nil)
 	require.NoError(t, c.bring(t.Context(), c.leader(size), images[0]))
 	writes := []string{"ImagePull", "EtcdForfeitLeadership", "Upgrade"}
-	require.Equal(t, writes, c.killer.writes(), "a call that is new here needs its row in this test")
+	require.Equal(t, writes, c.killer.Writes(), "a call that is new here needs its row in this test")
 	c.bringAll(size, images[0])
 
 	turn := 0
@@ -115,7 +84,8 @@ func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, done %v", call, done), func(t *testing.T) {
 				errKilled := errors.New("the run was killed")
 				ctx, kill := context.WithCancelCause(t.Context())
-				c.killer.begin(call, done, func() { kill(errKilled) })
+				c.installations.forget()
+				c.killer.Begin(call, done, func() { kill(errKilled) })
 				require.Error(t, c.bring(ctx, c.leader(size), image))
 				require.ErrorIs(t, context.Cause(ctx), errKilled, "it has ended by itself")
 
@@ -124,7 +94,7 @@ func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 				require.NoError(t, err)
 				for vmid := first; vmid < first+size; vmid++ {
 					require.Equal(t, wanted, c.release(vmid))
-					require.Equal(t, 1, c.killer.installed(vmid), nameOf(vmid))
+					require.Equal(t, 1, c.installations.of(vmid), nameOf(vmid))
 				}
 			})
 		}

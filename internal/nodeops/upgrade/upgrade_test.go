@@ -181,11 +181,11 @@ func TestTheLaneRefusesWhileAMemberIsDown(t *testing.T) {
 		health.Nodes = append(health.Nodes, rolling.Node{Name: nameOf(vmid), Address: c.Address(vmid), ControlPlane: true})
 	}
 	require.NoError(t, c.Fleet.PowerOff(first+2))
-	c.killer.begin("", false, nil)
+	c.killer.Begin("", false, nil)
 	lane := rolling.NewLane(health, rolling.Options{Patience: time.Nanosecond})
 	down := c.Address(first + 2).String()
 	require.EqualError(t, lane.Enter(t.Context(), rolling.Change{Node: health.Nodes[0], Reboots: true}),
 		"control-1 is untouched, because the cluster cannot do without it now (etcd member on "+down+": its Talos API: connection error: "+
 			`desc = "transport: Error while dialing: dial tcp `+down+`:50000: connect: connection refused"): mend that, then run up again`)
-	require.Empty(t, c.killer.writes())
+	require.Empty(t, c.killer.Writes())
 }
