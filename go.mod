@@ -10,6 +10,7 @@ require (
 	github.com/charmbracelet/x/ansi v0.11.6 // colours, and how wide a text is on a terminal
 	github.com/cosi-project/runtime v1.12.0 // lab: resources of the Talos API, as Talos serves them
 	github.com/getsops/sops/v3 v3.10.2 // secrets.sops.yaml
+	github.com/go-logr/logr v1.4.3 // silences klog
 	github.com/gofrs/flock v0.13.0 // one process at a time makes a tool
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/renameio/v2 v2.0.0 // files that are whole at any moment
@@ -44,7 +45,8 @@ require (
 	google.golang.org/protobuf v1.36.11 // Talos API
 	k8s.io/api v0.35.0 // upgrade of Kubernetes: when each API ends; lab: objects
 	k8s.io/apimachinery v0.35.0 // rules for names, labels and taints; the loop of waits
-	k8s.io/client-go v0.35.0 // kubeconfig; upgrade of Kubernetes
+	k8s.io/client-go v0.35.0 // kubeconfig; upgrade of Kubernetes; lease of who removes a control plane
+	k8s.io/klog/v2 v2.130.1 // silenced: client-go logs what it returns
 )
 
 require (
@@ -143,7 +145,6 @@ require (
 	github.com/go-git/go-billy/v6 v6.0.0-alpha.1 // indirect
 	github.com/go-git/go-git/v6 v6.0.0-alpha.4 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
-	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.21.0 // indirect
@@ -293,7 +294,6 @@ require (
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
-	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20250910181357-589584f1c912 // indirect
 	k8s.io/utils v0.0.0-20251002143259-bc988d571ff4 // indirect
 	lukechampine.com/frand v1.5.1 // indirect

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 func main() {
@@ -20,6 +22,7 @@ const refusedPrefix = "refused:"
 
 // run executes one command and returns the exit code. The error is printed as one sentence on the error stream.
 func run(ctx context.Context, s streams, args []string) int {
+	klog.SetLogger(logr.Discard()) // client-go returns what it logs as well, and would write it between our lines
 	ctx, stop := withInterrupts(ctx, s.err)
 	defer stop()
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/blang/semver"
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/lab/command"
@@ -108,6 +109,12 @@ func TestAnInterruptIsOneSentence(t *testing.T) {
 
 // A reader that has seen enough, as in `em-infra up | head`, must not end a run in the middle. Only a write to the standard
 // output can end a process, so the test is one of its own.
+// client-go reports a Lease that another operator has created first as an error of its own log, on the error stream of the process.
+func TestNoLibraryWritesToTheTerminal(t *testing.T) {
+	require.Zero(t, run(t.Context(), streams{in: nil, out: io.Discard, err: io.Discard}, []string{"help"}))
+	require.Nil(t, klog.Background().GetSink())
+}
+
 func TestABrokenPipeIsNoEnd(t *testing.T) {
 	const inside = "EM_INFRA_TEST_BROKEN_PIPE"
 	if os.Getenv(inside) != "" {

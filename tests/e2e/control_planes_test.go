@@ -15,8 +15,8 @@ import (
 )
 
 // TestE2EControlPlanesComeAndGo shrinks a cluster from three control planes to one, the first of the inventory among those that go, by a
-// run that is killed and one that ends it. It exchanges the only one for another machine, grows to three again, exchanges a dead one for
-// another, and gives one another VMID. What etcd contains survives it all.
+// run that is killed and one that ends it. It exchanges the only one for another machine, grows to five, shrinks to three while a dead one
+// is exchanged for another, and gives one another VMID. What etcd contains survives it all.
 func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	t.Parallel()
 	r := standing(t, five)
@@ -50,23 +50,24 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	r.etcdWasSnapshotted(began, "v1.35.4", 3)
 	r.cameBack(append([]string{"k3s-dev-control-4"}, workers...))
 
-	writeControlPlanes(controlPlane(4, 104), controlPlane(5, 105), controlPlane(6, 106))
+	writeControlPlanes(controlPlane(4, 104), controlPlane(5, 105), controlPlane(6, 106), controlPlane(7, 107), controlPlane(8, 108))
 	r.mustRun(0, "up", "--lab", "--yes")
-	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-5", "k3s-dev-control-6"}, workers...))
+	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-5", "k3s-dev-control-6", "k3s-dev-control-7", "k3s-dev-control-8"}, workers...))
 
 	r.power(false, 105)
-	writeControlPlanes(controlPlane(4, 104), controlPlane(7, 107), controlPlane(6, 106))
-	output = r.mustRun(0, "up", "--lab", "--yes", "--allow-delete", "k3s-dev-control-5")
+	writeControlPlanes(controlPlane(4, 104), controlPlane(6, 106), controlPlane(9, 109))
+	output = r.mustRun(0, "up", "--lab", "--yes",
+		"--allow-delete", "k3s-dev-control-5", "--allow-delete", "k3s-dev-control-7", "--allow-delete", "k3s-dev-control-8")
 	require.Contains(t, output, "warning: k3s-dev-control-5 is dead: its member is removed from etcd by another control plane")
 	require.Contains(t, output, "the member of k3s-dev-control-5 was removed from etcd")
-	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-6", "k3s-dev-control-7"}, workers...))
+	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-6", "k3s-dev-control-9"}, workers...))
 
 	began = time.Now()
-	writeControlPlanes(controlPlane(4, 108), controlPlane(7, 107), controlPlane(6, 106))
-	require.Regexp(t, "REPLACE +k3s-dev-control-4 +vmid 104 → 108", r.mustRun(3, "preview", "--lab"))
+	writeControlPlanes(controlPlane(4, 110), controlPlane(9, 109), controlPlane(6, 106))
+	require.Regexp(t, "REPLACE +k3s-dev-control-4 +vmid 104 → 110", r.mustRun(3, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-4")
-	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-6", "k3s-dev-control-7"}, workers...))
-	require.Empty(t, labstack.Outages(slices.DeleteFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.VMID == 104 || line.VMID == 108 })), "the others stay")
+	r.cameBack(append([]string{"k3s-dev-control-4", "k3s-dev-control-6", "k3s-dev-control-9"}, workers...))
+	require.Empty(t, labstack.Outages(slices.DeleteFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.VMID == 104 || line.VMID == 110 })), "the others stay")
 }
 
 // controlPlane returns the item of a control plane in nodes.yaml.

@@ -37,6 +37,8 @@ type Limits struct {
 	// Leave is how long the member may take to leave. Default: 6 minutes; Talos itself tries for 5 (v1alpha1_server.go,
 	// EtcdLeaveCluster).
 	Leave time.Duration
+	// Gone is how long another control plane may go on listing the member. Default: 30 seconds, in which another leader is elected.
+	Gone time.Duration
 	// Interval between two looks at etcd. Default: 1 second.
 	Interval time.Duration
 }
@@ -45,6 +47,7 @@ func (l Limits) withDefaults() Limits {
 	l.Spare = cmp.Or(l.Spare, 20*time.Minute)
 	l.Answer = cmp.Or(l.Answer, 10*time.Minute)
 	l.Leave = cmp.Or(l.Leave, 6*time.Minute)
+	l.Gone = cmp.Or(l.Gone, 30*time.Second)
 	l.Interval = cmp.Or(l.Interval, interval)
 	return l
 }
@@ -134,7 +137,11 @@ func (c ControlPlane) leaveEtcd(ctx context.Context, others nodeops.Health, own 
 	}
 	if err == nil {
 		err = nodeops.AskFor(ctx, c.Limits.Leave, c.Talosconfig, c.Address, func(ctx context.Context, api *client.Client) error {
-			return api.EtcdLeaveCluster(ctx, &machineapi.EtcdLeaveClusterRequest{})
+			err := api.EtcdLeaveCluster(ctx, &machineapi.EtcdLeaveClusterRequest{})
+			if err != nil && ctx.Err() != nil {
+				return fmt.Errorf("it has tried for %s", poll.InWords(c.Limits.Leave))
+			}
+			return err
 		})
 	}
 	gone, seen := c.awaitGone(ctx, others, own)
@@ -151,7 +158,7 @@ func (c ControlPlane) leaveEtcd(ctx context.Context, others nodeops.Health, own 
 
 // awaitGone reports whether another control plane no longer lists a member, else what it says.
 func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own nodeops.EtcdMember) (gone bool, seen error) {
-	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.Limits.Gone)
 	defer cancel()
 	_ = poll.Until(ctx, c.Limits.Interval, func(ctx context.Context) (bool, error) { // what was seen last is returned
 		members, err := others.Members(ctx)
@@ -162,9 +169,6 @@ func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own 
 	})
 	return gone, seen
 }
-
-// goneTimeout covers an election of another leader.
-const goneTimeout = 30 * time.Second
 
 // expel removes the member of a node that does not answer.
 func (c ControlPlane) expel(ctx context.Context, others nodeops.Health) error {

@@ -257,14 +257,6 @@ type wait struct {
 	limit time.Duration
 }
 
-// inWords returns a duration in minutes, or in seconds if it is shorter than a minute.
-func inWords(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return fmt.Sprintf("%.0f min", d.Minutes())
-}
-
 func (l *Lane) tell(node Node, what string) {
 	if l.options.Tell != nil {
 		l.options.Tell(node, what)
@@ -282,7 +274,7 @@ func (l *Lane) await(ctx context.Context, w wait, holds Condition) error {
 		if last == nil || errors.Is(last, errStaysOff) || !time.Now().Before(deadline) {
 			return true, nil
 		}
-		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, inWords(w.limit)); what != told && ctx.Err() == nil {
+		if what := fmt.Sprintf("%s %v (%s at most)", w.words, last, poll.InWords(w.limit)); what != told && ctx.Err() == nil {
 			told = what
 			l.tell(w.node, what)
 		}

@@ -45,7 +45,7 @@ func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *even
 	case silent == nil:
 		return after, n.hangs(n.Limits.Boot)
 	default:
-		return after, fmt.Errorf("%s does not answer %s after the order to upgrade (%w): look at the console of its VM in Proxmox VE, and power-cycle the VM if it hangs; it boots the new release or the one before; then run up again", n.Name, inWords(n.Limits.Boot), silent)
+		return after, fmt.Errorf("%s does not answer %s after the order to upgrade (%w): look at the console of its VM in Proxmox VE, and power-cycle the VM if it hangs; it boots the new release or the one before; then run up again", n.Name, poll.InWords(n.Limits.Boot), silent)
 	}
 }
 
@@ -55,7 +55,7 @@ var errBusy = errors.New("another sequence runs")
 // hangs is the error of a node whose shutdown does not end, as with mounts of a storage that is gone (siderolabs/talos #12964,
 // #13934).
 func (n Node) hangs(after time.Duration) error {
-	return fmt.Errorf("%s hangs in its shutdown, %s after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again", n.Name, inWords(after))
+	return fmt.Errorf("%s hangs in its shutdown, %s after the order to upgrade: power-cycle its VM in Proxmox VE (stop, then start); it boots the new release or the one before; then run up again", n.Name, poll.InWords(after))
 }
 
 // cameBackWith is the error of a node that rebooted into another release than the wanted one.
@@ -65,12 +65,4 @@ func (n Node) cameBackWith(release, wanted nodeops.Release, events *events) erro
 		cause = failure
 	}
 	return fmt.Errorf("%s was rolled back: it runs %s again instead of %s (%s): look at the console of its VM in Proxmox VE while you run up again, which tries once more, or take the change of the release back", n.Name, release, wanted, cause)
-}
-
-// inWords returns a duration in minutes, or in seconds if it is shorter than a minute.
-func inWords(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return fmt.Sprintf("%.0f min", d.Minutes())
 }

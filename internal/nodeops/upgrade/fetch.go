@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // roomForImage is what EPHEMERAL must have free, in bytes: the largest installer images, those with drivers of GPUs, have 600 MiB,
@@ -130,7 +131,7 @@ func (n Node) notFetched(ctx context.Context, err error, cause string) error {
 		why = "the registry refuses the installer image (" + cause + ")"
 		remedy = "see that the Image Factory has this version with these extensions"
 	case status.Code(err) == codes.DeadlineExceeded:
-		why = fmt.Sprintf("it has not pulled the installer image after %s%s", inWords(n.Limits.Pull), inBrackets(cause))
+		why = fmt.Sprintf("it has not pulled the installer image after %s%s", poll.InWords(n.Limits.Pull), inBrackets(cause))
 		remedy = "see that it reaches the Image Factory, or give it a registry mirror in talos.patches"
 	default:
 		why = "it does not pull the installer image (" + text + ")"

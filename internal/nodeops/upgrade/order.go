@@ -32,7 +32,7 @@ func (n Node) order(ctx context.Context, before nodeops.Running, events *events)
 	case ctx.Err() != nil:
 		return fmt.Errorf("the upgrade of %s: %w", n.Name, context.Cause(ctx))
 	case isLocked(last):
-		return fmt.Errorf("%s is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after %s: make sure that no other upgrade of a control plane is running, then run up again", n.Name, inWords(n.Limits.Lock))
+		return fmt.Errorf("%s is untouched, because another upgrade holds the lock talos:etcdUpgradeMutex in etcd after %s: make sure that no other upgrade of a control plane is running, then run up again", n.Name, poll.InWords(n.Limits.Lock))
 	case status.Code(last) == codes.Unavailable && n.hasBegun(ctx, before):
 		return nil // only the answer was lost
 	default:
@@ -74,7 +74,7 @@ func (n Node) refusal(err error) error {
 	case errors.Is(err, nodeops.ErrTalosconfig):
 		return err
 	case status.Code(err) == codes.DeadlineExceeded && !strings.Contains(text, "etcd"):
-		text = fmt.Sprintf("it has not pulled the installer image after %s", inWords(n.Limits.Pull))
+		text = fmt.Sprintf("it has not pulled the installer image after %s", poll.InWords(n.Limits.Pull))
 		remedy = "see that it reaches the Image Factory, or give it a registry mirror in talos.patches, then run up again"
 	case strings.Contains(text, "error validating installer image"):
 		remedy = "see that the Image Factory has this version with these extensions and that the node reaches it, then run up again"
