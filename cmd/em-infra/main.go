@@ -22,7 +22,7 @@ const refusedPrefix = "refused:"
 
 // run executes one command and returns the exit code. The error is printed as one sentence on the error stream.
 func run(ctx context.Context, s streams, args []string) int {
-	klog.SetLogger(logr.Discard()) // client-go returns what it logs as well, and would write it between our lines
+	klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true)) // client-go returns what it logs as well, and would write it between our lines
 	ctx, stop := withInterrupts(ctx, s.err)
 	defer stop()
 
