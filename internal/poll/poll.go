@@ -8,11 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Until calls ask at once, and then in every interval until it is done or fails, or ctx ends. It calls ask at least once, even
-// if ctx has already ended. It returns the error of ask unchanged, or else why ctx has ended.
-func Until(ctx context.Context, interval time.Duration, ask func(ctx context.Context) (done bool, err error)) error {
+const (
+	// share is the part of the time waited so far that passes until the next question, so that no wait gets longer by more than it.
+	share = 20
+	// shortest is the part of the longest interval that passes at least, so that short waits do not become a storm of questions.
+	shortest = 10
+)
+
+// Until calls ask at once, and then again and again until it is done or fails, or ctx ends. Between two calls passes a twentieth of the
+// time waited so far, but not more than longest, and not less than a tenth of that. It calls ask at least once, even if ctx has already
+// ended. It returns the error of ask unchanged, or else why ctx has ended.
+func Until(ctx context.Context, longest time.Duration, ask func(ctx context.Context) (done bool, err error)) error {
 	var failed error
-	err := wait.PollUntilContextCancel(ctx, interval, true, func(ctx context.Context) (done bool, err error) {
+	begun := time.Now()
+	next := wait.DelayFunc(func() time.Duration { return min(max(time.Since(begun)/share, longest/shortest), longest) })
+	err := next.Until(ctx, true, true, func(ctx context.Context) (done bool, err error) {
 		done, failed = ask(ctx)
 		return done, failed
 	})

@@ -12,17 +12,23 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-func TestUntilAsksAtOnceAndThenInEveryInterval(t *testing.T) {
+// A wait of any length ends with the question that comes a twentieth later at most.
+func TestUntilAsksAtOnceAndThenLessAndLessOften(t *testing.T) {
 	t.Parallel()
 
 	synctest.Test(t, func(t *testing.T) {
 		begun, asked := time.Now(), []time.Duration{}
 		err := poll.Until(t.Context(), time.Second, func(context.Context) (bool, error) {
 			asked = append(asked, time.Since(begun))
-			return len(asked) == 3, nil
+			return time.Since(begun) > time.Minute, nil
 		})
 		require.NoError(t, err)
-		require.Equal(t, []time.Duration{0, time.Second, 2 * time.Second}, asked)
+		require.Equal(t, []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond}, asked[:3])
+		for i, now := range asked[3:] {
+			before := asked[i+2]
+			require.Equal(t, min(max(before/20, 100*time.Millisecond), time.Second), now-before)
+		}
+		require.Equal(t, time.Second, asked[len(asked)-1]-asked[len(asked)-2])
 	})
 }
 
@@ -42,7 +48,7 @@ func TestUntilTellsTheEndOfItsContextFromOthers(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(1500*time.Millisecond, func() { cancel(why) })
 		asked := 0
-		err := poll.Until(ctx, time.Second, func(context.Context) (bool, error) {
+		err := poll.Until(ctx, 10*time.Second, func(context.Context) (bool, error) {
 			asked++
 			return false, nil
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
 // cluster is a cluster whose nodes need a minute to work again after a change, unless they are lost.
@@ -116,7 +117,7 @@ func TestNodesGoOneAtATime(t *testing.T) {
 			require.NoError(t, err, name)
 		}
 		require.Equal(t, [][]string{{}, {}, {}, {}}, c.busy, "never two at a time")
-		require.Equal(t, 4*(time.Minute+10*time.Second), time.Since(began), "a minute to come back, ten seconds in which it must stay ready")
+		polltest.Lasted(t, 4*(time.Minute+10*time.Second), began) // a minute to come back, ten seconds in which it must stay ready
 	})
 }
 
@@ -130,7 +131,7 @@ func TestWorkersGoAsManyAtATimeAsIsAllowed(t *testing.T) {
 			require.NoError(t, err, name)
 		}
 		require.Equal(t, [][]string{{}, {"worker-1"}, {}, {}}, c.busy, "two workers together, the control plane alone, nobody past it")
-		require.Equal(t, 3*(time.Minute+10*time.Second), time.Since(began))
+		polltest.Lasted(t, 3*(time.Minute+10*time.Second), began)
 	})
 }
 
@@ -153,7 +154,7 @@ func TestAChangeIsRefusedWhenTheRestStaysUnwell(t *testing.T) {
 		require.Empty(t, changed)
 		require.EqualError(t, errs["control-1"], "control-1 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
 		require.EqualError(t, errs["control-2"], "control-2 is untouched, because the cluster cannot do without it now (node control-3: its Talos API does not answer): mend that, then run up again")
-		require.Equal(t, time.Minute, time.Since(began), "who comes second does not wait for the same once more")
+		polltest.Lasted(t, time.Minute, began) // who comes second does not wait for the same once more
 
 		c.unwell = nil
 		errs, _ = roll(lane, controlPlane("control-3"))
@@ -185,7 +186,7 @@ func TestAMachineThatStaysOffIsNotWaitedFor(t *testing.T) {
 		errs, _ := roll(lane, worker("worker-1"))
 		require.EqualError(t, errs["worker-1"], "worker-1 did not come back from its change, because its machine stays off: see in the tasks of Proxmox VE why its start failed, "+
 			"mend that or take the change back, then run up again, which starts it; no other node is touched until it works again")
-		require.Equal(t, 30*time.Second, time.Since(began))
+		polltest.Lasted(t, 30*time.Second, began)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{off: map[string]bool{"worker-1": true}}
@@ -243,7 +244,7 @@ func TestANodeThatWorksForAMomentHasNotComeBack(t *testing.T) {
 		began := time.Now()
 		errs, _ := roll(rolling.NewLane(c, rolling.Options{}), controlPlane("control-1"))
 		require.NoError(t, errs["control-1"])
-		require.Equal(t, 2*time.Minute+15*time.Second, time.Since(began), "what ends soon after its start is waited for until it stays")
+		polltest.Lasted(t, 2*time.Minute+15*time.Second, began) // what ends soon after its start is waited for until it stays
 
 		c.lost = map[string]bool{"control-2": true}
 		errs, _ = roll(rolling.NewLane(c, rolling.Options{Recovery: time.Minute}), controlPlane("control-2"))
@@ -312,7 +313,7 @@ func TestWhatAnEndedRunHasCordonedIsTakenBack(t *testing.T) {
 		c.cordoned = errors.New("the API server does not answer")
 		require.EqualError(t, lane.TakeBack(t.Context(), worker("worker-1")),
 			"worker-1 may take no new pods (the API server does not answer): run `kubectl uncordon worker-1` when an API server answers")
-		require.Equal(t, 2*time.Minute, time.Since(began))
+		polltest.Lasted(t, 2*time.Minute, began)
 	})
 }
 
@@ -409,7 +410,7 @@ func TestHowLongANodeMustStayReady(t *testing.T) {
 			change := rolling.Change{Node: worker("canary"), MinReady: test.wants}
 			require.NoError(t, lane.Enter(context.Background(), change))
 			require.NoError(t, lane.Leave(context.Background(), change.Node))
-			require.Equal(t, time.Minute+test.stays, time.Since(began))
+			polltest.Lasted(t, time.Minute+test.stays, began)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,4 +41,21 @@ func TestItGivesUpInTheEnd(t *testing.T) {
 		require.Panics(t, func() { polltest.Succeeds(f, func() error { return errors.New("never") }) })
 		require.True(t, f.failed)
 	})
+}
+
+func TestLasted(t *testing.T) {
+	t.Parallel()
+	for lasts, fails := range map[time.Duration]bool{19 * time.Second: true, 20 * time.Second: false, 21 * time.Second: false, 22 * time.Second: true} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			time.Sleep(lasts)
+			f := &failing{TB: t}
+			lasted := func() { polltest.Lasted(f, 20*time.Second, began) }
+			if fails {
+				require.Panics(t, lasted)
+				return
+			}
+			require.NotPanics(t, lasted)
+		})
+	}
 }
