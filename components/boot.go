@@ -21,7 +21,7 @@ const defaultBootTimeout = 5 * time.Minute
 // machine that is off. Nodes wait side by side, so creation stays parallel.
 func (r *rollout) boots(node rolling.Node, vmid int, timeout time.Duration) pulumi.ResourceHookFunction {
 	return func(args *pulumi.ResourceHookArgs) error {
-		if args.Type != token.Configuration {
+		if args.Type != token.Configuration || r.stands {
 			return nil
 		}
 		health, err := r.health()

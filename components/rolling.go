@@ -36,6 +36,7 @@ type rollout struct {
 	pulling       chan struct{}        // holds one element while a node pulls the image of its upgrade
 	kubernetes    string               // the version that the configurations ask for
 	unread        func(machine string) // of [TalosClusterArgs]
+	stands        bool                 // of [TalosClusterArgs]
 
 	upgradeKubernetes func(context.Context, KubernetesUpgrade) error
 }
@@ -53,7 +54,7 @@ func newRollout(ctx *pulumi.Context, a TalosClusterArgs, talosconfig pulumi.Stri
 	})
 	r := &rollout{
 		ctx: ctx, interrupted: a.Interrupted, health: health, bootTimeout: a.BootTimeout, changing: &sync.Map{},
-		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion, unread: a.Unread,
+		missedReboots: newMissedReboots(a), recreation: newRecreation(a), snapshot: etcdSnapshot{keep: a.Snapshot}, canary: newCanary(a), pulling: make(chan struct{}, 1), kubernetes: a.KubernetesVersion, unread: a.Unread, stands: a.Stands,
 		upgradeKubernetes: a.UpgradeKubernetes,
 	}
 	if r.upgradeKubernetes == nil {

@@ -125,6 +125,9 @@ type TalosClusterArgs struct {
 	// the host is configured again when it is created again. Default: nil, no identifiers, and such a machine stays without a
 	// configuration. A change does not affect existing machines.
 	NewBirth func() string
+	// Stands says that the cluster and everything in it exist, and are only recorded in a state that does not have them: nothing is
+	// waited for, and nothing is prepared, before something is created. Default: false. A change concerns this run only.
+	Stands bool
 	// AllowReplace are control planes that may be created again although no other control plane has the data of etcd: everything
 	// in the cluster is lost. Its bootstrap, and what was installed in it, must have been removed from the state. Default: none. A
 	// change concerns this run only.

@@ -25,6 +25,7 @@ const (
 	opUp      = "up"
 	opPreview = "preview"
 	opDestroy = "destroy"
+	opAdopt   = "adopt"
 )
 
 // runEngine runs an operation of the engine, writes its artifacts and reports its progress. It keeps the failures that the engine
@@ -40,15 +41,20 @@ func (s *session) runEngine(ctx context.Context, command string, operate func(en
 
 // previewed runs a preview of the engine and returns its events.
 func (s *session) previewed(ctx context.Context, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
+	return s.silently(ctx, opPreview, operate)
+}
+
+// silently runs an operation of the engine without reporting its progress, and returns its events.
+func (s *session) silently(ctx context.Context, command string, operate func(engineRun) error) ([]apitype.EngineEvent, error) {
 	var seen []apitype.EngineEvent
 	reporter := progress.New(nil, s.clock.Now)
-	err := s.recorder().record(ctx, opPreview, s.operation(operate), func(event events.EngineEvent) {
+	err := s.recorder().record(ctx, command, s.operation(operate), func(event events.EngineEvent) {
 		seen = append(seen, event.EngineEvent)
 		reporter.Add(event.EngineEvent)
 	})
 	if err != nil {
 		s.failures = reporter.Failures()
-		return nil, s.failed(ctx, opPreview, err)
+		return nil, s.failed(ctx, command, err)
 	}
 	return seen, nil
 }

@@ -66,6 +66,8 @@ type Options struct {
 	Refused func(error)
 	// Canary is the name of the node that another image of Talos comes to first. Default: empty, the one of the inventory.
 	Canary string
+	// Stands says that the cluster exists and is only recorded, by providers that answer with what is there. Default: false.
+	Stands bool
 	// Until is the last phase to register, for a first up step by step. Default: 0, all of them. Once a resource of a later phase
 	// exists it must be 0: resources that are not registered are deleted.
 	Until components.Phase
@@ -138,6 +140,7 @@ func program(ctx *pulumi.Context, options Options) (err error) {
 	args.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
 	args.Canary = cmp.Or(options.Canary, args.Canary)
 	args.AllowReplace, args.NewBirth, args.Refused, args.Unread = options.AllowReplace, options.NewBirth, options.Refused, options.Unread
+	args.Stands = options.Stands
 	if args.NewBirth == nil {
 		args.NewBirth = uuid.NewString
 	}

@@ -84,6 +84,7 @@ func hardware(m proxmox.Machine) talos.Hardware {
 	h := talos.Hardware{
 		VMID:      m.VMID,
 		Name:      m.Name,
+		UUID:      m.UUID,
 		CPUs:      m.CPUs,
 		MemoryMiB: m.MemoryMiB,
 		Disks:     guestDisks(m.Disks),

@@ -99,3 +99,8 @@ func replace(source, target string, link func(beside string) error) error {
 	}
 	return nil
 }
+
+// In returns the path of a plugin in a PULUMI_HOME that [Installed.Populate] has filled.
+func (t Tool) In(home string) string {
+	return filepath.Join(home, "plugins", "resource-"+t.Name+"-"+t.Version, filepath.Base(t.Path))
+}

@@ -14,6 +14,8 @@ type Hardware struct {
 	VMID int `json:"vmid"`
 	// Name of the VM, which Talos does not see.
 	Name string `json:"name"`
+	// UUID of the firmware, the UUID in smbios1 of the VM; "" for none.
+	UUID string `json:"uuid,omitempty"`
 	// CPUs is the number of virtual CPUs.
 	CPUs int `json:"cpus"`
 	// MemoryMiB is the memory in MiB.

@@ -96,6 +96,7 @@ func (s *system) publishHardware() error {
 		put(s, info, func(r *hardware.SystemInformation) {
 			r.TypedSpec().Manufacturer = "QEMU"
 			r.TypedSpec().ProductName = "Standard PC (Q35 + ICH9, 2009)"
+			r.TypedSpec().UUID = s.hardware.UUID
 		}),
 		put(s, memory, func(r *hardware.MemoryModule) { r.TypedSpec().Size = uint32(s.hardware.MemoryMiB) }),
 		put(s, processor, func(r *hardware.Processor) {

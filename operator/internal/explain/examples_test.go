@@ -3,8 +3,21 @@ package explain_test
 // fromSources are errors by the row that must match them, as users and the lab have seen them, with the text that the provider, the
 // engine or gRPC adds. The row contains the source of its error.
 var fromSources = map[string][]string{
-	"birth-fact":     {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
-	"renamed-worker": {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
+	"adopt-has-state":     {"the state of stack k3s-dev has 3 machines: look at `em-infra preview --stack k3s-dev`; only a state that is lost is adopted"},
+	"adopt-has-backups":   {"stack k3s-dev has backups of its state, which say more than the host does: put the newest back with `em-infra state restore --stack k3s-dev`; only if none can be used, move .backups/k3s-dev away, then run adopt again"},
+	"adopt-owner":         {"VM 101 (k3s-dev-control-1) on vmhost belongs to stack home, cluster 0123456789ab, and the machine secrets are those of stack k3s-dev, cluster 3f9a1c2b7d4e: name the machines of this cluster in nodes.yaml, or give the secrets of that one; nothing was touched"},
+	"adopt-foreign":       {"VM 101 (k3s-dev-control-1) on vmhost: what answers at 192.168.20.11 does not know the machine secrets: give the secrets of its cluster, or correct the address in nodes.yaml; nothing was touched"},
+	"adopt-unproven":      {"VM 101 (k3s-dev-control-1) on vmhost names no owner, and 192.168.20.11 does not answer: start it, so that it proves that it is of this cluster, then run adopt again", "VM 101 (k3s-dev-control-1) on vmhost names no owner, and 192.168.20.11 does not say that it is that machine: correct vmid or address in nodes.yaml"},
+	"adopt-role":          {"VM 101 (k3s-dev-control-1) on vmhost runs as another role than worker in nodes.yaml: correct its role or its address"},
+	"adopt-machine":       {"VM 101 (k3s-dev-control-1) on vmhost is not the machine that runs at 192.168.20.11: correct vmid or address in nodes.yaml"},
+	"adopt-born":          {"cluster.yaml: kubernetes.podSubnets is 10.1.0.0/16, and the cluster was made with 10.244.0.0/16: set it to 10.244.0.0/16"},
+	"adopt-kubernetes":    {"cluster.yaml: kubernetes.version is v1.35.4, and k3s-dev-control-1 runs v1.34.1: set it to that, adopt the cluster, and upgrade it afterwards"},
+	"adopt-other-secrets": {"k3s-dev-control-1 runs with other machine secrets than those that were given (cluster.id, certs.os): give the secrets of this cluster, or leave --secrets out to read them from it"},
+	"adopt-no-secrets":    {"no talosconfig opens a control plane (open .credentials/k3s-dev/talosconfig: no such file or directory): name one with --talosconfig, or the machine secrets with --secrets", "no control plane gives the machine secrets: start one, name a talosconfig that opens it with --talosconfig, or give them with --secrets"},
+	"adopt-bundle":        {"secrets.yaml is no whole bundle of machine secrets: give the file that `talosctl gen secrets` has written, with the keys of all its authorities"},
+	"adopt-losses":        {"with the inventory as it is, an up would destroy what runs:"},
+	"birth-fact":          {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
+	"renamed-worker":      {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
 	"config-lock": {
 		`error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout`,
 	},

@@ -16,7 +16,7 @@ var table = slices.Concat(
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine
-	engine, backend, programs,
+	engine, backend, adoptions, programs,
 	general,
 )
 

@@ -13,11 +13,15 @@ const (
 	// bootstrapID is the provider's ID of every bootstrap (terraform-provider-talos v0.8.0,
 	// pkg/talos/talos_machine_bootstrap_resource.go).
 	bootstrapID = "machine_bootstrap"
-	// bootstrapMeta is what the bridge records for a bootstrap beside its properties (pulumi-terraform-bridge v3.116.0,
-	// pkg/pf/tfbridge/resource_state.go, metaState): the version of its schema, 1 in terraform-provider-talos v0.8.0 and v0.10.1. A
-	// state without it counts as version 0; the upgrade from 0 adds timeouts, which the next refresh cannot write.
-	bootstrapMeta = `{"schema_version":"1"}`
-	metaKey       = "__meta"
+)
+
+// TalosMeta is what the bridge records for machine secrets, a configuration and a bootstrap beside their properties, under [MetaKey]
+// (pulumi-terraform-bridge v3.116.0, pkg/pf/tfbridge/resource_state.go, metaState): the version of their schema, 1 in
+// terraform-provider-talos v0.8.0 and v0.10.1. A state without it counts as version 0; the upgrade of a bootstrap from 0 adds timeouts,
+// which the next refresh cannot write.
+const (
+	TalosMeta = `{"schema_version":"1"}`
+	MetaKey   = "__meta"
 )
 
 // AdoptBootstrap adds the missing bootstrap of a node to a deployment, as if the provider had returned (F6). The provider itself
@@ -33,7 +37,7 @@ func AdoptBootstrap(deployment *apitype.DeploymentV3, name, node string) {
 		"endpoint":            node,
 		"node":                node,
 	}
-	outputs := map[string]any{"id": bootstrapID, metaKey: bootstrapMeta}
+	outputs := map[string]any{"id": bootstrapID, MetaKey: TalosMeta}
 	for key, value := range inputs {
 		outputs[key] = value
 	}
@@ -60,8 +64,8 @@ func CompleteBootstrap(deployment *apitype.DeploymentV3) bool {
 		if len(one.Outputs) == 0 {
 			continue
 		}
-		if _, noted := one.Outputs[metaKey]; !noted {
-			one.Outputs[metaKey] = bootstrapMeta
+		if _, noted := one.Outputs[MetaKey]; !noted {
+			one.Outputs[MetaKey] = TalosMeta
 			completed = true
 		}
 	}

@@ -66,7 +66,7 @@ func LoseCluster(deployment *apitype.DeploymentV3) int {
 		}
 	}
 	for _, urn := range lost {
-		forget(deployment, urn)
+		Forget(deployment, urn)
 	}
 	return len(lost)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// forget removes a resource and all references to it from a deployment: the engine refuses a state with references to missing
+// Forget removes a resource and all references to it from a deployment: the engine refuses a state with references to missing
 // resources (pulumi pkg/v3 v3.254.0, resource/deploy/snapshot.go, VerifyIntegrity). The next run adds the dependencies again.
-func forget(deployment *apitype.DeploymentV3, urn resource.URN) {
+func Forget(deployment *apitype.DeploymentV3, urn resource.URN) {
 	deployment.Resources = slices.DeleteFunc(slices.Clone(deployment.Resources), func(r apitype.ResourceV3) bool {
 		return r.URN == urn && !r.Delete
 	})

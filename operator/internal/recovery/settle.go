@@ -20,7 +20,7 @@ import (
 func (s Survey) Note(deployment *apitype.DeploymentV3, now time.Time) (done []string, changed bool) {
 	changed = len(s.ended)+len(s.begun)+len(s.lost)+len(deployment.PendingOperations) > 0
 	for _, urn := range s.ended {
-		forget(deployment, urn)
+		Forget(deployment, urn)
 	}
 	for _, machine := range s.begun {
 		machine.ID = resource.ID(strconv.Itoa(state.VMID(&machine)))
@@ -53,7 +53,7 @@ func Delete(ctx context.Context, deployment *apitype.DeploymentV3, remnant Remna
 	if err := host.Delete(ctx, remnant.Node, remnant.VMID); err != nil {
 		return "", err
 	}
-	forget(deployment, remnant.URN)
+	Forget(deployment, remnant.URN)
 	return fmt.Sprintf("creation of VM %d (%s) ended half way: what was left of it is deleted, it never ran", remnant.VMID, remnant.Name), nil
 }
 

@@ -40,6 +40,8 @@ type Machines interface {
 type Machine struct {
 	VMID int
 	Name string
+	// UUID of the firmware, in smbios1; "" for none.
+	UUID string
 	// Host is the node that it runs on.
 	Host      string
 	CPUs      int

@@ -22,6 +22,13 @@ func (s *Service) hardware(m *config.VM) (machine.Machine, error) {
 		MemoryMiB: m.Config.MemoryMiB(), BootsFrom: m.Config.BootOrder(),
 		SCSI: cmp.Or(m.Config.Get("scsihw"), "lsi"), Agent: s.settings.AgentEnabled(m.Config),
 	}
+	if text := m.Config.Get("smbios1"); text != "" {
+		firmware, err := schema.ParseProperties(s.settings.Fields("smbios1"), text)
+		if err != nil {
+			return machine.Machine{}, fmt.Errorf("unable to parse smbios1 '%s'", text)
+		}
+		shown.UUID = firmware["uuid"]
+	}
 
 	if err := s.disks.Attach(m, &shown); err != nil {
 		return machine.Machine{}, err

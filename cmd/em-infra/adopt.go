@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+// adoptFlags are the flags of adopt.
+type adoptFlags struct {
+	place   stackFlags
+	options operator.AdoptOptions
+}
+
+func newAdoptCommand() *cobra.Command {
+	var flags adoptFlags
+	command := &cobra.Command{
+		Use:   "adopt --stack STACK",
+		Short: "Write the state of a cluster that runs, when the state is lost",
+		Long: `Write the state of a cluster that runs, when the state and all backups of it are lost. Host and nodes are asked, and not
+changed: no machine is created, changed or rebooted. The state is written at the end, at once; if the command is interrupted or
+killed before, run it again.
+
+The machine secrets of the cluster come from a control plane, which is opened with the talosconfig of an earlier up, or from a
+file. Every machine of the inventory that is on its host must be of that cluster: by the mark in its description or, without one,
+because its node accepts the secrets and says that it is that machine.
+
+At the end a preview says what an up would do. Nothing is written if that would replace or delete a machine.`,
+		Example: `  em-infra adopt --stack k3s-dev --dry-run
+  em-infra adopt --stack k3s-dev
+  em-infra adopt --stack k3s-dev --secrets secrets.yaml    # without a talosconfig`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return flags.run(command.Context(), streamsOf(command))
+		},
+	}
+	flags.place.bindPlace(command)
+	flags.place.bindLab(command)
+	flags.place.bindKeep(command)
+	flags.place.bindVerbose(command)
+	command.Flags().StringVar(&flags.options.Secrets, "secrets", "", "a file with the machine secrets, as 'talosctl gen secrets' writes it (default: read from a control plane)")
+	command.Flags().StringVar(&flags.options.Talosconfig, "talosconfig", "", "the talosconfig that opens a control plane (default: that of an earlier up)")
+	command.Flags().BoolVar(&flags.options.DryRun, "dry-run", false, "do everything but write the state")
+	return command
+}
+
+func (f *adoptFlags) run(ctx context.Context, streams streams) error {
+	o, err := f.place.open(streams)
+	if err != nil {
+		return err
+	}
+	adopted, err := o.Adopt(ctx, f.options)
+	if adopted != nil && adopted.Preview != nil {
+		f.write(streams, adopted)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case !adopted.Written:
+		fmt.Fprintf(streams.out, "\nthe state would have %d resources; nothing was written\nnext: %s\n", adopted.Resources, typed("adopt %s", o.Place()))
+	case adopted.Preview.HasChanges():
+		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources\nnext: %s   # what is shown above\n", adopted.Resources, typed("up %s", o.Place()))
+	default:
+		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources, and is what runs\nkubeconfig: %s\n", adopted.Resources, workspace.Nearby(adopted.Kubeconfig))
+	}
+	return nil
+}
+
+// write writes what does not exist, and what an up would do.
+func (f *adoptFlags) write(streams streams, adopted *operator.Adopted) {
+	if len(adopted.Absent) > 0 {
+		fmt.Fprintf(streams.out, "not there, so up creates it: %s\n", strings.Join(adopted.Absent, ", "))
+	}
+	fmt.Fprintln(streams.out, "what up would do with this state:")
+	_ = adopted.Preview.WriteText(streams.out) // a closed stream ends no run
+	adopted.Preview.Host.At(here()).WriteText(streams.out)
+	adopted.Preview.Images.Besides(adopted.Preview.Assessment).WriteText(streams.out)
+}

@@ -1,0 +1,135 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/gofrs/flock"
+	"github.com/google/uuid"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/toolchain"
+	"github.com/em-infra/em-infra/operator/internal/adoption"
+)
+
+// draft is a state in a folder of its own, in which a cluster is recorded before the stack's state is written.
+type draft struct {
+	*Operator
+
+	folder string
+	claim  *flock.Flock
+}
+
+// openDraft returns an empty draft. What a killed run has left is removed.
+func (o *Operator) openDraft() (*draft, error) {
+	folder := filepath.Join(o.workspace.Home, "adoption")
+	claim := flock.New(folder+".lock", flock.SetPermissions(0o600))
+	claimed, err := claim.TryLock()
+	if err == nil && !claimed {
+		err = refused(errors.New("another adopt works on this stack: wait for it to end, then run adopt again"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o700)); err != nil {
+		return nil, errors.Join(err, claim.Unlock())
+	}
+	inner, within := *o, *o.workspace.At("file://" + folder)
+	within.Backups = filepath.Join(folder, "backups")
+	inner.workspace = &within
+	return &draft{Operator: &inner, folder: folder, claim: claim}, nil
+}
+
+// close removes the draft. Its secrets are sealed, so a failure leaves nothing in clear.
+func (d *draft) close() {
+	_ = os.RemoveAll(d.folder)
+	_ = d.claim.Unlock()
+}
+
+// adopt records the cluster, and looks at what an up would do with the result.
+func (d *draft) adopt(ctx context.Context, options AdoptOptions) (*Adopted, *engine.Exported, error) {
+	s, err := d.begin(ctx, needs{newStack: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	survey, secrets, err := s.survey(ctx, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.recovered(survey.Notes()...)
+	recorder := &adoption.Recorder{Secrets: secrets}
+	if err := s.record(ctx, recorder, survey.Births()); err != nil {
+		return nil, nil, err
+	}
+	exported, err := s.state.Fresh(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	adopted := &Adopted{}
+	for _, urn := range recorder.Absent() {
+		adopted.Absent = append(adopted.Absent, urn.Name())
+	}
+	adoption.Without(&exported.Deployment, recorder.Absent())
+	if err := s.state.Import(ctx, exported); err != nil {
+		return nil, nil, err
+	}
+	adopted.Resources = len(exported.Deployment.Resources)
+	adopted.Preview, err = d.Preview(ctx, PreviewOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	var nodes []string
+	for _, node := range s.inventory.Nodes {
+		nodes = append(nodes, node.Name)
+	}
+	return adopted, exported, refuseLosses(adopted.Preview, nodes, s.place.Stack)
+}
+
+// record runs the program with providers that answer with what exists. Births are the marks of birth of the machines, in the order of
+// the inventory.
+func (s *session) record(ctx context.Context, recorder *adoption.Recorder, births []string) error {
+	tools, err := s.installTools(ctx)
+	if err != nil {
+		return err
+	}
+	gateway, err := adoption.Open(s.pluginsOf(tools), recorder)
+	if err != nil {
+		return err
+	}
+	defer gateway.Close()
+	s.stack.Workspace().SetEnvVar(adoption.Variable, gateway.Value())
+	s.program.Stands, s.program.AllowReplace = true, nil
+	s.program.NewBirth = func() string { // once for each node, in the order of the inventory
+		birth := births[0]
+		if births = births[1:]; birth == "" {
+			return uuid.NewString()
+		}
+		return birth
+	}
+	s.setProgram(s.program.Until)
+	_, err = s.silently(ctx, opAdopt, func(run engineRun) error {
+		_, err := s.stack.Up(ctx, optup.SuppressOutputs(), optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))
+		return err
+	})
+	return err
+}
+
+// pluginsOf returns the plugins in the PULUMI_HOME of the stack: a run ends those that are left behind by their place.
+func (s *session) pluginsOf(tools *toolchain.Installed) []adoption.Plugin {
+	environment := os.Environ()
+	for _, name := range slices.Sorted(maps.Keys(s.state.Env)) {
+		environment = append(environment, name+"="+s.state.Env[name])
+	}
+	var plugins []adoption.Plugin
+	for _, tool := range tools.Tools {
+		if tool.Kind == toolchain.Plugin {
+			plugins = append(plugins, adoption.Plugin{Name: tool.Name, Path: tool.In(s.workspace.Home), Env: environment})
+		}
+	}
+	return plugins
+}

@@ -1,0 +1,114 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/adoption"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// survey finds the machine secrets, and asks host and nodes about each machine of the inventory. Its error lists every reason why the
+// cluster cannot be adopted.
+func (s *session) survey(ctx context.Context, options AdoptOptions) (adoption.Survey, adoption.Secrets, error) {
+	secrets, err := s.machineSecrets(ctx, options)
+	if err != nil {
+		return adoption.Survey{}, secrets, err
+	}
+	talosconfig, err := s.talosconfigOf(secrets)
+	if err != nil {
+		return adoption.Survey{}, secrets, err
+	}
+	found := adoption.Survey{Inventory: s.inventory, Owner: secrets.Owner(s.workspace.Stack)}
+	if found.Nodes, err = s.seenNodes(ctx, talosconfig); err != nil {
+		return found, secrets, refused(s.place.CompleteError(err))
+	}
+	refusals := found.Refusals()
+	if options.Secrets != "" {
+		refusals = append(found.DifferingSecrets(secrets, s.clock.Now()), refusals...)
+	}
+	if len(refusals) > 0 {
+		return found, secrets, refused(s.place.CompleteError(fmt.Errorf("%s; nothing was touched", strings.Join(refusals, "\n"))))
+	}
+	return found, secrets, nil
+}
+
+// machineSecrets returns the machine secrets of the cluster: those of the file, or else those of the first control plane that answers.
+func (s *session) machineSecrets(ctx context.Context, options AdoptOptions) (adoption.Secrets, error) {
+	if options.Secrets != "" {
+		secrets, err := adoption.ReadSecrets(options.Secrets, s.clock.Now())
+		return secrets, refused(err)
+	}
+	file := options.Talosconfig
+	if file == "" {
+		file = s.credentials().talosconfig()
+	}
+	talosconfig, err := os.ReadFile(file) //nolint:gosec // the user's own
+	if err != nil {
+		return adoption.Secrets{}, refused(fmt.Errorf("no talosconfig opens a control plane (%w): name one with --talosconfig, or the machine secrets with --secrets", err))
+	}
+	health := status.Sources{Inventory: s.inventory, Talosconfig: talosconfig}.Health()
+	var failures []string
+	for _, node := range s.inventory.Nodes.ControlPlanes() {
+		seen, err := health.Observe(ctx, node.Address.String())
+		if err == nil {
+			var secrets adoption.Secrets
+			if secrets, err = adoption.SecretsIn(seen.Configuration, s.clock.Now()); err == nil {
+				return secrets, nil
+			}
+		}
+		if errors.Is(err, nodeops.ErrTalosconfig) {
+			return adoption.Secrets{}, refused(fmt.Errorf("%s: %w", workspace.Nearby(file), err))
+		}
+		failures = append(failures, fmt.Sprintf("%s: %v", node.Name, err))
+	}
+	return adoption.Secrets{}, refused(fmt.Errorf("no control plane gives the machine secrets: start one, name a talosconfig that opens it with --talosconfig, or give them with --secrets\n%s", strings.Join(failures, "\n")))
+}
+
+// talosconfigOf returns a talosconfig for the inventory's nodes, signed by the cluster's own authority.
+func (s *session) talosconfigOf(secrets adoption.Secrets) ([]byte, error) {
+	var endpoints []string
+	for _, node := range s.inventory.Nodes.ControlPlanes() {
+		endpoints = append(endpoints, node.Address.String())
+	}
+	return secrets.Talosconfig(s.inventory.Cluster.Name, endpoints)
+}
+
+// seenNodes asks the host and each node concurrently.
+func (s *session) seenNodes(ctx context.Context, talosconfig []byte) ([]adoption.Seen, error) {
+	host, err := pve.NewHost(s.host)
+	if err != nil {
+		return nil, err
+	}
+	health := status.Sources{Inventory: s.inventory, Talosconfig: talosconfig}.Health()
+	seen, errs := make([]adoption.Seen, len(s.inventory.Nodes)), make([]error, len(s.inventory.Nodes))
+	var all sync.WaitGroup
+	for i, node := range s.inventory.Nodes {
+		seen[i].Node = node
+		all.Go(func() {
+			if seen[i].Machine, errs[i] = host.Look(ctx, node.VMID); errs[i] == nil && seen[i].Machine != nil {
+				askNode(ctx, health, &seen[i])
+			}
+		})
+	}
+	all.Wait()
+	return seen, errors.Join(errs...)
+}
+
+// askNode asks a node what it runs, and on which machine.
+func askNode(ctx context.Context, health nodeops.Health, seen *adoption.Seen) {
+	address := seen.Node.Address.String()
+	observed, err := health.Observe(ctx, address)
+	if err == nil {
+		seen.Configuration, seen.Kubernetes = observed.Configuration, observed.Kubelet
+		seen.Firmware, err = health.Firmware(ctx, address)
+	}
+	seen.Silent, seen.Foreign = err, errors.Is(err, nodeops.ErrForeign)
+}

@@ -1,0 +1,96 @@
+package explain
+
+// adoptions contains the refusals of `em-infra adopt`.
+var adoptions = []row{
+	{
+		name: "adopt-has-state", speaker: program, source: "operator/adopt.go",
+		pattern: saying(`the state of stack (?P<stack>\S+) has \d+ machines?: look at`),
+		meaning: "stack {stack} has a state with machines, which an adoption would overwrite",
+		do:      "nothing is lost: `em-infra preview` compares that state with what runs; for an older one, `em-infra state restore`",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-has-backups", speaker: program, source: "operator/adopt.go",
+		pattern: saying(`stack (?P<stack>\S+) has backups of its state, which say more than the host does`),
+		meaning: "the state of {stack} is gone, and backups of it are there; they know what the host cannot say, such as a change that failed halfway",
+		do:      "`em-infra state restore`; only if none of the backups can be used, move their folder away and adopt",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-owner", speaker: program, source: "operator/internal/adoption/survey.go; decision 31",
+		pattern: saying(`(?P<vm>VM \d+ \(\S+\) on \S+) belongs to (?P<owner>stack \S+, cluster \S+), and the machine secrets are those of`),
+		meaning: "the description of {vm} names {owner} as its owner, which is not the stack and the cluster that are adopted",
+		do:      "correct vmid in nodes.yaml, work on the stack that is named, or give the machine secrets of that cluster with `--secrets FILE`",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-foreign", speaker: program, source: "operator/internal/adoption/survey.go",
+		pattern: saying(`what answers at (?P<address>\S+) does not know the machine secrets`),
+		meaning: "the Talos API at {address} is signed by another authority than that of the machine secrets: it is a node of another cluster, or waits for its first configuration",
+		do:      "correct the address in nodes.yaml, or give the machine secrets of its cluster; remove a node that was reset from nodes.yaml, adopt, and add it again",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-unproven", speaker: program, source: "operator/internal/adoption/survey.go",
+		pattern: saying(`(?P<vm>VM \d+ \(\S+\) on \S+) names no owner, and (?P<address>\S+) does not`),
+		meaning: "nothing proves that {vm} is the node at {address}: its description names no stack, and the node does not report the UUID of its firmware",
+		do:      "start the machine and see that its address and VMID are those of nodes.yaml; then adopt again",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-role", speaker: program, source: "operator/internal/adoption/survey.go",
+		pattern: saying(`(?P<vm>VM \d+ \(\S+\) on \S+) runs as another role than (?P<role>\S+) in nodes\.yaml`),
+		meaning: "the node on {vm} is a control plane and nodes.yaml says worker, or the other way round; with {role} an up would replace it",
+		do:      "correct role or address in nodes.yaml",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-machine", speaker: program, source: "operator/internal/adoption/survey.go",
+		pattern: saying(`(?P<vm>VM \d+ \(\S+\) on \S+) is not the machine that runs at (?P<address>[^\s:]+)`),
+		meaning: "the node at {address} reports another firmware than {vm} has",
+		do:      "correct vmid or address in nodes.yaml: `talosctl get systeminformation` shows the UUID, smbios1 of the machine in Proxmox VE has it too",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-born", speaker: program, source: "operator/internal/adoption/survey.go; decision 23",
+		pattern: saying(`cluster\.yaml: (?P<fact>\S+) is (?P<wanted>[^\n]+?), and the cluster was made with (?P<has>[^\n]+?): set it to`),
+		meaning: "{fact} is {wanted} in cluster.yaml and {has} in the cluster, where it cannot change",
+		do:      "set {fact} to {has}",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-kubernetes", speaker: program, source: "operator/internal/adoption/survey.go; decision 57",
+		pattern: saying(`cluster\.yaml: kubernetes\.version is (?P<wanted>\S+), and (?P<node>\S+) runs (?P<runs>[^\s:]+): set it to that`),
+		meaning: "{node} runs Kubernetes {runs}; a state that says {wanted} would never bring it",
+		do:      "set kubernetes.version to {runs} and adopt; then set {wanted} and run `em-infra up`. If nodes run different versions, end their upgrade first",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-other-secrets", speaker: program, source: "operator/internal/adoption/survey.go",
+		pattern: saying(`(?P<node>\S+) runs with other machine secrets than those that were given \((?P<parts>[^)]+)\)`),
+		meaning: "the file with the machine secrets is not that of this cluster: on {node} these parts differ: {parts}",
+		do:      "give the file of this cluster, or leave `--secrets` out: a control plane has all of them",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-no-secrets", speaker: program, source: "operator/adopt_survey.go",
+		pattern: saying(`no talosconfig opens a control plane|no control plane gives the machine secrets`),
+		meaning: "the machine secrets of the cluster are neither in a file nor to be had from a control plane",
+		do:      "name a talosconfig that opens a control plane which runs, with `--talosconfig FILE`, or the machine secrets with `--secrets FILE`; without either, nobody can authenticate to the nodes",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-bundle", speaker: program, source: "operator/internal/adoption/secrets.go",
+		pattern: saying(`(?P<file>\S+) is no whole bundle of machine secrets`),
+		meaning: "{file} lacks authorities, keys or tokens of the cluster; a talosconfig or a machine configuration of a worker is not enough",
+		do:      "give the file that `talosctl gen secrets` has written for the cluster, with `--from-controlplane-config FILE` if there is none",
+		safe:    notTouched,
+	},
+	{
+		name: "adopt-losses", speaker: program, source: "operator/adopt.go",
+		pattern: saying(`with the inventory as it is, an up would destroy what runs`),
+		meaning: "the inventory describes other machines than those that run, and the lines below name what an up would replace or delete",
+		do:      "change the inventory to what runs, and adopt again; change it to what you want afterwards",
+		safe:    notTouched,
+	},
+}
