@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -177,7 +178,20 @@ func (f *life) commandOf(what string) *exec.Cmd {
 		require.NotEmpty(f.t, backups)
 		return f.em("state", "restore", "--lab", "--yes", "--from", strings.TrimSuffix(filepath.Base(backups[0]), ".json"))
 	}
-	return f.em(arguments[what]...)
+	return f.em(append(slices.Clone(arguments[what]), f.consents(what)...)...)
+}
+
+// consents returns the flags for the control planes that an up removes.
+func (f *life) consents(what string) (flags []string) {
+	if arguments[what] == nil || arguments[what][0] != "up" {
+		return nil
+	}
+	for _, m := range f.see().Machines {
+		if strings.HasPrefix(m.Name, "control-") && !slices.Contains(f.site.Names(site.ControlPlane), m.Name) {
+			flags = append(flags, "--allow-delete", m.Name)
+		}
+	}
+	return flags
 }
 
 // giveUp has the model take the loss of what a run may take away, since all plans are consented to.
@@ -193,6 +207,7 @@ func (f *life) giveUp(what string) {
 		}
 		if !wanted {
 			f.keeper.GiveUp(m.VMID)
+			f.keeper.GiveUpMember(m.Name)
 		}
 	}
 }

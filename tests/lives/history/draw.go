@@ -119,7 +119,7 @@ func (d *drawer) anyEdit() Move {
 	case "host":
 		m.Number = 1 + d.IntN(d.site.Topology.Hosts)
 	case "control-planes":
-		m.Number = 3
+		m.Number = 1 + 2*d.IntN(2)
 	case "talos":
 		m.Number = d.site.Talos + 1 + d.IntN(3)
 	case "kubernetes":

@@ -27,7 +27,7 @@ type Change struct {
 	site func(s *Site, node string, number int) bool
 }
 
-// Edits are all that there are. None needs a permission, and none is refused.
+// Edits are all that there are. None is refused once the loss of control planes is consented to.
 var Edits = map[string]Change{
 	"memory": {OfNode: true, Numbered: true, node: func(n *Node, mib int) bool { n.MemoryMiB = mib; return true }},
 	"cores":  {OfNode: true, Numbered: true, node: func(n *Node, cores int) bool { n.Cores = cores; return true }},
@@ -57,17 +57,13 @@ var Edits = map[string]Change{
 		s.Tags = []string{"talos", fmt.Sprintf("tag-%d", number)}
 		return true
 	}},
-	"talos":      {Numbered: true, site: func(s *Site, _ string, patch int) bool { return patch <= lastTalos && upgrade(&s.Talos, patch) }},
-	"kubernetes": {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Kubernetes, patch) }},
-	"add":        {OfNode: true, site: addNode},
-	"remove":     {OfNode: true, site: removeNode},
-	"host":       {OfNode: true, Numbered: true, site: moveNode},
-	"control-planes": {Numbered: true, site: func(s *Site, _ string, number int) bool {
-		if number != 3 || len(s.Names(ControlPlane)) != 1 {
-			return false
-		}
-		return addNode(s, "control-2", 0) && addNode(s, "control-3", 0)
-	}},
+	"talos":          {Numbered: true, site: func(s *Site, _ string, patch int) bool { return patch <= lastTalos && upgrade(&s.Talos, patch) }},
+	"kubernetes":     {Numbered: true, site: func(s *Site, _ string, patch int) bool { return upgrade(&s.Kubernetes, patch) }},
+	"add":            {OfNode: true, site: addNode},
+	"remove":         {OfNode: true, site: removeNode},
+	"host":           {OfNode: true, Numbered: true, site: moveNode},
+	"control-planes": {Numbered: true, site: countControlPlanes},
+	"exchange":       {OfNode: true, site: exchange},
 }
 
 // upgrade sets another patch number; there is no way back.
@@ -144,6 +140,39 @@ func removeNode(s *Site, name string, _ int) bool {
 	}
 	s.Nodes = slices.Delete(s.Nodes, i, i+1)
 	return true
+}
+
+// countControlPlanes grows or shrinks the cluster to one control plane or three. The first ones of the file go.
+func countControlPlanes(s *Site, _ string, number int) bool {
+	have := len(s.Names(ControlPlane))
+	if number == have || number != 1 && number != 3 {
+		return false
+	}
+	for ; have > number; have-- {
+		s.Nodes = slices.Delete(s.Nodes, s.index(s.Names(ControlPlane)[0]), s.index(s.Names(ControlPlane)[0])+1)
+	}
+	for ; have < number; have++ {
+		s.Nodes = append(s.Nodes, s.newControlPlane())
+	}
+	return true
+}
+
+// exchange puts a new control plane into the place of one.
+func exchange(s *Site, name string, _ int) bool {
+	i := s.index(name)
+	if i < 0 || s.Nodes[i].Role != ControlPlane {
+		return false
+	}
+	s.Nodes[i] = s.newControlPlane()
+	return true
+}
+
+// newControlPlane returns the one with the lowest number that is free: there are never nine.
+func (s *Site) newControlPlane() (n Node) {
+	for number := 1; n.Name == "" || s.index(n.Name) >= 0; number++ {
+		n, _ = s.node(fmt.Sprintf("control-%d", number))
+	}
+	return n
 }
 
 // moveNode moves a machine to another host, which it can as it runs where the hosts share their storages.

@@ -61,6 +61,7 @@ func TestEdits(t *testing.T) {
 		"a node less":   {site.Edit{What: "remove", Node: "worker-1"}, func(s site.Site) bool { return len(s.Nodes) == 1 }},
 		"another host":  {site.Edit{What: "host", Node: "worker-1", Number: 2}, func(s site.Site) bool { return s.Nodes[1].Host == "vmhost2" }},
 		"three of them": {site.Edit{What: "control-planes", Number: 3}, func(s site.Site) bool { return len(s.Names(site.ControlPlane)) == 3 }},
+		"exchanged":     {site.Edit{What: "exchange", Node: "control-1"}, func(s site.Site) bool { return s.Nodes[0].Name == "control-2" && s.Nodes[0].VMID == 102 }},
 		"a data disk":   {site.Edit{What: "data-disk", Node: "worker-1", Number: 7}, func(s site.Site) bool { return s.Nodes[1].DataDisks[0].SizeGiB == 7 }},
 		"a sysctl": {site.Edit{What: "sysctl", Node: "worker-1", Number: 9}, func(s site.Site) bool {
 			sysctls, _ := s.Nodes[1].Settings()
@@ -75,7 +76,7 @@ func TestEdits(t *testing.T) {
 	}
 	for _, nothing := range []site.Edit{
 		{What: "memory", Node: "worker-9", Number: 1}, {What: "add", Node: "worker-1"}, {What: "add", Node: "tree-1"},
-		{What: "remove", Node: "control-1"}, {What: "host", Node: "worker-1", Number: 3}, {What: "nonsense"},
+		{What: "remove", Node: "control-1"}, {What: "exchange", Node: "worker-1"}, {What: "control-planes", Number: 1}, {What: "control-planes", Number: 2}, {What: "host", Node: "worker-1", Number: 3}, {What: "nonsense"},
 		{What: "data-disk-grows", Node: "worker-1", Number: 1}, {What: "data-disk", Node: "control-1", Number: 1},
 	} {
 		_, means := born.Apply(nothing)
