@@ -1,6 +1,10 @@
 package removal_test
 
 import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -8,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
 // A member that does not leave is still one, with its node, and the next run removes both.
@@ -57,4 +62,47 @@ func TestTwoRemovalsAtOnce(t *testing.T) {
 	nodes, err := c.kubernetes(0).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, nodes.Items, 1)
+}
+
+// noted is closed when a removal says a text.
+type noted struct {
+	text string
+	said chan struct{}
+	once sync.Once
+}
+
+func (n *noted) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), n.text) {
+		n.once.Do(func() { close(n.said) })
+	}
+	return len(text), nil
+}
+
+// etcd takes no new member while one is dead. A control plane that waits for its successor to join must not keep the dead one from
+// being removed.
+func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	dead, waits := c.remove(first+2), c.remove(first+1)
+	require.NoError(t, c.Fleet.PowerOff(first+2))
+	successor := rolling.Node{Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}
+	dead.Stay, waits.Stay = []rolling.Node{c.nodes[0], successor}, []rolling.Node{c.nodes[0], successor}
+	waiting := &noted{text: "control-2 waits until etcd can do without it: ", said: make(chan struct{})}
+	dead.Progress, waits.Progress = t.Output(), waiting
+	errEnough := errors.New("enough")
+	ctx, end := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- waits.Remove(ctx) }()
+	<-waiting.said
+
+	require.NoError(t, dead.Remove(t.Context()))
+	end(errEnough)
+	require.EqualError(t, <-ended, "removing control-2: enough")
+	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, size-1)
 }

@@ -10,6 +10,8 @@ import (
 
 	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
@@ -66,26 +68,48 @@ func (c ControlPlane) Remove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.alone(ctx, addressesOf(others), func(ctx context.Context) error {
-		api, err := c.kubernetes(ctx, addressesOf(others))
+	spare, cancel := context.WithTimeout(ctx, c.Limits.Spare)
+	defer cancel()
+	for {
+		api, err := c.awaitClientset(ctx, addressesOf(others))
 		if err != nil {
 			return err
 		}
-		defer api.Close()
-		alive, err := c.isAlive(ctx, api)
-		if err != nil {
+		if err := c.awaitSpare(ctx, spare, others); err != nil {
 			return err
 		}
-		if alive {
-			err = c.leave(ctx, api, others)
-		} else {
-			err = c.expel(ctx, others)
-		}
-		if err != nil {
+		err = c.alone(ctx, api, func(ctx context.Context) error { return c.removeNow(ctx, others) })
+		if !errors.Is(err, errNotSpared) {
 			return err
 		}
-		return c.forget(ctx, api)
-	})
+	}
+}
+
+// removeNow removes the control plane while no other one is removed. It returns [errNotSpared], and the node is untouched, if etcd can
+// no longer do without its member: another one was removed first.
+func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) error {
+	api, err := c.kubernetes(ctx, addressesOf(others))
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	alive, err := c.isAlive(ctx, api)
+	if err != nil {
+		return err
+	}
+	own, problem := c.spared(ctx, others)
+	if problem != nil {
+		return errNotSpared
+	}
+	if alive {
+		err = c.leave(ctx, api, others, own)
+	} else {
+		err = c.expel(ctx, others, own)
+	}
+	if err != nil {
+		return err
+	}
+	return c.forget(ctx, api)
 }
 
 // others returns the other control planes: those that stay, and those that the credentials name. The credentials are of the time when
@@ -108,12 +132,8 @@ func addressesOf(others nodeops.Health) []string {
 	return addresses
 }
 
-// leave drains the node, takes its member out of etcd and resets it.
-func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health) error {
-	own, err := c.awaitSpare(ctx, others)
-	if err != nil {
-		return err
-	}
+// leave drains the node, takes its member out of etcd, if it still has one, and resets it.
+func (c ControlPlane) leave(ctx context.Context, api *nodeops.Kubernetes, others nodeops.Health, own *nodeops.EtcdMember) error {
 	if err := c.drain(ctx, api); err != nil {
 		return err
 	}
@@ -138,7 +158,7 @@ func (c ControlPlane) leaveEtcd(ctx context.Context, others nodeops.Health, own 
 	if err == nil {
 		err = nodeops.AskFor(ctx, c.Limits.Leave, c.Talosconfig, c.Address, func(ctx context.Context, api *client.Client) error {
 			err := api.EtcdLeaveCluster(ctx, &machineapi.EtcdLeaveClusterRequest{})
-			if err != nil && ctx.Err() != nil {
+			if status.Code(err) == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded) {
 				return fmt.Errorf("it has tried for %s", poll.InWords(c.Limits.Leave))
 			}
 			return err
@@ -170,13 +190,13 @@ func (c ControlPlane) awaitGone(ctx context.Context, others nodeops.Health, own 
 	return gone, seen
 }
 
-// expel removes the member of a node that does not answer.
-func (c ControlPlane) expel(ctx context.Context, others nodeops.Health) error {
-	c.say("warning: %s is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset", c.Name)
-	own, err := c.awaitSpare(ctx, others)
-	if err != nil || own == nil {
-		return err
+// expel removes the member of a node that does not answer, if it still has one.
+func (c ControlPlane) expel(ctx context.Context, others nodeops.Health, own *nodeops.EtcdMember) error {
+	if own == nil {
+		c.say("warning: %s is dead, and no member of etcd any more: it is neither drained nor reset", c.Name)
+		return nil
 	}
+	c.say("warning: %s is dead: its member is removed from etcd by another control plane, and it is neither drained nor reset", c.Name)
 	var problems []error
 	for _, other := range others.Nodes {
 		err := nodeops.Ask(ctx, c.Talosconfig, other.Address.String(), func(ctx context.Context, api *client.Client) error {

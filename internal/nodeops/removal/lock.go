@@ -29,11 +29,7 @@ const (
 )
 
 // alone does the work while it holds the Lease. It waits for another holder.
-func (c ControlPlane) alone(ctx context.Context, others []string, work func(context.Context) error) error {
-	api, err := c.awaitClientset(ctx, others)
-	if err != nil {
-		return err
-	}
+func (c ControlPlane) alone(ctx context.Context, api *kubernetes.Clientset, work func(context.Context) error) error {
 	held, release := context.WithCancel(ctx)
 	defer release()
 	done := make(chan error, 1)

@@ -10,22 +10,18 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// awaitSpare returns the node's member when etcd can do without it; nil if it has none any more. It decides on what etcd itself says.
-func (c ControlPlane) awaitSpare(ctx context.Context, others nodeops.Health) (own *nodeops.EtcdMember, err error) {
-	bounded, cancel := context.WithTimeout(ctx, c.Limits.Spare)
-	defer cancel()
+// errNotSpared is returned when etcd cannot do without the member at this moment.
+var errNotSpared = errors.New("etcd cannot do without it")
+
+// awaitSpare waits, for as long as limited, until etcd can do without the member. The next removal goes first meanwhile: a member that
+// works waits for one that joins, and etcd adds no member while a dead one is not removed (etcd v3.6, server.go, mayAddMember).
+func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) error {
 	var last error
 	told := ""
-	ended := poll.Until(bounded, c.Limits.Interval, func(ctx context.Context) (bool, error) {
-		members, err := others.Members(ctx)
-		if err == nil && len(members) == 0 {
-			err = errors.New("etcd runs on no other control plane")
-		}
-		if own = find(members, c.Name, c.Address); err == nil && own != nil {
-			err = c.spares(members, *own)
-		}
-		if last = err; err != nil && err.Error() != told && bounded.Err() == nil {
-			told = err.Error()
+	ended := poll.Until(limited, c.Limits.Interval, func(ctx context.Context) (bool, error) {
+		_, last = c.spared(ctx, others)
+		if last != nil && last.Error() != told && limited.Err() == nil {
+			told = last.Error()
 			c.say("%s waits until etcd can do without it: %s", c.Name, told)
 		}
 		var never *neverError
@@ -33,11 +29,24 @@ func (c ControlPlane) awaitSpare(ctx context.Context, others nodeops.Health) (ow
 	})
 	switch {
 	case ctx.Err() != nil:
-		return nil, fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+		return fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
 	case ended != nil || last != nil:
-		return nil, fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
+		return fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
 	}
-	return own, nil
+	return nil
+}
+
+// spared returns the node's member, nil if it has none any more, and why etcd cannot do without it now. It decides on what etcd itself
+// says.
+func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (own *nodeops.EtcdMember, err error) {
+	members, err := others.Members(ctx)
+	if err == nil && len(members) == 0 {
+		err = errors.New("etcd runs on no other control plane")
+	}
+	if own = find(members, c.Name, c.Address); err == nil && own != nil {
+		err = c.spares(members, *own)
+	}
+	return own, err
 }
 
 // neverError is a reason that no wait changes.
