@@ -81,7 +81,7 @@ func (s *session) restoration() restoration {
 func (r restoration) choose(name string) (backup.Backup, *engine.Exported, error) {
 	chosen, err := r.backups.Find(name)
 	if errors.Is(err, backup.ErrNone) {
-		err = fmt.Errorf("stack %s has no backup in %s: see docs/state.md, \"When the state is lost\"", r.stack, workspace.Nearby(r.backups.Dir))
+		err = fmt.Errorf("stack %s has no backup in %s: if its machines run, write the state anew with `em-infra adopt`", r.stack, workspace.Nearby(r.backups.Dir))
 	}
 	if err != nil {
 		return chosen, nil, err

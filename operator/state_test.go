@@ -23,7 +23,7 @@ func TestADamagedBackupIsNotPutBack(t *testing.T) {
 	s, _ := sessionWith(t, nil, false)
 	s.workspace.Backups, s.state.Stack = filepath.Join(t.TempDir(), "k3s-dev"), "k3s-dev"
 	_, _, err := s.restoration().choose("")
-	require.EqualError(t, err, "stack k3s-dev has no backup in "+s.workspace.Backups+`: see docs/state.md, "When the state is lost"`)
+	require.EqualError(t, err, "stack k3s-dev has no backup in "+s.workspace.Backups+": if its machines run, write the state anew with `em-infra adopt`")
 
 	saved, err := s.backups().Save(time.Now(), "after-up", []byte(`{"version": 3, "deployment": {}}`))
 	require.NoError(t, err)

@@ -41,4 +41,4 @@ func (found Snapshot) stranger(guest pve.Guest, looksLikeOurs bool) (whose, reme
 	}
 }
 
-const restore = "put the state that knows it back with `em-infra state restore`; or "
+const restore = "put the state that knows it back with `em-infra state restore`, or, without a backup, write it with `em-infra adopt`; or "

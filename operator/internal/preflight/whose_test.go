@@ -28,7 +28,7 @@ func TestWhoseMachinesAre(t *testing.T) {
 			},
 		}
 	}
-	const restore = "put the state that knows it back with `em-infra state restore`; or "
+	const restore = "put the state that knows it back with `em-infra state restore`, or, without a backup, write it with `em-infra adopt`; or "
 	for _, test := range []struct {
 		name        string
 		description string
