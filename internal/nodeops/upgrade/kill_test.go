@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -99,4 +100,23 @@ func TestAKilledRunIsEndedByTheNext(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A run right after one that was killed meets the node while it goes down: what the node was asked then is no failure.
+func TestANodeThatGoesAwayWhileItIsPrepared(t *testing.T) {
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	vmid := c.leader(size)
+	api := c.Admin(vmid)
+	var ordered error
+	c.killer.Begin("EtcdMemberList", false, func() {
+		_, ordered = api.UpgradeWithOptions(t.Context(), client.WithUpgradeImage(newer))
+	})
+	require.NoError(t, c.bring(t.Context(), vmid, newer))
+	require.NoError(t, ordered)
+	wanted, err := nodeops.ReleaseOf(newer)
+	require.NoError(t, err)
+	require.Equal(t, wanted, c.release(vmid))
+	require.Equal(t, 1, c.installations.of(vmid))
 }

@@ -34,19 +34,26 @@ func (k *Killer) At(p talos.Point) talos.Effect {
 // ends notes a call, and ends the run if this is the call to end at.
 func (k *Killer) ends(method string, done bool) bool {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if !done {
 		k.calls = append(k.calls, method)
 	}
-	if k.kill == nil || method != k.at || done != k.done {
+	kill := k.kill
+	if method != k.at || done != k.done {
+		kill = nil
+	}
+	if kill != nil {
+		k.kill = nil
+	}
+	k.mu.Unlock()
+	if kill == nil {
 		return false
 	}
-	k.kill()
-	k.kill = nil
+	kill() // it may call a node
 	return true
 }
 
-// Begin forgets the calls, and ends the next run at the first call of a method such as Reset, or never if it is empty.
+// Begin forgets the calls, and has the next run end at the first call of a method such as Reset, whose connection is cut after kill; or
+// never if the method is empty.
 func (k *Killer) Begin(method string, done bool, kill func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
