@@ -1,6 +1,6 @@
 // Command controlplane is the Kubernetes control plane in one executable: etcd, kube-apiserver,
-// kube-controller-manager and kube-scheduler, each the upstream command with the upstream flags, chosen by the first
-// argument. One executable, because the four share most of their code: built apart they would take four times the
+// kube-controller-manager and kube-scheduler, and etcdutl, which makes etcd's data of a snapshot, each the upstream command with
+// the upstream flags, chosen by the first argument. One executable, because they share most of their code: built apart they would take four times the
 // room. The lab runs one process per component, as Talos runs one static Pod per component.
 package main
 
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/etcdutl/v3/etcdutl"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
@@ -31,6 +32,8 @@ func main() {
 	switch name {
 	case "etcd":
 		etcdmain.Main(os.Args)
+	case "etcdutl":
+		run(snapshots())
 	case "kube-apiserver":
 		run(apiserver.NewAPIServerCommand())
 	case "kube-controller-manager":
@@ -45,8 +48,15 @@ func main() {
 // run runs a command as upstream's main does: with logs set up and flushed.
 func run(command *cobra.Command) { os.Exit(cli.Run(command)) }
 
+// snapshots returns the part of etcdutl that handles snapshots, as upstream's main has it (etcdutl/ctl.go).
+func snapshots() *cobra.Command {
+	command := &cobra.Command{Use: "etcdutl", SilenceUsage: true}
+	command.AddCommand(etcdutl.NewSnapshotCommand())
+	return command
+}
+
 func usage() {
-	components := []string{"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+	components := []string{"etcd", "etcdutl", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 	fmt.Fprintf(os.Stderr, "usage: controlplane %s [flags]\n", strings.Join(components, "|"))
 	os.Exit(2)
 }

@@ -167,6 +167,12 @@ func alone(args argsbuilder.Args) {
 	args.Set("leader-elect", "false").Set("secure-port", "0")
 }
 
+// memberName is the name of the only member, and peerPort the port of its peers in data that was restored; one that starts has another.
+const (
+	memberName = "lab"
+	peerPort   = 2380
+)
+
 // etcdArguments returns the arguments of a single member; the member list of a cluster comes from the Talos nodes. Writes are
 // not synced to the disk: they survive the end of the process, and a rehearsal need not survive a crash of the machine.
 func etcdArguments(f folder, p ports) []string {
@@ -177,12 +183,12 @@ func etcdArguments(f folder, p ports) []string {
 		"client-cert-auth":            "true",
 		"data-dir":                    f.path("etcd"),
 		"initial-advertise-peer-urls": peer,
-		"initial-cluster":             "lab=" + peer,
+		"initial-cluster":             memberName + "=" + peer,
 		"key-file":                    f.secret("etcd.key"),
 		"listen-client-urls":          client,
 		"listen-peer-urls":            peer,
 		"log-level":                   "warn",
-		"name":                        "lab",
+		"name":                        memberName,
 		"peer-cert-file":              f.secret("etcd.crt"),
 		"peer-client-cert-auth":       "true",
 		"peer-key-file":               f.secret("etcd.key"),

@@ -23,8 +23,17 @@ func (m *machinedServer) Bootstrap(_ context.Context, in *machine.BootstrapReque
 		return nil, status.Error(codes.FailedPrecondition, "bootstrap can only be performed on a control plane node")
 	}
 
+	if !m.system.etcdData().Empty() {
+		return nil, status.Error(codes.AlreadyExists, errEtcdData.Error())
+	}
+
 	if in.GetRecoverEtcd() {
-		return nil, status.Error(codes.Unimplemented, "the lab keeps no etcd snapshots to recover from")
+		err := m.system.restartEtcd(cfg, &etcdRecovery{skipHashCheck: in.GetRecoverSkipHashCheck()})
+		if err != nil {
+			return nil, err
+		}
+
+		return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 	}
 
 	if err := m.system.bootstrapEtcd(cfg); errors.Is(err, errEtcdData) {
@@ -33,7 +42,11 @@ func (m *machinedServer) Bootstrap(_ context.Context, in *machine.BootstrapReque
 		return nil, err
 	}
 
-	m.system.startEtcd(cfg)
+	if err := m.system.endFailedEtcd(); err != nil {
+		return nil, err
+	}
+
+	m.system.startEtcd(cfg, nil)
 
 	return &machine.BootstrapResponse{Messages: []*machine.Bootstrap{{}}}, nil
 }

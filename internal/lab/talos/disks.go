@@ -88,7 +88,7 @@ func (f *Fleet) erase(id string) error {
 		return nil
 	}
 
-	return errors.Join(erased.erase(), f.forgetEtcd(erased.read().Etcd))
+	return errors.Join(erased.erase(), remove(f.store.uploadFile(id)), f.forgetEtcd(erased.read().Etcd))
 }
 
 // forgetEtcd removes an etcd cluster once its last data directory is gone.

@@ -19,8 +19,8 @@ type etcdControl struct {
 	born         bool               // the node was bootstrapped and its member has not started yet
 }
 
-// startEtcd starts the etcd service unless it runs.
-func (s *system) startEtcd(cfg config.Provider) {
+// startEtcd starts the etcd service unless it runs. With a recovery, it makes its data of a snapshot first.
+func (s *system) startEtcd(cfg config.Provider, recovery *etcdRecovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -36,7 +36,7 @@ func (s *system) startEtcd(cfg config.Provider) {
 		defer close(control.done)
 		defer cancel()
 
-		if err := s.runEtcd(ctx, cfg, control.bootstrapped); err != nil && ctx.Err() == nil {
+		if err := s.runEtcd(ctx, cfg, control.bootstrapped, recovery); err != nil && ctx.Err() == nil {
 			s.vm.note(StepEtcdStart, err, s.fleet.config.Now())
 		}
 	})
@@ -61,9 +61,15 @@ func (s *system) stopEtcd() error {
 
 // runEtcd runs the etcd service of a control plane. It waits until the node is bootstrapped or can join, and then runs until
 // it is stopped or the node is no longer a member.
-func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}) error {
+func (s *system) runEtcd(ctx context.Context, cfg config.Provider, bootstrapped <-chan struct{}, recovery *etcdRecovery) error {
 	if err := s.services.Set("etcd", service.Preparing, "Running pre state"); err != nil {
 		return err
+	}
+
+	if recovery != nil {
+		if err := s.recoverEtcd(ctx, cfg, *recovery); err != nil {
+			return errors.Join(err, s.services.Set("etcd", service.Failed, "Failed to run pre stage: "+err.Error()))
+		}
 	}
 
 	data, joined, err := s.etcdMembership(ctx, cfg, bootstrapped)

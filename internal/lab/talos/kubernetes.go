@@ -23,6 +23,11 @@ type Kubernetes interface {
 	ClusterGone(etcdCluster string)
 	// EtcdSnapshot returns a snapshot of the data of an etcd cluster: a database of bbolt with its SHA-256 behind it.
 	EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error)
+	// EtcdDatabase returns the data file of an etcd cluster, which an etcd that runs may be writing.
+	EtcdDatabase(etcdCluster string) (io.ReadCloser, error)
+	// EtcdRestore makes the data of a new etcd cluster, which does not run yet, of the snapshot in a file. Unless skipHashCheck, the
+	// snapshot must end with its SHA-256.
+	EtcdRestore(ctx context.Context, etcdCluster, snapshot string, skipHashCheck bool) error
 }
 
 // KubernetesNode is the state of a node that matters for Kubernetes.
@@ -148,4 +153,12 @@ func (noKubernetes) ClusterGone(string) {}
 // EtcdSnapshot returns that of an etcd without a key: nothing has written to it.
 func (noKubernetes) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
 	return etcd.EmptySnapshot()
+}
+
+// EtcdDatabase returns that of an etcd without a key.
+func (noKubernetes) EtcdDatabase(string) (io.ReadCloser, error) { return etcd.EmptyDatabase() }
+
+// EtcdRestore only checks the snapshot: nothing reads what is in it.
+func (noKubernetes) EtcdRestore(_ context.Context, _, snapshot string, skipHashCheck bool) error {
+	return etcd.CheckSnapshot(snapshot, skipHashCheck)
 }

@@ -54,6 +54,12 @@ func (p *pods) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
 	return etcd.EmptySnapshot()
 }
 
+func (p *pods) EtcdDatabase(string) (io.ReadCloser, error) { return etcd.EmptyDatabase() }
+
+func (p *pods) EtcdRestore(_ context.Context, _, snapshot string, skipHashCheck bool) error {
+	return etcd.CheckSnapshot(snapshot, skipHashCheck)
+}
+
 func (p *pods) node(vmid int) talos.KubernetesNode {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -126,7 +126,8 @@ func (s *system) wipePartitions(installed *disk, labels []string) error {
 			errs = append(errs, installed.wipeState())
 		case constants.EphemeralPartitionLabel:
 			lost := installed.read().Etcd
-			errs = append(errs, installed.change(func(c *contents) { c.Etcd = etcd.Data{} }), s.fleet.forgetEtcd(lost))
+			errs = append(errs, installed.change(func(c *contents) { c.Etcd = etcd.Data{} }),
+				remove(s.fleet.store.uploadFile(installed.read().ID)), s.fleet.forgetEtcd(lost))
 		case constants.MetaPartitionLabel:
 			errs = append(errs, installed.change(func(c *contents) { c.Staged = nil }))
 		}

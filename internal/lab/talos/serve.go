@@ -103,7 +103,7 @@ func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 	}
 
 	if controlPlane {
-		s.startEtcd(cfg)
+		s.startEtcd(cfg, nil)
 
 		return nil
 	}

@@ -37,6 +37,7 @@ const (
 	machineFolder = "machines"
 	diskFolder    = "disks"
 	keptFolder    = "snapshots"
+	uploadFolder  = "uploads"
 	etcdFile      = "etcd.json"
 	suffix        = ".json"
 )
@@ -48,7 +49,7 @@ func openStore(dir string) (*store, error) {
 
 	s := &store{dir: dir}
 
-	for _, folder := range []string{machineFolder, diskFolder, keptFolder} {
+	for _, folder := range []string{machineFolder, diskFolder, keptFolder, uploadFolder} {
 		if err := os.MkdirAll(s.path(folder), 0o700); err != nil {
 			return nil, fmt.Errorf("create the state directory: %w", err)
 		}
@@ -66,6 +67,9 @@ func (s *store) machineFile(vmid int) string {
 }
 
 func (s *store) diskFile(id string) string { return s.path(diskFolder, url.QueryEscape(id)+suffix) }
+
+// uploadFile is the snapshot of etcd that was uploaded to a disk.
+func (s *store) uploadFile(id string) string { return s.path(uploadFolder, url.QueryEscape(id)) }
 
 func (s *store) snapshotFile(id, name string) string {
 	return s.path(keptFolder, url.QueryEscape(id)+"@"+url.QueryEscape(name)+suffix)

@@ -1,0 +1,50 @@
+package kubernetes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// EtcdDatabase implements [talos.Kubernetes].
+func (c *Clusters) EtcdDatabase(etcdCluster string) (io.ReadCloser, error) {
+	return os.Open(folder(c.dir(etcdCluster)).path("etcd", "member", "snap", "db"))
+}
+
+// EtcdRestore implements [talos.Kubernetes], by etcd's own etcdutl. The member has the name and address that etcd gets from the lab:
+// those of the nodes are in the lab's list of members.
+func (c *Clusters) EtcdRestore(ctx context.Context, etcdCluster, snapshot string, skipHashCheck bool) error {
+	to := folder(c.dir(etcdCluster))
+	if err := os.MkdirAll(to.path(), 0o700); err != nil {
+		return err
+	}
+	peer := "https://" + local(peerPort).String()
+	command := exec.CommandContext(ctx, c.config.Tools.ControlPlanes[0].Path, "etcdutl", "snapshot", "restore", snapshot,
+		"--data-dir", to.path("etcd"), "--name", memberName, "--initial-cluster", memberName+"="+peer, "--initial-advertise-peer-urls", peer,
+		fmt.Sprintf("--skip-hash-check=%t", skipHashCheck))
+	command.Dir = to.path()
+	command.Env = []string{"HOME=" + to.path(), "PATH=" + os.Getenv("PATH")}
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = io.Discard, &said
+	if err := command.Run(); err != nil {
+		return errors.Join(restoreError(ctx, err, said.String()), os.RemoveAll(to.path()))
+	}
+	return nil
+}
+
+// restoreError returns what etcdutl says at last.
+func restoreError(ctx context.Context, err error, said string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	if last := strings.TrimPrefix(lines[len(lines)-1], "Error: "); last != "" {
+		return errors.New(last)
+	}
+	return fmt.Errorf("etcdutl: %w", err)
+}
