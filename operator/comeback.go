@@ -40,7 +40,7 @@ func namesOf(machines []state.ConfiguredMachine) []string {
 // configureAgain changes the state so that the engine configures the unconfigured machines again, and removes from it what was lost
 // with a cluster's etcd. It does not change the host, and runs after the consent.
 func (s *session) configureAgain(ctx context.Context, judged judgement) error {
-	s.allowReplace(judged.Lost)
+	s.allowReplace(slices.Concat(judged.Lost, s.restoring()))
 	if len(judged.unconfigured)+len(judged.Lost) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (s *session) configureAgain(ctx context.Context, judged judgement) error {
 		return err
 	}
 	if state.Unbootstrapped(exported.Deployment) != nil {
-		s.allowReplace(slices.Concat(judged.Lost, namesOf(judged.unconfigured))) // there was no etcd yet that could be lost
+		s.allowReplace(slices.Concat(judged.Lost, s.restoring(), namesOf(judged.unconfigured))) // there was no etcd yet that could be lost
 	}
 	for _, machine := range judged.unconfigured {
 		if err := recovery.Unapply(&exported.Deployment, machine); err != nil {

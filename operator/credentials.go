@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -55,6 +58,29 @@ func (s *session) outputs(ctx context.Context) (stacks.Outputs, error) {
 		return stacks.Outputs{}, err
 	}
 	return stacks.ParseOutputs(values)
+}
+
+// administrator returns a talosconfig from the machine secrets in the state, whose endpoints are the control planes of the state and of
+// the inventory. The outputs of a stack are missing while a run has not ended. It is nil if there are no secrets yet.
+func (s *session) administrator(ctx context.Context) ([]byte, error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	secrets := state.MachineSecrets(exported.Deployment)
+	if secrets == nil {
+		return nil, nil
+	}
+	credentials, err := recovery.CredentialsOf(secrets)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := state.ControlPlaneAddresses(exported.Deployment)
+	for _, node := range s.inventory.Nodes.ControlPlanes() {
+		endpoints = append(endpoints, node.Address.String())
+	}
+	slices.Sort(endpoints)
+	return nodeops.Credentials(credentials).Talosconfig(slices.Compact(endpoints)...)
 }
 
 // salvageCredentials keeps the credentials of a cluster that works although its run failed, for example in an addon. The stack then

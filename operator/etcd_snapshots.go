@@ -45,6 +45,9 @@ func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
 		return nil
 	}
 	saved, err := s.snapshotEtcd(ctx, "before-up")
+	if judged.Recovers != "" {
+		return s.replaceOnly(ctx, judged.Recovers, saved, err)
+	}
 	if err != nil || saved == nil {
 		return err
 	}
@@ -57,6 +60,11 @@ func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapsho
 	sources, err := s.sources(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if len(sources.Talosconfig) == 0 {
+		if sources.Talosconfig, err = s.administrator(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if len(sources.Talosconfig) == 0 {
 		return nil, refused(s.place.CompleteError(errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`")))
@@ -86,20 +94,39 @@ func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapsho
 // VerifyEtcdSnapshot opens a snapshot and reads the whole database; "" means the newest. It asks no node. The snapshot is opened with
 // the passphrase of the stack, or with an age key where sops looks for one.
 func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
+	snapshot, err := o.findSnapshot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := o.open(snapshot)
+	if err != nil {
+		return nil, err
+	}
+	snapshot.Contents = opened.Contents
+	return &snapshot, opened.Close()
+}
+
+// findSnapshot returns the snapshot with that name; "" means the newest.
+func (o *Operator) findSnapshot(name string) (EtcdSnapshot, error) {
 	store := o.snapshots()
 	snapshot, err := store.Find(name)
 	switch {
 	case errors.Is(err, etcdsnapshot.ErrNone):
-		return nil, refused(fmt.Errorf("stack %s has no snapshot of etcd in %s: take one with `em-infra etcd snapshot %s`",
+		return snapshot, refused(fmt.Errorf("stack %s has no snapshot of etcd in %s: take one with `em-infra etcd snapshot %s`",
 			o.workspace.Stack, workspace.Nearby(store.Dir), o.Place()))
 	case err != nil:
-		return nil, refused(o.remedies().CompleteError(err))
+		return snapshot, refused(o.remedies().CompleteError(err))
 	}
+	return snapshot, nil
+}
+
+// open opens a snapshot and reads the whole database. The caller closes it.
+func (o *Operator) open(snapshot EtcdSnapshot) (*etcdsnapshot.Opened, error) {
 	identities, err := o.identities()
 	if err != nil {
 		return nil, refused(err)
 	}
-	opened, err := store.Open(snapshot, identities)
+	opened, err := o.snapshots().Open(snapshot, identities)
 	if errors.Is(err, etcdsnapshot.ErrSealed) {
 		return nil, refused(fmt.Errorf("%w: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack, or %s to that with the key of one of backups.recipients, as they were when it was taken",
 			err, secrets.KeyFileVariable))
@@ -107,8 +134,7 @@ func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
 	if err != nil {
 		return nil, o.remedies().CompleteError(fmt.Errorf("%w; see `em-infra etcd list` for another one, or take one with `em-infra etcd snapshot`", err))
 	}
-	snapshot.Contents = opened.Contents
-	return &snapshot, opened.Close()
+	return opened, nil
 }
 
 // identities returns what may open a snapshot: the passphrase of the stack, and the age keys of this machine.

@@ -46,7 +46,7 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	events, changes = among(targets, events, changes)
 	steps := plan.Steps(events)
 	seen.mark(steps)
-	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names()})
+	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names(), Restore: s.etcdRestore.risk()})
 	judgeVersions(&assessment, s.inventory, seen.running.nodes)
 	judged := judgement{Assessment: assessment, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
@@ -79,7 +79,10 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Permission) error {
 	s.emit(Assessed{judged.Assessment})
 	if refusal := judged.Refusal(given); refusal != "" {
-		return refused(errors.New(refusal))
+		return refused(s.place.CompleteError(errors.New(refusal)))
+	}
+	if s.restoreAsked != nil && s.restoreAsked.DryRun {
+		return errDryRun
 	}
 	return s.consent.ask(ctx)
 }

@@ -29,8 +29,10 @@ func whyNoAnswer(ctx context.Context, kubeconfig []byte) string {
 }
 
 const (
-	// returnPatience is the time limit for the Kubernetes API to answer again after its machines were repaired.
+	// returnPatience is the time limit for the Kubernetes API to answer again after its machines were repaired, and startPatience that
+	// after a restore of etcd, when new machines pull its images.
 	returnPatience = 3 * time.Minute
+	startPatience  = 10 * time.Minute
 	returnInterval = 2 * time.Second
 )
 
@@ -44,16 +46,19 @@ func (s *session) awaitKubernetes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	began := s.clock.Now()
-	s.emit(Progress{Part: phase.Addons.String(), What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", returnPatience.Minutes())})
+	began, limit := s.clock.Now(), returnPatience
+	if s.etcdRestore != nil {
+		limit = startPatience
+	}
+	s.emit(Progress{Part: phase.Addons.String(), What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", limit.Minutes())})
 	for {
 		why := whyNoAnswer(ctx, []byte(kubeconfig))
 		if why == "" {
 			return nil
 		}
-		if s.clock.Now().Sub(began) > returnPatience {
+		if s.clock.Now().Sub(began) > limit {
 			return fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
-				returnPatience, why, s.place.Stack)
+				limit, why, s.place.Stack)
 		}
 		select {
 		case <-ctx.Done():

@@ -21,6 +21,9 @@ type span struct {
 	node string // only this node, in all phases; empty for all
 }
 
+// wholeSpan are all phases of all nodes.
+var wholeSpan = span{last: phase.Verify}
+
 var errUntilAndOnly = errors.New("--until and --only exclude each other: give one of them")
 
 var errOnlyNodeInAllPhases = errors.New("--only-node excludes --until and --only: give one of them")

@@ -34,24 +34,27 @@ import (
 type session struct {
 	*Operator
 
-	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
-	stack      auto.Stack
-	state      *stackstate.State
-	host       pve.Connection
-	secrets    []string          // of the configuration; must never be shown
-	factory    string            // URL of the Image Factory
-	consent    consent           // of a person, before anything is changed
-	place      remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
-	refresh    bool              // the engine reads the host before it compares
-	program    stacks.Options    // of the program that the engine runs
-	configured artifacts.Planned // the program's machine configurations
-	owner      ownership.Owner   // identifies our machines, read from the state
-	known      []int             // the VMIDs in the state
-	recovery   *recovering.Recovery
-	refusal    programRefusal     // of the program in the engine's last run
-	unread     unreadChanges      // of machine configurations
-	failures   []progress.Failure // the errors that the engine reported in its last run
-	started    time.Time
+	inventory   *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
+	stack       auto.Stack
+	state       *stackstate.State
+	host        pve.Connection
+	secrets     []string          // of the configuration; must never be shown
+	factory     string            // URL of the Image Factory
+	consent     consent           // of a person, before anything is changed
+	place       remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
+	refresh     bool              // the engine reads the host before it compares
+	program     stacks.Options    // of the program that the engine runs
+	configured  artifacts.Planned // the program's machine configurations
+	owner       ownership.Owner   // identifies our machines, read from the state
+	known       []int             // the VMIDs in the state
+	recovery    *recovering.Recovery
+	refusal     programRefusal     // of the program in the engine's last run
+	unread      unreadChanges      // of machine configurations
+	failures    []progress.Failure // the errors that the engine reported in its last run
+	etcdRestore *etcdRestoration   // nil for none
+	started     time.Time
+
+	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
 }
 
 // needs are what an operation requires.

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -37,6 +38,8 @@ type UpResult struct {
 	Report StatusReport
 	// Kubeconfig and Talosconfig are the paths of the credentials.
 	Kubeconfig, Talosconfig string
+	// Restored is the restore of etcd in the run; nil if there was none.
+	Restored *EtcdRestored
 	// Took is the duration.
 	Took time.Duration
 }
@@ -55,11 +58,17 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 	if err := s.chooseNodes(options); err != nil {
 		return nil, err
 	}
-	result, err := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, asksConsent: s.consent.needed()}.run(ctx, span, options.Allow)
-	if err != nil {
+	return s.bringUp(ctx, span, options.Allow)
+}
+
+// bringUp runs an up.
+func (s *session) bringUp(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
+	run := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, restore: s, asksConsent: s.consent.needed()}
+	result, err := run.run(ctx, span, allowed)
+	if err := errors.Join(err, s.closeRestore()); err != nil {
 		return nil, err
 	}
-	result.Took = s.clock.Now().Sub(s.started)
+	result.Restored, result.Took = s.restored(), s.clock.Now().Sub(s.started)
 	return result, nil
 }
 

@@ -17,6 +17,7 @@ type upRun struct {
 	copies   stateCopies
 	engine   upEngine
 	cluster  upCluster
+	restore  upRestore
 
 	asksConsent bool // a person is asked before anything is changed
 }
@@ -79,6 +80,16 @@ type upCluster interface {
 	conclude(ctx context.Context) (*UpResult, error)
 }
 
+// upRestore restores etcd in an up that is to do that, or goes on with one that a killed run has begun.
+type upRestore interface {
+	// prepareRestore chooses the snapshot and checks it. It changes nothing in the cluster.
+	prepareRestore(ctx context.Context, of span) error
+	// beginRestore restores etcd if that needs no machine that the engine makes. restores is whether the run restores etcd at all.
+	beginRestore(ctx context.Context) (restores bool, err error)
+	// finishRestore does the rest when the machines are there.
+	finishRestore(ctx context.Context) error
+}
+
 // work is a run of the engine.
 type work struct {
 	name    string   // in the names of artifacts
@@ -117,6 +128,9 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err := r.recovery.Recover(ctx, true); err != nil {
 		return err
 	}
+	if err := r.restore.prepareRestore(ctx, span); err != nil {
+		return err
+	}
 	targets, err := r.engine.narrow(ctx, span)
 	if err != nil {
 		return err
@@ -126,10 +140,11 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err != nil {
 		return err
 	}
-	if err := r.do(ctx, work, seen); err != nil {
+	restores, err := r.do(ctx, work, seen)
+	if err != nil {
 		return err
 	}
-	if seen.noAnswer == "" || !span.covers(phase.Addons) {
+	if seen.noAnswer == "" && !restores || !span.covers(phase.Addons) {
 		return nil
 	}
 	return r.reachIntoCluster(ctx, work)
@@ -145,37 +160,49 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 		return err
 	}
 	seen.noAnswer, w.again = "", true // an error of the API is reported by the engine now
-	return r.do(ctx, w, seen)
+	_, err = r.do(ctx, w, seen)
+	return err
 }
 
-// do assesses the work and runs the engine.
-func (r upRun) do(ctx context.Context, w work, seen outOfBand) error {
+// do assesses the work and runs the engine. It returns whether etcd was restored, before which nothing in the cluster is changed.
+func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, err error) {
 	var judged judgement
 	if w.judged {
-		var err error
 		judged, err = r.engine.judge(ctx, seen, w.targets)
 		if err != nil || w.again && !judged.hasChanges() {
-			return err
+			return false, err
 		}
 		if err := r.engine.weigh(ctx, judged, w.allowed); err != nil {
-			return err
+			return false, err
 		}
 	}
 	if err := r.cluster.keepSnapshot(ctx, judged); err != nil {
-		return err
+		return false, err
+	}
+	if !w.again {
+		if restores, err = r.restore.beginRestore(ctx); err != nil {
+			return restores, err
+		}
 	}
 	if err := r.recovery.DeleteNeverRan(ctx); err != nil {
-		return err
+		return restores, err
 	}
 	if err := r.state.prepareState(ctx, seen, judged); err != nil {
-		return err
+		return restores, err
 	}
-	var err error
 	if w.replace, err = r.host.lostISOs(ctx); err != nil {
-		return err
+		return restores, err
 	}
 	lost := len(judged.Lost) > 0 // then the state contains no resource in the cluster any more
-	err = r.engine.update(ctx, w, seen.noAnswer == "" || lost)
+	if err := r.runEngine(ctx, w, !restores && (seen.noAnswer == "" || lost)); err != nil || !restores {
+		return restores, err
+	}
+	return restores, r.restore.finishRestore(ctx)
+}
+
+// runEngine runs the engine and writes a backup of the state after it.
+func (r upRun) runEngine(ctx context.Context, w work, reachesCluster bool) error {
+	err := r.engine.update(ctx, w, reachesCluster)
 	if _, unsaved := r.copies.BackUp(context.WithoutCancel(ctx), "after-up"); unsaved != nil {
 		return errors.Join(err, unsaved)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
@@ -22,6 +23,7 @@ type parts struct {
 	targets  []string // of the span
 	noAnswer []string // of the Kubernetes API, at each query
 	judged   judgement
+	restores bool // etcd
 }
 
 var errStep = errors.New("refused in a test")
@@ -89,6 +91,22 @@ func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
 
 func (p *parts) keepSnapshot(context.Context, judgement) error { return p.step("snapshot of etcd") }
 
+func (p *parts) prepareRestore(_ context.Context, of span) error {
+	if !p.restores {
+		return nil
+	}
+	return p.step("choose the snapshot")
+}
+
+func (p *parts) beginRestore(context.Context) (bool, error) {
+	if !p.restores {
+		return false, nil
+	}
+	return true, p.step("begin the restore")
+}
+
+func (p *parts) finishRestore(context.Context) error { return p.step("finish the restore") }
+
 func (p *parts) awaitKubernetes(context.Context) error { return p.step("await Kubernetes") }
 
 func (p *parts) salvageCredentials(ctx context.Context) error {
@@ -103,7 +121,7 @@ func (p *parts) conclude(context.Context) (*UpResult, error) {
 }
 
 func (p *parts) order() upRun {
-	return upRun{recovery: p, host: p, state: p, copies: p, engine: p, cluster: p}
+	return upRun{recovery: p, host: p, state: p, copies: p, engine: p, cluster: p, restore: p}
 }
 
 // whole is the order of the steps of an up with an existing state.
@@ -150,6 +168,24 @@ func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 		p := &parts{failing: step}
 		require.ErrorIs(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil), errStep, step)
 		require.Equal(t, whole[:i+1], p.steps, "after %q", step)
+	}
+}
+
+// TestARestoreOfEtcdInAnUp: nothing in the cluster is changed before etcd is restored, and a second pass changes it afterwards.
+func TestARestoreOfEtcdInAnUp(t *testing.T) {
+	t.Parallel()
+	restored := []string{
+		"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose the snapshot", "choose targets", "find changes by hand",
+		"judge []", "consent []", "snapshot of etcd", "begin the restore", "delete remnants", "prepare the state", "find lost ISOs",
+		"engine up [] [iso] (cluster: false)", "backup after-up", "finish the restore", "await Kubernetes", "find changes by hand", "judge []",
+	}
+	p := &parts{restores: true}
+	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.Equal(t, restored, p.steps)
+	for _, step := range []string{"choose the snapshot", "begin the restore", "finish the restore"} {
+		p := &parts{restores: true, failing: step}
+		require.ErrorIs(t, p.order().bringUp(t.Context(), wholeSpan, nil), errStep)
+		require.Equal(t, restored[:slices.Index(restored, step)+1], p.steps)
 	}
 }
 

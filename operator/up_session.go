@@ -11,6 +11,7 @@ var (
 	_ upState   = (*session)(nil)
 	_ upEngine  = (*session)(nil)
 	_ upCluster = (*session)(nil)
+	_ upRestore = (*session)(nil)
 )
 
 // prepareState implements [upState].
@@ -28,6 +29,7 @@ func (s *session) prepareState(ctx context.Context, seen outOfBand, judged judge
 func (s *session) update(ctx context.Context, w work, reachesCluster bool) error {
 	targets, excluded := scope(w.targets, !reachesCluster)
 	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.replace), optup.SuppressOutputs()}
+	defer s.keepJoining(ctx)()
 	return s.onTargets(ctx, targets, func() error {
 		return s.runEngine(ctx, w.name, func(run engineRun) error {
 			_, err := s.stack.Up(ctx, append(options, optup.ProgressStreams(run.out), optup.ErrorProgressStreams(run.err), optup.EventStreams(run.events))...)

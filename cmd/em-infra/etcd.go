@@ -17,10 +17,10 @@ func newEtcdCommand() *cobra.Command {
 		Use:   "etcd",
 		Short: "Snapshots of etcd, which holds everything of a cluster's Kubernetes",
 		Long: `Snapshots of etcd, which holds everything of a cluster's Kubernetes. up takes one before it changes a control plane; these
-commands take one, list them, check one, and delete those that backups.keep in cluster.yaml does not keep. Each is checked as a
+commands take one, list them, check one, bring etcd back from one, and delete those that backups.keep in cluster.yaml does not keep. Each is checked as a
 database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack.`,
 	}
-	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdPruneCommand())
+	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand())
 	return command
 }
 

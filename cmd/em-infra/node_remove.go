@@ -45,6 +45,10 @@ that are still held back after --drain-timeout are deleted.`,
 			}
 			node.DeleteHeldBack = os.Getenv(nodeops.OverrideVariable) == "yes"
 			node.Progress = command.OutOrStdout()
+			if controlPlane && os.Getenv(removal.RestoredVariable) == node.Name {
+				node.Abandon(command.Context())
+				return nil
+			}
 			if controlPlane {
 				return removal.ControlPlane{Node: node, Stay: stay}.Remove(command.Context())
 			}

@@ -85,8 +85,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 		printPhaseDone(streams.out, result.Last, o.Place())
 		return nil
 	}
-	printSummary(streams.out, result, o.Place())
-	return nil
+	return printSummary(streams.out, result, o.Place())
 }
 
 // printPhaseDone prints the end of a run that stops after a phase.
@@ -96,7 +95,12 @@ func printPhaseDone(out io.Writer, last operator.Phase, place string) {
 }
 
 // printSummary prints the cluster with the versions that the nodes report, and the next commands.
-func printSummary(out io.Writer, result *operator.UpResult, place string) {
+func printSummary(out io.Writer, result *operator.UpResult, place string) error {
+	if result.Restored != nil {
+		if err := printRestored(out, result); err != nil {
+			return err
+		}
+	}
 	headline := terminal.Paint(out, terminal.Good, result.Outputs.ClusterName+" is up")
 	fmt.Fprintf(out, "\n%s in %s · %s\n", headline, result.Took.Round(100*time.Millisecond), result.Outputs.KubernetesEndpoint)
 	kubeconfig := workspace.Nearby(result.Kubeconfig)
@@ -104,6 +108,7 @@ func printSummary(out io.Writer, result *operator.UpResult, place string) {
 	fmt.Fprintf(out, "  kubeconfig   %s\n", kubeconfig)
 	fmt.Fprintf(out, "  talosconfig  %s\n", workspace.Nearby(result.Talosconfig))
 	printNext(out, "next", "kubectl --kubeconfig "+shell.Word(kubeconfig)+" get nodes", typed("status %s", place), typed("destroy %s", place))
+	return nil
 }
 
 // printNext prints commands, each on a line of its own, to be copied.

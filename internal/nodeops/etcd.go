@@ -20,14 +20,22 @@ type Credentials struct {
 	Key string
 }
 
+// Talosconfig returns that of the administrator, with these endpoints. Secret.
+func (c Credentials) Talosconfig(endpoints ...string) ([]byte, error) {
+	return c.config(endpoints).Bytes()
+}
+
+func (c Credentials) config(endpoints []string) *clientconfig.Config {
+	return &clientconfig.Config{Context: "cluster", Contexts: map[string]*clientconfig.Context{"cluster": {
+		Endpoints: endpoints, CA: c.CA, Crt: c.Certificate, Key: c.Key,
+	}}}
+}
+
 // IsBootstrapped reports whether etcd of the node's cluster has members. A node that does not answer under the cluster's PKI
 // counts as not bootstrapped. The error is the context's when it ends first, or states that the credentials are invalid,
 // without quoting them.
 func IsBootstrapped(ctx context.Context, credentials Credentials, address string) (bool, error) {
-	config := &clientconfig.Config{Context: "cluster", Contexts: map[string]*clientconfig.Context{"cluster": {
-		Endpoints: []string{address}, CA: credentials.CA, Crt: credentials.Certificate, Key: credentials.Key,
-	}}}
-	api, err := client.New(ctx, client.WithConfig(config), client.WithEndpoints(address))
+	api, err := client.New(ctx, client.WithConfig(credentials.config([]string{address})), client.WithEndpoints(address))
 	if err != nil {
 		return false, errors.New("the credentials of the Talos API in the state cannot be read: restore the state from a backup")
 	}

@@ -38,6 +38,8 @@ type Assessment struct {
 	Findings []Finding `json:"findings"`
 	// Lost are the control planes that are created again in a cluster whose etcd data is lost.
 	Lost []string `json:"lost,omitempty"`
+	// Recovers is the only control plane, if its machine is replaced: etcd is restored on the new one from a snapshot. Empty for none.
+	Recovers string `json:"recovers,omitempty"`
 	// Notes concern the whole run.
 	Notes []string `json:"notes,omitempty"`
 	// Unasked is what could not be checked, and so may differ, too.
@@ -53,6 +55,8 @@ type Seen struct {
 	Unread []string
 	// Images are what the nodes run; a node that did not answer has none.
 	Images map[string]Image
+	// Restore is the restore of etcd in the same run; nil for none.
+	Restore *Restore
 }
 
 // Assess judges the steps of a preview.
@@ -84,13 +88,17 @@ func Assess(steps []plan.Step, seen Seen) Assessment {
 		if n.rejoins() && !n.isDeleted() {
 			add(nodeWasReset(n, cluster))
 		}
-		if n.controlPlane && n.rejoins() && cluster.isLost() {
+		if n.controlPlane && n.rejoins() && cluster.isLost() && cluster.restore == nil {
 			a.Lost = append(a.Lost, n.name)
+		}
+		if cluster.recovers(n) {
+			a.Recovers = n.name
 		}
 	}
 	for _, subject := range subjects {
 		a.Findings = append(a.Findings, *bySubject[subject])
 	}
+	a.addRestore(seen.Restore)
 	slices.SortStableFunc(a.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), strings.Compare(a.Subject, b.Subject))
 	})

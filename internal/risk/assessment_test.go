@@ -182,8 +182,8 @@ func rows() []row {
 		{
 			"a node's machine is replaced", "the only control plane, with another VMID and address",
 			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 109.0}, "vmId"), "addresses", []any{"192.168.20.19"}), member("cp-1", apitype.OpReplace)),
-			" CANNOT   cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19; the VM is deleted and made anew\n          this is the only control plane: the data of etcd would be lost with it\n",
-			"refused: set vmid back to 101 for cp-1, or set address back to 192.168.20.11 for cp-1",
+			" REPLACE  cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19; the VM is deleted and made anew\n          this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine\n          the Kubernetes API is away meanwhile, and what is written after the snapshot is lost\n",
+			"refused: say --allow-replace cp-1 to go on, or set vmid back to 101 for cp-1, or set address back to 192.168.20.11 for cp-1",
 		},
 		{
 			"a node's machine is replaced", "one of three control planes, at another address",

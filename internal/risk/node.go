@@ -64,13 +64,14 @@ type topology struct {
 	nodes        map[resource.URN]*node
 	order        []resource.URN
 	bootstrapped bool // before the run
+	restore      *Restore
 }
 
 // controlPlane is that role in a TalosNode's inputs.
 const controlPlane = "control-plane"
 
 func topologyOf(all []plan.Step, seen Seen) topology {
-	t := topology{nodes: make(map[resource.URN]*node)}
+	t := topology{nodes: make(map[resource.URN]*node), restore: seen.Restore}
 	for _, s := range all {
 		if s.URN.Type() == token.TalosNode {
 			t.nodes[s.URN] = &node{
@@ -146,4 +147,9 @@ func (t topology) besides(n *node) int {
 // isControlPlaneAfter reports whether the node is a control plane when the run is done.
 func (n *node) isControlPlaneAfter() bool {
 	return n.after && cmp.Or(propertymap.Text(n.component.New, "role"), propertymap.Text(n.component.Old, "role")) == controlPlane
+}
+
+// recovers reports whether a node is the only control plane and its machine is replaced.
+func (t topology) recovers(n *node) bool {
+	return n.controlPlane && n.member && n.machine != nil && n.machine.Op == apitype.OpReplace && n.isControlPlaneAfter() && t.besides(n) == 0
 }

@@ -58,6 +58,9 @@ func nodeWasReset(n *node, t topology) *Finding {
 	return f
 }
 
+// bringBack is the way back from lost data of etcd. It is one for all control planes.
+const bringBack = "bring etcd back from a snapshot with `em-infra etcd restore`"
+
 // judgeRejoin adds what the return of a control plane means for etcd. Fewer than a majority can neither add nor remove a
 // member; if none is left, no data can be damaged.
 func (f *Finding) judgeRejoin(n *node, t topology) {
@@ -67,6 +70,10 @@ func (f *Finding) judgeRejoin(n *node, t topology) {
 	gone, all := len(t.rejoining()), len(t.controlPlanes())
 	restore := fmt.Sprintf("restore the VM of %s from a backup", n.name)
 	switch {
+	case t.restore != nil && n.name == t.restore.On:
+		f.Means = append(f.Means, "etcd begins on it with the snapshot")
+	case t.restore != nil:
+		f.Means = append(f.Means, "it joins the restored etcd")
 	case t.isLost():
 		means := "no control plane has the data of etcd any more"
 		if all == 1 {
@@ -74,11 +81,11 @@ func (f *Finding) judgeRejoin(n *node, t topology) {
 		}
 		f.Means = append(f.Means, means+": the cluster is lost; an empty one is made with the same keys, and the addons are installed anew")
 		f.Needs = append(f.Needs, Permission{Flag: FlagReplace, Subject: n.name})
-		f.Undo = append(f.Undo, restore)
+		f.Undo = append(f.Undo, bringBack, restore)
 	case all-gone < all/2+1:
 		f.Kind = Impossible
 		f.Means = append(f.Means, fmt.Sprintf("%d of %d control planes are gone: etcd has no quorum, and takes nobody in", gone, all))
-		f.Undo = append(f.Undo, restore)
+		f.Undo = append(f.Undo, bringBack, restore)
 	default:
 		f.Means = append(f.Means, fmt.Sprintf("its dead etcd member is removed and it joins anew; the other %d have all data", all-gone))
 	}

@@ -36,7 +36,7 @@ func TestTheOnlyControlPlaneWasDeleted(t *testing.T) {
           this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew
 `, written(t, a))
 	require.Equal(t, []string{"cp-1"}, a.Lost)
-	require.Equal(t, "refused: say --allow-replace cp-1 to go on, or restore the VM of cp-1 from a backup", a.Refusal(nil))
+	require.Equal(t, "refused: say --allow-replace cp-1 to go on, or bring etcd back from a snapshot with `em-infra etcd restore`, or restore the VM of cp-1 from a backup", a.Refusal(nil))
 	require.Empty(t, a.Refusal([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}))
 }
 
@@ -58,7 +58,7 @@ func TestMostControlPlanesWereLost(t *testing.T) {
           2 of 3 control planes are gone: etcd has no quorum, and takes nobody in
 `, written(t, a))
 	require.Empty(t, a.Lost, "one of them has the data")
-	require.Equal(t, "refused: restore the VM of cp-1 from a backup, or restore the VM of cp-2 from a backup", a.Refusal(given))
+	require.Equal(t, "refused: bring etcd back from a snapshot with `em-infra etcd restore`, or restore the VM of cp-1 from a backup, or restore the VM of cp-2 from a backup", a.Refusal(given))
 }
 
 func TestAllControlPlanesWereLost(t *testing.T) {
@@ -67,7 +67,7 @@ func TestAllControlPlanesWereLost(t *testing.T) {
 		gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), gone("cp-3", "control-plane", 103), bootstrapped)...)
 	require.Equal(t, []string{"cp-1", "cp-2", "cp-3"}, a.Lost)
 	require.Equal(t, "refused: say --allow-replace cp-1 --allow-replace cp-2 --allow-replace cp-3 to go on,"+
-		" or restore the VM of cp-1 from a backup, or restore the VM of cp-2 from a backup, or restore the VM of cp-3 from a backup", a.Refusal(nil))
+		" or bring etcd back from a snapshot with `em-infra etcd restore`, or restore the VM of cp-1 from a backup, or restore the VM of cp-2 from a backup, or restore the VM of cp-3 from a backup", a.Refusal(nil))
 }
 
 func TestANodeThatWasReset(t *testing.T) {
@@ -82,4 +82,32 @@ func TestANodeThatWasReset(t *testing.T) {
 	require.Equal(t, ` REBOOT   w-1  memory 8192 → 16384 MiB; it is in maintenance mode, because it was reset or made anew by hand: configured and joined again
           drained, reboots, about 1 min
 `, written(t, assessWith(risk.Seen{Unconfigured: []string{"w-1"}}, replaced...)))
+}
+
+// TestARestoreOfEtcd: machines that are gone need no consent, since nothing is left to lose; data that is deleted does.
+func TestARestoreOfEtcd(t *testing.T) {
+	t.Parallel()
+	restore := &risk.Restore{Snapshot: "2026-11-20T22-15-00-by-hand", Revision: 812, On: "cp-1"}
+	a := assessWith(risk.Seen{Restore: restore}, slices.Concat(gone("cp-1", "control-plane", 101), gone("cp-2", "control-plane", 102), configured("w-1", "worker", 111), bootstrapped)...)
+	require.Equal(t, ` CREATE   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
+          what was on its disks is lost
+          etcd begins on it with the snapshot
+ CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: made anew and joined again
+          what was on its disks is lost
+          it joins the restored etcd
+etcd is restored from 2026-11-20T22-15-00-by-hand: what was written after revision 812 is lost
+`, written(t, a))
+	require.Empty(t, a.Lost, "the addons stay in the state")
+	require.Empty(t, a.Refusal(nil))
+
+	restore.Emptied = []string{"cp-1"}
+	a = assessWith(risk.Seen{Restore: restore}, slices.Concat(configured("cp-1", "control-plane", 101), gone("cp-2", "control-plane", 102), bootstrapped)...)
+	require.Equal(t, ` CHANGE   cp-1  its data of etcd is deleted, and it reboots
+          etcd begins on it with the snapshot
+ CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: made anew and joined again
+          what was on its disks is lost
+          it joins the restored etcd
+etcd is restored from 2026-11-20T22-15-00-by-hand: what was written after revision 812 is lost
+`, written(t, a))
+	require.Equal(t, "refused: say --allow-replace cp-1 to go on", a.Refusal(nil))
 }

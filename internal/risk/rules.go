@@ -194,9 +194,12 @@ func (f *Finding) leavesEtcd(n *node, t topology, flag string) {
 	f.Needs = append(f.Needs, Permission{Flag: flag, Subject: n.name})
 	others := t.besides(n)
 	switch {
-	case others == 0 && n.member && flag == FlagReplace:
+	case others == 0 && n.member && flag == FlagReplace && !n.isControlPlaneAfter():
 		f.Kind, f.Needs = Impossible, nil
 		f.Means = append(f.Means, "this is the only control plane: the data of etcd would be lost with it")
+	case others == 0 && n.member && flag == FlagReplace:
+		f.Means = append(f.Means, "this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine",
+			"the Kubernetes API is away meanwhile, and what is written after the snapshot is lost")
 	case others == 0:
 		f.Means = append(f.Means, "its etcd data is deleted", "this is the only control plane: the cluster is lost")
 	case flag == FlagReplace:

@@ -62,7 +62,11 @@ func (a Assessment) Refusal(given []Permission) string {
 			continue
 		}
 		for _, undo := range f.Undo {
-			if way := undo + forSubject(undo, f.Subject); undo != "" && !slices.Contains(ways, way) {
+			way := undo
+			if undo != bringBack {
+				way += forSubject(undo, f.Subject)
+			}
+			if undo != "" && !slices.Contains(ways, way) {
 				ways = append(ways, way)
 			}
 		}

@@ -66,7 +66,8 @@ func TestE2EMachinesComeBack(t *testing.T) {
 	r.deleteOnHost(102, 103)
 	refusal := r.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(t, refusal, "2 of 3 control planes are gone: etcd has no quorum")
-	require.Contains(t, refusal, "refused: restore the VM of k3s-dev-control-2 from a backup, or restore the VM of k3s-dev-control-3 from a backup")
+	require.Contains(t, refusal, "refused: bring etcd back from a snapshot with `")
+	require.Regexp(t, "etcd restore --stack .* --lab`, or restore the VM of k3s-dev-control-2 from a backup, or restore the VM of k3s-dev-control-3 from a backup", refusal)
 }
 
 // bornWithoutMarks creates the cluster with a program that gave machines no birth identifiers: the current one changes nothing.
@@ -164,8 +165,8 @@ func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	output := r.mustRun(3, "up", "--lab", "--yes")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost, .*; it was deleted on the host: made anew and joined again\n`, output)
 	require.Contains(t, output, "this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew\n")
-	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on, or restore the VM of k3s-dev-control-1 from a backup")
-	stack, refusal := r.plainEngine(), "no other control plane has the data of etcd: the cluster is lost with it; restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
+	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on, or bring etcd back from a snapshot with `")
+	stack, refusal := r.plainEngine(), "no other control plane has the data of etcd: the cluster is lost with it; bring etcd back from a snapshot with `em-infra etcd restore`, restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
 	var printed bytes.Buffer
 	_, err := stack.Preview(t.Context(), optpreview.Refresh(), optpreview.ProgressStreams(&printed), optpreview.ErrorProgressStreams(&printed))
 	require.Error(t, err)

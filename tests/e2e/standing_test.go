@@ -29,6 +29,8 @@ var (
 	pair = topology{name: "pair"}
 	// five is three control planes, VM 101 to 103, and two workers, VM 111 and 112.
 	five = topology{name: "five", nodes: highlyAvailable("")}
+	// three is three control planes alone, VM 101 to 103.
+	three = topology{name: "three", nodes: "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n" + controlPlane(1, 101) + controlPlane(2, 102) + controlPlane(3, 103)}
 	// driven is three control planes, VM 101 to 103, a worker, VM 111, and a worker with a GPU, VM 112.
 	driven = topology{name: "driven", nodes: strings.Replace(highlyAvailable(""),
 		"name: k3s-dev-worker-2, role: worker, vmid: 112", "name: k3s-dev-gpu-1, role: gpu-worker, gpus: [{mapping: rtx3090}], vmid: 112", 1)}

@@ -41,3 +41,18 @@ func Memberships(deployment apitype.DeploymentV3) map[string]Membership {
 func (m Membership) WithImage(image string) string {
 	return strings.Replace(m.Update, m.Image, image, 1)
 }
+
+// nodeRemove is the command of em-infra that removes a node, as the program writes it into the deletion of a membership.
+const nodeRemove = "node remove"
+
+// ControlPlaneAddresses returns the addresses of the control planes that have joined and were not removed.
+func ControlPlaneAddresses(deployment apitype.DeploymentV3) []string {
+	var addresses []string
+	for one := range Current(deployment, token.Command) {
+		removal := propertymap.Text(one.Inputs, "delete")
+		if address := flagsOf(removal, nodeRemove)["--address"]; address != "" && strings.HasSuffix(removal, " --control-plane") {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses
+}

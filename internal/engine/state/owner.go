@@ -54,6 +54,11 @@ func Unbootstrapped(deployment apitype.DeploymentV3) *apitype.ResourceV3 {
 	return machineSecrets(deployment)
 }
 
+// MachineSecrets returns the machine secrets of a deployment; nil if it has none.
+func MachineSecrets(deployment apitype.DeploymentV3) *apitype.ResourceV3 {
+	return machineSecrets(deployment)
+}
+
 func machineSecrets(deployment apitype.DeploymentV3) *apitype.ResourceV3 {
 	for secrets := range Current(deployment, token.Secrets) {
 		return secrets

@@ -67,6 +67,17 @@ func (n Node) RemoveWorker(ctx context.Context) error {
 	return n.forget(ctx, api)
 }
 
+// RestoredVariable is the environment variable in which em-infra passes the name of the only control plane, when its machine is
+// replaced: etcd is restored on the new one from a snapshot that em-infra has.
+const RestoredVariable = "EM_INFRA_RESTORED_CONTROL_PLANE"
+
+// Abandon resets the only control plane and turns it off. Nothing can be drained to, and no other one takes its member out of etcd or
+// deletes its Node; both are in the snapshot that its next machine begins with.
+func (n Node) Abandon(ctx context.Context) {
+	n.say("%s is the only control plane: etcd is restored on its next machine", n.Name)
+	n.reset(ctx)
+}
+
 // kubernetes returns the Kubernetes API of one of the control planes.
 func (n Node) kubernetes(ctx context.Context, controlPlanes []string) (*nodeops.Kubernetes, error) {
 	api, err := nodeops.ReachKubernetesAt(ctx, n.Talosconfig, controlPlanes)

@@ -12,7 +12,7 @@ var table = slices.Concat(
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
 	// Talos and etcd
-	versionRules, upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble,
+	versionRules, upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble, etcdRestore,
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine

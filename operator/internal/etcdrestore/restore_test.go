@@ -17,9 +17,9 @@ import (
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/lab/talos/talostest"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/nodeops/etcdrestore"
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 )
 
 func TestMain(m *testing.M) { talostest.Main(m) }
@@ -138,7 +138,6 @@ func TestOneThatComesBackLateIsEmptied(t *testing.T) {
 	require.NoError(t, restore.Run(t.Context()))
 	c.PowerOn(101, "control-1")
 	polltest.Until(t, func() bool { return c.data()[0] == etcdrestore.Some }, "it comes back")
-	restore.Limits.Again = 50 * time.Millisecond
 	away, err := restore.Join(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, away)

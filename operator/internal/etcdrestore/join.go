@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/poll"
@@ -65,7 +64,7 @@ func (r Restore) notJoined(ctx context.Context, ordered orders) (left error, awa
 			waits = append(waits, fmt.Errorf("%s is no member yet", node.Name))
 		}
 	}
-	return errors.Join(append(waits, r.awaitStrays(ctx, strays, ordered))...), away
+	return errors.Join(append(waits, r.wipe(ctx, strays, ordered))...), away
 }
 
 // problemOf returns why a control plane is no member that votes. One that is starting has no name in the list yet.
@@ -89,19 +88,4 @@ func (r Restore) KeepJoining(ctx context.Context) {
 		_, _ = r.notJoined(ctx, ordered)
 		return false, nil
 	})
-}
-
-// awaitStrays empties control planes with data that are no members. A member that has just joined is not in the list for a moment, so
-// each has a while first.
-func (r Restore) awaitStrays(ctx context.Context, strays []ControlPlane, ordered orders) error {
-	var left []error
-	for _, node := range strays {
-		if _, isOrdered := ordered[node.Name]; !isOrdered {
-			ordered[node.Name] = order{since: time.Now(), boot: node.Boot}
-			left = append(left, fmt.Errorf("%s has data and is no member yet", node.Name))
-			continue
-		}
-		left = append(left, r.wipe(ctx, []ControlPlane{node}, ordered))
-	}
-	return errors.Join(left...)
 }

@@ -1,0 +1,48 @@
+package risk
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Restore is a restore of etcd in the same run.
+type Restore struct {
+	// Snapshot is its name.
+	Snapshot string
+	// Revision that etcd goes back to.
+	Revision int64
+	// On is the control plane that makes its data of the snapshot.
+	On string
+	// Emptied are the control planes whose data of etcd is deleted.
+	Emptied []string
+}
+
+// means says what comes after the restore.
+func (r Restore) means() string {
+	return fmt.Sprintf("etcd is restored from %s: what was written after revision %d is lost", r.Snapshot, r.Revision)
+}
+
+// addRestore adds the control planes whose data is deleted.
+func (a *Assessment) addRestore(r *Restore) {
+	if r == nil {
+		return
+	}
+	a.Notes = append(a.Notes, r.means())
+	for _, name := range r.Emptied {
+		emptied := Finding{
+			Kind: Change, Subject: name, rank: rankControlPlane, What: []string{"its data of etcd is deleted, and it reboots"},
+			Needs: []Permission{{Flag: FlagReplace, Subject: name}},
+		}
+		if name == r.On {
+			emptied.Means = []string{"etcd begins on it with the snapshot"}
+		} else {
+			emptied.Means = []string{"it joins the restored etcd"}
+		}
+		at := slices.IndexFunc(a.Findings, func(f Finding) bool { return f.Subject == name })
+		if at < 0 {
+			a.Findings = append(a.Findings, emptied)
+		} else {
+			a.Findings[at].merge(emptied)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/em-infra/em-infra/internal/etcdsnapshot"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/internal/risk"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
+)
+
+// etcdRestoration is the restore of etcd in a run.
+type etcdRestoration struct {
+	note     restoreNote
+	health   nodeops.Health             // of all nodes of the inventory
+	seen     []etcdrestore.ControlPlane // what the control planes had of etcd when the run began
+	snapshot EtcdSnapshot
+	opened   *etcdsnapshot.Opened
+	isDone   bool // etcd works with the data of the snapshot
+	away     []string
+}
+
+// prepareRestore implements [upRestore].
+func (s *session) prepareRestore(ctx context.Context, span span) error {
+	begun, err := s.restoreNotes().read()
+	if err != nil {
+		return refused(err)
+	}
+	if begun == nil && s.restoreAsked == nil {
+		return nil
+	}
+	if span != wholeSpan {
+		return refused(s.place.CompleteError(errors.New("a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there")))
+	}
+	r, err := s.newEtcdRestoration(ctx)
+	if err != nil {
+		return err
+	}
+	if begun != nil {
+		if r, err = s.resumed(r, *begun); err != nil {
+			return err
+		}
+	}
+	if r.note.Snapshot == "" && s.restoreAsked == nil {
+		return nil
+	}
+	if r.note.Snapshot == "" {
+		if err := s.chooseSnapshot(ctx, r); err != nil {
+			return err
+		}
+	}
+	s.etcdRestore = r
+	return s.openSnapshot(ctx, r)
+}
+
+// newEtcdRestoration looks at the control planes of the inventory.
+func (s *session) newEtcdRestoration(ctx context.Context) (*etcdRestoration, error) {
+	talosconfig, err := s.administrator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if talosconfig == nil {
+		return nil, refused(s.place.CompleteError(errors.New("the state has no machine secrets: bring the cluster up first with `em-infra up`")))
+	}
+	r := &etcdRestoration{health: nodeops.Health{Talosconfig: talosconfig, Say: s.tellRestore}}
+	for _, node := range s.inventory.Nodes {
+		r.health.Nodes = append(r.health.Nodes, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane})
+	}
+	r.seen = etcdrestore.Look(ctx, r.health.Talosconfig, r.controlPlanes())
+	return r, ctx.Err()
+}
+
+func (s *session) tellRestore(format string, args ...any) {
+	s.emit(Progress{Part: "etcd", What: fmt.Sprintf(format, args...)})
+}
+
+func (r *etcdRestoration) controlPlanes() []rolling.Node {
+	return slices.DeleteFunc(slices.Clone(r.health.Nodes), func(n rolling.Node) bool { return !n.ControlPlane })
+}
+
+// resumed returns the etcdRestoration that an earlier run has begun. One that has not touched anything is forgotten if another snapshot is
+// asked for, or if the machine that it was to replace still has its data.
+func (s *session) resumed(r *etcdRestoration, begun restoreNote) (*etcdRestoration, error) {
+	isOther := s.restoreAsked != nil && s.restoreAsked.From != "" && s.restoreAsked.From != begun.Snapshot
+	switch {
+	case begun.Emptied && isOther:
+		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and the data from before is deleted: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot)))
+	case isOther, begun.Replaces && !begun.Emptied && r.dataOf(begun.On) == etcdrestore.Some:
+		return r, s.restoreNotes().end()
+	}
+	r.note = begun
+	s.recovered(fmt.Sprintf("the restore of etcd from %s that was begun at %s goes on", begun.Snapshot, begun.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
+	return r, nil
+}
+
+func (r *etcdRestoration) dataOf(name string) etcdrestore.Data {
+	for _, node := range r.seen {
+		if node.Name == name {
+			return node.Data
+		}
+	}
+	return etcdrestore.Silent
+}
+
+// risk returns what the restore means for the control planes; nil for no restore.
+func (r *etcdRestoration) risk() *risk.Restore {
+	if r == nil || r.isDone {
+		return nil
+	}
+	restore := &risk.Restore{Snapshot: r.note.Snapshot, Revision: r.opened.Revision, On: r.note.On}
+	for _, node := range r.seen {
+		if node.Data == etcdrestore.Some && !r.note.Emptied && !r.note.Replaces {
+			restore.Emptied = append(restore.Emptied, node.Name)
+		}
+	}
+	return restore
+}
+
+// beginRestore implements [upRestore].
+func (s *session) beginRestore(ctx context.Context) (restores bool, err error) {
+	r := s.etcdRestore
+	if r == nil {
+		return false, nil
+	}
+	if r.note.Begun.IsZero() {
+		r.note.Begun = s.clock.Now()
+	}
+	if err := s.restoreNotes().write(r.note); err != nil {
+		return true, err
+	}
+	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, r.note.On)
+	data := r.dataOf(r.note.On)
+	if r.note.Replaces || data != etcdrestore.None && data != etcdrestore.Some {
+		return true, nil // it is made, or configured, first
+	}
+	return true, s.runRestore(ctx)
+}
+
+// runRestore has etcd work with the data of the snapshot.
+func (s *session) runRestore(ctx context.Context) error {
+	if err := s.restoreOf().Run(ctx); err != nil {
+		return s.place.CompleteError(err)
+	}
+	s.etcdRestore.isDone = true
+	return nil
+}
+
+func (s *session) restoreOf() etcdrestore.Restore {
+	r := s.etcdRestore
+	nodes := r.controlPlanes()
+	on := nodes[slices.IndexFunc(nodes, func(n rolling.Node) bool { return n.Name == r.note.On })]
+	return etcdrestore.Restore{
+		Talosconfig: r.health.Talosconfig, ControlPlanes: nodes, On: on, Emptied: r.note.Emptied, Say: s.tellRestore,
+		Snapshot: func() (io.Reader, error) { return r.opened.Reader() },
+		NoteEmptied: func() error {
+			r.note.Emptied = true
+			return s.restoreNotes().write(r.note)
+		},
+	}
+}
+
+// finishRestore implements [upRestore]. The kubelets are restarted because a watch of the time before would wait for revisions that
+// come later once more.
+func (s *session) finishRestore(ctx context.Context) error {
+	r := s.etcdRestore
+	if !r.isDone {
+		if err := s.runRestore(ctx); err != nil {
+			return err
+		}
+	}
+	away, err := s.restoreOf().Join(ctx)
+	if err != nil {
+		return s.place.CompleteError(err)
+	}
+	for _, node := range away {
+		r.away = append(r.away, node.Name)
+	}
+	if err := r.health.RestartKubelets(ctx, nil); err != nil {
+		return fmt.Errorf("etcd is restored: %w", err)
+	}
+	s.tellRestore("the kubelets are restarted, because time went back to revision %d", r.opened.Revision)
+	return s.restoreNotes().end()
+}
+
+// keepJoining has control planes that the engine switches on join the restored etcd, which they are waited for to do. It returns what
+// ends that.
+func (s *session) keepJoining(ctx context.Context) (end func()) {
+	if s.etcdRestore == nil || !s.etcdRestore.isDone {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var joining sync.WaitGroup
+	joining.Go(func() { s.restoreOf().KeepJoining(ctx) })
+	return func() {
+		cancel()
+		joining.Wait()
+	}
+}
+
+// restored returns the restore of the run; nil if there was none.
+func (s *session) restored() *EtcdRestored {
+	if s.etcdRestore == nil {
+		return nil
+	}
+	return &EtcdRestored{Snapshot: s.etcdRestore.snapshot, On: s.etcdRestore.note.On, Away: s.etcdRestore.away}
+}
+
+// restoring returns the control planes that may be configured although no other one has the data of etcd.
+func (s *session) restoring() []string {
+	if s.etcdRestore == nil {
+		return nil
+	}
+	return controlPlaneNames(s.inventory)
+}
+
+// closeRestore deletes the snapshot in clear.
+func (s *session) closeRestore() error {
+	if s.etcdRestore == nil || s.etcdRestore.opened == nil {
+		return nil
+	}
+	return s.etcdRestore.opened.Close()
+}

@@ -1,0 +1,46 @@
+package operator
+
+import (
+	"context"
+	"errors"
+)
+
+// EtcdRestoreOptions are the options of [Operator.RestoreEtcd].
+type EtcdRestoreOptions struct {
+	// From is the name of the snapshot. Default: what a control plane still has of etcd's data, else the newest snapshot. It is required
+	// while etcd works.
+	From string
+	// DryRun ends before anything is changed. What a control plane still has of etcd's data is kept as a snapshot even so.
+	DryRun bool
+	// Allow lists the control planes whose data of etcd may be deleted. Default: none.
+	Allow []Permission
+}
+
+// EtcdRestored is a restore of etcd.
+type EtcdRestored struct {
+	// Snapshot that etcd was restored from. What was written after its revision is lost.
+	Snapshot EtcdSnapshot
+	// On is the control plane that made its data of it.
+	On string
+	// Away are the control planes that did not answer, and are no members.
+	Away []string
+}
+
+// errDryRun ends a dry run after the assessment.
+var errDryRun = errors.New("dry run")
+
+// RestoreEtcd brings the etcd of a cluster back from a snapshot: after the loss of its quorum or of all control planes, or to go back
+// in time. Machines that are gone are made again first. It is an [Operator.Up] otherwise, and as safe to run again. The result is nil
+// after a dry run.
+func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) (*UpResult, error) {
+	s, err := o.begin(ctx, needs{lab: true, refresh: true, consent: "restore etcd"})
+	if err != nil {
+		return nil, err
+	}
+	s.restoreAsked = &options
+	result, err := s.bringUp(ctx, wholeSpan, options.Allow)
+	if errors.Is(err, errDryRun) {
+		return nil, nil
+	}
+	return result, err
+}

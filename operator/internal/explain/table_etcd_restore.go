@@ -1,0 +1,50 @@
+package explain
+
+// restoreAgain is what to do about a restore that stopped half way.
+const restoreAgain = "run `em-infra etcd restore` again, which goes on from there"
+
+// etcdRestore contains the errors of a restore of etcd.
+var etcdRestore = []row{
+	{
+		name: "restore-foreign", speaker: program, failure: "F1", source: "operator/etcd_restore_choice.go",
+		pattern: saying(`the snapshot (?P<name>\S+) is of (?:another cluster: the key|the cluster )`),
+		meaning: "the snapshot {name} was taken of another cluster than that of the state, whose keys do not open its Secrets",
+		do:      "choose another one that `em-infra etcd list` shows, or restore the state that belongs to it with `em-infra state restore`",
+		safe:    notTouched,
+	},
+	{
+		name: "restore-minor", speaker: program, source: "operator/etcd_restore_choice.go",
+		pattern: saying(`the snapshot (?P<name>\S+) is of (?P<what>Kubernetes|Talos) (?P<version>\S+), and the inventory says`),
+		meaning: "the data in {name} was written by {what} {version}, and another minor release need not be able to read it",
+		do:      "set the version in cluster.yaml to that minor release, restore, and upgrade afterwards",
+		safe:    notTouched,
+	},
+	{
+		name: "restore-silent", speaker: program, failure: "F7", source: "operator/etcd_restore_choice.go",
+		pattern: saying(`(?P<node>\S+) does not answer \(.*so its etcd may still work`),
+		meaning: "{node} runs and does not answer, and may be part of an etcd that works: a second cluster would begin beside it",
+		do:      "see on the console of its VM what it does, or stop the VM, then run the same command again",
+		safe:    notTouched,
+	},
+	{
+		name: "restore-needless", speaker: program, source: "operator/etcd_restore_choice.go",
+		pattern: saying(`etcd works and has (?P<count>\d+) members, and a restore takes it back in time`),
+		meaning: "nothing is lost, and a restore deletes what was written after its snapshot",
+		do:      "nothing; to go back on purpose, name the snapshot with --from",
+		safe:    notTouched,
+	},
+	{
+		name: "restore-half", speaker: program, source: "operator/internal/etcdrestore",
+		pattern: saying(`etcd on (?P<node>\S+) does not work with the data of the snapshot|not every control plane was emptied|not every control plane has joined it|a restore of etcd (?:was begun|from \S+ was begun)`),
+		meaning: "a restore of etcd stopped half way, and the data from before may be deleted already",
+		do:      "mend what the message names, then " + restoreAgain,
+		safe:    "yes: the snapshot is kept, and what it was made of",
+	},
+	{
+		name: "replace-without-snapshot", speaker: program, source: "operator/etcd_restore_choice.go",
+		pattern: saying(`(?P<node>\S+) is the only control plane, and is not replaced without a snapshot of etcd`),
+		meaning: "all data of the cluster is on {node}, and it could not be copied before its machine is deleted",
+		do:      "see `em-infra status` for what etcd lacks, mend that, then " + upAgain,
+		safe:    notTouched,
+	},
+}
