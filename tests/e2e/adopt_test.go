@@ -20,11 +20,15 @@ import (
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
-// TestE2EALostStateIsAdopted: the state and all backups of it are gone, and the cluster runs. A run that is killed, a dry run and
-// refusals write nothing. Then the state is back, with the same resources, and the cluster has not noticed.
+// TestE2EALostStateIsAdopted: the state and all backups of it are gone, and the cluster runs, with an addon. A run that is killed, a dry
+// run and refusals write nothing. Then the state is back, with the same resources, and the cluster has not noticed. When a machine is
+// gone as well, the others are adopted, and the next up makes it again.
 func TestE2EALostStateIsAdopted(t *testing.T) {
 	t.Parallel()
-	r := standing(t, pair)
+	r := newRehearsal(t, "e2e-adopt")
+	require.NoError(t, os.CopyFS(filepath.Join(r.inventory, "flux2"), os.DirFS(filepath.Join(r.root, "tests", "charts", "flux-like"))))
+	r.writeInventory("cluster.yaml", r.inventoryText("cluster.yaml")+"addons:\n  flux: {chart: {path: flux2}}\n")
+	r.mustRun(0, "up", "--lab", "--yes")
 	kept := r.writesObject("canary")
 	had, boots := r.urns(), r.boots()
 	bundle := r.writeBundle()
@@ -32,7 +36,7 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 
 	require.NoError(t, os.RemoveAll(filepath.Join(r.dir(), "state", ".pulumi")))
 	require.Contains(t, r.mustRun(3, "adopt", "--lab"), " has backups of its state, which say more than the host does: ")
-	require.NoError(t, os.RemoveAll(filepath.Join(r.dir(), "backups")))
+	r.losesItsState()
 	began, seen := time.Now(), len(r.calls())
 
 	draft := filepath.Join(r.dir(), "pulumi-home", "adoption", ".pulumi", "stacks", "em-infra", r.stack+".json")
@@ -58,6 +62,26 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(r.dir(), "pulumi-home", "adoption"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(t, boots, r.boots())
+
+	r.losesItsState()
+	r.deleteOnHost(102)
+	output = r.mustRun(0, "adopt", "--lab")
+	require.Contains(t, output, "k3s-dev-worker-1: VM 102 is not there, so it is not adopted")
+	require.Contains(t, output, "not there, so up creates it: k3s-dev-worker-1-vm\n")
+	require.Regexp(t, "CREATE +k3s-dev-worker-1 ", output)
+	r.mustRun(0, "up", "--lab", "--yes")
+	require.Equal(t, boots["k3s-dev-control-1"], r.boots()["k3s-dev-control-1"])
+	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
+	kept()
+	r.mustRun(0, "preview", "--lab")
+}
+
+// losesItsState removes the state and all backups of it.
+func (r *rehearsal) losesItsState() {
+	r.t.Helper()
+	for _, folder := range []string{filepath.Join("state", ".pulumi"), "backups"} {
+		require.NoError(r.t, os.RemoveAll(filepath.Join(r.dir(), folder)))
+	}
 }
 
 // refusesToAdopt checks that a cluster is not adopted with other secrets, without any, or with what an up would destroy.
