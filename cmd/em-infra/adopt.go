@@ -2,19 +2,23 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator"
 )
 
 // adoptFlags are the flags of adopt.
 type adoptFlags struct {
-	place   stackFlags
-	options operator.AdoptOptions
+	place     stackFlags
+	options   operator.AdoptOptions
+	writes    bool
+	terraform string
 }
 
 func newAdoptCommand() *cobra.Command {
@@ -30,10 +34,14 @@ The machine secrets of the cluster come from a control plane, which is opened wi
 file. Every machine of the inventory that is on its host must be of that cluster: by the mark in its description or, without one,
 because its node accepts the secrets and says that it is that machine.
 
-At the end a preview says what an up would do. Nothing is written if that would replace or delete a machine.`,
+At the end a preview says what an up would do. Nothing is written if that would replace or delete a machine.
+
+Machines that another tool made are adopted in the same way, once an inventory describes them. --write-inventory writes it from
+what nodes and host say, for a stack without one, and adopts nothing yet: read the files and the notes first.`,
 		Example: `  em-infra adopt --stack k3s-dev --dry-run
   em-infra adopt --stack k3s-dev
-  em-infra adopt --stack k3s-dev --secrets secrets.yaml    # without a talosconfig`,
+  em-infra adopt --stack k3s-dev --secrets secrets.yaml    # without a talosconfig
+  em-infra adopt --stack home --talosconfig ~/.talos/config --write-inventory`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
 		},
@@ -45,13 +53,23 @@ At the end a preview says what an up would do. Nothing is written if that would 
 	command.Flags().StringVar(&flags.options.Secrets, "secrets", "", "a file with the machine secrets, as 'talosctl gen secrets' writes it (default: read from a control plane)")
 	command.Flags().StringVar(&flags.options.Talosconfig, "talosconfig", "", "the talosconfig that opens a control plane (default: that of an earlier up)")
 	command.Flags().BoolVar(&flags.options.DryRun, "dry-run", false, "do everything but write the state")
+	command.Flags().BoolVar(&flags.writes, "write-inventory", false, "write cluster.yaml and nodes.yaml of a cluster that another tool made, and adopt nothing yet")
+	command.Flags().StringVar(&flags.terraform, "terraform-state", "", "with --write-inventory: the terraform.tfstate of the tool that made the machines, as a hint")
 	return command
 }
 
+var errHintWithoutInventory = errors.New("--terraform-state is a hint for --write-inventory: add that, or leave it out")
+
 func (f *adoptFlags) run(ctx context.Context, streams streams) error {
+	if f.terraform != "" && !f.writes {
+		return refused(errHintWithoutInventory)
+	}
 	o, err := f.place.open(streams)
 	if err != nil {
 		return err
+	}
+	if f.writes {
+		return f.describe(ctx, streams, o)
 	}
 	adopted, err := o.Adopt(ctx, f.options)
 	if adopted != nil && adopted.Preview != nil {
@@ -68,6 +86,27 @@ func (f *adoptFlags) run(ctx context.Context, streams streams) error {
 	default:
 		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources, and is what runs\nkubeconfig: %s\n", adopted.Resources, workspace.Nearby(adopted.Kubeconfig))
 	}
+	return nil
+}
+
+// describe writes the inventory of a cluster that runs.
+func (f *adoptFlags) describe(ctx context.Context, streams streams, o *operator.Operator) error {
+	described, err := o.Describe(ctx, operator.DescribeOptions{Talosconfig: f.options.Talosconfig, TerraformState: f.terraform})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(streams.out, "%d nodes: %s\n", len(described.Nodes), strings.Join(described.Nodes, ", "))
+	for _, file := range described.Files {
+		fmt.Fprintf(streams.out, " written    %s\n", workspace.Nearby(file))
+	}
+	for _, note := range described.Notes {
+		fmt.Fprintf(streams.out, " note       %s\n", note)
+	}
+	next := "adopt " + o.Place()
+	if f.options.Talosconfig != "" {
+		next += " --talosconfig " + shell.Word(f.options.Talosconfig)
+	}
+	fmt.Fprintf(streams.out, "next: %s   # when the files are right\n", typed("%s", next+" --dry-run"))
 	return nil
 }
 

@@ -57,3 +57,6 @@ func (c GuestConfig) IsEmpty() bool {
 	}
 	return true
 }
+
+// Firmware returns the UUID of the guest's firmware; empty if it has none.
+func (c GuestConfig) Firmware() string { return smbiosUUID(c["smbios1"]) }

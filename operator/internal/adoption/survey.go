@@ -86,7 +86,7 @@ func (s Seen) refusal(owner ownership.Owner) string {
 		return fmt.Sprintf("%s: what answers at %s does not know the machine secrets: give the secrets of its cluster, or correct the address in nodes.yaml", vm, s.Node.Address)
 	case s.Machine.Owner.Cluster == "" && s.Configuration == nil:
 		return fmt.Sprintf("%s names no owner, and %s does not answer: start it, so that it proves that it is of this cluster, then run adopt again", vm, s.Node.Address)
-	case s.Machine.Owner.Cluster == "" && !isSameUUID(s.Firmware, s.Machine.Birth):
+	case s.Machine.Owner.Cluster == "" && !IsSameFirmware(s.Firmware, s.Machine.Birth):
 		return fmt.Sprintf("%s names no owner, and %s does not say that it is that machine: correct vmid or address in nodes.yaml", vm, s.Node.Address)
 	case s.isOtherRole():
 		return fmt.Sprintf("%s runs as another role than %s in nodes.yaml: correct its role or its address", vm, s.Node.Role)
@@ -105,11 +105,11 @@ func (s Seen) isOtherRole() bool {
 
 // isOtherMachine reports whether the node runs on another machine than the one at its VMID, by the UUID of the firmware.
 func (s Seen) isOtherMachine() bool {
-	return s.Firmware != "" && s.Machine.Birth != "" && !isSameUUID(s.Firmware, s.Machine.Birth)
+	return s.Firmware != "" && s.Machine.Birth != "" && !IsSameFirmware(s.Firmware, s.Machine.Birth)
 }
 
-// isSameUUID compares two UUIDs. Firmware has the first three groups in the other order of bytes, which readers of it may keep.
-func isSameUUID(one, other string) bool {
+// IsSameFirmware compares the UUIDs of two firmwares. Firmware has the first three groups in the other order of bytes, which readers of it may keep.
+func IsSameFirmware(one, other string) bool {
 	a, err := uuid.Parse(one)
 	if err != nil {
 		return false

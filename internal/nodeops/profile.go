@@ -1,0 +1,116 @@
+package nodeops
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+
+	"github.com/cosi-project/runtime/pkg/safe"
+	"github.com/siderolabs/image-factory/pkg/constants"
+	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
+	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
+	"github.com/siderolabs/talos/pkg/machinery/resources/network"
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
+)
+
+// Profile is what a node that nothing describes says about itself.
+type Profile struct {
+	Observation
+
+	// Name is its hostname.
+	Name string
+	// Address is the one that it was asked at, with the length of its network.
+	Address netip.Prefix
+	// Firmware is the UUID of its firmware.
+	Firmware string
+	// Extensions of its image, sorted, without their vendor, e.g. qemu-guest-agent.
+	Extensions []string
+}
+
+// Profile reads what a node says about itself. The error is the node's answer, for use inside a sentence.
+func (h Health) Profile(ctx context.Context, address netip.Addr) (Profile, error) {
+	observed, err := h.Observe(ctx, address.String())
+	if err != nil {
+		return Profile{}, err
+	}
+	profile := Profile{Observation: observed}
+	err = h.ask(ctx, address.String(), func(ctx context.Context, api *client.Client) error {
+		hostname, err := safe.StateGetByID[*network.HostnameStatus](ctx, api.COSI, network.HostnameID)
+		if err != nil {
+			return err
+		}
+		profile.Name = hostname.TypedSpec().Hostname
+		information, err := safe.StateGetByID[*hardware.SystemInformation](ctx, api.COSI, hardware.SystemInformationID)
+		if err != nil {
+			return err
+		}
+		profile.Firmware = information.TypedSpec().UUID
+		addresses, err := safe.StateListAll[*network.AddressStatus](ctx, api.COSI)
+		if err != nil {
+			return err
+		}
+		for one := range addresses.All() {
+			if one.TypedSpec().Address.Addr() == address {
+				profile.Address = one.TypedSpec().Address
+			}
+		}
+		profile.Extensions, err = readExtensions(ctx, api)
+		return err
+	})
+	return profile, err
+}
+
+func readExtensions(ctx context.Context, api *client.Client) ([]string, error) {
+	extensions, err := safe.StateListAll[*runtime.ExtensionStatus](ctx, api.COSI)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for extension := range extensions.All() {
+		if name := extension.TypedSpec().Metadata.Name; name != constants.SchematicIDExtensionName {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Peer is a node of the cluster, as another node knows it.
+type Peer struct {
+	// Name is its hostname.
+	Name string
+	// Addresses are all that it tells others, which may include the virtual address of the Kubernetes API.
+	Addresses []netip.Addr
+	// ControlPlane is whether it is a control plane.
+	ControlPlane bool
+}
+
+// Peers returns the nodes of the cluster that a node knows of by Talos' discovery, itself included: control planes first, each by its
+// name. The error is the node's answer, for use inside a sentence.
+func (h Health) Peers(ctx context.Context, address string) (peers []Peer, err error) {
+	err = h.ask(ctx, address, func(ctx context.Context, api *client.Client) error {
+		members, err := safe.StateListAll[*cluster.Member](ctx, api.COSI)
+		if err != nil {
+			return err
+		}
+		for member := range members.All() {
+			spec := member.TypedSpec()
+			if len(spec.Addresses) > 0 {
+				peers = append(peers, Peer{Name: spec.Hostname, Addresses: spec.Addresses, ControlPlane: spec.MachineType.IsControlPlane()})
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(peers, func(a, b Peer) int {
+		if a.ControlPlane != b.ControlPlane {
+			if a.ControlPlane {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return peers, err
+}

@@ -1,0 +1,252 @@
+package discovery
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/siderolabs/talos/pkg/machinery/constants"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+)
+
+// Files are the two files of an inventory, and what a person has to know about them.
+type Files struct {
+	// Cluster is the text of cluster.yaml, and Nodes that of nodes.yaml.
+	Cluster, Nodes []byte
+	// Notes are sentences about what an inventory cannot say, or what was guessed.
+	Notes []string
+}
+
+// The keys that are written, in their order; everything else has its default.
+type (
+	clusterFile struct {
+		APIVersion string         `yaml:"apiVersion"`
+		Kind       string         `yaml:"kind"`
+		Name       string         `yaml:"name"`
+		Talos      talosKeys      `yaml:"talos"`
+		Kubernetes kubernetesKeys `yaml:"kubernetes"`
+		Network    networkKeys    `yaml:"network"`
+		Proxmox    proxmoxKeys    `yaml:"proxmox"`
+	}
+	talosKeys struct {
+		Version   string        `yaml:"version"`
+		Contract  string        `yaml:"contract"`
+		Schematic schematicKeys `yaml:"schematic,flow"`
+	}
+	schematicKeys struct {
+		Extensions []string `yaml:"extensions"`
+	}
+	kubernetesKeys struct {
+		Version                        string       `yaml:"version"`
+		Endpoint                       endpointKeys `yaml:"endpoint,flow"`
+		PodSubnets                     []string     `yaml:"podSubnets,flow"`
+		ServiceSubnets                 []string     `yaml:"serviceSubnets,flow"`
+		CNI                            string       `yaml:"cni"`
+		AllowSchedulingOnControlPlanes bool         `yaml:"allowSchedulingOnControlPlanes"`
+	}
+	endpointKeys struct {
+		VIP  string `yaml:"vip,omitempty"`
+		Host string `yaml:"host,omitempty"`
+		Port int    `yaml:"port"`
+	}
+	networkKeys struct {
+		CIDR       string `yaml:"cidr"`
+		Gateway    string `yaml:"gateway"`
+		Addressing string `yaml:"addressing"`
+		Bridge     string `yaml:"bridge"`
+		VLAN       int    `yaml:"vlan,omitempty"`
+		MTU        int    `yaml:"mtu,omitempty"`
+	}
+	proxmoxKeys struct {
+		Host           string       `yaml:"host"`
+		ISOStorage     string       `yaml:"isoStorage,omitempty"`
+		DiskStorage    string       `yaml:"diskStorage"`
+		Pool           string       `yaml:"pool,omitempty"`
+		Tags           []string     `yaml:"tags,flow,omitempty"`
+		SCSIController string       `yaml:"scsiController"`
+		Template       templateKeys `yaml:"template,flow"`
+	}
+	templateKeys struct {
+		VMID    int            `yaml:"vmid"`
+		PerHost map[string]int `yaml:"perHost,omitempty"`
+	}
+	nodesFile struct {
+		APIVersion string     `yaml:"apiVersion"`
+		Kind       string     `yaml:"kind"`
+		Nodes      []nodeKeys `yaml:"nodes"`
+	}
+	nodeKeys struct {
+		Name        string   `yaml:"name"`
+		Role        string   `yaml:"role"`
+		VMID        int      `yaml:"vmid"`
+		Address     string   `yaml:"address"`
+		MAC         string   `yaml:"mac"`
+		Host        string   `yaml:"host,omitempty"`
+		Sockets     int      `yaml:"sockets,omitempty"`
+		Cores       int      `yaml:"cores"`
+		MemoryMiB   int      `yaml:"memoryMiB"`
+		DiskGiB     int      `yaml:"diskGiB"`
+		CPUType     string   `yaml:"cpuType"`
+		DiskStorage string   `yaml:"diskStorage,omitempty"`
+		Tags        []string `yaml:"tags,flow,omitempty"`
+		OnBoot      bool     `yaml:"onBoot"`
+	}
+)
+
+// Describe returns the inventory of a cluster whose nodes have their machines.
+func (c Cluster) Describe() (Files, error) {
+	found, err := c.facts()
+	if err != nil {
+		return Files{}, err
+	}
+	cluster, err := c.clusterFile(found)
+	if err != nil {
+		return Files{}, err
+	}
+	nodes := nodesFile{APIVersion: inventory.APIVersion, Kind: inventory.KindNodes}
+	for _, node := range c.Nodes {
+		nodes.Nodes = append(nodes.Nodes, node.keys(cluster))
+	}
+	files := Files{Notes: c.notes(cluster)}
+	if files.Cluster, err = written(cluster); err != nil {
+		return files, err
+	}
+	files.Nodes, err = written(nodes)
+	return files, err
+}
+
+func (c Cluster) clusterFile(found facts) (clusterFile, error) {
+	cidr, gateway, err := c.network()
+	if err != nil {
+		return clusterFile{}, err
+	}
+	first := c.Nodes[0]
+	storage, _ := first.Machine.systemDisk()
+	card, network, endpoint := first.Machine.card(), found.running.Cluster().Network(), found.running.Cluster().Endpoint()
+	file := clusterFile{
+		APIVersion: inventory.APIVersion, Kind: inventory.KindCluster, Name: found.running.Cluster().Name(),
+		Talos: talosKeys{Version: first.Talos, Contract: found.contract, Schematic: schematicKeys{Extensions: []string{}}},
+		Kubernetes: kubernetesKeys{
+			Version: first.Kubelet, Endpoint: c.endpoint(endpoint.Hostname(), endpoint.Port()),
+			PodSubnets: network.PodCIDRs(), ServiceSubnets: network.ServiceCIDRs(), CNI: network.CNI().Name(),
+			AllowSchedulingOnControlPlanes: found.running.Cluster().ScheduleOnControlPlanes(),
+		},
+		Network: networkKeys{CIDR: cidr.String(), Gateway: gateway.String(), Addressing: first.Machine.addressing(), Bridge: card.bridge, VLAN: card.vlan, MTU: card.mtu},
+		Proxmox: proxmoxKeys{
+			Host: first.Machine.Node, DiskStorage: storage, Pool: first.Machine.Pool, Tags: c.commonTags(),
+			SCSIController: first.Machine.Config["scsihw"], Template: c.templates(first.Machine.Node),
+		},
+	}
+	for _, name := range first.Extensions {
+		file.Talos.Schematic.Extensions = append(file.Talos.Schematic.Extensions, "siderolabs/"+name)
+	}
+	if file.Kubernetes.CNI == constants.CustomCNI {
+		file.Kubernetes.CNI = string(inventory.CNINone)
+	}
+	return file, nil
+}
+
+// endpoint returns the address of the Kubernetes API: a virtual address is one of the network that no node has of its own.
+func (c Cluster) endpoint(host, port string) endpointKeys {
+	keys := endpointKeys{Host: host, Port: number(port)}
+	if port == "" {
+		keys.Port = constants.DefaultControlPlanePort
+	}
+	isNodes := slices.ContainsFunc(c.Nodes, func(n Node) bool { return n.Address.Addr().String() == host })
+	inside := slices.ContainsFunc(c.Nodes, func(n Node) bool { return contains(n.Address, host) })
+	if inside && !isNodes {
+		keys.VIP, keys.Host = host, ""
+	}
+	return keys
+}
+
+// commonTags returns the tags that all machines have.
+func (c Cluster) commonTags() []string {
+	common := c.Nodes[0].Machine.tags()
+	for _, node := range c.Nodes[1:] {
+		tags := node.Machine.tags()
+		common = slices.DeleteFunc(common, func(tag string) bool { return !slices.Contains(tags, tag) })
+	}
+	return common
+}
+
+// keys returns the item of a node. What it shares with the cluster is left out.
+func (n Node) keys(cluster clusterFile) nodeKeys {
+	storage, size := n.Machine.systemDisk()
+	keys := nodeKeys{
+		Name: n.Name, Role: string(n.roleOf()), VMID: n.Machine.VMID, Address: n.Address.Addr().String(), MAC: n.Machine.card().mac,
+		Cores: n.Machine.cores(), MemoryMiB: n.Machine.memoryMiB(), DiskGiB: size, CPUType: n.Machine.cpuType(),
+		OnBoot: n.Machine.Config["onboot"] == "1",
+		Tags:   slices.DeleteFunc(n.Machine.tags(), func(tag string) bool { return slices.Contains(cluster.Proxmox.Tags, tag) }),
+	}
+	if n.Machine.Node != cluster.Proxmox.Host {
+		keys.Host = n.Machine.Node
+	}
+	if storage != cluster.Proxmox.DiskStorage {
+		keys.DiskStorage = storage
+	}
+	if sockets := n.Machine.sockets(); sockets != 1 {
+		keys.Sockets = sockets
+	}
+	return keys
+}
+
+// notes returns what a person has to know.
+func (c Cluster) notes(cluster clusterFile) []string {
+	var notes []string
+	if c.Terraform.Contract == "" {
+		notes = append(notes, fmt.Sprintf("talos.contract %s is a guess by the defaults that the nodes run with: if you know with which release the cluster was made, write that", cluster.Talos.Contract))
+	}
+	if len(cluster.Talos.Schematic.Extensions) > 0 {
+		notes = append(notes, "talos.schematic has the extensions of "+c.Nodes[0].Name+", taken for those of siderolabs; kernelArgs cannot be read: add them")
+	}
+	for _, node := range c.Nodes {
+		for _, unlike := range node.Machine.unlike() {
+			notes = append(notes, fmt.Sprintf("%s: %s, as all machines of em-infra are: replace it by a new node, or leave it with the tool that made it", node.Name, unlike))
+		}
+		if node.Machine.seed() != "" && node.Machine.Config["citype"] == "" {
+			notes = append(notes, fmt.Sprintf("%s: its cloud-init drive names no format, for which the provider would replace the machine: run `qm set %d --citype nocloud` on %s first; that is what it has, and nothing reboots",
+				node.Name, node.Machine.VMID, node.Machine.Node))
+		}
+		for _, fact := range []struct{ name, has, first string }{
+			{"Talos", node.Talos, cluster.Talos.Version},
+			{"Kubernetes", node.Kubelet, cluster.Kubernetes.Version},
+			{"addressing", node.Machine.addressing(), cluster.Network.Addressing},
+			{"the bridge", node.Machine.card().bridge, cluster.Network.Bridge},
+			{"the controller of its disks", node.Machine.Config["scsihw"], cluster.Proxmox.SCSIController},
+		} {
+			if fact.has != fact.first {
+				notes = append(notes, fmt.Sprintf("%s: %s is %s, and %s has %s: make them alike first", node.Name, fact.name, fact.has, c.Nodes[0].Name, fact.first))
+			}
+		}
+	}
+	return append(notes, c.terraformNotes()...)
+}
+
+// terraformNotes returns how Terraform forgets the machines, which it would otherwise change back or destroy.
+func (c Cluster) terraformNotes() []string {
+	var vmids []int
+	for _, node := range c.Nodes {
+		vmids = append(vmids, node.Machine.VMID)
+	}
+	addresses := c.Terraform.Addresses(vmids)
+	if len(addresses) == 0 {
+		return nil
+	}
+	return []string{"once the cluster is adopted, Terraform must forget its machines: terraform state rm '" + strings.Join(addresses, "' '") + "'"}
+}
+
+// written returns the text of a file.
+func written(file any) ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteString("# Found by em-infra adopt. What is not written here has its default: em-infra validate --show prints it.\n")
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(file); err != nil {
+		return nil, err
+	}
+	return text.Bytes(), encoder.Close()
+}

@@ -1,0 +1,128 @@
+package discovery
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/pve"
+)
+
+// Machine is a virtual machine of Proxmox VE with its settings.
+type Machine struct {
+	pve.Guest
+
+	// Config are its settings.
+	Config pve.GuestConfig
+}
+
+// firstCard is the setting of the first network card, net0.
+type firstCard struct {
+	mac, bridge string
+	vlan, mtu   int
+}
+
+// card reads the first network card, as in virtio=BC:24:11:00:00:65,bridge=vmbr0,tag=20 (qemu-server, QemuServer.pm, $net_fmt).
+func (m Machine) card() firstCard {
+	var card firstCard
+	for i, setting := range strings.Split(m.Config["net0"], ",") {
+		name, value, _ := strings.Cut(setting, "=")
+		switch {
+		case i == 0, name == "macaddr":
+			card.mac = value
+		case name == "bridge":
+			card.bridge = value
+		case name == "tag":
+			card.vlan = number(value)
+		case name == "mtu":
+			card.mtu = number(value)
+		}
+	}
+	return card
+}
+
+// systemDisk returns the storage of the first disk and its size in GiB; size 0 if it is no whole number of them.
+func (m Machine) systemDisk() (storage string, sizeGiB int) {
+	storage, rest, _ := strings.Cut(m.Config["scsi0"], ":")
+	for setting := range strings.SplitSeq(rest, ",") {
+		if size, isSize := strings.CutPrefix(setting, "size="); isSize {
+			if text, isGiB := strings.CutSuffix(size, "G"); isGiB {
+				sizeGiB = number(text)
+			} else if text, isTiB := strings.CutSuffix(size, "T"); isTiB {
+				sizeGiB = 1024 * number(text)
+			} else if text, isMiB := strings.CutSuffix(size, "M"); isMiB && number(text)%1024 == 0 {
+				sizeGiB = number(text) / 1024
+			}
+		}
+	}
+	return storage, sizeGiB
+}
+
+// cores and sockets have the defaults of Proxmox VE (qemu-server, QemuServer.pm, $confdesc).
+func (m Machine) cores() int   { return cmp.Or(number(m.Config["cores"]), 1) }
+func (m Machine) sockets() int { return cmp.Or(number(m.Config["sockets"]), 1) }
+
+func (m Machine) memoryMiB() int {
+	text := strings.TrimPrefix(m.Config["memory"], "current=")
+	text, _, _ = strings.Cut(text, ",")
+	return cmp.Or(number(text), 512)
+}
+
+func (m Machine) cpuType() string {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(m.Config["cpu"], "cputype="), ",")
+	return cmp.Or(kind, "kvm64")
+}
+
+// tags returns its tags, sorted.
+func (m Machine) tags() []string {
+	tags := strings.FieldsFunc(m.Config["tags"], func(r rune) bool { return strings.ContainsRune(";, ", r) })
+	slices.Sort(tags)
+	return tags
+}
+
+// seed returns the slot of the cloud-init drive; empty without one.
+func (m Machine) seed() string {
+	for _, slot := range slices.Sorted(maps.Keys(m.Config)) {
+		if strings.Contains(m.Config[slot], "cloudinit") && strings.Contains(m.Config[slot], "media=cdrom") {
+			return slot
+		}
+	}
+	return ""
+}
+
+// addressing returns how the machine got its first address, in the words of an inventory.
+func (m Machine) addressing() string {
+	if m.seed() == "" {
+		return string(inventory.AddressingDHCP)
+	}
+	return string(inventory.AddressingNoCloud)
+}
+
+// unlike returns what of the machine's hardware no inventory describes otherwise, and would be changed with a reboot or with the whole
+// machine, in words.
+func (m Machine) unlike() []string {
+	var found []string
+	for _, fact := range []struct{ name, has, wants string }{
+		{"bios", cmp.Or(m.Config["bios"], "seabios"), "ovmf"},
+		{"machine", strings.SplitN(cmp.Or(m.Config["machine"], "i440fx"), ",", 2)[0], "q35"},
+	} {
+		if !strings.HasPrefix(strings.TrimPrefix(fact.has, "pc-"), fact.wants) {
+			found = append(found, fact.name+" is "+fact.has+" and not "+fact.wants)
+		}
+	}
+	if m.Config["scsi0"] == "" {
+		found = append(found, "the system disk is not scsi0")
+	}
+	return found
+}
+
+func number(text string) int {
+	value, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return value
+}
