@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"filippo.io/age"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
 )
@@ -41,9 +43,11 @@ func (o *Operator) SnapshotEtcd(ctx context.Context) (*EtcdSnapshot, error) {
 
 // keepSnapshot implements [upCluster]. The hooks of the program know updates only, and take one before those.
 func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
-	if !judged.LosesControlPlane() {
+	leave := judged.LostControlPlanes()
+	if len(leave) == 0 {
 		return nil
 	}
+	s.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
 	saved, err := s.snapshotEtcd(ctx, "before-up")
 	if judged.Recovers != "" {
 		return s.replaceOnly(ctx, judged.Recovers, saved, err)

@@ -50,7 +50,7 @@ that are still held back after --drain-timeout are deleted.`,
 				return nil
 			}
 			if controlPlane {
-				return removal.ControlPlane{Node: node, Stay: stay}.Remove(command.Context())
+				return removal.ControlPlane{Node: node, Stay: stay, Leave: names(os.Getenv(removal.LeaveVariable))}.Remove(command.Context())
 			}
 			return node.RemoveWorker(command.Context())
 		},
@@ -64,9 +64,14 @@ that are still held back after --drain-timeout are deleted.`,
 
 // controlPlanesThatStay returns what em-infra passed to the engine; none if it was run without em-infra.
 func controlPlanesThatStay() ([]rolling.Node, error) {
-	texts := strings.FieldsFunc(os.Getenv(removal.StayVariable), func(r rune) bool { return r == ',' })
+	texts := names(os.Getenv(removal.StayVariable))
 	if len(texts) == 0 {
 		return nil, nil
 	}
 	return namedNodes(texts, nil)
+}
+
+// names returns the parts of a list that is separated by commas.
+func names(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }

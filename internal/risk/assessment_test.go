@@ -339,8 +339,8 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 	require.Equal(t, []risk.Permission{remove}, a.Missing([]risk.Permission{replace}))
 	require.Equal(t, []risk.Permission{replace, remove}, a.Missing([]risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-3"}, {Flag: risk.FlagDelete, Subject: "cp-2"}}))
 	require.Empty(t, a.Refusal([]risk.Permission{replace, remove}))
-	require.True(t, a.LosesControlPlane())
-	require.False(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LosesControlPlane())
+	require.Equal(t, []string{"cp-2", "cp-3"}, a.LostControlPlanes())
+	require.Empty(t, assess(node("w-1", "worker", 111, apitype.OpDelete, nil)...).LostControlPlanes())
 }
 
 // A control plane is replaced by the engine, whose order the lane does not know.

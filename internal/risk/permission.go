@@ -43,9 +43,14 @@ func (a Assessment) Missing(given []Permission) []Permission {
 	return missing
 }
 
-// LosesControlPlane reports whether the machine of a control plane is deleted or replaced.
-func (a Assessment) LosesControlPlane() bool {
-	return slices.ContainsFunc(a.Findings, func(f Finding) bool { return f.rank == rankControlPlane && (f.Kind == Delete || f.Kind == Replace) })
+// LostControlPlanes returns the names of the control planes whose machines are deleted or replaced.
+func (a Assessment) LostControlPlanes() (names []string) {
+	for _, f := range a.Findings {
+		if f.rank == rankControlPlane && (f.Kind == Delete || f.Kind == Replace) {
+			names = append(names, f.Subject)
+		}
+	}
+	return names
 }
 
 // Impossible reports whether the assessment contains an impossible change.

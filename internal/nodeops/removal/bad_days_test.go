@@ -106,3 +106,28 @@ func TestADeadOneGoesBeforeOneThatWaits(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, members, size-1)
 }
+
+// The engine may remove the dead one last. So one that waits removes its member before.
+func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	waits := c.remove(first + 1)
+	require.NoError(t, c.Fleet.PowerOff(first+2))
+	waits.Stay = []rolling.Node{c.nodes[0], {Name: nameOf(first + 3), Address: c.Address(first + 3), ControlPlane: true}}
+	waits.Leave = []string{nameOf(first + 1), nameOf(first + 2)}
+	waiting := &noted{text: "control-2 waits until etcd can do without it: control-4, which stays, is no member yet", said: make(chan struct{})}
+	waits.Progress = waiting
+	ctx, end := context.WithCancelCause(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- waits.Remove(ctx) }()
+	<-waiting.said
+	end(errors.New("enough"))
+	require.EqualError(t, <-ended, "removing control-2: enough")
+	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
+	require.NoError(t, err)
+	require.Len(t, members, size-1)
+}

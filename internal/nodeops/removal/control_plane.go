@@ -24,6 +24,9 @@ type ControlPlane struct {
 	// Stay are the control planes that the cluster has after the run; this one is among them, perhaps at another address, if its
 	// machine is replaced. Required.
 	Stay []rolling.Node
+	// Leave are the names of the control planes that are removed in the same run. The member of one that is dead may have to go before
+	// this one can. Default: none.
+	Leave []string
 	// Limits of the waits. Default: those of each field.
 	Limits Limits
 }
@@ -58,6 +61,9 @@ func (l Limits) withDefaults() Limits {
 // by commas. The engine alone does not know which control planes stay.
 const StayVariable = "EM_INFRA_CONTROL_PLANES"
 
+// LeaveVariable is the environment variable in which em-infra passes [ControlPlane.Leave], separated by commas.
+const LeaveVariable = "EM_INFRA_LEAVING_CONTROL_PLANES"
+
 // Remove removes the control plane: when etcd can do without its member, the node is drained, its member hands on the leadership and
 // leaves, another control plane confirms it, and the node is reset, turned off and its Node deleted. Of a node that does not answer,
 // the member is removed by another control plane. One control plane leaves at a time, whoever removes it. After a failure it can run
@@ -75,13 +81,19 @@ func (c ControlPlane) Remove(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := c.awaitSpare(ctx, spare, others); err != nil {
+		before, err := c.awaitSpare(ctx, spare, others)
+		if err != nil {
 			return err
 		}
-		err = c.alone(ctx, api, func(ctx context.Context) error { return c.removeNow(ctx, others) })
-		if !errors.Is(err, errNotSpared) {
+		if before == nil {
+			err = c.alone(ctx, api, func(ctx context.Context) error { return c.removeNow(ctx, others) })
+			if !errors.Is(err, errNotSpared) {
+				return err
+			}
+		} else if err := c.alone(ctx, api, func(ctx context.Context) error { return c.expelBefore(ctx, others, *before) }); err != nil {
 			return err
 		}
+		c.Leave = without(c.Leave, before)
 	}
 }
 
@@ -97,7 +109,7 @@ func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) erro
 	if err != nil {
 		return err
 	}
-	own, problem := c.spared(ctx, others)
+	_, own, problem := c.spared(ctx, others)
 	if problem != nil {
 		return errNotSpared
 	}

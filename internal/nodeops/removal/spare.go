@@ -13,40 +13,50 @@ import (
 // errNotSpared is returned when etcd cannot do without the member at this moment.
 var errNotSpared = errors.New("etcd cannot do without it")
 
-// awaitSpare waits, for as long as limited, until etcd can do without the member. The next removal goes first meanwhile: a member that
-// works waits for one that joins, and etcd adds no member while a dead one is not removed (etcd v3.6, server.go, mayAddMember).
-func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) error {
+// awaitSpare waits, for as long as limited, until etcd can do without the member, and returns nil; or until a member is dead that has to
+// be removed before, and returns that. Other removals go on meanwhile: a member that works waits for one that joins.
+func (c ControlPlane) awaitSpare(ctx, limited context.Context, others nodeops.Health) (before *nodeops.EtcdMember, err error) {
 	var last error
 	told := ""
 	ended := poll.Until(limited, c.Limits.Interval, func(ctx context.Context) (bool, error) {
-		_, last = c.spared(ctx, others)
-		if last != nil && last.Error() != told && limited.Err() == nil {
+		var members []nodeops.EtcdMember
+		members, _, last = c.spared(ctx, others)
+		before = nil
+		var never *neverError
+		if last == nil || errors.As(last, &never) {
+			return true, nil
+		}
+		if before = c.deadBefore(members); before != nil {
+			return true, nil
+		}
+		if last.Error() != told && limited.Err() == nil {
 			told = last.Error()
 			c.say("%s waits until etcd can do without it: %s", c.Name, told)
 		}
-		var never *neverError
-		return last == nil || errors.As(last, &never), nil
+		return false, nil
 	})
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+		return nil, fmt.Errorf("removing %s: %w", c.Name, context.Cause(ctx))
+	case before != nil && ended == nil:
+		return before, nil
 	case ended != nil || last != nil:
-		return fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
+		return nil, fmt.Errorf("%s is untouched, because etcd cannot do without it (%w): see `em-infra status`, mend that, then run `em-infra up` again", c.Name, last)
 	}
-	return nil
+	return nil, nil
 }
 
-// spared returns the node's member, nil if it has none any more, and why etcd cannot do without it now. It decides on what etcd itself
-// says.
-func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (own *nodeops.EtcdMember, err error) {
-	members, err := others.Members(ctx)
+// spared returns the members, the node's own, nil if it has none any more, and why etcd cannot do without it now. It decides on what
+// etcd itself says.
+func (c ControlPlane) spared(ctx context.Context, others nodeops.Health) (members []nodeops.EtcdMember, own *nodeops.EtcdMember, err error) {
+	members, err = others.Members(ctx)
 	if err == nil && len(members) == 0 {
 		err = errors.New("etcd runs on no other control plane")
 	}
 	if own = find(members, c.Name, c.Address); err == nil && own != nil {
 		err = c.spares(members, *own)
 	}
-	return own, err
+	return members, own, err
 }
 
 // neverError is a reason that no wait changes.

@@ -1,0 +1,50 @@
+package removal
+
+import (
+	"context"
+	"slices"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+)
+
+// deadBefore returns a member that does not work, leaves in the same run, and can be removed: etcd takes no new member as long as one is
+// dead (etcd v3.6, server.go, mayAddMember), so a control plane that waits for a new one may wait for this; nil if there is none.
+func (c ControlPlane) deadBefore(members []nodeops.EtcdMember) *nodeops.EtcdMember {
+	at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool {
+		return m.Name != c.Name && m.Problem != "" && slices.Contains(c.Leave, m.Name) && c.instead(m).spares(members, m) == nil
+	})
+	if at < 0 {
+		return nil
+	}
+	return &members[at]
+}
+
+// instead returns the removal of another control plane that leaves in the same run.
+func (c ControlPlane) instead(member nodeops.EtcdMember) ControlPlane {
+	c.Name, c.Address = member.Name, member.Address
+	return c
+}
+
+// expelBefore removes the member of another control plane that leaves in the same run, if that is dead. Its own removal does the rest.
+func (c ControlPlane) expelBefore(ctx context.Context, others nodeops.Health, member nodeops.EtcdMember) error {
+	dead := c.instead(member)
+	api, err := dead.kubernetes(ctx, addressesOf(others))
+	if err != nil {
+		return err
+	}
+	defer api.Close()
+	alive, err := dead.isAlive(ctx, api)
+	if err != nil || alive {
+		return err
+	}
+	_, own, problem := dead.spared(ctx, others)
+	if problem != nil || own == nil {
+		return nil // something has changed: the one that waits looks again
+	}
+	return dead.expel(ctx, others, own)
+}
+
+// without returns the names without that of a member, which was looked at once; nil for no member.
+func without(names []string, member *nodeops.EtcdMember) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return member != nil && name == member.Name })
+}
