@@ -44,7 +44,7 @@ func TestE2EAnothersClusterIsAdopted(t *testing.T) {
 	require.Contains(t, output, "run `qm set 302 --citype nocloud` on vmhost first")
 
 	refusal := r.mustRun(3, "adopt", "--lab", "--talosconfig", others.talosconfig)
-	require.Contains(t, refusal, "with the inventory as it is, an up would destroy what runs:\nCANNOT old-control-1: ")
+	require.Contains(t, refusal, "with the inventory as it is, an up would destroy what runs:\nREPLACE old-control-1: ")
 	require.NoFileExists(t, r.stateFile())
 	require.Empty(t, writes(r.calls()[seen:]), "the host was only read")
 	others.namesTheFormat()
@@ -58,6 +58,10 @@ func TestE2EAnothersClusterIsAdopted(t *testing.T) {
 	require.NotContains(t, output, "REPLACE")
 	require.NotContains(t, output, "DELETE")
 	require.Regexp(t, "REBOOT +old-control-1 ", output, "what differs is shown, with its price")
+
+	r.mustRun(0, "up", "--lab", "--yes")
+	r.nodesAreReady("old-control-1", "old-worker-1")
+	r.mustRun(0, "preview", "--lab")
 }
 
 // another is a cluster of machines that em-infra has not made.

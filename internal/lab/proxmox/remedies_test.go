@@ -44,6 +44,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set VMID --ide0 none,media=cdrom", "qm set %d --%s none,media=cdrom"}, works: takeTheISOOut},
 	{texts: []string{"qm set {vmid} --protection 0"}, works: unprotectAVM},
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
+	{texts: []string{"qm set VMID --citype nocloud", "qm set %d --citype nocloud"}, works: nameTheFormat},
 	{texts: []string{
 		"qm destroy", "qm destroy VMID --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
@@ -340,6 +341,15 @@ func turnTheAgentOff(t *testing.T) {
 	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1 agent=1"))
 	require.Empty(t, l.asRoot(node, "qm set 101 --agent 0"))
 	require.Equal(t, "0", l.config("101")["agent"])
+}
+
+// nameTheFormat: the format of a cloud-init drive is set while the machine runs.
+func nameTheFormat(t *testing.T) {
+	l := newLab(t, nil)
+	l.must(http.MethodPost, "/nodes/vmhost/qemu", values("vmid=101 scsi0=tank:1 ide2=tank:cloudinit"))
+	l.must(http.MethodPost, "/nodes/vmhost/qemu/101/status/start", nil)
+	require.Empty(t, l.asRoot(node, "qm set 101 --citype nocloud"))
+	require.Equal(t, "nocloud", l.config("101")["citype"])
 }
 
 // destroyAVM: Proxmox VE does not delete a running VM.
