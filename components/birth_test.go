@@ -135,7 +135,7 @@ func (e *hookEngine) birth(t *testing.T, hook, kind, before, after string) strin
 func TestTheOnlyControlPlaneIsNotMadeAnewUnasked(t *testing.T) {
 	t.Parallel()
 	refusal := "the machine of k3s-dev-control-1 was deleted on the host, and no other control plane has the data of etcd: the cluster is lost with it; " +
-		"restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
+		"bring etcd back from a snapshot with `em-infra etcd restore`, restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
 	e := runHooked(t, marked(nil))
 	require.Equal(t, refusal, e.loss(t, typeConfiguration, formerMark, newMark))
 	require.Equal(t, refusal, e.loss(t, typeConfiguration, "", newMark), "the one before was made without a mark")

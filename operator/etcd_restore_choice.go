@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
@@ -79,19 +79,49 @@ func (s *session) checkSilent(ctx context.Context, r *etcdRestoration) error {
 	if err != nil {
 		return refused(s.place.CompleteError(err))
 	}
+	power := map[string]string{}
+	for _, guest := range guests {
+		power[s.nameOf(guest.VMID)] = guest.Status
+	}
 	var problems []error
 	for _, node := range r.seen {
-		vmid := s.vmidOf(node.Name)
-		runs := slices.ContainsFunc(guests, func(g pve.Guest) bool { return g.VMID == vmid && g.Status == "running" })
-		if node.Data == etcdrestore.Silent && runs {
+		if vmid := s.vmidOf(node.Name); node.Data == etcdrestore.Silent && power[node.Name] == "running" {
 			problems = append(problems, fmt.Errorf("%s does not answer (%w) and its VM %d runs, so its etcd may still work: wait until it answers, or stop it with `qm stop %d` on its host, then run `em-infra etcd restore` again",
 				node.Name, node.Problem, vmid, vmid))
 		}
 	}
-	if len(problems) > 0 {
-		return refused(s.place.CompleteError(errors.Join(problems...)))
+	if len(problems) == 0 {
+		problems = append(problems, majorityIsOff(r.seen, power))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return refused(s.place.CompleteError(err))
 	}
 	return nil
+}
+
+// majorityIsOff returns an error if a majority of the control planes is only switched off. power is the status of each machine that is
+// there. Switched on by the run, they would be an etcd of their own beside the restored one.
+func majorityIsOff(seen []etcdrestore.ControlPlane, power map[string]string) error {
+	var off []string
+	for _, node := range seen {
+		if status, isThere := power[node.Name]; isThere && status != "running" && node.Data == etcdrestore.Silent {
+			off = append(off, node.Name)
+		}
+	}
+	if len(off) < len(seen)/2+1 {
+		return nil
+	}
+	return fmt.Errorf("%s of %d control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again",
+		strings.Join(off, ", "), len(seen))
+}
+
+func (s *session) nameOf(vmid int) string {
+	for _, node := range s.inventory.Nodes {
+		if node.VMID == vmid {
+			return node.Name
+		}
+	}
+	return ""
 }
 
 func (s *session) vmidOf(name string) int {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 )
 
 // etcdWith returns a snapshot with one Secret, sealed with a key.
@@ -105,5 +107,27 @@ func TestASnapshotThatDoesNotFitIsRefused(t *testing.T) {
 			var refusal *RefusedError
 			require.ErrorAs(t, err, &refusal)
 		})
+	}
+}
+
+// TestControlPlanesThatAreOnlyOffAreStarted: a majority of them has all data, so nothing is restored.
+func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
+	t.Parallel()
+	seen := []etcdrestore.ControlPlane{{Node: rolling.Node{Name: "cp-1"}, Data: etcdrestore.Some}, {Node: rolling.Node{Name: "cp-2"}}, {Node: rolling.Node{Name: "cp-3"}}}
+	for _, test := range []struct {
+		name  string
+		power map[string]string
+		want  string
+	}{
+		{"two are off", map[string]string{"cp-1": "running", "cp-2": "stopped", "cp-3": "stopped"}, "cp-2, cp-3 of 3 control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again"},
+		{"one is off, one is gone", map[string]string{"cp-1": "running", "cp-2": "stopped"}, ""},
+		{"two are gone", map[string]string{"cp-1": "running"}, ""},
+	} {
+		err := majorityIsOff(seen, test.power)
+		if test.want == "" {
+			require.NoError(t, err, test.name)
+		} else {
+			require.EqualError(t, err, test.want, test.name)
+		}
 	}
 }

@@ -85,8 +85,9 @@ func (r Restore) recover(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, r.Limits.Start)
 	defer cancel()
 	var (
-		ordered time.Time
-		last    error
+		ordered    time.Time
+		isUploaded bool
+		last       error
 	)
 	ended := poll.Until(bounded, r.Limits.Interval, func(ctx context.Context) (done bool, err error) {
 		seen := lookAt(ctx, r.Talosconfig, r.On)
@@ -112,7 +113,13 @@ func (r Restore) recover(ctx context.Context) error {
 			last = errors.New("its etcd makes its data of the snapshot")
 			return false, nil
 		}
-		if last = r.order(bounded); last == nil {
+		if !isUploaded || !ordered.IsZero() {
+			if last = r.upload(bounded); last != nil {
+				return false, nil
+			}
+			isUploaded = true
+		}
+		if last = r.bootstrap(bounded); last == nil {
 			ordered = time.Now()
 		}
 		return false, nil
@@ -128,22 +135,25 @@ func (r Restore) recover(ctx context.Context) error {
 	return nil
 }
 
-// order sends the snapshot and has etcd start with it. A snapshot that is there from a run before is replaced.
-func (r Restore) order(ctx context.Context) error {
+// upload sends the snapshot. One that is there from a run before is replaced.
+func (r Restore) upload(ctx context.Context) error {
 	snapshot, err := r.Snapshot()
 	if err != nil {
 		return err
 	}
-	address := r.On.Address.String()
-	err = nodeops.AskFor(ctx, uploadTimeout, r.Talosconfig, address, func(ctx context.Context, api *client.Client) error {
+	err = nodeops.AskFor(ctx, uploadTimeout, r.Talosconfig, r.On.Address.String(), func(ctx context.Context, api *client.Client) error {
 		_, err := api.EtcdRecover(ctx, snapshot)
 		return err
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		r.Say("the snapshot is on %s", r.On.Name)
 	}
-	r.Say("the snapshot is on %s", r.On.Name)
-	return nodeops.Ask(ctx, r.Talosconfig, address, func(ctx context.Context, api *client.Client) error {
+	return err
+}
+
+// bootstrap has etcd start with the snapshot. Talos refuses it until its services run.
+func (r Restore) bootstrap(ctx context.Context) error {
+	return nodeops.Ask(ctx, r.Talosconfig, r.On.Address.String(), func(ctx context.Context, api *client.Client) error {
 		return api.Bootstrap(ctx, &machineapi.BootstrapRequest{RecoverEtcd: true})
 	})
 }

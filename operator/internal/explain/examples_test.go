@@ -171,6 +171,7 @@ var fromSources = map[string][]string{
 	"restore-minor":    {"the snapshot 2026-11-21T09-14-03-by-hand is of Kubernetes v1.34.2, and the inventory says v1.35.4, which is another minor release: set kubernetes.version to v1.34.2, restore, then upgrade"},
 	"restore-silent":   {"k3s-dev-control-2 does not answer (its Talos API does not answer) and its VM 102 runs, so its etcd may still work: wait until it answers, or stop it with `qm stop 102` on its host, then run `em-infra etcd restore` again"},
 	"restore-needless": {"etcd works and has 3 members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows"},
+	"restore-off":      {"k3s-dev-control-2, k3s-dev-control-3 of 3 control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again"},
 	"restore-half": {
 		"etcd on k3s-dev-control-1 does not work with the data of the snapshot (its Talos API does not answer): see the console of its VM in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
 		"not every control plane was emptied of its data of etcd (k3s-dev-control-1 has not rebooted yet): see the consoles of their VMs in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",

@@ -27,6 +27,13 @@ var etcdRestore = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "restore-off", speaker: program, source: "operator/etcd_restore_choice.go",
+		pattern: saying(`(?P<nodes>\S.*) of \d+ control planes are switched off, and may have all data of etcd`),
+		meaning: "most control planes are only switched off, and etcd works again when they run",
+		do:      upAgain + ", which starts them; delete their VMs only if they do not come up",
+		safe:    notTouched,
+	},
+	{
 		name: "restore-needless", speaker: program, source: "operator/etcd_restore_choice.go",
 		pattern: saying(`etcd works and has (?P<count>\d+) members, and a restore takes it back in time`),
 		meaning: "nothing is lost, and a restore deletes what was written after its snapshot",
