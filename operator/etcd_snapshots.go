@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
@@ -61,19 +62,7 @@ func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
 
 // snapshotEtcd keeps a snapshot; it returns nil if etcd runs on no node.
 func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapshot, error) {
-	sources, err := s.sources(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(sources.Talosconfig) == 0 {
-		if sources.Talosconfig, err = s.administrator(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if len(sources.Talosconfig) == 0 {
-		return nil, refused(s.place.CompleteError(errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`")))
-	}
-	health, err := sources.Health().AndEndpoints("") // a control plane that is to be removed is in the inventory no more
+	health, err := s.etcdHealth(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +82,23 @@ func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapsho
 		return nil, err
 	}
 	return &saved, nil
+}
+
+// etcdHealth returns the access to all control planes.
+func (s *session) etcdHealth(ctx context.Context) (nodeops.Health, error) {
+	sources, err := s.sources(ctx)
+	if err != nil {
+		return nodeops.Health{}, err
+	}
+	if len(sources.Talosconfig) == 0 {
+		if sources.Talosconfig, err = s.administrator(ctx); err != nil {
+			return nodeops.Health{}, err
+		}
+	}
+	if len(sources.Talosconfig) == 0 {
+		return nodeops.Health{}, refused(s.place.CompleteError(errNoTalosconfig))
+	}
+	return sources.Health().AndEndpoints("") // a control plane that is to be removed is in the inventory no more
 }
 
 // VerifyEtcdSnapshot opens a snapshot and reads the whole database; "" means the newest. It asks no node. The snapshot is opened with

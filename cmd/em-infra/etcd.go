@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,12 +14,14 @@ import (
 func newEtcdCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "etcd",
-		Short: "Snapshots of etcd, which holds everything of a cluster's Kubernetes",
-		Long: `Snapshots of etcd, which holds everything of a cluster's Kubernetes. up takes one before it changes a control plane; these
-commands take one, list them, check one, bring etcd back from one, and delete those that backups.keep in cluster.yaml does not keep. Each is checked as a
-database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack.`,
+		Short: "etcd, which holds everything of a cluster's Kubernetes: its snapshots and alarms",
+		Long: `etcd holds everything of a cluster's Kubernetes. up takes a snapshot before it changes a control plane; these commands take one,
+list them, check one, bring etcd back from one, and delete those that backups.keep in cluster.yaml does not keep. Each is checked as
+a database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack. defragment and disarm end
+an alarm, with which etcd takes no writes.`,
 	}
-	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand())
+	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand(),
+		newEtcdDefragmentCommand(), newEtcdDisarmCommand())
 	return command
 }
 
@@ -51,45 +52,18 @@ func newEtcdSnapshotCommand() *cobra.Command {
 }
 
 func newEtcdListCommand() *cobra.Command {
-	var (
-		flags  stackFlags
-		output string
-	)
-	command := &cobra.Command{
-		Use:     "list --stack STACK",
-		Short:   "List the snapshots of etcd, newest first",
-		Example: "  em-infra etcd list --stack k3s-dev\n  em-infra etcd list --stack k3s-dev --output json",
-		RunE: func(command *cobra.Command, _ []string) error {
-			if err := checkOutput(output); err != nil {
-				return err
-			}
-			streams := streamsOf(command)
-			o, err := flags.open(streams)
-			if err != nil {
-				return err
-			}
-			snapshots, err := o.EtcdSnapshots()
-			switch {
-			case err != nil:
-				return err
-			case output == outputJSON:
-				return writeJSON(streams.out, append([]operator.EtcdSnapshot{}, snapshots...))
-			case len(snapshots) == 0:
-				place := o.Workspace()
-				fmt.Fprintf(streams.out, "no snapshots of etcd of stack %s in %s; up takes them\n", flags.stack, workspace.Nearby(place.Snapshots()))
-				return nil
-			default:
-				return printSnapshots(streams.out, snapshots)
-			}
+	return newListCommand(copies[operator.EtcdSnapshot]{
+		parent: "etcd", what: "snapshots of etcd",
+		of: (*operator.Operator).EtcdSnapshots,
+		none: func(o *operator.Operator) string {
+			place := o.Workspace()
+			return nothingKept(o, "snapshots of etcd", workspace.Nearby(place.Snapshots()), "up takes them")
 		},
-	}
-	flags.bindPlace(command)
-	flags.bindLab(command)
-	bindOutput(command, &output)
-	return command
+		table: snapshotTable,
+	})
 }
 
-func printSnapshots(out io.Writer, snapshots []operator.EtcdSnapshot) error {
+func snapshotTable(snapshots []operator.EtcdSnapshot) terminal.Table {
 	table := terminal.Table{Header: []string{"NAME", "MADE", "REVISION", "TALOS", "KUBERNETES", "SIZE"}}
 	for _, s := range snapshots {
 		row := []string{s.Name, strings.ReplaceAll(s.Reason, "-", " "), "not described", "", "", ""}
@@ -98,7 +72,7 @@ func printSnapshots(out io.Writer, snapshots []operator.EtcdSnapshot) error {
 		}
 		table.Rows = append(table.Rows, row)
 	}
-	return table.Write(out)
+	return table
 }
 
 func newEtcdVerifyCommand() *cobra.Command {
@@ -164,5 +138,3 @@ a rule that has just changed.`,
 	flags.bindLab(command)
 	return command
 }
-
-func kibibytes(bytes int64) string { return fmt.Sprintf("%d KiB", (bytes+1023)/1024) }

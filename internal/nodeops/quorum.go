@@ -142,19 +142,33 @@ func memberAddress(member *machineapi.EtcdMember) (string, error) {
 }
 
 // votes returns why the node's own etcd member does not count for the quorum.
-func votes(ctx context.Context, api *client.Client) error {
+func votes(ctx context.Context, api *client.Client) error { return memberProblem(ctx, api, false) }
+
+// votesApartFromAlarms is votes without the alarms of etcd, which all members report.
+func votesApartFromAlarms(ctx context.Context, api *client.Client) error {
+	return memberProblem(ctx, api, true)
+}
+
+func memberProblem(ctx context.Context, api *client.Client, apartFromAlarms bool) error {
 	status, err := api.EtcdStatus(ctx)
 	if err != nil {
 		return err
 	}
 	for _, message := range status.GetMessages() {
 		member := message.GetMemberStatus()
-		switch {
-		case member.GetIsLearner():
+		if member.GetIsLearner() {
 			return errors.New("its etcd member is a learner, without a vote yet")
-		case len(member.GetErrors()) > 0:
-			return fmt.Errorf("its etcd member reports %s", member.GetErrors()[0])
-		case member.GetLeader() == 0:
+		}
+		for _, reported := range member.GetErrors() {
+			alarm := alarmOf(reported)
+			switch {
+			case alarm == "":
+				return fmt.Errorf("its etcd member reports %s", reported)
+			case !apartFromAlarms:
+				return errors.New(alarm)
+			}
+		}
+		if member.GetLeader() == 0 {
 			return errors.New("its etcd member knows no leader")
 		}
 	}

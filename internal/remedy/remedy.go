@@ -86,7 +86,8 @@ func (p Place) call(command string) string {
 // stackCommands are the commands of em-infra that need a stack and that messages name without one, like `reboot NODE`.
 var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role",
-	"state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "task list", "task stop UPID",
+	"state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
+	"kit create", "task list", "task stop UPID",
 }
 
 // onStack adds the flags of the stack to a command.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 	"github.com/em-infra/em-infra/internal/poll/polltest"
 )
 
@@ -133,6 +134,18 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	text, err := io.ReadAll(snapshot)
 	require.NoError(t, errors.Join(err, snapshot.Close()))
 	require.Contains(t, string(text), "/registry/deployments/web/web", "what Kubernetes has written")
+
+	write := func(name string) error {
+		_, err := c.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		return err
+	}
+	for range 2 { // the second time it has the alarm already
+		require.NoError(t, clusters.SetEtcdAlarms(t.Context(), first.EtcdCluster, []etcd.AlarmKind{etcd.NoSpace}))
+		require.ErrorContains(t, write("full"), "etcdserver: mvcc: database space exceeded")
+	}
+	require.NoError(t, clusters.DefragmentEtcd(t.Context(), first.EtcdCluster))
+	require.NoError(t, clusters.SetEtcdAlarms(t.Context(), first.EtcdCluster, nil))
+	require.NoError(t, write("free"))
 
 	off := worker
 	off.Kubelet = false

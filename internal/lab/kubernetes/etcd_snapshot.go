@@ -18,30 +18,7 @@ var errNoControlPlane = errors.New("context deadline exceeded")
 
 // EtcdSnapshot implements [talos.Kubernetes]. The data is that of the one etcd of the cluster, whichever member is asked.
 func (c *Clusters) EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error) {
-	c.mu.Lock()
-	cluster := c.clusters[etcdCluster]
-	c.mu.Unlock()
-	if cluster == nil {
-		return nil, errNoControlPlane
-	}
-	plane := cluster.plane.Load()
-	if plane == nil {
-		return nil, errNoControlPlane
-	}
-	return plane.snapshot(ctx)
-}
-
-// snapshot streams the contents of etcd.
-func (p *controlPlane) snapshot(ctx context.Context) (io.ReadCloser, error) {
-	tls, err := transport.TLSInfo{
-		CertFile: p.folder.secret("etcd-client.crt"), KeyFile: p.folder.secret("etcd-client.key"), TrustedCAFile: p.folder.secret("etcd-ca.crt"),
-	}.ClientConfig()
-	if err != nil {
-		return nil, err
-	}
-	etcd, err := clientv3.New(clientv3.Config{
-		Endpoints: []string{local(p.ports.etcdClient).String()}, TLS: tls, DialTimeout: etcdPatience, Context: ctx, Logger: zap.NewNop(),
-	})
+	etcd, _, err := c.etcdClient(ctx, etcdCluster)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +27,35 @@ func (p *controlPlane) snapshot(ctx context.Context) (io.ReadCloser, error) {
 		return nil, errors.Join(err, etcd.Close())
 	}
 	return &snapshotStream{ReadCloser: stream, etcd: etcd}, nil
+}
+
+// etcdClient returns a client of the one etcd of a cluster, and its endpoint.
+func (c *Clusters) etcdClient(ctx context.Context, etcdCluster string) (client *clientv3.Client, endpoint string, err error) {
+	c.mu.Lock()
+	cluster := c.clusters[etcdCluster]
+	c.mu.Unlock()
+	if cluster == nil {
+		return nil, "", errNoControlPlane
+	}
+	plane := cluster.plane.Load()
+	if plane == nil {
+		return nil, "", errNoControlPlane
+	}
+	return plane.etcdClient(ctx)
+}
+
+func (p *controlPlane) etcdClient(ctx context.Context) (client *clientv3.Client, endpoint string, err error) {
+	tls, err := transport.TLSInfo{
+		CertFile: p.folder.secret("etcd-client.crt"), KeyFile: p.folder.secret("etcd-client.key"), TrustedCAFile: p.folder.secret("etcd-ca.crt"),
+	}.ClientConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	endpoint = local(p.ports.etcdClient).String()
+	client, err = clientv3.New(clientv3.Config{
+		Endpoints: []string{endpoint}, TLS: tls, DialTimeout: etcdPatience, Context: ctx, Logger: zap.NewNop(),
+	})
+	return client, endpoint, err
 }
 
 // snapshotStream closes its client with it.

@@ -162,9 +162,13 @@ func (m *machinedServer) EtcdForfeitLeadership(
 }
 
 // EtcdStatus returns the status of this node's member.
-func (m *machinedServer) EtcdStatus(context.Context, *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
+func (m *machinedServer) EtcdStatus(ctx context.Context, _ *emptypb.Empty) (*machine.EtcdStatusResponse, error) {
 	if err := m.needControlPlane("etcd status"); err != nil {
 		return nil, err
+	}
+
+	if err := m.system.raiseAlarms(ctx); err != nil {
+		return nil, fmt.Errorf("failed to query etcd status: %w", err)
 	}
 
 	s, err := m.system.fleet.etcd.Status(m.system.etcdData())
@@ -175,9 +179,14 @@ func (m *machinedServer) EtcdStatus(context.Context, *emptypb.Empty) (*machine.E
 	answer := &machine.EtcdMemberStatus{
 		MemberId: s.Member.ID, ProtocolVersion: etcdVersion, StorageVersion: storageVersion,
 		Leader: s.Leader, RaftTerm: s.Term, RaftIndex: s.Changes, RaftAppliedIndex: s.Changes, IsLearner: s.Member.Learner,
+		DbSize: s.Size, DbSizeInUse: s.InUse,
 	}
 	if s.Leader == 0 {
 		answer.Errors = []string{etcd.ErrNoLeader.Error()}
+	}
+
+	for _, alarm := range s.Alarms {
+		answer.Errors = append(answer.Errors, alarm.String())
 	}
 
 	return &machine.EtcdStatusResponse{Messages: []*machine.EtcdStatus{{MemberStatus: answer}}}, nil
@@ -188,12 +197,3 @@ const (
 	etcdVersion    = "3.6.7"
 	storageVersion = "3.6.0"
 )
-
-// EtcdAlarmList returns no alarms: an emulated etcd has no disk that can be full.
-func (m *machinedServer) EtcdAlarmList(context.Context, *emptypb.Empty) (*machine.EtcdAlarmListResponse, error) {
-	if err := m.needControlPlane("etcd alarm list"); err != nil {
-		return nil, err
-	}
-
-	return &machine.EtcdAlarmListResponse{Messages: []*machine.EtcdAlarm{{}}}, nil
-}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/em-infra/em-infra/internal/lab/fault"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
 // Names of the faults that a FaultSet knows.
@@ -24,6 +25,8 @@ const (
 	FaultTimeNotInSync      = "time-not-in-sync"
 	FaultBootstrapLost      = "bootstrap-answer-lost"
 	FaultLearnerStuck       = "etcd-learner-stuck"
+	FaultEtcdFull           = "etcd-out-of-space"
+	FaultEtcdCorrupt        = "etcd-corrupt"
 	FaultAPIServerLate      = "api-server-late"
 	FaultAPIUnavailable     = "talos-api-unavailable"
 	FaultAgentSilent        = "guest-agent-silent"
@@ -119,6 +122,20 @@ var clusterFaults = []faultRow{
 		Kind: fault.Kind{Name: FaultLearnerStuck, About: "an etcd member that joins stays a learner", Source: "F27"},
 		// Every 15 s for ten minutes (services/etcd.go, promoteMember).
 		point: string(StepEtcdPromote), effect: Effect{Hang: true, Retried: 15 * time.Second, Attempts: 40},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultEtcdFull, About: "the database of an etcd member reaches its quota, most of it free pages, and etcd takes no writes",
+			Source: "etcd quota.go",
+		},
+		point: string(StepEtcdData), effect: Effect{Alarm: etcd.NoSpace},
+	},
+	{
+		Kind: fault.Kind{
+			Name: FaultEtcdCorrupt, About: "the data of an etcd member differ from those of the others, and etcd answers nothing",
+			Source: "etcd corrupt.go",
+		},
+		point: string(StepEtcdData), effect: Effect{Alarm: etcd.Corrupt},
 	},
 	{
 		Kind: fault.Kind{

@@ -1,6 +1,10 @@
 package talos
 
-import "time"
+import (
+	"time"
+
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+)
 
 // Faults decides what fails. It is called for every call of the Talos API and every step of a machine's life.
 type Faults interface {
@@ -36,6 +40,8 @@ type Effect struct {
 	Skew time.Duration
 	// Full leaves little room on EPHEMERAL.
 	Full bool
+	// Alarm is what the etcd member on the node finds out about its database. Default: "", nothing.
+	Alarm etcd.AlarmKind
 	// Occupied puts a node of another cluster on a blank disk.
 	Occupied bool
 }
@@ -70,6 +76,8 @@ const (
 	StepUpgrade Step = "upgrade"
 	// StepRoom is a look at how much of EPHEMERAL is free.
 	StepRoom Step = "room"
+	// StepEtcdData is a look of an etcd member at its database.
+	StepEtcdData Step = "etcd-data"
 	// StepEtcdLock is the lock of etcd for the checks before an upgrade of a control plane.
 	StepEtcdLock Step = "etcd-lock"
 	// StepUnmount is the end of the mounts of pods in an upgrade.

@@ -28,6 +28,11 @@ type Kubernetes interface {
 	// EtcdRestore makes the data of a new etcd cluster, which does not run yet, of the snapshot in a file. Unless skipHashCheck, the
 	// snapshot must end with its SHA-256.
 	EtcdRestore(ctx context.Context, etcdCluster, snapshot string, skipHashCheck bool) error
+	// SetEtcdAlarms makes the alarms of an etcd cluster those of these kinds: with NOSPACE it takes no writes, with CORRUPT it refuses
+	// requests.
+	SetEtcdAlarms(ctx context.Context, etcdCluster string, kinds []etcd.AlarmKind) error
+	// DefragmentEtcd rewrites the database of an etcd cluster without its free pages.
+	DefragmentEtcd(ctx context.Context, etcdCluster string) error
 }
 
 // KubernetesNode is the state of a node that matters for Kubernetes.
@@ -162,3 +167,7 @@ func (noKubernetes) EtcdDatabase(string) (io.ReadCloser, error) { return etcd.Em
 func (noKubernetes) EtcdRestore(_ context.Context, _, snapshot string, skipHashCheck bool) error {
 	return etcd.CheckSnapshot(snapshot, skipHashCheck)
 }
+
+func (noKubernetes) SetEtcdAlarms(context.Context, string, []etcd.AlarmKind) error { return nil }
+
+func (noKubernetes) DefragmentEtcd(context.Context, string) error { return nil }

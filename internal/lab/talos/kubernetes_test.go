@@ -50,6 +50,10 @@ func (p *pods) ClusterGone(etcdCluster string) {
 	p.gone = append(p.gone, etcdCluster)
 }
 
+func (p *pods) SetEtcdAlarms(context.Context, string, []etcd.AlarmKind) error { return nil }
+
+func (p *pods) DefragmentEtcd(context.Context, string) error { return nil }
+
 func (p *pods) EtcdSnapshot(context.Context, string) (io.ReadCloser, error) {
 	return etcd.EmptySnapshot()
 }

@@ -8,6 +8,10 @@ type Status struct {
 	Leader  uint64
 	Term    uint64
 	Changes uint64
+	// Alarms of the whole cluster.
+	Alarms []Alarm
+	// Size of the member's database and how much of it is in use, in bytes.
+	Size, InUse int64
 }
 
 // Status returns the status of a member. For a member that does not run, the error is ErrMemberNotFound.
@@ -20,7 +24,9 @@ func (r *Registry) Status(d Data) (Status, error) {
 		return Status{}, ErrMemberNotFound
 	}
 
-	status := Status{Member: c.Members[c.index(d.Member)], Term: c.Term, Changes: c.Changes}
+	status := Status{Member: c.Members[c.index(d.Member)], Term: c.Term, Changes: c.Changes, Alarms: slices.Clone(c.Alarms)}
+	status.Size, status.InUse = c.sizes(d.Member)
+
 	if r.quorum(c) {
 		status.Leader = c.Leader
 	}

@@ -74,6 +74,9 @@ type Cluster struct {
 	Changes uint64 `json:"changes"`
 	Leader  uint64 `json:"leader"`
 	Term    uint64 `json:"term"`
+	// Alarms are those that were raised and not disarmed, Full the members whose database has the size of its quota.
+	Alarms []Alarm  `json:"alarms,omitempty"`
+	Full   []uint64 `json:"full,omitempty"`
 }
 
 // Registry holds the clusters of a lab, and which of their members run. It is safe for concurrent use.
@@ -90,7 +93,7 @@ func NewRegistry(clusters ...Cluster) *Registry {
 	r := &Registry{running: map[Data]bool{}, changed: make(chan struct{})}
 
 	for _, c := range clusters {
-		c.Members = slices.Clone(c.Members)
+		c.Members, c.Alarms, c.Full = slices.Clone(c.Members), slices.Clone(c.Alarms), slices.Clone(c.Full)
 		r.clusters = append(r.clusters, &c)
 		r.births += c.Changes
 	}
@@ -119,7 +122,7 @@ func (r *Registry) Clusters() []Cluster {
 	all := make([]Cluster, 0, len(r.clusters))
 	for _, c := range r.clusters {
 		copied := *c
-		copied.Members = slices.Clone(c.Members)
+		copied.Members, copied.Alarms, copied.Full = slices.Clone(c.Members), slices.Clone(c.Alarms), slices.Clone(c.Full)
 		all = append(all, copied)
 	}
 
