@@ -36,7 +36,13 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Status{StatusReport: sources.Report(ctx, s.clock.Now()).At(s.place)}, nil
+	copies, unread := s.copies(ctx)
+	sources.Copies = copies
+	report := sources.Report(ctx, s.clock.Now())
+	if unread != nil {
+		report.Unread = append(report.Unread, unread.Error())
+	}
+	return &Status{StatusReport: report.At(s.place)}, nil
 }
 
 // sources returns the sources of information about the stack's cluster.
@@ -70,6 +76,28 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 		Inventory: s.inventory, Images: images, Host: host, Owner: owner, Deployment: exported.Deployment, LastUpdate: last, Locks: locks,
 		Talosconfig: secretOf(outputs, stacks.OutputTalosconfig), Kubeconfig: secretOf(outputs, stacks.OutputKubeconfig),
 	}, err
+}
+
+// copies returns the newest copies of the cluster on this machine. They are missed if the cluster is there and no rehearsal.
+func (s *session) copies(ctx context.Context) (status.Copies, error) {
+	snapshots, err := s.EtcdSnapshots()
+	if err != nil {
+		return status.Copies{}, err
+	}
+	kits, err := s.Kits()
+	if err != nil {
+		return status.Copies{}, err
+	}
+	fingerprint, err := s.secretsFingerprint(ctx)
+	copies := status.Copies{Expected: fingerprint != "" && !s.workspace.Rehearsed}
+	if len(snapshots) > 0 {
+		copies.Snapshot = &status.Copy{Name: snapshots[0].Name, Taken: snapshots[0].Taken}
+	}
+	if len(kits) > 0 {
+		copies.Kit = &status.Copy{Name: kits[0].Name, Taken: kits[0].Made}
+		copies.Outdated = fingerprint != "" && kits[0].Secrets != fingerprint
+	}
+	return copies, err
 }
 
 // secretOf returns an output of type string; empty if it does not exist yet.

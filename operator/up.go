@@ -92,6 +92,9 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
 		return nil, err
 	}
+	if err := s.remindOfKit(ctx); err != nil {
+		return nil, err
+	}
 	return &UpResult{Last: phase.Verify, Outputs: outputs, Report: report, Kubeconfig: s.credentials().kubeconfig(), Talosconfig: s.credentials().talosconfig()}, nil
 }
 

@@ -37,6 +37,7 @@ var outputs = map[string]reflect.Type{
 	"drift":          reflect.TypeFor[operator.DriftReport](),
 	"etcd list":      reflect.TypeFor[[]operator.EtcdSnapshot](),
 	"explain":        reflect.TypeFor[[]operator.Explanation](),
+	"kit list":       reflect.TypeFor[[]operator.Kit](),
 	"lab fault list": reflect.TypeFor[command.FaultList](),
 	"lab status":     reflect.TypeFor[command.LabStatus](),
 	"preflight":      reflect.TypeFor[preflightReport](),

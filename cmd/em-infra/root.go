@@ -35,6 +35,7 @@ func newRootCommand() *cobra.Command {
 		newAdoptCommand(),
 		newStateCommand(),
 		newEtcdCommand(),
+		newKitCommand(),
 		newLabCommand(),
 		newToolsCommand(),
 		newNodeCommand(),

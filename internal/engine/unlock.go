@@ -51,6 +51,20 @@ func unlockResource(resource *apitype.ResourceV3, opener config.Decrypter) error
 	return nil
 }
 
+// SealedByPassphrase reports whether a passphrase seals the secrets of the stack, and no key service.
+func (s State) SealedByPassphrase() bool {
+	return s.SecretsProvider == "" || s.SecretsProvider == passphraseProvider
+}
+
+// ReadOpened parses the text of a state whose secrets are sealed with the passphrase, and decrypts them.
+func (s State) ReadOpened(text []byte) (*Exported, error) {
+	exported, err := s.Read(text)
+	if err != nil {
+		return nil, err
+	}
+	return exported, s.Passphrase.unlock(&exported.Deployment)
+}
+
 // unlock decrypts secrets in place, at any depth.
 func unlock(value any, opener config.Decrypter) error {
 	switch v := value.(type) {

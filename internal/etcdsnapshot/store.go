@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -51,6 +52,16 @@ type Snapshot struct {
 	Contents
 	// Path of the file.
 	Path string `json:"-"`
+}
+
+// Files returns the paths of the sealed snapshot and of its description, if it has one.
+func (s Snapshot) Files() []string {
+	files := []string{s.Path}
+	description := strings.TrimSuffix(s.Path, sealedEnding) + descriptionEnding
+	if _, err := os.Stat(description); err == nil {
+		files = append(files, description)
+	}
+	return files
 }
 
 const (

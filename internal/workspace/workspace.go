@@ -35,6 +35,9 @@ type Workspace struct {
 	Credentials string
 	// Rehearsed is whether this is a rehearsal.
 	Rehearsed bool
+	// PassphraseFile is the file with the passphrase of the state. Default: empty, the one that the user's environment names; in a
+	// rehearsal, its own.
+	PassphraseFile string
 }
 
 // ErrNoProject means that there is no project here.
@@ -113,12 +116,24 @@ func (w *Workspace) Snapshots() string { return snapshotsIn(w.Backups) }
 // Snapshots returns the same folder of a stack of real machines, for a program that the engine runs without em-infra.
 func Snapshots(root, stack string) string { return snapshotsIn(backupsOf(root, stack)) }
 
+// Kits returns the folder of the recovery kits.
+func (w *Workspace) Kits() string { return filepath.Join(w.Backups, "kit") }
+
 func snapshotsIn(backups string) string { return filepath.Join(backups, "etcd") }
 
 func backupsOf(root, stack string) string { return filepath.Join(root, ".backups", stack) }
 
 // StackFile returns the stack's configuration file in use.
 func (w *Workspace) StackFile() string { return filepath.Join(w.Dir, "Pulumi."+w.Stack+".yaml") }
+
+// PassphraseHere returns where a recovery kit puts the passphrase of the state: in a rehearsal it is its own, else it lies beside the
+// credentials and is used once the user's environment names it.
+func (w *Workspace) PassphraseHere() string {
+	if w.Rehearsed {
+		return w.passphraseFile()
+	}
+	return filepath.Join(w.Credentials, "passphrase")
+}
 
 // Environment returns the variables of a Pulumi CLI for this workspace, including the stack for commands that name none.
 func (w *Workspace) Environment() map[string]string {
@@ -128,8 +143,11 @@ func (w *Workspace) Environment() map[string]string {
 		"PULUMI_BACKEND_URL":       w.Backend,
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
 	}
-	if w.Rehearsed {
+	switch {
+	case w.Rehearsed:
 		env["PULUMI_CONFIG_PASSPHRASE_FILE"] = w.passphraseFile()
+	case w.PassphraseFile != "":
+		env["PULUMI_CONFIG_PASSPHRASE_FILE"] = w.PassphraseFile
 	}
 	return env
 }

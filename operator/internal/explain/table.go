@@ -12,11 +12,11 @@ var table = slices.Concat(
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
 	// Talos and etcd
-	versionRules, upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble, etcdRestore,
+	versionRules, upgrades, nodes, talosAPI, talosSystem, etcdMembers, etcdTrouble, etcdRestore, etcdAlarms,
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine
-	engine, backend, adoptions, programs,
+	engine, backend, adoptions, kits, programs,
 	general,
 )
 

@@ -65,7 +65,7 @@ var etcdTrouble = []row{
 		name: "etcd-space", speaker: "etcd", source: "go.etcd.io/etcd api/v3/v3rpc/rpctypes/error.go; siderolabs/talos#4888",
 		pattern: saying(`mvcc: database space exceeded`),
 		meaning: "etcd's database has reached its quota and takes no more writes",
-		do:      "talosctl -n ADDRESS etcd defrag on one control plane after the other, then talosctl -n ADDRESS etcd alarm disarm",
+		do:      "run `em-infra etcd defragment`, which frees it on one control plane after the other and disarms the alarm",
 		safe:    "yes: nothing is lost, and reading still works",
 	},
 	{
@@ -129,6 +129,38 @@ var etcdTrouble = []row{
 		pattern: saying(`the member of (?P<node>\S+) (?:does not leave etcd|cannot be removed from etcd|says that it has left etcd)`),
 		meaning: "the member of {node} is still one of etcd's: the others did not confirm that it has left",
 		do:      "see the members in `em-infra status`, and " + upAgain + ", which goes on from here",
+		safe:    goesOn,
+	},
+}
+
+// etcdAlarms contains the errors of alarms.
+var etcdAlarms = []row{
+	{
+		name: "etcd-alarm-space", speaker: program, source: "internal/nodeops/etcd_alarms.go; etcd server/etcdserver/apply/apply.go, applierV3Capped",
+		pattern: saying(`etcd has reached the quota of its database and takes no writes`),
+		meaning: "the database of a member has reached its quota, and etcd takes no writes until its alarm is disarmed",
+		do:      "run `em-infra etcd defragment`, which frees it on one control plane after the other and disarms the alarm",
+		safe:    "yes: nothing is lost, and reading still works",
+	},
+	{
+		name: "etcd-alarm-again", speaker: program, source: "operator/etcd_alarms.go",
+		pattern: saying(`etcd raises the alarm (?P<alarm>\S+) again`),
+		meaning: "the databases are full of keys or of old revisions: Kubernetes compacts them every five minutes, and could not while etcd took no writes",
+		do:      "wait five minutes, then run `em-infra etcd defragment` again; if that does not help, find what writes so much, or raise quota-backend-bytes in cluster.etcd.extraArgs of talos.patches, to 8 GiB at most",
+		safe:    "yes: nothing is lost",
+	},
+	{
+		name: "etcd-alarm-corrupt", speaker: program, source: "internal/nodeops/etcd_alarms.go; etcd server/etcdserver/corrupt.go",
+		pattern: saying(`etcd has found corrupt data and refuses requests|the data of etcd on (?P<node>\S+) differ from those of the others|etcdserver: corrupt cluster`),
+		meaning: "the data of one member differ from those of the others, and etcd refuses requests until it is gone or has theirs",
+		do:      "`em-infra etcd disarm` says which control plane it is; reset that one as it says, so that it joins anew with the data of the others, then run the command again",
+		safe:    "no: do not disarm the alarm by other means before, since etcd would hand out wrong data",
+	},
+	{
+		name: "etcd-not-defragmented", speaker: program, source: "internal/nodeops/etcd_defragment.go",
+		pattern: saying(`(?P<node>\S+) is not defragmented, because etcd cannot do without it`),
+		meaning: "a member that is defragmented answers nothing meanwhile, and another one is missing already",
+		do:      "start or repair the other control plane (`em-infra status`), then run `em-infra etcd defragment` again",
 		safe:    goesOn,
 	},
 }

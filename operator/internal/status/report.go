@@ -30,6 +30,8 @@ type Report struct {
 	Certificates []Certificate `json:"certificates,omitempty"`
 	// State summarises the engine's state.
 	State State `json:"state"`
+	// Copies are the newest copies of the cluster on this machine.
+	Copies Copies `json:"copies"`
 	// LostISOs are those that templates boot and that are not there.
 	LostISOs []pve.ISO `json:"lostISOs,omitempty"`
 	// Orphans lie on the host, and nothing uses them.
@@ -121,7 +123,8 @@ type Update struct {
 }
 
 // Lacks returns what needs attention or time: a machine that does not run, a node that is not ready, something that could not be
-// read. It returns nil for a healthy cluster. Orphans, certificates and guest agents do not affect a cluster's health.
+// read. It returns nil for a healthy cluster. Orphans, certificates, copies and guest agents do not affect a
+// cluster's health.
 func (r Report) Lacks() []string {
 	var lacks []string
 	for _, machine := range r.Machines {

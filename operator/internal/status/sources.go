@@ -35,6 +35,8 @@ type Sources struct {
 	LastUpdate *Update
 	// Locks are the locks of the state.
 	Locks []recovery.Lock
+	// Copies are what is kept of the cluster on this machine.
+	Copies Copies
 	// Talosconfig and Kubeconfig are outputs of the stack, secret; empty if it has none yet.
 	Talosconfig, Kubeconfig []byte
 }
@@ -52,6 +54,7 @@ func (s Sources) Report(ctx context.Context, now time.Time) Report {
 		Machines: s.machines(),
 		// A network that was installed by hand cannot be detected, so only a network from the inventory is expected to work.
 		Networked: s.Inventory.Cluster.Kubernetes.CNI != inventory.CNINone,
+		Copies:    s.Copies,
 		State: State{
 			Resources: len(s.Deployment.Resources), LastUpdate: s.LastUpdate, Pending: pending(s.Deployment), Locks: s.Locks,
 		},

@@ -18,10 +18,10 @@ func (r Report) WriteText(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	r.printFacts(out)
-	var findings strings.Builder
-	r.printFindings(&findings)
-	_, err := io.WriteString(out, r.place.Complete(findings.String()))
+	var text strings.Builder
+	r.printFacts(&text)
+	r.printFindings(&text)
+	_, err := io.WriteString(out, r.place.Complete(text.String()))
 	return err
 }
 
@@ -125,6 +125,9 @@ func (r Report) printFacts(out io.Writer) {
 		}
 	}
 	fmt.Fprintf(out, "state         %s\n", r.stateText())
+	if text := r.Copies.text(r.Time); text != "" {
+		fmt.Fprintf(out, "copies        %s\n", text)
+	}
 }
 
 func (r Report) memberTexts() []string {
@@ -198,6 +201,7 @@ func (r Report) printFindings(out io.Writer) {
 			fmt.Fprintf(out, "certificate   of the %s ends in %d days: `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
 		}
 	}
+	r.Copies.printFindings(out, r.Time)
 	for _, iso := range r.LostISOs {
 		fmt.Fprintf(out, "ISO           %s is not on %s, and machines that are made there do not start: `em-infra up` downloads it\n", iso.Volume, iso.Host)
 	}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/shell"
+	"github.com/em-infra/em-infra/internal/terminal"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+func newKitCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "kit",
+		Short: "The recovery kit: what a cluster is rebuilt from, in one sealed file",
+		Long: `The recovery kit is one file with what a cluster is managed and rebuilt from: its machine secrets, a snapshot of etcd, the
+inventory, the configuration of the stack, the state, and a page that tells a person who never saw the project what to do. It is
+encrypted for backups.recipients in cluster.yaml, or else with the passphrase of the stack. Keep copies of it on other machines, and
+the key apart from them.`,
+	}
+	command.AddCommand(newKitCreateCommand(), newKitListCommand(), newKitCheckCommand(), newKitOpenCommand(), newKitRestoreCommand())
+	return command
+}
+
+// bindKit adds the flag that names a kit.
+func bindKit(command *cobra.Command, file *string) {
+	command.Flags().StringVar(file, "kit", "", "the file of the recovery kit (default: the newest one of the stack on this machine)")
+}
+
+func newKitCreateCommand() *cobra.Command {
+	var flags stackFlags
+	command := &cobra.Command{
+		Use:   "create --stack STACK",
+		Short: "Make a recovery kit, with a snapshot of etcd that is taken for it",
+		Long: `Make a recovery kit, with a snapshot of etcd that is taken for it. Nothing changes in the cluster. Without an etcd that answers
+the kit has the newest snapshot that there is. The newest three kits are kept.`,
+		Example: "  em-infra kit create --stack k3s-dev",
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			kit, err := o.CreateKit(command.Context(), operator.KitOptions{Tool: ownVersion()})
+			if err != nil {
+				return err
+			}
+			opener := "the passphrase of the stack"
+			if len(kit.SealedFor) > 0 {
+				opener = "the private key of " + strings.Join(kit.SealedFor, " or ")
+			}
+			fmt.Fprintf(streams.out, "%s: %s\nopened by %s; copy the file to another machine, and keep what opens it apart from it\n",
+				workspace.Nearby(kit.Path), kibibytes(kit.Bytes), opener)
+			fmt.Fprintf(streams.out, "next: %s   # can it be opened, and does it fit?\n", typed("kit check %s", o.Place()))
+			return nil
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	return command
+}
+
+func newKitListCommand() *cobra.Command {
+	return newListCommand(copies[operator.Kit]{
+		parent: "kit", what: "recovery kits on this machine",
+		of: (*operator.Operator).Kits,
+		none: func(o *operator.Operator) string {
+			place := o.Workspace()
+			return nothingKept(o, "recovery kits", workspace.Nearby(place.Kits()), "`"+typed("kit create %s", o.Place())+"` makes one")
+		},
+		table: kitTable,
+	})
+}
+
+func kitTable(kits []operator.Kit) terminal.Table {
+	table := terminal.Table{Header: []string{"NAME", "TALOS", "KUBERNETES", "ETCD (UTC)", "SIZE"}}
+	for _, k := range kits {
+		snapshot := "none"
+		if k.Snapshot != "" {
+			snapshot = k.SnapshotTaken.Format("2006-01-02 15:04")
+		}
+		table.Rows = append(table.Rows, []string{k.Name, k.Talos, k.Kubernetes, snapshot, kibibytes(k.Bytes)})
+	}
+	return table
+}
+
+func newKitCheckCommand() *cobra.Command {
+	var (
+		flags stackFlags
+		file  string
+	)
+	command := &cobra.Command{
+		Use:   "check --stack STACK",
+		Short: "Open a recovery kit and compare it with the cluster",
+		Long: `Open a recovery kit and compare it with the cluster: each part is read, the snapshot of etcd to its last key, the machine
+secrets are compared with those in the state, and the Talos API of each control plane is opened with the kit's talosconfig. Nothing
+is changed. The kit is opened with the passphrase of the stack, or with an age key from SOPS_AGE_KEY_FILE, SOPS_AGE_KEY or
+sops/age/keys.txt in the user's configuration folder. Exit code 1: a rebuild with this kit would fail.`,
+		Example: "  em-infra kit check --stack k3s-dev\n  em-infra kit check --stack k3s-dev --kit /media/stick/k3s-dev.tar.age",
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			checks, err := o.CheckKit(command.Context(), file)
+			if err != nil {
+				return err
+			}
+			checks.At(here()).WriteText(streams.out)
+			if checks.Count(operator.CheckFailure) > 0 {
+				return errKitUnfit
+			}
+			return nil
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	bindKit(command, &file)
+	return command
+}
+
+var errKitUnfit = errors.New("the cluster cannot be rebuilt from this recovery kit")
+
+func newKitOpenCommand() *cobra.Command {
+	var (
+		flags    stackFlags
+		file, to string
+	)
+	command := &cobra.Command{
+		Use:   "open --stack STACK --to FOLDER",
+		Short: "Unpack a recovery kit into a new folder, in clear",
+		Long: `Unpack a recovery kit into a new folder, in clear, for a look or for work with talosctl; README.md there says what each file is.
+All of it is secret: delete the folder when it is not needed any more.`,
+		Example: "  em-infra kit open --stack k3s-dev --to /dev/shm/kit",
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			if to == "" {
+				return refused(errors.New("no folder is named: add --to FOLDER, one that does not exist yet"))
+			}
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			written, err := o.OpenKit(file, to)
+			for _, path := range written {
+				fmt.Fprintln(streams.out, workspace.Nearby(path))
+			}
+			return err
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	bindKit(command, &file)
+	command.Flags().StringVar(&to, "to", "", "the folder for its files, which is created")
+	return command
+}
+
+func newKitRestoreCommand() *cobra.Command {
+	var (
+		flags    stackFlags
+		options  operator.KitRestoreOptions
+		existing string
+	)
+	command := &cobra.Command{
+		Use:   "restore --stack STACK",
+		Short: "Put a recovery kit back after the computer of the operator was lost",
+		Long: `Put a recovery kit back after the computer of the operator was lost, in a new clone of the repository: inventory, configuration of
+the stack, snapshot of etcd and state come to where they belong. A state that is there, as in a bucket, is left alone. Nothing on the
+host or in the cluster is changed.
+
+Files that the clone has otherwise than the kit are named, and nothing is done until --existing says what becomes of them.`,
+		Example: `  em-infra kit restore --stack k3s-dev --kit /media/stick/k3s-dev.tar.age
+  em-infra kit restore --stack k3s-dev --kit /media/stick/k3s-dev.tar.age --existing keep  # the inventory in git is newer`,
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			options.Existing = operator.Existing(existing)
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			restored, err := o.RestoreKit(command.Context(), options)
+			if err != nil {
+				return err
+			}
+			printRestoredKit(streams.out, o, restored)
+			return nil
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	bindKit(command, &options.Kit)
+	command.Flags().StringVar(&existing, "existing", "", "files that differ from the kit's: keep leaves them as they are, replace takes those of the kit")
+	return command
+}
+
+func printRestoredKit(out io.Writer, o *operator.Operator, restored *operator.KitRestored) {
+	for _, path := range restored.Written {
+		fmt.Fprintf(out, " written    %s\n", workspace.Nearby(path))
+	}
+	for _, path := range restored.Kept {
+		fmt.Fprintf(out, " kept       %s: it differs from the kit's\n", workspace.Nearby(path))
+	}
+	state := "the stack has a state, which is left as it is"
+	if restored.Resources > 0 {
+		state = fmt.Sprintf("the state is that of the kit, with %d resources", restored.Resources)
+	}
+	fmt.Fprintf(out, "\n%s; the kit was made %s UTC\n", state, restored.Kit.Made.Format(madeAt))
+	place := o.Workspace()
+	if restored.Passphrase != "" && !place.Rehearsed {
+		fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(workspace.Nearby(restored.Passphrase)))
+	}
+	fmt.Fprintf(out, "next: %s   # should show no change\n", typed("preview %s", o.Place()))
+}

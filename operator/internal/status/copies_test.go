@@ -1,0 +1,54 @@
+package status_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	of := func(age time.Duration) *status.Copy {
+		return &status.Copy{Name: "2026-11-20T22-15-00-kit", Taken: today.Add(-age)}
+	}
+	const day = 24 * time.Hour
+	for _, test := range []struct {
+		name   string
+		copies status.Copies
+		want   string
+	}{
+		{"a rehearsal without any", status.Copies{}, ""},
+		{"a rehearsal", status.Copies{Snapshot: of(100 * day)}, "copies        snapshot of etcd 100 days old, no recovery kit\n"},
+		{
+			"none", status.Copies{Expected: true}, "copies        no snapshot of etcd, no recovery kit\n" +
+				"recovery kit  there is none for the day on which this computer is lost: `em-infra kit create` makes one\n",
+		},
+		{"new", status.Copies{Expected: true, Snapshot: of(-time.Second), Kit: of(47 * time.Hour)}, "copies        snapshot of etcd 0 min old, recovery kit 47 h old\n"},
+		{"in their last minute", status.Copies{Expected: true, Snapshot: of(7*day - 1), Kit: of(90*day - 1)}, "copies        snapshot of etcd 6 days old, recovery kit 89 days old\n"},
+		{
+			"old", status.Copies{Expected: true, Snapshot: of(7 * day), Kit: of(90 * day)}, "copies        snapshot of etcd 7 days old, recovery kit 90 days old\n" +
+				"snapshot      the newest one of etcd is 7 days old: `em-infra etcd snapshot` takes one\n" +
+				"recovery kit  2026-11-20T22-15-00-kit is 90 days old: `em-infra kit create` makes a new one\n",
+		},
+		{
+			"of other secrets", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Outdated: true}, "copies        snapshot of etcd 60 min old, recovery kit 60 min old\n" +
+				"recovery kit  2026-11-20T22-15-00-kit is older than the machine secrets: `em-infra kit create` makes a new one\n",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := wellReport()
+			r.Copies = test.copies
+			var text strings.Builder
+			require.NoError(t, r.WriteText(&text))
+			_, after, found := strings.Cut(text.String(), "last update succeeded 2026-11-20 22:15:00\n")
+			require.True(t, found)
+			require.Equal(t, test.want, after)
+			require.Empty(t, r.Lacks(), "the cluster is well")
+		})
+	}
+}

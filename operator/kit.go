@@ -1,0 +1,220 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/role"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/etcdsnapshot"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/operator/internal/machinesecrets"
+	"github.com/em-infra/em-infra/operator/internal/recoverykit"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// Kit is a sealed recovery kit and its description.
+type Kit = recoverykit.Kit
+
+// KitOptions are the options of [Operator.CreateKit].
+type KitOptions struct {
+	// Tool is the version of the program, for the description. Default: empty, it is not named.
+	Tool string
+}
+
+// Kits returns the recovery kits of the stack on this machine, newest first.
+func (o *Operator) Kits() ([]Kit, error) { return o.kits().List() }
+
+func (o *Operator) kits() recoverykit.Store {
+	return recoverykit.Store{Dir: o.workspace.Kits()}
+}
+
+// CreateKit seals what the cluster is rebuilt from, should this machine be lost, into one file: the machine secrets, a snapshot of etcd
+// that is taken for it, the inventory, the configuration of the stack, its state, and a page of instructions. It changes nothing in the
+// cluster. Without an etcd that answers, the kit has the newest snapshot that there is.
+func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, error) {
+	s, err := o.begin(ctx, needs{hostMayBeAway: true})
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := s.secretsInState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
+	if err != nil {
+		return nil, refused(fmt.Errorf("the recovery kit: %w", err))
+	}
+	snapshot, err := s.snapshotForKit(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	description, err := s.describeKit(secrets, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	description.Tool = options.Tool
+	files, err := s.kitFiles(ctx, &description, secrets, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	kit, err := o.kits().Save(description, store.Recipients, files)
+	if err != nil {
+		return nil, err
+	}
+	return &kit, nil
+}
+
+// secretsInState returns the machine secrets in the state.
+func (s *session) secretsInState(ctx context.Context) (machinesecrets.Bundle, error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return machinesecrets.Bundle{}, err
+	}
+	properties, err := state.MachineSecretsText(exported.Deployment)
+	switch {
+	case err != nil:
+		return machinesecrets.Bundle{}, err
+	case properties == nil:
+		return machinesecrets.Bundle{}, refused(s.place.CompleteError(errors.New("the stack has no machine secrets yet: bring the cluster up first with `em-infra up`")))
+	}
+	return machinesecrets.FromState(properties)
+}
+
+// snapshotForKit takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.
+func (s *session) snapshotForKit(ctx context.Context, store etcdsnapshot.Store) (*EtcdSnapshot, error) {
+	taken, err := s.snapshotEtcd(ctx, "for-kit")
+	if err == nil && taken != nil {
+		return taken, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err == nil {
+		err = errors.New("etcd runs on no control plane")
+	}
+	older, none := store.Find("")
+	switch {
+	case errors.Is(none, etcdsnapshot.ErrNone):
+		s.emit(Note{Text: fmt.Sprintf("the kit has no snapshot of etcd: %s", err)})
+		return nil, nil
+	case none != nil:
+		return nil, none
+	}
+	s.emit(Note{Text: fmt.Sprintf("the kit has the snapshot %s, and no newer one: %s", older.Name, err)})
+	return &older, nil
+}
+
+func (s *session) describeKit(secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
+	fingerprint, err := secrets.Fingerprint()
+	if err != nil {
+		return recoverykit.Description{}, err
+	}
+	ca, err := secrets.CA()
+	if err != nil {
+		return recoverykit.Description{}, err
+	}
+	cluster := s.inventory.Cluster
+	description := recoverykit.Description{
+		Stack: s.workspace.Stack, Cluster: cluster.Name, Made: s.clock.Now().UTC().Truncate(time.Second),
+		Talos: cluster.Talos.Version.String(), Kubernetes: cluster.Kubernetes.Version.String(),
+		CA: ca, Secrets: fingerprint,
+	}
+	if s.workspace.StateFolder() == "" {
+		description.Backend = s.workspace.Backend
+	}
+	for _, recipient := range cluster.Backups.Recipients {
+		description.SealedFor = append(description.SealedFor, recipient.String())
+	}
+	if snapshot != nil {
+		description.Snapshot, description.SnapshotTaken = snapshot.Name, snapshot.Taken
+	}
+	return description, nil
+}
+
+// kitFiles returns the files of a kit, and names the copy of the state in the description.
+func (s *session) kitFiles(ctx context.Context, of *recoverykit.Description, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) ([]recoverykit.File, error) {
+	copied, err := s.state.BackUp(ctx, "for-kit")
+	if err != nil {
+		return nil, err
+	}
+	if copied == nil {
+		return nil, refused(fmt.Errorf("the state of stack %s holds nothing: bring the cluster up first", s.workspace.Stack))
+	}
+	of.State = copied.Name
+	bundle, err := secrets.Text()
+	if err != nil {
+		return nil, err
+	}
+	talosconfig, err := secrets.Talosconfig(of.Cluster, role.Operator, s.clock.Now(), controlPlaneAddresses(s.inventory))
+	if err != nil {
+		return nil, err
+	}
+	files := []recoverykit.File{
+		recoverykit.Text(recoverykit.Page, recoverykit.PageOf(*of)),
+		recoverykit.Text(recoverykit.MachineSecrets, bundle),
+		recoverykit.Text(recoverykit.Talosconfig, talosconfig),
+		recoverykit.Copy(path.Join(recoverykit.ProjectFolder, filepath.Base(s.workspace.StackFile())), s.workspace.StackFile()),
+		recoverykit.Copy(path.Join(recoverykit.StateFolder, filepath.Base(copied.Path)), copied.Path),
+	}
+	if passphrase := s.passphraseForKit(); passphrase != "" {
+		files = append(files, recoverykit.Text(recoverykit.Passphrase, []byte(passphrase)))
+	}
+	described, err := filesBelow(s.workspace.Inventory)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, described...)
+	if snapshot != nil {
+		files = append(files, etcdFiles(*snapshot)...)
+	}
+	return files, nil
+}
+
+// passphraseForKit returns the passphrase of the state if the kit is opened with something else: who has that has all secrets of the
+// cluster anyway, and needs the passphrase to go on working with its state (decision 63).
+func (s *session) passphraseForKit() string {
+	passphrase := engine.PassphraseIn(s.workspace.Environment())
+	if len(s.inventory.Cluster.Backups.Recipients) == 0 || passphrase == nil || !s.state.SealedByPassphrase() {
+		return ""
+	}
+	return passphrase.Text()
+}
+
+func controlPlaneAddresses(inv *inventory.Inventory) []netip.Addr {
+	var addresses []netip.Addr
+	for _, node := range inv.Nodes.ControlPlanes() {
+		addresses = append(addresses, node.Address)
+	}
+	return addresses
+}
+
+// filesBelow returns the files in the folder of the inventory, which may name others in it, such as charts.
+func filesBelow(folder string) ([]recoverykit.File, error) {
+	var files []recoverykit.File
+	err := fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			files = append(files, recoverykit.Copy(path.Join(recoverykit.InventoryFolder, name), filepath.Join(folder, filepath.FromSlash(name))))
+		}
+		return err
+	})
+	return files, err
+}
+
+// etcdFiles returns a snapshot, sealed as it is, and its description if it has one.
+func etcdFiles(snapshot EtcdSnapshot) []recoverykit.File {
+	var files []recoverykit.File
+	for _, file := range snapshot.Files() {
+		files = append(files, recoverykit.Copy(path.Join(recoverykit.EtcdFolder, filepath.Base(file)), file))
+	}
+	return files
+}
