@@ -33,7 +33,11 @@ var errDryRun = errors.New("dry run")
 // in time. Machines that are gone are made again first. It is an [Operator.Up] otherwise, and as safe to run again. The result is nil
 // after a dry run.
 func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) (*UpResult, error) {
-	s, err := o.begin(ctx, needs{lab: true, refresh: true, consent: "restore etcd"})
+	needed := needs{lab: true, refresh: true, consent: "restore etcd"}
+	if options.DryRun {
+		needed.consent = "" // nothing happens that somebody could agree to
+	}
+	s, err := o.begin(ctx, needed)
 	if err != nil {
 		return nil, err
 	}

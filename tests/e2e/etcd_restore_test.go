@@ -29,7 +29,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	refusal := r.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(t, refusal, "refused: say --allow-replace k3s-dev-control-1 to go on, or bring etcd back from a snapshot with `")
 	require.Regexp(t, "etcd restore --stack .* --lab`, or restore the VM of k3s-dev-control-1 from a backup", refusal)
-	plan := r.mustRun(0, "etcd", "restore", "--lab", "--yes", "--dry-run", "--allow-replace", "k3s-dev-control-1")
+	plan := r.mustRun(0, "etcd", "restore", "--lab", "--dry-run", "--allow-replace", "k3s-dev-control-1")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost`, plan)
 	require.Contains(t, plan, "etcd is restored from "+snapshot+": what was written after revision ")
 	require.Contains(t, plan, "nothing was changed, as asked for")
