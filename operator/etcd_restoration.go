@@ -22,6 +22,7 @@ type etcdRestoration struct {
 	note     restoreNote
 	health   nodeops.Health             // of all nodes of the inventory
 	seen     []etcdrestore.ControlPlane // what the control planes had of etcd when the run began
+	power    map[string]string          // the status of the VMs that are there, by the names of their nodes
 	snapshot EtcdSnapshot
 	opened   *etcdsnapshot.Opened
 	isDone   bool // etcd works with the data of the snapshot
@@ -71,6 +72,9 @@ func (s *session) newEtcdRestoration(ctx context.Context) (*etcdRestoration, err
 		return nil, refused(s.place.CompleteError(errors.New("the state has no machine secrets: bring the cluster up first with `em-infra up`")))
 	}
 	r := &etcdRestoration{health: nodeops.Health{Talosconfig: talosconfig, Say: s.tellRestore}}
+	if r.power, err = s.powerOf(ctx); err != nil {
+		return nil, err
+	}
 	for _, node := range s.inventory.Nodes {
 		r.health.Nodes = append(r.health.Nodes, rolling.Node{Name: node.Name, Address: node.Address, ControlPlane: node.Role == inventory.RoleControlPlane})
 	}
@@ -116,11 +120,15 @@ func (r *etcdRestoration) risk() *risk.Restore {
 		return nil
 	}
 	restore := &risk.Restore{Snapshot: r.note.Snapshot, Revision: r.opened.Revision, On: r.note.On}
+	if r.note.Emptied || r.note.Replaces {
+		return restore
+	}
 	for _, node := range r.seen {
-		if node.Data == etcdrestore.Some && !r.note.Emptied && !r.note.Replaces {
+		if node.Data == etcdrestore.Some {
 			restore.Emptied = append(restore.Emptied, node.Name)
 		}
 	}
+	restore.Emptied = append(restore.Emptied, r.switchedOff()...)
 	return restore
 }
 

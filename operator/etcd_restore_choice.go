@@ -18,7 +18,7 @@ import (
 // chooseSnapshot chooses the snapshot and the control plane that makes its data of it. What the control planes still have of etcd's
 // data is kept first, whichever snapshot is chosen.
 func (s *session) chooseSnapshot(ctx context.Context, r *etcdRestoration) error {
-	if err := s.checkSilent(ctx, r); err != nil {
+	if err := s.checkSilent(r); err != nil {
 		return err
 	}
 	from := s.restoreAsked.From
@@ -70,28 +70,16 @@ func (s *session) replaceOnly(ctx context.Context, name string, taken *EtcdSnaps
 
 // checkSilent refuses while a control plane runs and does not answer: with others like it, it may still have a quorum, and two clusters
 // with the same keys would run side by side.
-func (s *session) checkSilent(ctx context.Context, r *etcdRestoration) error {
-	reader, err := pve.NewReader(s.host)
-	if err != nil {
-		return refused(err)
-	}
-	guests, err := reader.Guests(ctx)
-	if err != nil {
-		return refused(s.place.CompleteError(err))
-	}
-	power := map[string]string{}
-	for _, guest := range guests {
-		power[s.nameOf(guest.VMID)] = guest.Status
-	}
+func (s *session) checkSilent(r *etcdRestoration) error {
 	var problems []error
 	for _, node := range r.seen {
-		if vmid := s.vmidOf(node.Name); node.Data == etcdrestore.Silent && power[node.Name] == "running" {
+		if vmid := s.vmidOf(node.Name); node.Data == etcdrestore.Silent && r.power[node.Name] == "running" {
 			problems = append(problems, fmt.Errorf("%s does not answer (%w) and its VM %d runs, so its etcd may still work: wait until it answers, or stop it with `qm stop %d` on its host, then run `em-infra etcd restore` again",
 				node.Name, node.Problem, vmid, vmid))
 		}
 	}
 	if len(problems) == 0 {
-		problems = append(problems, majorityIsOff(r.seen, power))
+		problems = append(problems, r.majorityIsOff())
 	}
 	if err := errors.Join(problems...); err != nil {
 		return refused(s.place.CompleteError(err))
@@ -99,20 +87,42 @@ func (s *session) checkSilent(ctx context.Context, r *etcdRestoration) error {
 	return nil
 }
 
-// majorityIsOff returns an error if a majority of the control planes is only switched off. power is the status of each machine that is
-// there. Switched on by the run, they would be an etcd of their own beside the restored one.
-func majorityIsOff(seen []etcdrestore.ControlPlane, power map[string]string) error {
-	var off []string
-	for _, node := range seen {
-		if status, isThere := power[node.Name]; isThere && status != "running" && node.Data == etcdrestore.Silent {
-			off = append(off, node.Name)
+// powerOf returns the status of each node's VM that is there, by the name of the node.
+func (s *session) powerOf(ctx context.Context) (map[string]string, error) {
+	reader, err := pve.NewReader(s.host)
+	if err != nil {
+		return nil, refused(err)
+	}
+	guests, err := reader.Guests(ctx)
+	if err != nil {
+		return nil, refused(s.place.CompleteError(err))
+	}
+	power := map[string]string{}
+	for _, guest := range guests {
+		power[s.nameOf(guest.VMID)] = guest.Status
+	}
+	return power, nil
+}
+
+// switchedOff returns the control planes whose VMs are there and off. They come back with data of the time before.
+func (r *etcdRestoration) switchedOff() (names []string) {
+	for _, node := range r.seen {
+		if status, isThere := r.power[node.Name]; isThere && status != "running" && node.Data == etcdrestore.Silent {
+			names = append(names, node.Name)
 		}
 	}
-	if len(off) < len(seen)/2+1 {
+	return names
+}
+
+// majorityIsOff returns an error if a majority of the control planes is only switched off. Switched on by the run, they would be an etcd
+// of their own beside the restored one.
+func (r *etcdRestoration) majorityIsOff() error {
+	off := r.switchedOff()
+	if len(off) < len(r.seen)/2+1 {
 		return nil
 	}
 	return fmt.Errorf("%s of %d control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again",
-		strings.Join(off, ", "), len(seen))
+		strings.Join(off, ", "), len(r.seen))
 }
 
 func (s *session) nameOf(vmid int) string {

@@ -123,7 +123,7 @@ func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 		{"one is off, one is gone", map[string]string{"cp-1": "running", "cp-2": "stopped"}, ""},
 		{"two are gone", map[string]string{"cp-1": "running"}, ""},
 	} {
-		err := majorityIsOff(seen, test.power)
+		err := (&etcdRestoration{seen: seen, power: test.power}).majorityIsOff()
 		if test.want == "" {
 			require.NoError(t, err, test.name)
 		} else {

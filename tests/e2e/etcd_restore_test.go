@@ -97,8 +97,8 @@ func TestE2EALostQuorumIsRestored(t *testing.T) {
 	flags := []string{"etcd", "restore", "--lab", "--yes"}
 	output := r.mustRun(3, flags...)
 	require.Contains(t, output, "k3s-dev-control-1 still has the data of etcd, kept as ")
-	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on")
-	output = r.mustRun(0, append(flags, "--allow-replace", "k3s-dev-control-1")...)
+	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 --allow-replace k3s-dev-control-3 to go on")
+	output = r.mustRun(0, append(flags, "--allow-replace", "k3s-dev-control-1", "--allow-replace", "k3s-dev-control-3")...)
 	require.Contains(t, output, "k3s-dev-control-1 deletes its data of etcd and reboots")
 	require.Contains(t, output, "k3s-dev-control-3 deletes its data of etcd and reboots", "it would never join")
 	require.Regexp(t, `members of etcd +k3s-dev-control-1, k3s-dev-control-2, k3s-dev-control-3\n`, output)
