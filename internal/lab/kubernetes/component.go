@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"context"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -50,6 +51,12 @@ func (p *controlPlane) clientComponents(wanted lineup) ([]component, error) {
 	return append(all, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
 }
 
+// restartPause is the first pause of a kubelet before it starts a container again that has ended (kubernetes v1.35, pkg/kubelet/kubelet.go,
+// initialBackOff). Here each pause is as long.
+const restartPause = 10 * time.Second
+
+func (p *controlPlane) tellRestart(err error) { p.config.Log.Warn("it is started again", "error", err) }
+
 // clientProcesses are the running processes that use the API.
 type clientProcesses struct {
 	plane   *controlPlane
@@ -75,7 +82,7 @@ func (c *clientProcesses) operate(ctx context.Context, group *errgroup.Group) er
 	}
 	for _, wanted := range components {
 		if c.running[wanted.name] == nil {
-			c.running[wanted.name] = start(ctx, group, wanted, c.plane.folder.path())
+			c.running[wanted.name] = keep(ctx, group, wanted, c.plane.folder.path(), max(c.plane.config.Scaled(restartPause), readyInterval), c.plane.tellRestart)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/siderolabs/talos/pkg/machinery/config"
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
@@ -127,3 +128,10 @@ var (
 	RegisteredTaints = registeredTaints
 	Trusts           = trusts
 )
+
+// Keep runs a process that is started again when it ends by itself, until the context ends, and reports each end.
+func Keep(ctx context.Context, dir, name string, told func(error), path string, args ...string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	keep(ctx, group, component{name: name, path: path, args: args}, dir, time.Millisecond, told)
+	return group.Wait()
+}

@@ -34,12 +34,36 @@ type process struct {
 
 // start runs a component in a group. The group fails if the component ends without having been stopped.
 func start(ctx context.Context, group *errgroup.Group, c component, dir string) *process {
+	return startAs(ctx, group, func(own context.Context) error { return c.run(own, dir) })
+}
+
+// keep runs a component in a group. One that ends by itself is started again after a pause, as a kubelet does with the container of a
+// static pod. A controller manager and a scheduler end when they cannot renew their Leases (kubernetes v1.35, cmd/kube-scheduler/app/
+// server.go, OnStoppedLeading).
+func keep(ctx context.Context, group *errgroup.Group, c component, dir string, pause time.Duration, told func(error)) *process {
+	return startAs(ctx, group, func(own context.Context) error {
+		for {
+			err := c.run(own, dir)
+			if own.Err() != nil {
+				return own.Err()
+			}
+			told(err)
+			select {
+			case <-time.After(pause):
+			case <-own.Done():
+				return own.Err()
+			}
+		}
+	})
+}
+
+func startAs(ctx context.Context, group *errgroup.Group, run func(ctx context.Context) error) *process {
 	own, stop := context.WithCancel(ctx)
 	p := &process{ctx: own, stop: stop, done: make(chan struct{})}
 	group.Go(func() error {
 		defer close(p.done)
 		defer stop()
-		if err := c.run(own, dir); own.Err() == nil {
+		if err := run(own); own.Err() == nil {
 			return err
 		}
 		return ctx.Err() // nil if only this one was stopped

@@ -53,6 +53,22 @@ func TestProcessThatEndsByItself(t *testing.T) {
 	require.EqualError(t, kubernetes.Run(t.Context(), dir, "child", "/bin/true"), "child: it ended by itself (log: "+log+")")
 }
 
+// A controller manager ends when it has lost its Lease, and etcd and the API server go on.
+func TestProcessIsStartedAgain(t *testing.T) {
+	t.Parallel()
+	ctx, end := context.WithCancelCause(t.Context())
+	errEnough := errors.New("enough")
+	ends := 0
+	err := kubernetes.Keep(ctx, t.TempDir(), "child", func(err error) {
+		require.ErrorContains(t, err, "child: exit status 3 (log: ")
+		if ends++; ends == 3 {
+			end(errEnough)
+		}
+	}, "/bin/sh", "-c", "exit 3")
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 3, ends)
+}
+
 func TestProcessEndsWhenItsParentIsKilled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
