@@ -46,7 +46,7 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	v.emit(Verified{Report: report, Took: v.clock.Now().Sub(began)})
 	if len(lacks) > 0 {
 		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			verifyPatience, strings.Join(append(lacks, report.Remedies()...), "\n  "), v.place.Stack, phase.Verify)
+			verifyPatience, strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
 	}
 	return report, nil
 }

@@ -147,7 +147,7 @@ func (r Report) Lacks() []string {
 }
 
 // Remedies returns what to do about problems that do not disappear by themselves: an etcd member that stays a learner (talos
-// v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember).
+// v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd whose data is lost.
 func (r Report) Remedies() []string {
 	var remedies []string
 	for _, member := range r.Members {
@@ -156,7 +156,25 @@ func (r Report) Remedies() []string {
 				"Talos tries for ten minutes to give a member its vote, and not again", member.Name, member.Address))
 		}
 	}
+	if r.runsNoEtcd() {
+		remedies = append(remedies, r.place.Complete("etcd: it runs on no control plane, and all of them answer: if its data is lost, bring it back from a snapshot with `em-infra etcd restore`"))
+	}
 	return remedies
+}
+
+// runsNoEtcd reports whether all control planes answer and none runs etcd.
+func (r Report) runsNoEtcd() bool {
+	controlPlanes := 0
+	for _, machine := range r.Machines {
+		if machine.Role != inventory.RoleControlPlane {
+			continue
+		}
+		if machine.Node == nil || machine.Node.Talos == "" {
+			return false
+		}
+		controlPlanes++
+	}
+	return controlPlanes > 0 && len(r.Members) == 0 && !r.nodesRead
 }
 
 func (m Machine) lacks(networked bool) string {

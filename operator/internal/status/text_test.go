@@ -102,6 +102,17 @@ not read      Kubernetes API at https://192.168.20.10:6443: context deadline exc
 		"Talos tries for ten minutes to give a member its vote, and not again"}, r.Remedies())
 }
 
+// The data directory of the only control plane is empty: etcd waits for a bootstrap, for ever.
+func TestAnEtcdWhoseDataIsLost(t *testing.T) {
+	t.Parallel()
+	r := wellReport()
+	r.Members = nil
+	require.Equal(t, []string{"etcd: it runs on no control plane, and all of them answer: if its data is lost, bring it back from a snapshot with `em-infra etcd restore --stack k3s-dev`"},
+		r.At(remedy.Place{Stack: "--stack k3s-dev"}).Remedies())
+	r.Machines[0].Node = &nodeops.Observation{Unmet: []string{"no answer"}}
+	require.Empty(t, r.Remedies(), "it may have the data")
+}
+
 // TestPrintWhatToDoAboutMachines checks that each machine that is not as it should be has a line that says what to do, with the
 // commands of the place where it is read.
 func TestPrintWhatToDoAboutMachines(t *testing.T) {
