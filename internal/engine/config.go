@@ -43,7 +43,8 @@ func (s State) Config() (values auto.ConfigMap, read bool) {
 }
 
 // SetConfig adds values to the stack's configuration, secrets sealed with the passphrase. The CLI takes a secret as an argument,
-// which every user of the machine can read. The stack must exist, since its salt is made with it.
+// which every user of the machine can read. A file without a salt, as a `pulumi stack init` leaves it that was killed after it made the
+// state, gets one, as the CLI would make it.
 func (s State) SetConfig(ctx context.Context, values auto.ConfigMap) error {
 	file := s.configFile()
 	project, err := workspace.LoadProject(filepath.Join(s.Dir, "Pulumi.yaml"))
@@ -53,6 +54,11 @@ func (s State) SetConfig(ctx context.Context, values auto.ConfigMap) error {
 	stack, err := workspace.LoadProjectStack(nil, project, file)
 	if err != nil {
 		return err
+	}
+	if stack.EncryptionSalt == "" {
+		if stack.EncryptionSalt, err = s.Passphrase.newSalt(ctx); err != nil {
+			return err
+		}
 	}
 	sealer, err := s.Passphrase.crypter(stack.EncryptionSalt)
 	if err != nil {

@@ -190,6 +190,12 @@ func TestConfigIsWrittenWithoutTheCLI(t *testing.T) {
 	require.NotContains(t, string(text), "secret\n")
 	require.Contains(t, string(text), "# mine\n")
 
+	write(t, file, "config:\n  em-infra:kept: here\n")
+	require.NoError(t, state.SetConfig(t.Context(), wanted), "a killed `pulumi stack init` has made no salt")
+	values, read = state.Config()
+	require.True(t, read)
+	require.Equal(t, wanted, values)
+
 	write(t, file, "encryptionsalt: "+newSealer(t, "another").salt+"\n")
 	require.EqualError(t, state.SetConfig(t.Context(), wanted),
 		file+": its encryptionsalt was not made with the passphrase of this stack: delete the file, then run the command again")

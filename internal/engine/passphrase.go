@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"maps"
@@ -52,6 +53,13 @@ func entries(variables map[string]string) []string {
 // errNotOpened means that secrets cannot be decrypted here. The CLI, which then runs, reports why.
 var errNotOpened = errors.New("the secrets are not sealed with this passphrase")
 
+// What a salt is made of (same file as above).
+const (
+	saltVersion = "v1"
+	saltLength  = 8
+	proofWord   = "pulumi"
+)
+
 // crypter returns what seals and opens secrets with the passphrase and a salt. It checks the passphrase with the
 // salt's own text: v1:SALT:SEALED, where SEALED is the encrypted word pulumi (same file, symmetricCrypterFromPhraseAndState).
 func (p *Passphrase) crypter(salt string) (config.Crypter, error) {
@@ -66,11 +74,11 @@ func (p *Passphrase) crypter(salt string) (config.Crypter, error) {
 	version, rest, _ := strings.Cut(salt, ":")
 	encoded, proof, found := strings.Cut(rest, ":")
 	bytes, err := base64.StdEncoding.DecodeString(encoded)
-	if version != "v1" || !found || err != nil {
+	if version != saltVersion || !found || err != nil {
 		return nil, errNotOpened
 	}
 	crypter := config.NewSymmetricCrypterFromPassphrase(p.phrase, bytes)
-	if word, err := crypter.DecryptValue(context.Background(), proof); err != nil || word != "pulumi" {
+	if word, err := crypter.DecryptValue(context.Background(), proof); err != nil || word != proofWord {
 		return nil, errNotOpened
 	}
 	if p.crypters == nil {
@@ -78,4 +86,15 @@ func (p *Passphrase) crypter(salt string) (config.Crypter, error) {
 	}
 	p.crypters[salt] = crypter
 	return crypter, nil
+}
+
+// newSalt returns a salt with its text, to be checked by crypter (same file, NewPassphraseSecretsManager).
+func (p *Passphrase) newSalt(ctx context.Context) (string, error) {
+	if p == nil {
+		return "", errNotOpened
+	}
+	salt := make([]byte, saltLength)
+	_, _ = rand.Read(salt) // never fails
+	proof, err := config.NewSymmetricCrypterFromPassphrase(p.phrase, salt).EncryptValue(ctx, proofWord)
+	return saltVersion + ":" + base64.StdEncoding.EncodeToString(salt) + ":" + proof, err
 }
