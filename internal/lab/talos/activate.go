@@ -25,9 +25,7 @@ func (s *system) activate(cfg config.Provider) error {
 
 	started := s.versionOf(newKubeletSpec())
 
-	if key, ok := clusterKey(cfg); ok {
-		s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
-	}
+	s.announce(cfg, n)
 
 	if serving { // names, addresses or authorities of the API may have changed
 		s.inBackground(func(ctx context.Context) error { return s.reissue(ctx, cfg) })

@@ -76,39 +76,38 @@ func (s *system) controlPlanes(cfg config.Config) ([]netip.Addr, <-chan struct{}
 	return slices.Compact(addrs), changed
 }
 
-// vanish withdraws a stopped node from discovery after Talos' timeout, unless it has left before.
-func (s *system) vanish() {
-	cfg := s.config()
-	if cfg == nil {
-		return
-	}
-
+// announce tells the discovery service of this node, if the configuration uses it.
+func (s *system) announce(cfg config.Config, n nodeNetwork) {
 	key, ok := clusterKey(cfg)
 	if !ok {
 		return
 	}
 
-	node, fleet := s.nodeID(), s.fleet
+	by := s.fleet.discovery.Announce(key, s.affiliate(cfg, n))
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.announcement = &by
+}
+
+// vanish withdraws a stopped node from discovery after Talos' timeout, unless its next boot has announced it before.
+func (s *system) vanish() {
+	s.mu.Lock()
+	by := s.announcement
+	s.mu.Unlock()
+
+	if by == nil {
+		return
+	}
+
+	fleet := s.fleet
 
 	// a closed fleet withdraws nothing
 	_ = fleet.spawn(func() {
-		if fleet.config.Pace.Sleep(fleet.ctx, fleet.config.Durations.Affiliate) == nil && !fleet.announced(key, node) {
-			fleet.discovery.Withdraw(key, node)
+		if fleet.config.Pace.Sleep(fleet.ctx, fleet.config.Durations.Affiliate) == nil {
+			fleet.discovery.Expire(*by)
 		}
-	})
-}
-
-// announced reports whether a running system has this identity.
-func (f *Fleet) announced(key discovery.ClusterKey, nodeID string) bool {
-	return slices.ContainsFunc(f.all(), func(m *vm) bool {
-		running := m.running()
-		if running == nil || running.config() == nil || running.nodeID() != nodeID {
-			return false
-		}
-
-		its, ok := clusterKey(running.config())
-
-		return ok && its == key
 	})
 }
 

@@ -55,6 +55,13 @@ func (b *syncBuffer) String() string {
 	return b.buffer.String()
 }
 
+// end returns the last lines of the log.
+func (b *syncBuffer) end() string {
+	lines := strings.SplitAfter(b.String(), "\n")
+
+	return strings.Join(lines[max(0, len(lines)-100):], "")
+}
+
 // has reports whether the log has a step with this error.
 func (b *syncBuffer) has(step, failure string) bool {
 	for line := range strings.Lines(b.String()) {

@@ -29,20 +29,24 @@ func (c *cluster) recovers(vmid int, snapshot []byte, skipHashCheck bool) error 
 	return c.admin(vmid).Bootstrap(c.lab.t.Context(), &machine.BootstrapRequest{RecoverEtcd: true, RecoverSkipHashCheck: skipHashCheck})
 }
 
-// empty wipes EPHEMERAL of nodes at once, and returns when each waits for a bootstrap.
+// empty wipes EPHEMERAL of nodes, and returns when each waits for a bootstrap. The others are switched off meanwhile: one that is wiped
+// while they have a quorum would join them again.
 func (c *cluster) empty(vmids ...int) {
 	c.lab.t.Helper()
 
-	boots := map[int]string{}
 	for _, vmid := range vmids {
-		boots[vmid] = c.bootID(vmid)
-		require.NoError(c.lab.t, c.admin(vmid).ResetGeneric(c.lab.t.Context(), &machine.ResetRequest{
-			Reboot: true, SystemPartitionsToWipe: []*machine.ResetPartitionSpec{{Label: "EPHEMERAL", Wipe: true}},
-		}))
+		require.NoError(c.lab.t, c.lab.fleet.PowerOff(vmid))
 	}
 
 	for _, vmid := range vmids {
-		c.waitNewBoot(vmid, boots[vmid])
+		c.lab.powerOn(vmid)
+		c.waitAPI(vmid)
+
+		boot := c.bootID(vmid)
+		require.NoError(c.lab.t, c.admin(vmid).ResetGeneric(c.lab.t.Context(), &machine.ResetRequest{
+			Reboot: true, SystemPartitionsToWipe: []*machine.ResetPartitionSpec{{Label: "EPHEMERAL", Wipe: true}},
+		}))
+		c.waitNewBoot(vmid, boot)
 		c.lab.eventually(func() bool { state, _ := c.serviceState(vmid, "etcd"); return state == "Preparing" }, "etcd does not wait")
 	}
 }

@@ -23,7 +23,7 @@ import (
 const (
 	isoVolume      = "local:iso/talos-v1.12.4-nocloud-amd64.iso"
 	installerImage = "factory.talos.dev/nocloud-installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.12.4"
-	patience       = 20 * time.Second
+	patience       = 5 * time.Minute // says that something will never be; what is slow ends long before
 )
 
 // lab is a fleet on its own network, with one cluster's secrets.
@@ -165,13 +165,13 @@ func (l *lab) waitStage(vmid int, stage talos.Stage) {
 	l.eventually(func() bool { return l.node(vmid).Stage == stage }, "machine %d does not come to stage %s", vmid, stage)
 }
 
-// eventually waits until a condition is true, and prints the log if it never is.
+// eventually waits until a condition is true, and prints the end of the log if it never is.
 func (l *lab) eventually(is func() bool, what string, args ...any) {
 	l.t.Helper()
 
 	for deadline := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			l.t.Fatalf(what+"; nodes: %v; log:\n%s", append(args, l.fleet.Nodes(), l.log)...)
+			l.t.Fatalf(what+"; nodes: %v; log:\n%s", append(args, l.fleet.Nodes(), l.log.end())...)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	"github.com/siderolabs/talos/pkg/machinery/resources/block"
 
+	"github.com/em-infra/em-infra/internal/lab/talos/discovery"
 	"github.com/em-infra/em-infra/internal/lab/talos/event"
 	"github.com/em-infra/em-infra/internal/lab/talos/service"
 )
@@ -47,20 +48,21 @@ type system struct {
 	provisioning sync.Mutex // held while volumes are provisioned
 	volumes      map[string]block.VolumeStatusSpec
 
-	mu        sync.Mutex
-	devices   []device // disks by their names
-	disk      *disk    // nil until Talos is installed
-	active    config.Provider
-	front     stoppable // the server on the node's addresses, nil for none
-	keys      *keyring  // of the secure API, nil while it is closed
-	machined  *machinedServer
-	trusted   *authority // this node's trustd, nil while it does not run
-	etcd      etcdControl
-	rollback  context.CancelFunc // ends the trial of a configuration
-	pending   *command
-	pods      podServices
-	routes    []route
-	interrupt context.CancelFunc
+	mu           sync.Mutex
+	devices      []device // disks by their names
+	disk         *disk    // nil until Talos is installed
+	active       config.Provider
+	front        stoppable // the server on the node's addresses, nil for none
+	keys         *keyring  // of the secure API, nil while it is closed
+	machined     *machinedServer
+	trusted      *authority // this node's trustd, nil while it does not run
+	etcd         etcdControl
+	announcement *discovery.Announcement // nil until the node has announced itself
+	rollback     context.CancelFunc      // ends the trial of a configuration
+	pending      *command
+	pods         podServices
+	routes       []route
+	interrupt    context.CancelFunc
 }
 
 // stoppable can be stopped with a grace period, after which it aborts.

@@ -20,7 +20,7 @@ func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *even
 		silent error
 		said   string
 	)
-	ended := poll.Until(bounded, n.Limits.Interval, func(ctx context.Context) (bool, error) {
+	ended := poll.Until(bounded, n.Limits.Interval, func(context.Context) (bool, error) {
 		if phase := events.phase(); phase != said {
 			said = phase
 			n.say("%s: %s", n.Name, phase)
@@ -28,11 +28,7 @@ func (n Node) nextBoot(ctx context.Context, before nodeops.Running, events *even
 		if events.isLocked() {
 			return false, errBusy
 		}
-		now, err := n.look(ctx)
-		if bounded.Err() != nil {
-			return false, nil // the last answer before counts
-		}
-		after, silent = now, err
+		after, silent = n.look(ctx) // the limit ends the wait and no look: a look that it cut off would say that the node is silent
 		return silent == nil && after.Boot != before.Boot, nil
 	})
 	switch {

@@ -36,34 +36,63 @@ func (a Affiliate) Equal(b Affiliate) bool {
 // Service holds the announcements. It is safe for concurrent use.
 type Service struct {
 	mu         sync.Mutex
-	affiliates map[ClusterKey][]Affiliate
+	affiliates map[ClusterKey][]announced
+	count      uint64
 	changed    chan struct{}
+}
+
+// announced is an affiliate with the announcement that it is from.
+type announced struct {
+	Affiliate
+	by Announcement
+}
+
+// Announcement is one announcement of an affiliate.
+type Announcement struct {
+	cluster ClusterKey
+	nodeID  string
+	number  uint64
 }
 
 // NewService returns a service without affiliates.
 func NewService() *Service {
-	return &Service{affiliates: map[ClusterKey][]Affiliate{}, changed: make(chan struct{})}
+	return &Service{affiliates: map[ClusterKey][]announced{}, changed: make(chan struct{})}
 }
 
 // Announce adds an affiliate, or replaces its earlier announcement.
-func (s *Service) Announce(cluster ClusterKey, a Affiliate) {
-	s.replace(cluster, a.NodeID, func(rest []Affiliate) []Affiliate { return append(rest, a) })
+func (s *Service) Announce(cluster ClusterKey, a Affiliate) Announcement {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.count++
+	by := Announcement{cluster: cluster, nodeID: a.NodeID, number: s.count}
+	s.remove(cluster, func(other announced) bool { return other.NodeID == a.NodeID })
+	s.affiliates[cluster] = append(s.affiliates[cluster], announced{Affiliate: a, by: by})
+	slices.SortFunc(s.affiliates[cluster], func(a, b announced) int {
+		return cmp.Or(cmp.Compare(a.Hostname, b.Hostname), cmp.Compare(a.NodeID, b.NodeID))
+	})
+
+	return by
 }
 
 // Withdraw removes the affiliate.
 func (s *Service) Withdraw(cluster ClusterKey, nodeID string) {
-	s.replace(cluster, nodeID, func(rest []Affiliate) []Affiliate { return rest })
-}
-
-func (s *Service) replace(cluster ClusterKey, nodeID string, with func([]Affiliate) []Affiliate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	rest := slices.DeleteFunc(slices.Clone(s.affiliates[cluster]), func(a Affiliate) bool { return a.NodeID == nodeID })
-	rest = with(rest)
-	slices.SortFunc(rest, func(a, b Affiliate) int {
-		return cmp.Or(cmp.Compare(a.Hostname, b.Hostname), cmp.Compare(a.NodeID, b.NodeID))
-	})
+	s.remove(cluster, func(a announced) bool { return a.NodeID == nodeID })
+}
+
+// Expire removes the affiliate of an announcement, unless it has announced itself again since.
+func (s *Service) Expire(by Announcement) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.remove(by.cluster, func(a announced) bool { return a.by == by })
+}
+
+func (s *Service) remove(cluster ClusterKey, gone func(announced) bool) {
+	rest := slices.DeleteFunc(slices.Clone(s.affiliates[cluster]), gone)
 
 	s.affiliates[cluster] = rest
 	if len(rest) == 0 {
@@ -79,5 +108,10 @@ func (s *Service) Affiliates(cluster ClusterKey) ([]Affiliate, <-chan struct{}) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	return slices.Clone(s.affiliates[cluster]), s.changed
+	all := make([]Affiliate, 0, len(s.affiliates[cluster]))
+	for _, a := range s.affiliates[cluster] {
+		all = append(all, a.Affiliate)
+	}
+
+	return all, s.changed
 }

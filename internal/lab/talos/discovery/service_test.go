@@ -56,3 +56,24 @@ func TestChangesAreTold(t *testing.T) {
 	s.Announce(key, discovery.Affiliate{NodeID: "1"})
 	<-changed
 }
+
+// TestANewBootIsNotWithdrawnByTheOneBefore: the announcement of a node that has stopped may end after its next boot has made its own.
+func TestANewBootIsNotWithdrawnByTheOneBefore(t *testing.T) {
+	t.Parallel()
+
+	s := discovery.NewService()
+	key := discovery.ClusterKey{ID: "a"}
+
+	first := s.Announce(key, discovery.Affiliate{NodeID: "1", Hostname: "one"})
+	second := s.Announce(key, discovery.Affiliate{NodeID: "1", Hostname: "one"})
+
+	s.Expire(first)
+
+	seen, _ := s.Affiliates(key)
+	require.Equal(t, []string{"one"}, names(seen))
+
+	s.Expire(second)
+
+	seen, _ = s.Affiliates(key)
+	require.Empty(t, seen)
+}
