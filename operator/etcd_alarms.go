@@ -65,5 +65,24 @@ func (s *session) disarm(ctx context.Context, health nodeops.Health) error {
 	return s.place.CompleteError(err)
 }
 
+// checkEtcd implements [upCluster]. With an alarm nothing can be written to Kubernetes, and a run would wait in vain.
+func (s *session) checkEtcd(ctx context.Context) error {
+	if s.etcdRestore != nil {
+		return nil // its etcd begins without the alarm
+	}
+	sources, err := s.sources(ctx)
+	if err != nil || len(sources.Talosconfig) == 0 {
+		return err
+	}
+	health, err := sources.Health().AndEndpoints("")
+	if err != nil {
+		return err
+	}
+	if alarm := health.CheckAlarms(ctx); alarm != nil {
+		return refused(s.place.CompleteError(fmt.Errorf("nothing was touched, because %w; then run `em-infra up` again", alarm)))
+	}
+	return ctx.Err()
+}
+
 // errNoTalosconfig means that the stack was never brought up as far as its nodes.
 var errNoTalosconfig = errors.New("the stack has no talosconfig: bring the cluster up first with `em-infra up`")

@@ -149,7 +149,12 @@ func (s *session) beginRestore(ctx context.Context) (restores bool, err error) {
 	if r.note.Replaces || data != etcdrestore.None && data != etcdrestore.Some {
 		return true, nil // it is made, or configured, first
 	}
-	return true, s.runRestore(ctx)
+	if err := s.runRestore(ctx); err != nil {
+		return true, err
+	}
+	// The removal of a node needs the API. If that does not answer, whatever needs it says so.
+	_, err = s.untilKubernetesAnswers(ctx, "etcd", startPatience)
+	return true, err
 }
 
 // runRestore has etcd work with the data of the snapshot.

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ func (s *session) chooseSnapshot(ctx context.Context, r *etcdRestoration) error 
 	from := s.restoreAsked.From
 	members, err := r.health.Members(ctx)
 	if works := err == nil && len(members) > 0; works && from == "" {
-		return refused(s.place.CompleteError(fmt.Errorf("etcd works and has %d members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows", len(members))))
+		return refused(s.place.CompleteError(cmp.Or(r.health.CheckAlarms(ctx),
+			fmt.Errorf("etcd works and has %d members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows", len(members)))))
 	}
 	newest, on, err := s.salvage(ctx, r)
 	switch {

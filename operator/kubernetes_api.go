@@ -38,31 +38,38 @@ const (
 
 // awaitKubernetes waits until the Kubernetes API answers again.
 func (s *session) awaitKubernetes(ctx context.Context) error {
-	exported, err := s.state.Seen(ctx)
-	if err != nil {
-		return err
-	}
-	kubeconfig, _, err := state.ClusterCredentials(exported.Deployment)
-	if err != nil {
-		return err
-	}
-	began, limit := s.clock.Now(), returnPatience
+	limit := returnPatience
 	if s.etcdRestore != nil {
 		limit = startPatience
 	}
-	s.emit(Progress{Part: phase.Addons.String(), What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", limit.Minutes())})
+	why, err := s.untilKubernetesAnswers(ctx, phase.Addons.String(), limit)
+	if err == nil && why != "" {
+		err = fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
+			limit, why, s.place.Stack)
+	}
+	return err
+}
+
+// untilKubernetesAnswers waits for the Kubernetes API, and returns why it does not answer at the limit; empty if it does.
+func (s *session) untilKubernetesAnswers(ctx context.Context, part string, limit time.Duration) (why string, err error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return "", err
+	}
+	kubeconfig, _, err := state.ClusterCredentials(exported.Deployment)
+	if err != nil {
+		return "", err
+	}
+	began := s.clock.Now()
+	s.emit(Progress{Part: part, What: fmt.Sprintf("waits for the Kubernetes API, %.0f min at most", limit.Minutes())})
 	for {
 		why := whyNoAnswer(ctx, []byte(kubeconfig))
-		if why == "" {
-			return nil
-		}
-		if s.clock.Now().Sub(began) > limit {
-			return fmt.Errorf("the machines are as the inventory says, and %s later %s: what is in the cluster was left as it is; see `em-infra status %s`, then run up again",
-				limit, why, s.place.Stack)
+		if why == "" || s.clock.Now().Sub(began) > limit {
+			return why, nil
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return why, context.Cause(ctx)
 		case <-s.clock.After(returnInterval):
 		}
 	}

@@ -68,6 +68,8 @@ type upEngine interface {
 
 // upCluster is the access of an up to the nodes and the Kubernetes API.
 type upCluster interface {
+	// checkEtcd refuses while etcd has an alarm, unless the run restores it.
+	checkEtcd(ctx context.Context) error
 	// findOutOfBand finds changes that the engine does not see.
 	findOutOfBand(ctx context.Context) (outOfBand, error)
 	// keepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
@@ -129,6 +131,9 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 		return err
 	}
 	if err := r.restore.prepareRestore(ctx, span); err != nil {
+		return err
+	}
+	if err := r.cluster.checkEtcd(ctx); err != nil {
 		return err
 	}
 	targets, err := r.engine.narrow(ctx, span)

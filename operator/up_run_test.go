@@ -81,6 +81,8 @@ func (p *parts) failed(_ context.Context, operation string, err error) error {
 	return &FailedError{Operation: operation, Causes: []Cause{}, Again: err.Error()}
 }
 
+func (p *parts) checkEtcd(context.Context) error { return p.step("check etcd") }
+
 func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
 	seen := outOfBand{}
 	if len(p.noAnswer) > 0 {
@@ -126,12 +128,12 @@ func (p *parts) order() upRun {
 
 // whole is the order of the steps of an up with an existing state.
 var whole = []string{
-	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose targets", "find changes by hand",
+	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "check etcd", "choose targets", "find changes by hand",
 	"judge []", "consent []", "snapshot of etcd", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
 }
 
 // engineStep is the place of the engine in it.
-const engineStep = 12
+const engineStep = 13
 
 func TestTheOrderOfAnUp(t *testing.T) {
 	t.Parallel()
@@ -175,7 +177,7 @@ func TestWhatIsRefusedLeavesTheRestUndone(t *testing.T) {
 func TestARestoreOfEtcdInAnUp(t *testing.T) {
 	t.Parallel()
 	restored := []string{
-		"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose the snapshot", "choose targets", "find changes by hand",
+		"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose the snapshot", "check etcd", "choose targets", "find changes by hand",
 		"judge []", "consent []", "snapshot of etcd", "begin the restore", "delete remnants", "prepare the state", "find lost ISOs",
 		"engine up [] [iso] (cluster: false)", "backup after-up", "finish the restore", "await Kubernetes", "find changes by hand", "judge []",
 	}
@@ -220,7 +222,7 @@ func TestAFirstUpIsJudgedForAConsentOnly(t *testing.T) {
 		if asks {
 			require.Equal(t, whole, p.steps)
 		} else {
-			require.Equal(t, append(append([]string{}, whole[:6]...), whole[8:]...), p.steps)
+			require.Equal(t, append(append([]string{}, whole[:7]...), whole[9:]...), p.steps)
 		}
 	}
 }
@@ -247,7 +249,7 @@ func TestAClusterThatDoesNotAnswer(t *testing.T) {
 
 	p = &parts{noAnswer: []string{"no answer in 10s", "no answer in 10s"}, judged: judgement{counts: map[apitype.OpType]int{apitype.OpUpdate: 1}}}
 	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Verify}, nil))
-	require.Equal(t, append(append(first, "await Kubernetes"), whole[5:]...), p.steps, "what fails now says so itself")
+	require.Equal(t, append(append(first, "await Kubernetes"), whole[6:]...), p.steps, "what fails now says so itself")
 
 	p = &parts{noAnswer: []string{"no answer in 10s"}}
 	require.NoError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil))

@@ -45,10 +45,18 @@ func (v verification) run(ctx context.Context) (status.Report, error) {
 	lacks := report.Lacks()
 	v.emit(Verified{Report: report, Took: v.clock.Now().Sub(began)})
 	if len(lacks) > 0 {
-		return report, fmt.Errorf("the cluster was made, and does not work %s later:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
-			verifyPatience, strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
+		return report, fmt.Errorf("the cluster was made, and does not work%s:\n  %s\nlook at what it lacks, then verify again with `em-infra up %s --only %s`",
+			later(report), strings.Join(append(lacks, report.At(v.place).Remedies()...), "\n  "), v.place.Stack, phase.Verify)
 	}
 	return report, nil
+}
+
+// later returns after which time; empty if no time would have helped.
+func later(report status.Report) string {
+	if report.IsAlarmed() {
+		return ""
+	}
+	return fmt.Sprintf(" %s later", verifyPatience)
 }
 
 // untilWell polls the status and reports now and then what it waits for.
@@ -59,7 +67,7 @@ func (v verification) untilWell(ctx context.Context) (status.Report, error) {
 		now := v.clock.Now()
 		report := v.sources.Report(ctx, now)
 		lacks := report.Lacks()
-		if len(lacks) == 0 || now.Sub(began) > verifyPatience {
+		if len(lacks) == 0 || report.IsAlarmed() || now.Sub(began) > verifyPatience {
 			return report, nil
 		}
 		v.registerAgain(ctx, registration, report)

@@ -97,15 +97,37 @@ func (h Health) DisarmEtcd(ctx context.Context) ([]EtcdAlarm, error) {
 	return alarms, nil
 }
 
+// CheckAlarms returns what etcd has an alarm about, and what to do; nil if it has none, or if no control plane lists them.
+func (h Health) CheckAlarms(ctx context.Context) error {
+	members, err := h.Members(ctx)
+	if err != nil || len(members) == 0 {
+		return nil //nolint:nilerr // etcd without a quorum, or none, is not the concern of this check
+	}
+	alarms, err := h.EtcdAlarms(ctx, members)
+	if err != nil || len(alarms) == 0 {
+		return nil //nolint:nilerr // as before
+	}
+	at := max(0, slices.IndexFunc(alarms, func(a EtcdAlarm) bool { return a.Kind == AlarmCorrupt }))
+	if alarms[at].Kind == AlarmCorrupt && alarms[at].Node != "" {
+		return fmt.Errorf("the data of etcd on %s differ from those of the others: %s", alarms[at].Node, corruptRemedy(members, alarms[at]))
+	}
+	return errors.New(alarmOf("alarm:" + string(alarms[at].Kind)))
+}
+
 // corruptRemedy is what to do about a member with corrupt data. With others, it joins anew with theirs.
 func corruptRemedy(members []EtcdMember, alarm EtcdAlarm) string {
 	i := slices.IndexFunc(members, func(m EtcdMember) bool { return m.ID == alarm.Member })
 	if i < 0 || len(members) == 1 {
-		return "there is no other member with its data: put the newest snapshot of etcd back, see docs/recovery.md"
+		return "there is no other member with its data: put a snapshot from before that back, which `em-infra etcd list` shows, with `em-infra etcd restore --from`"
 	}
 	return fmt.Sprintf("take a snapshot of the machine's disk if you want to look at it later, then have it join anew with `talosctl --nodes %s reset --system-labels-to-wipe EPHEMERAL --reboot`, and when `em-infra status` shows it as a member again run `em-infra etcd disarm`",
 		members[i].Address)
 }
+
+// alarmError is an alarm that a member reports.
+type alarmError struct{ sentence string }
+
+func (e *alarmError) Error() string { return e.sentence }
 
 // alarmOf returns a sentence for an alarm among the errors that a member reports, such as "memberID:1 alarm:NOSPACE"; empty for another
 // error. All members report the alarms of all.

@@ -2,6 +2,7 @@ package nodeops
 
 import (
 	"context"
+	"errors"
 
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
@@ -18,6 +19,8 @@ type EtcdMember struct {
 	Learner bool `json:"learner,omitempty"`
 	// Problem is why it does not count; empty for one that does.
 	Problem string `json:"problem,omitempty"`
+	// Alarmed is whether its problem is an alarm of etcd, which no wait ends.
+	Alarmed bool `json:"-"`
 }
 
 // Members returns the members of the cluster's etcd from the first control plane that answers, and checks the health of each.
@@ -35,7 +38,8 @@ func (h Health) Members(ctx context.Context) ([]EtcdMember, error) {
 		}
 		members[i] = EtcdMember{ID: listed.GetId(), Name: listed.GetHostname(), Address: address, Learner: listed.GetIsLearner()}
 		if err := h.ask(ctx, address, votes); err != nil {
-			members[i].Problem = err.Error()
+			var alarm *alarmError
+			members[i].Problem, members[i].Alarmed = err.Error(), errors.As(err, &alarm)
 		}
 	}
 	return members, nil

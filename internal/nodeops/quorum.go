@@ -165,7 +165,7 @@ func memberProblem(ctx context.Context, api *client.Client, apartFromAlarms bool
 			case alarm == "":
 				return fmt.Errorf("its etcd member reports %s", reported)
 			case !apartFromAlarms:
-				return errors.New(alarm)
+				return &alarmError{alarm}
 			}
 		}
 		if member.GetLeader() == 0 {

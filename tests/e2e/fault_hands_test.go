@@ -93,3 +93,36 @@ func joinsAnew(r *rehearsal, first result) {
 	}
 	require.NoError(r.t, api.Close())
 }
+
+// freesTheDatabases is what ends an etcd that is out of space.
+func freesTheDatabases(r *rehearsal, _ result) {
+	r.t.Helper()
+	r.eventually("etcd answers", func() bool { return r.run("etcd", "defragment", "--lab").code == 0 }) // it has just been started in a birth
+	r.eventually("Kubernetes goes on", func() bool { return r.run("status", "--lab").code == 0 })
+}
+
+// joinsWithoutItsData has the member with corrupt data join anew, as `em-infra etcd disarm` says, and ends the alarm.
+func joinsWithoutItsData(r *rehearsal, _ result) {
+	r.t.Helper()
+	named := r.run("etcd", "disarm", "--lab")
+	require.Equal(r.t, 1, named.code, named.output)
+	require.Contains(r.t, named.output, "the data of etcd on k3s-dev-control-2 differ from those of the others")
+	joinsAnew(r, named)
+	r.eventually("the member with corrupt data is gone", func() bool { return r.run("etcd", "disarm", "--lab").code == 0 })
+}
+
+// keepsASnapshot takes a snapshot of etcd before something happens to its data.
+func keepsASnapshot(r *rehearsal) {
+	r.t.Helper()
+	r.mustRun(0, "etcd", "snapshot", "--lab")
+}
+
+// putsTheSnapshotBack is the way back from corrupt data of which there is no other copy.
+func putsTheSnapshotBack(r *rehearsal, _ result) {
+	r.t.Helper()
+	require.Contains(r.t, r.mustRun(3, "etcd", "restore", "--lab", "--yes"), "the data of etcd on k3s-dev-control-1 differ from those of the others")
+	list := r.mustRun(0, "etcd", "list", "--lab")
+	name := regexp.MustCompile(`[0-9T-]+-by-hand`).FindString(list)
+	require.NotEmpty(r.t, name, list)
+	r.mustRun(0, "etcd", "restore", "--lab", "--yes", "--from", name, "--allow-replace", "k3s-dev-control-1")
+}

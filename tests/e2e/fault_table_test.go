@@ -21,6 +21,12 @@ const (
 	noEventsFollowed  = "nobody follows the events of a node"
 )
 
+// What a run says of an etcd that has an alarm.
+const (
+	fullEtcd    = "nothing was touched, because etcd has reached the quota of its database and takes no writes: `em-infra etcd defragment"
+	corruptEtcd = "nothing was touched, because the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: put a snapshot"
+)
+
 // faultTable has each fault of the lab.
 var faultTable = []faultRow{
 	{"config-lock-timeout", course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-10")}, never(nothingConfigured), course{once: bears(), lasting: stops("can't lock file '/var/lock/qemu-server/lock-101.conf'")}},
@@ -57,6 +63,8 @@ var faultTable = []faultRow{
 	{"time-not-in-sync", course{once: bears(), lasting: stops("time is not in sync yet")}, never(nothingBootstraps), never(nothingBootstraps)},
 	{"bootstrap-answer-lost", course{once: stops("etcd is bootstrapped already"), lasting: stops("the connection broke before its answer")}, never(nothingBootstraps), never(nothingBootstraps)},
 	{"etcd-learner-stuck", course{once: bears().with(threeControlPlanes), lasting: stops("its etcd member is a learner").with(threeControlPlanes).mendedBy(joinsAnew)}, never(noLearner), never(noLearner)},
+	{"etcd-out-of-space", both(stops("etcd has reached the quota of its database").mendedBy(freesTheDatabases)), both(refused(fullEtcd).mendedBy(freesTheDatabases)), both(refused(fullEtcd).mendedBy(freesTheDatabases))},
+	{"etcd-corrupt", both(stops("etcd has found corrupt data").at("--vm", "k3s-dev-control-2").with(threeControlPlanes).mendedBy(joinsWithoutItsData)), both(refused(corruptEtcd).with(keepsASnapshot).mendedBy(putsTheSnapshotBack)), both(refused(corruptEtcd).with(keepsASnapshot).mendedBy(putsTheSnapshotBack))},
 	{"api-server-late", both(bears()), never(nothingBoots), both(bears())},
 	{"talos-api-unavailable", course{once: bears(), lasting: stops("nobody answers there")}, course{once: bears(), lasting: stops("no control plane answers")}, course{once: bears(), lasting: stops("the cluster cannot do without it now")}},
 	{"guest-agent-silent", never(noAgentAsked), never(noAgentAsked), never(noAgentAsked)},

@@ -146,6 +146,11 @@ func (r Report) Lacks() []string {
 	return append(lacks, r.Unread...)
 }
 
+// IsAlarmed reports whether etcd has an alarm, which no wait ends.
+func (r Report) IsAlarmed() bool {
+	return slices.ContainsFunc(r.Members, func(m nodeops.EtcdMember) bool { return m.Alarmed })
+}
+
 // Remedies returns what to do about problems that do not disappear by themselves: an etcd member that stays a learner (talos
 // v1.12.4, internal/app/machined/pkg/system/services/etcd.go, promoteMember), and an etcd whose data is lost.
 func (r Report) Remedies() []string {
