@@ -13,7 +13,7 @@ import (
 type EtcdSnapshot = nodeops.EtcdSnapshot
 
 // SnapshotKeeper takes a snapshot of etcd and keeps it, and returns where, for a person. The error is why there is none.
-type SnapshotKeeper func(EtcdSnapshot) (kept string, err error)
+type SnapshotKeeper func(ctx context.Context, taken EtcdSnapshot) (kept string, err error)
 
 // etcdSnapshot takes one snapshot in a run, before the first control plane is changed.
 type etcdSnapshot struct {
@@ -37,7 +37,7 @@ func (s *etcdSnapshot) before(ctx context.Context, node rolling.Node, cluster no
 	snapshot, err := cluster.AwaitEtcdSnapshot(ctx, wait)
 	kept := ""
 	if err == nil && snapshot != nil {
-		kept, err = s.keep(*snapshot)
+		kept, err = s.keep(ctx, *snapshot)
 	}
 	if err != nil {
 		return fmt.Errorf("%s is untouched, because no snapshot of etcd could be kept before (%w): mend that, then run up again", node.Name, err)

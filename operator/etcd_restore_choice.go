@@ -8,12 +8,9 @@ import (
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/pve"
-	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
-	"github.com/em-infra/em-infra/stacks"
 )
 
 // chooseSnapshot chooses the snapshot and the control plane that makes its data of it. What the control planes still have of etcd's
@@ -36,7 +33,7 @@ func (s *session) chooseSnapshot(ctx context.Context, r *etcdRestoration) error 
 		s.emit(Note{Text: fmt.Sprintf("warning: what the control planes have of etcd is not kept (%v)", err)})
 	}
 	if newest == nil || from != "" {
-		chosen, err := s.findSnapshot(from)
+		chosen, err := s.findSnapshot(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -48,7 +45,7 @@ func (s *session) chooseSnapshot(ctx context.Context, r *etcdRestoration) error 
 
 // replaceOnly plans the restore on the new machine of the only control plane. Without a snapshot of this run it is refused, unless an
 // earlier run has taken one and gone on from there.
-func (s *session) replaceOnly(ctx context.Context, name string, taken *EtcdSnapshot, failed error) error {
+func (s *session) replaceOnly(ctx context.Context, name string, taken *KeptSnapshot, failed error) error {
 	switch {
 	case taken == nil && s.etcdRestore != nil && s.etcdRestore.note.On == name:
 		return nil
@@ -64,9 +61,9 @@ func (s *session) replaceOnly(ctx context.Context, name string, taken *EtcdSnaps
 	if err != nil {
 		return err
 	}
-	r.snapshot, r.note = *taken, restoreNote{Snapshot: taken.Name, On: name, Replaces: true}
+	r.snapshot, r.note = taken.Snapshot, restoreNote{Snapshot: taken.Name, On: name, Replaces: true}
 	s.etcdRestore = r
-	s.emit(Note{Text: "snapshot of etcd: " + workspace.Nearby(taken.Path)})
+	s.tellSnapshot(*taken)
 	return s.openSnapshot(ctx, r)
 }
 
@@ -147,23 +144,19 @@ func (s *session) vmidOf(name string) int {
 
 // salvage keeps what each control plane has of etcd's data, and returns the newest of it and where it is from; nil if none has any.
 func (s *session) salvage(ctx context.Context, r *etcdRestoration) (newest *EtcdSnapshot, on string, err error) {
-	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
-	if err != nil {
-		return nil, "", refused(err)
-	}
 	var problems []error
 	for _, node := range r.seen {
 		if node.Data != etcdrestore.Some {
 			continue
 		}
-		saved, err := s.salvageFrom(ctx, store, r.health, node)
+		saved, err := s.salvageFrom(ctx, r.health, node)
 		if err != nil {
 			problems = append(problems, err)
 			continue
 		}
-		s.tellRestore("%s still has the data of etcd, kept as %s: revision %d", node.Name, workspace.Nearby(saved.Path), saved.Revision)
+		s.tellRestore("%s still has the data of etcd, kept as %s: revision %d", node.Name, s.place.Complete(saved.Text()), saved.Revision)
 		if newest == nil || saved.Revision > newest.Revision {
-			newest, on = &saved, node.Name
+			newest, on = &saved.Snapshot, node.Name
 		}
 	}
 	if newest == nil && len(problems) > 0 {
@@ -172,14 +165,14 @@ func (s *session) salvage(ctx context.Context, r *etcdRestoration) (newest *Etcd
 	return newest, on, nil
 }
 
-func (s *session) salvageFrom(ctx context.Context, store etcdsnapshot.Store, health nodeops.Health, node etcdrestore.ControlPlane) (EtcdSnapshot, error) {
+func (s *session) salvageFrom(ctx context.Context, health nodeops.Health, node etcdrestore.ControlPlane) (*KeptSnapshot, error) {
 	found, err := health.SalvageEtcd(ctx, node.Node)
 	if err != nil {
-		return EtcdSnapshot{}, err
+		return nil, err
 	}
-	saved, err := store.Save(s.clock.Now(), "before-restore", stacks.SnapshotOf(s.inventory, *found), found.Take)
+	saved, err := s.keep(ctx, "before-restore", *found)
 	if err != nil {
-		return EtcdSnapshot{}, fmt.Errorf("the data of etcd on %s: %w", node.Name, err)
+		return nil, fmt.Errorf("the data of etcd on %s: %w", node.Name, err)
 	}
 	return saved, nil
 }
@@ -198,7 +191,7 @@ func (r *etcdRestoration) target() string {
 // openSnapshot opens the chosen snapshot and refuses one that does not fit the cluster.
 func (s *session) openSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if r.snapshot.Name == "" {
-		found, err := s.findSnapshot(r.note.Snapshot)
+		found, err := s.findSnapshot(ctx, r.note.Snapshot)
 		if err != nil {
 			return err
 		}

@@ -13,14 +13,13 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
 	"github.com/em-infra/em-infra/internal/nodeops"
 	"github.com/em-infra/em-infra/internal/nodeops/removal"
-	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/stacks"
 )
 
 // EtcdSnapshot is a sealed snapshot of etcd and its description.
 type EtcdSnapshot = etcdsnapshot.Snapshot
 
-// EtcdSnapshots returns the snapshots of etcd of the stack, newest first.
+// EtcdSnapshots returns the snapshots of etcd of the stack on this machine, newest first.
 func (o *Operator) EtcdSnapshots() ([]EtcdSnapshot, error) { return o.snapshots().List() }
 
 // snapshots returns the store for reading.
@@ -28,9 +27,13 @@ func (o *Operator) snapshots() etcdsnapshot.Store {
 	return etcdsnapshot.Store{Dir: o.workspace.Snapshots()}
 }
 
-// SnapshotEtcd takes a snapshot of etcd from a follower that works and keeps it, checked as a database and sealed. Up takes one by
-// itself before it changes a control plane. It changes nothing in the cluster.
-func (o *Operator) SnapshotEtcd(ctx context.Context) (*EtcdSnapshot, error) {
+// KeptSnapshot is a snapshot of etcd that is kept, and where.
+type KeptSnapshot = stacks.KeptSnapshot
+
+// SnapshotEtcd takes a snapshot of etcd from a follower that works and keeps it, checked as a database and sealed, on this machine and in
+// the bucket of the inventory. Up takes one by itself before it changes a control plane. It changes nothing in the cluster. What goes
+// wrong in the bucket is in the result.
+func (o *Operator) SnapshotEtcd(ctx context.Context) (*KeptSnapshot, error) {
 	s, err := o.begin(ctx, needs{hostMayBeAway: true})
 	if err != nil {
 		return nil, err
@@ -56,12 +59,17 @@ func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
 	if err != nil || saved == nil {
 		return err
 	}
-	s.emit(Note{Text: "snapshot of etcd: " + workspace.Nearby(saved.Path)})
+	s.tellSnapshot(*saved)
 	return nil
 }
 
+// tellSnapshot says where a snapshot is kept.
+func (s *session) tellSnapshot(kept KeptSnapshot) {
+	s.emit(Note{Text: s.place.Complete("snapshot of etcd: " + kept.Text())})
+}
+
 // snapshotEtcd keeps a snapshot; it returns nil if etcd runs on no node.
-func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapshot, error) {
+func (s *session) snapshotEtcd(ctx context.Context, reason string) (*KeptSnapshot, error) {
 	health, err := s.etcdHealth(ctx)
 	if err != nil {
 		return nil, err
@@ -73,15 +81,19 @@ func (s *session) snapshotEtcd(ctx context.Context, reason string) (*EtcdSnapsho
 	if snapshot == nil {
 		return nil, nil
 	}
-	store, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program)
-	if err != nil {
+	return s.keep(ctx, reason, *snapshot)
+}
+
+// keep keeps what etcd gives. Without a passphrase, nothing is taken.
+func (s *session) keep(ctx context.Context, reason string, of nodeops.EtcdSnapshot) (*KeptSnapshot, error) {
+	if _, err := stacks.SnapshotStore(s.workspace.Stack, s.inventory, s.program); err != nil {
 		return nil, refused(err)
 	}
-	saved, err := store.Save(s.clock.Now(), reason, stacks.SnapshotOf(s.inventory, *snapshot), snapshot.Take)
+	kept, err := stacks.KeepSnapshot(ctx, s.workspace.Stack, s.inventory, s.program, stacks.SnapshotRequest{At: s.clock.Now(), Reason: reason, Of: of})
 	if err != nil {
 		return nil, err
 	}
-	return &saved, nil
+	return &kept, nil
 }
 
 // etcdHealth returns the access to all control planes.
@@ -103,8 +115,8 @@ func (s *session) etcdHealth(ctx context.Context) (nodeops.Health, error) {
 
 // VerifyEtcdSnapshot opens a snapshot and reads the whole database; "" means the newest. It asks no node. The snapshot is opened with
 // the passphrase of the stack, or with an age key where sops looks for one.
-func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
-	snapshot, err := o.findSnapshot(name)
+func (o *Operator) VerifyEtcdSnapshot(ctx context.Context, name string) (*EtcdSnapshot, error) {
+	snapshot, err := o.findSnapshot(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -114,20 +126,6 @@ func (o *Operator) VerifyEtcdSnapshot(name string) (*EtcdSnapshot, error) {
 	}
 	snapshot.Contents = opened.Contents
 	return &snapshot, opened.Close()
-}
-
-// findSnapshot returns the snapshot with that name; "" means the newest.
-func (o *Operator) findSnapshot(name string) (EtcdSnapshot, error) {
-	store := o.snapshots()
-	snapshot, err := store.Find(name)
-	switch {
-	case errors.Is(err, etcdsnapshot.ErrNone):
-		return snapshot, refused(fmt.Errorf("stack %s has no snapshot of etcd in %s: take one with `em-infra etcd snapshot %s`",
-			o.workspace.Stack, workspace.Nearby(store.Dir), o.Place()))
-	case err != nil:
-		return snapshot, refused(o.remedies().CompleteError(err))
-	}
-	return snapshot, nil
 }
 
 // open opens a snapshot and reads the whole database. The caller closes it.
@@ -159,15 +157,4 @@ func (o *Operator) identities() ([]age.Identity, error) {
 	}
 	identity, err := etcdsnapshot.OpenedByPassphrase(passphrase.Text())
 	return append(identities, identity), err
-}
-
-// PruneEtcdSnapshots deletes the snapshots that the inventory's rule does not keep, and returns their names.
-func (o *Operator) PruneEtcdSnapshots() ([]string, error) {
-	inv, err := o.Inventory()
-	if err != nil {
-		return nil, refused(err)
-	}
-	store := o.snapshots()
-	store.Keep = inv.Cluster.Backups.Keep.Rule()
-	return store.Prune()
 }

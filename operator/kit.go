@@ -15,7 +15,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
-	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/machinesecrets"
 	"github.com/em-infra/em-infra/operator/internal/recoverykit"
@@ -54,7 +53,7 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, refused(fmt.Errorf("the recovery kit: %w", err))
 	}
-	snapshot, err := s.snapshotForKit(ctx, store)
+	snapshot, err := s.snapshotForKit(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +90,13 @@ func (s *session) secretsInState(ctx context.Context) (machinesecrets.Bundle, er
 }
 
 // snapshotForKit takes a snapshot of etcd, or finds the newest one and notes why. It returns nil if there is none at all.
-func (s *session) snapshotForKit(ctx context.Context, store etcdsnapshot.Store) (*EtcdSnapshot, error) {
+func (s *session) snapshotForKit(ctx context.Context) (*EtcdSnapshot, error) {
 	taken, err := s.snapshotEtcd(ctx, "for-kit")
 	if err == nil && taken != nil {
-		return taken, nil
+		if taken.NotInBucket != nil {
+			s.tellSnapshot(*taken)
+		}
+		return &taken.Snapshot, nil
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -102,13 +104,17 @@ func (s *session) snapshotForKit(ctx context.Context, store etcdsnapshot.Store) 
 	if err == nil {
 		err = errors.New("etcd runs on no control plane")
 	}
-	older, none := store.Find("")
-	switch {
-	case errors.Is(none, etcdsnapshot.ErrNone):
-		s.emit(Note{Text: fmt.Sprintf("the kit has no snapshot of etcd: %s", err)})
+	copies, unlisted, unread := s.etcdCopies(ctx)
+	if unread != nil {
+		return nil, unread
+	}
+	if len(copies) == 0 {
+		s.emit(Note{Text: fmt.Sprintf("the kit has no snapshot of etcd: %s", errors.Join(err, unlisted))})
 		return nil, nil
-	case none != nil:
-		return nil, none
+	}
+	older, unread := s.findSnapshot(ctx, copies[0].Name)
+	if unread != nil {
+		return nil, unread
 	}
 	s.emit(Note{Text: fmt.Sprintf("the kit has the snapshot %s, and no newer one: %s", older.Name, err)})
 	return &older, nil

@@ -190,11 +190,11 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:   tools.Plugins(),
-		Snapshots: s.workspace.Snapshots(),
-		Env:       s.state.Env,
-		Planned:   s.configured.Take,
-		Refused:   s.refusal.note,
-		Unread:    s.unread.note,
+		Snapshots: s.workspace.Snapshots(), BucketFolder: s.workspace.BucketFolder(),
+		Env:     s.state.Env,
+		Planned: s.configured.Take,
+		Refused: s.refusal.note,
+		Unread:  s.unread.note,
 
 		UpgradeKubernetes: upgradeKubernetes,
 		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed

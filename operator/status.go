@@ -2,12 +2,14 @@ package operator
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
@@ -93,11 +95,33 @@ func (s *session) copies(ctx context.Context) (status.Copies, error) {
 	if len(snapshots) > 0 {
 		copies.Snapshot = &status.Copy{Name: snapshots[0].Name, Taken: snapshots[0].Taken}
 	}
+	copies.Bucket = s.bucketCopies(ctx)
 	if len(kits) > 0 {
 		copies.Kit = &status.Copy{Name: kits[0].Name, Taken: kits[0].Made}
 		copies.Outdated = fingerprint != "" && kits[0].Secrets != fingerprint
 	}
 	return copies, err
+}
+
+// bucketCopies returns the newest copies in the bucket of the inventory; nil if it names none.
+func (s *session) bucketCopies(ctx context.Context) *status.BucketCopies {
+	if s.inventory.Cluster.Backups.Bucket.IsZero() {
+		return nil
+	}
+	copies := &status.BucketCopies{URL: s.inventory.Cluster.Backups.Bucket.Shown()}
+	var names []retention.Name
+	remote, err := s.snapshotBucket(ctx)
+	if err == nil {
+		names, err = remote.Names(ctx)
+		err = errors.Join(err, remote.Objects.Close())
+	}
+	switch {
+	case err != nil:
+		copies.Problem = s.place.Complete(err.Error())
+	case len(names) > 0:
+		copies.Snapshot = &status.Copy{Name: names[0].String(), Taken: names[0].Taken}
+	}
+	return copies
 }
 
 // secretOf returns an output of type string; empty if it does not exist yet.

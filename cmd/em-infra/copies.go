@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,16 @@ type copies[T any] struct {
 	// parent is the command that the list belongs to, and what completes "List the … of the stack".
 	parent, what string
 	// of returns them, newest first.
-	of func(*operator.Operator) ([]T, error)
+	of func(*operator.Operator, context.Context) ([]T, error)
 	// none is the line that is printed if there are none.
 	none func(*operator.Operator) string
 	// table prints them.
 	table func([]T) terminal.Table
+}
+
+// onThisMachine lists copies for which nothing is asked.
+func onThisMachine[T any](list func(*operator.Operator) ([]T, error)) func(*operator.Operator, context.Context) ([]T, error) {
+	return func(o *operator.Operator, _ context.Context) ([]T, error) { return list(o) }
 }
 
 // newListCommand returns the command that lists copies, newest first.
@@ -37,11 +43,11 @@ func newListCommand[T any](kept copies[T]) *cobra.Command {
 				return err
 			}
 			streams := streamsOf(command)
-			o, err := flags.open(streams)
+			o, err := flags.open(streams.aside())
 			if err != nil {
 				return err
 			}
-			found, err := kept.of(o)
+			found, err := kept.of(o, command.Context())
 			switch {
 			case err != nil:
 				return err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,8 +27,11 @@ an alarm, with which etcd takes no writes.`,
 func newEtcdSnapshotCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
-		Use:     "snapshot --stack STACK",
-		Short:   "Take a snapshot of etcd and keep it, checked and encrypted",
+		Use:   "snapshot --stack STACK",
+		Short: "Take a snapshot of etcd and keep it, checked and encrypted",
+		Long: `Take a snapshot of etcd from a healthy follower and keep it beside the backups, checked as a database and encrypted, and in the
+bucket that backups.bucket in cluster.yaml names. If the bucket does not take it, the snapshot is kept and the exit code is 1, so that
+a timer notices.`,
 		Example: "  em-infra etcd snapshot --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -41,8 +43,14 @@ func newEtcdSnapshotCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(streams.out, "%s: revision %d, %s\nnext: %s   # from time to time: can it be opened?\n",
-				workspace.Nearby(taken.Path), taken.Revision, kibibytes(taken.Bytes), typed("etcd verify %s", o.Place()))
+			fmt.Fprintf(streams.out, "%s: revision %d, %s\n", workspace.Nearby(taken.Path), taken.Revision, kibibytes(taken.Bytes))
+			if taken.NotInBucket != nil {
+				return fmt.Errorf("the snapshot is on this machine alone, because %w", taken.NotInBucket)
+			}
+			if taken.Bucket != "" {
+				fmt.Fprintf(streams.out, "copied to %s\n", taken.Bucket)
+			}
+			fmt.Fprintf(streams.out, "next: %s   # from time to time: can it be opened?\n", typed("etcd verify %s", o.Place()))
 			return nil
 		},
 	}
@@ -52,9 +60,9 @@ func newEtcdSnapshotCommand() *cobra.Command {
 }
 
 func newEtcdListCommand() *cobra.Command {
-	return newListCommand(copies[operator.EtcdSnapshot]{
-		parent: "etcd", what: "snapshots of etcd",
-		of: (*operator.Operator).EtcdSnapshots,
+	return newListCommand(copies[operator.EtcdCopy]{
+		parent: "etcd", what: "snapshots of etcd, on this machine and in the bucket",
+		of: (*operator.Operator).EtcdCopies,
 		none: func(o *operator.Operator) string {
 			place := o.Workspace()
 			return nothingKept(o, "snapshots of etcd", workspace.Nearby(place.Snapshots()), "up takes them")
@@ -63,16 +71,27 @@ func newEtcdListCommand() *cobra.Command {
 	})
 }
 
-func snapshotTable(snapshots []operator.EtcdSnapshot) terminal.Table {
-	table := terminal.Table{Header: []string{"NAME", "MADE", "REVISION", "TALOS", "KUBERNETES", "SIZE"}}
+func snapshotTable(snapshots []operator.EtcdCopy) terminal.Table {
+	table := terminal.Table{Header: []string{"NAME", "REVISION", "TALOS", "KUBERNETES", "SIZE", "WHERE"}}
 	for _, s := range snapshots {
-		row := []string{s.Name, strings.ReplaceAll(s.Reason, "-", " "), "not described", "", "", ""}
+		row := []string{s.Name, "not described", "", "", "", whereIs(s)}
 		if s.Bytes > 0 {
-			row = append(row[:2], fmt.Sprint(s.Revision), s.Talos, s.Kubernetes, kibibytes(s.Bytes))
+			row = append(row[:1], fmt.Sprint(s.Revision), s.Talos, s.Kubernetes, kibibytes(s.Bytes), whereIs(s))
 		}
 		table.Rows = append(table.Rows, row)
 	}
 	return table
+}
+
+func whereIs(s operator.EtcdCopy) string {
+	switch {
+	case s.Local && s.Bucket:
+		return "both"
+	case s.Bucket:
+		return "bucket"
+	default:
+		return "here"
+	}
 }
 
 func newEtcdVerifyCommand() *cobra.Command {
@@ -86,7 +105,7 @@ func newEtcdVerifyCommand() *cobra.Command {
 		Long: `Open a snapshot of etcd and read the whole database: it is decrypted, its checksum is compared with the one that etcd
 appended, each key is read, and the result is compared with the description beside it. No node is asked. It is opened with the
 passphrase of the stack, or with an age key from SOPS_AGE_KEY_FILE, SOPS_AGE_KEY or sops/age/keys.txt in the user's configuration
-folder.`,
+folder. A snapshot that is only in the bucket is copied to this machine first.`,
 		Example: "  em-infra etcd verify --stack k3s-dev\n  em-infra etcd verify --stack k3s-dev --snapshot 2026-11-21T09-14-03-before-up",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -94,7 +113,7 @@ folder.`,
 			if err != nil {
 				return err
 			}
-			verified, err := o.VerifyEtcdSnapshot(snapshot)
+			verified, err := o.VerifyEtcdSnapshot(command.Context(), snapshot)
 			if err != nil {
 				return err
 			}
@@ -116,7 +135,7 @@ func newEtcdPruneCommand() *cobra.Command {
 		Use:   "prune --stack STACK",
 		Short: "Delete the snapshots of etcd that backups.keep does not keep",
 		Long: `Delete the snapshots of etcd that backups.keep in cluster.yaml does not keep. Each new snapshot does so as well; this is for
-a rule that has just changed.`,
+a rule that has just changed. In the bucket, only snapshots that em-infra has stored there for this cluster are deleted.`,
 		Example: "  em-infra etcd prune --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -124,11 +143,14 @@ a rule that has just changed.`,
 			if err != nil {
 				return err
 			}
-			deleted, err := o.PruneEtcdSnapshots()
-			for _, name := range deleted {
+			deleted, err := o.PruneEtcdSnapshots(command.Context())
+			for _, name := range deleted.Local {
 				fmt.Fprintf(streams.out, "deleted %s\n", name)
 			}
-			if err == nil && len(deleted) == 0 {
+			for _, name := range deleted.Remote {
+				fmt.Fprintf(streams.out, "deleted %s in %s\n", name, deleted.Bucket)
+			}
+			if err == nil && len(deleted.Local)+len(deleted.Remote) == 0 {
 				fmt.Fprintln(streams.out, "nothing to delete: the rule keeps all snapshots")
 			}
 			return err

@@ -68,7 +68,7 @@ the kit has the newest snapshot that there is. The newest three kits are kept.`,
 func newKitListCommand() *cobra.Command {
 	return newListCommand(copies[operator.Kit]{
 		parent: "kit", what: "recovery kits on this machine",
-		of: (*operator.Operator).Kits,
+		of: onThisMachine((*operator.Operator).Kits),
 		none: func(o *operator.Operator) string {
 			place := o.Workspace()
 			return nothingKept(o, "recovery kits", workspace.Nearby(place.Kits()), "`"+typed("kit create %s", o.Place())+"` makes one")

@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "write the schemas of --output json")
 // outputs are what --output json prints, by command.
 var outputs = map[string]reflect.Type{
 	"drift":          reflect.TypeFor[operator.DriftReport](),
-	"etcd list":      reflect.TypeFor[[]operator.EtcdSnapshot](),
+	"etcd list":      reflect.TypeFor[[]operator.EtcdCopy](),
 	"explain":        reflect.TypeFor[[]operator.Explanation](),
 	"kit list":       reflect.TypeFor[[]operator.Kit](),
 	"lab fault list": reflect.TypeFor[command.FaultList](),

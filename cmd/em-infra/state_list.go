@@ -13,7 +13,7 @@ import (
 func newStateListCommand() *cobra.Command {
 	return newListCommand(copies[operator.Backup]{
 		parent: "state", what: "backups of the state",
-		of: (*operator.Operator).Backups,
+		of: onThisMachine((*operator.Operator).Backups),
 		none: func(o *operator.Operator) string {
 			return nothingKept(o, "backups", workspace.Nearby(o.Workspace().Backups), "up and destroy make them")
 		},

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/crypto/nacl/secretbox"
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
+	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
 )
 
 // entry is a key of Kubernetes with its value.
@@ -20,7 +21,7 @@ type entry struct{ key, value string }
 // holding returns a database of etcd with these entries.
 func holding(t *testing.T, entries ...entry) []byte {
 	t.Helper()
-	return bucketOf(t, "key", func(bucket *bolt.Bucket) error {
+	return snapshottest.BucketOf(t, "key", func(bucket *bolt.Bucket) error {
 		for i, e := range entries {
 			stored := mvccpb.KeyValue{Key: []byte(e.key), Value: []byte(e.value)}
 			value, err := stored.Marshal()
@@ -63,7 +64,7 @@ func TestWhoseSecretsASnapshotHas(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			store, identity := newStore(t)
-			saved, err := store.Save(evening, "by-hand", k3s, writes(signed(holding(t, test.entries...))))
+			saved, err := store.Save(evening, "by-hand", k3s, writes(snapshottest.Signed(holding(t, test.entries...))))
 			require.NoError(t, err)
 			opened, err := store.Open(saved, []age.Identity{identity})
 			require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
+	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
 )
 
 func TestAPassphraseOpensASnapshot(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAPassphraseOpensASnapshot(t *testing.T) {
 	recipient, err := etcdsnapshot.WithPassphrase(phrase)
 	require.NoError(t, err)
 	store.Recipients = []age.Recipient{recipient}
-	saved, err := store.Save(evening, "before-up", k3s, writes(signed(database(t, 2))))
+	saved, err := store.Save(evening, "before-up", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2))))
 	require.NoError(t, err)
 
 	identity, err := etcdsnapshot.OpenedByPassphrase(phrase)
@@ -28,7 +29,7 @@ func TestAPassphraseOpensASnapshot(t *testing.T) {
 	opened, err := store.Open(saved, []age.Identity{other, identity})
 	require.NoError(t, err)
 	require.Equal(t, saved.Contents, opened.Contents)
-	require.Equal(t, signed(database(t, 2)), textOf(t, opened))
+	require.Equal(t, snapshottest.Signed(snapshottest.Database(t, 2)), textOf(t, opened))
 	require.Len(t, files(t, store.Dir), 2, "in clear it has no name")
 	require.NoError(t, opened.Close())
 
@@ -60,10 +61,10 @@ func TestWhatIsNoSoundSnapshotIsNotOpened(t *testing.T) {
 			require.NoError(t, os.WriteFile(saved.Path, text, 0o600))
 		}, "it is damaged or cut off: failed to decrypt and authenticate payload chunk"},
 		{"in clear", func(t *testing.T, _ etcdsnapshot.Store, saved etcdsnapshot.Snapshot) {
-			require.NoError(t, os.WriteFile(saved.Path, signed(database(t, 2)), 0o600))
+			require.NoError(t, os.WriteFile(saved.Path, snapshottest.Signed(snapshottest.Database(t, 2)), 0o600))
 		}, "it is no file of age: "},
 		{"another snapshot", func(t *testing.T, store etcdsnapshot.Store, saved etcdsnapshot.Snapshot) {
-			other, err := store.Save(evening, "by-hand", k3s, writes(signed(database(t, 2, 3))))
+			other, err := store.Save(evening, "by-hand", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2, 3))))
 			require.NoError(t, err)
 			require.NoError(t, os.Rename(other.Path, saved.Path))
 		}, "it has revision 3 and checksum "},
@@ -74,7 +75,7 @@ func TestWhatIsNoSoundSnapshotIsNotOpened(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			store, identity := newStore(t)
-			saved, err := store.Save(evening, "before-up", k3s, writes(signed(database(t, 2))))
+			saved, err := store.Save(evening, "before-up", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2))))
 			require.NoError(t, err)
 			c.spoil(t, store, saved)
 			_, err = store.Open(saved, []age.Identity{identity})
@@ -90,7 +91,7 @@ func TestWhatIsNoSoundSnapshotIsNotOpened(t *testing.T) {
 func TestASnapshotWithoutADescriptionIsOpened(t *testing.T) {
 	t.Parallel()
 	store, identity := newStore(t)
-	saved, err := store.Save(evening, "before-up", k3s, writes(signed(database(t, 2))))
+	saved, err := store.Save(evening, "before-up", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2))))
 	require.NoError(t, err)
 	bare := etcdsnapshot.Snapshot{Name: saved.Name, Path: saved.Path}
 	opened, err := store.Open(bare, []age.Identity{identity})
@@ -104,9 +105,9 @@ func TestASnapshotIsFoundByItsName(t *testing.T) {
 	store, _ := newStore(t)
 	_, err := store.Find("")
 	require.ErrorIs(t, err, etcdsnapshot.ErrNone)
-	first, err := store.Save(evening, "before-up", k3s, writes(signed(database(t, 2))))
+	first, err := store.Save(evening, "before-up", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2))))
 	require.NoError(t, err)
-	second, err := store.Save(evening.AddDate(0, 0, 1), "by-hand", k3s, writes(signed(database(t, 2, 3))))
+	second, err := store.Save(evening.AddDate(0, 0, 1), "by-hand", k3s, writes(snapshottest.Signed(snapshottest.Database(t, 2, 3))))
 	require.NoError(t, err)
 	for name, want := range map[string]etcdsnapshot.Snapshot{"": second, first.Name: first, second.Name: second} {
 		found, err := store.Find(name)

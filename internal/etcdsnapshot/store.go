@@ -141,11 +141,36 @@ func (s Store) name(at time.Time, reason, sealed string, snapshot Snapshot) (Sna
 		return Snapshot{}, err
 	}
 	snapshot.Name, snapshot.Taken, snapshot.Reason, snapshot.Path = name.String(), name.Taken, name.Kind, s.path(name)
-	text, err := json.MarshalIndent(snapshot, "", "  ")
+	description, err := describe(snapshot)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	return snapshot, os.WriteFile(s.description(name), append(text, '\n'), 0o600)
+	return snapshot, os.WriteFile(s.description(name), description, 0o600)
+}
+
+// adopt gives a sealed file the name of its snapshot, and writes the description that belongs to it.
+func (s Store) adopt(sealed string, snapshot Snapshot) (Snapshot, error) {
+	name, err := retention.Parse(snapshot.Name)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	snapshot.Path = s.path(name)
+	if snapshot.Contents != (Contents{}) {
+		description, err := describe(snapshot)
+		if err != nil {
+			return Snapshot{}, err
+		}
+		if err := os.WriteFile(s.description(name), description, 0o600); err != nil {
+			return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
+		}
+	}
+	return snapshot, os.Rename(sealed, snapshot.Path)
+}
+
+// describe returns the description of a snapshot, as it lies beside it.
+func describe(snapshot Snapshot) ([]byte, error) {
+	text, err := json.MarshalIndent(snapshot, "", "  ")
+	return append(text, '\n'), err
 }
 
 func (s Store) path(name retention.Name) string {

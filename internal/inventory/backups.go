@@ -9,8 +9,13 @@ import (
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
-// Backups are the snapshots of etcd: who can open them, and which of them stay.
+// Backups are the snapshots of etcd: where they are, who can open them, and which of them stay.
 type Backups struct {
+	// Bucket is where the snapshots are kept as well, apart from the machine that runs em-infra, in the form of backend.url in Pulumi.yaml:
+	// s3://BUCKET?region=REGION, with endpoint=URL&use_path_style=true for a server of your own, or file:///FOLDER, such as that of a share.
+	// They are in STACK/etcd below it. The key comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. Default: none, they are on that
+	// machine only. A change affects later snapshots only.
+	Bucket BucketURL `yaml:"bucket"`
 	// Recipients are the age keys for which snapshots are encrypted, age1…, as age-keygen prints them: each of their owners can open
 	// one. Default: none, the passphrase of the stack opens them. A change affects later snapshots only.
 	Recipients []Recipient `yaml:"recipients" max:"20"`

@@ -17,6 +17,9 @@ func TestBackups(t *testing.T) {
 	require.Equal(t, retention.Rule{Last: 20, Daily: 7, Weekly: 4}, load(t, "valid-minimal").Cluster.Backups.Keep.Rule())
 	every := load(t, "valid-every-key").Cluster.Backups
 	require.Equal(t, retention.Rule{Last: 5, Daily: 3, Weekly: 2}, every.Keep.Rule())
+	require.Equal(t, "s3://backups/home?endpoint=https://nas.example:9000&region=us-east-1&use_path_style=true", every.Bucket.String())
+	require.Equal(t, "s3://backups/home", every.Bucket.Shown())
+	require.True(t, load(t, "valid-minimal").Cluster.Backups.Bucket.IsZero())
 	require.Len(t, every.Recipients, 1)
 	require.Equal(t, "age1mlctyyjug8tcnuefthugadpauuc3yv6j0udwhprcd5va02vu6amqp43328", every.Recipients[0].String())
 }

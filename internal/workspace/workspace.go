@@ -116,6 +116,14 @@ func (w *Workspace) Snapshots() string { return snapshotsIn(w.Backups) }
 // Snapshots returns the same folder of a stack of real machines, for a program that the engine runs without em-infra.
 func Snapshots(root, stack string) string { return snapshotsIn(backupsOf(root, stack)) }
 
+// BucketFolder returns the folder that stands for the bucket of the inventory in a rehearsal; empty for a stack of real machines.
+func (w *Workspace) BucketFolder() string {
+	if !w.Rehearsed {
+		return ""
+	}
+	return filepath.Join(w.Dir, "bucket")
+}
+
 // Kits returns the folder of the recovery kits.
 func (w *Workspace) Kits() string { return filepath.Join(w.Backups, "kit") }
 

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -15,14 +17,18 @@ import (
 )
 
 // TestE2EALostClusterIsRestored deletes the only control plane on the host. One command makes its machine anew and brings etcd back
-// from the newest snapshot, in two runs, of which the first is killed as soon as the machine is being made. Then it goes back in time
+// from the newest snapshot, which is in the bucket alone, in two runs, of which the first is killed as soon as the machine is being made. Then it goes back in time
 // on purpose, and the only control plane is replaced by another machine under its name.
 func TestE2EALostClusterIsRestored(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
 	both := []string{"k3s-dev-control-1", "k3s-dev-worker-1"}
 	r.remember()
+	r.writeInventory("cluster.yaml", r.read(filepath.Join(r.inventory, "cluster.yaml"))+"backups: {bucket: \"s3://backups?region=eu-central-1\"}\n")
 	snapshot := snapshotName(t, r.mustRun(0, "etcd", "snapshot", "--lab"))
+	require.Regexp(t, snapshot+` .* both\n`, r.mustRun(0, "etcd", "list", "--lab"))
+	require.Regexp(t, `copies +snapshot of etcd \d min old, in the bucket \d min old, no recovery kit\n`, r.mustRun(0, "status", "--lab"))
+	require.NoError(t, os.RemoveAll(filepath.Join(r.dir(), "backups", "etcd"))) // as on another machine
 	r.writes("later")
 
 	r.deleteOnHost(101)
@@ -30,6 +36,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	require.Contains(t, refusal, "refused: say --allow-replace k3s-dev-control-1 to go on, or bring etcd back from a snapshot with `")
 	require.Regexp(t, "etcd restore --stack .* --lab`, or restore the VM of k3s-dev-control-1 from a backup", refusal)
 	plan := r.mustRun(0, "etcd", "restore", "--lab", "--dry-run", "--allow-replace", "k3s-dev-control-1")
+	require.Contains(t, plan, "the snapshot "+snapshot+" is copied from file://")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost`, plan)
 	require.Contains(t, plan, "etcd is restored from "+snapshot+": what was written after revision ")
 	require.Contains(t, plan, "nothing was changed, as asked for")

@@ -64,7 +64,7 @@ func (r *rehearsal) etcdWasSnapshotted(began time.Time, kubernetes string, nodes
 func (r *rehearsal) snapshotsByHand() {
 	r.t.Helper()
 	require.Regexp(r.t, `-by-hand\.snap\.age: revision \d+, \d+ KiB\n`, r.mustRun(0, "etcd", "snapshot", "--lab"))
-	require.Regexp(r.t, `-by-hand +by hand +\d+ +v1\.12\.\d+ +v1\.35\.\d +\d+ KiB\n`, r.mustRun(0, "etcd", "list", "--lab"))
+	require.Regexp(r.t, `-by-hand +\d+ +v1\.12\.\d+ +v1\.35\.\d +\d+ KiB +here\n`, r.mustRun(0, "etcd", "list", "--lab"))
 	require.Regexp(r.t, `-by-hand is sound: revision \d+, `, r.mustRun(0, "etcd", "verify", "--lab"))
 	require.Contains(r.t, r.mustRun(0, "etcd", "prune", "--lab"), "nothing to delete: the rule keeps all snapshots\n")
 

@@ -1,17 +1,15 @@
 package e2e_test
 
 import (
-	"bufio"
 	"encoding/json"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/bucket/s3test"
 )
 
 // TestE2EStateIsRestored: a backup replaces a state with any damage, and the next preview shows no change.
@@ -79,9 +77,8 @@ func TestE2EStateIsRestoredWithPendingOperations(t *testing.T) {
 func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
-	address := s3Server(t)
+	bucket := s3test.Start(t)
 	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
-	bucket := "s3://states?endpoint=http://" + address + "&use_path_style=true&region=us-east-1&disable_https=true"
 	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
 
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
@@ -132,45 +129,4 @@ func (r *rehearsal) newestBackup() string {
 	require.NoError(r.t, json.Unmarshal([]byte(r.mustRun(0, "state", "list", "--lab", "--output", "json")), &backups))
 	require.NotEmpty(r.t, backups)
 	return backups[0].Name
-}
-
-// s3Server runs an S3 server with an empty bucket until the test ends, and returns its address.
-func s3Server(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "s3")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "../s3"
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", output)
-
-	server := exec.Command(program)
-	stdin, err := server.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := server.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		require.NoError(t, stdin.Close())
-		require.NoError(t, server.Wait())
-	})
-	return firstLine(t, stdout)
-}
-
-// firstLine waits for the first line that a program prints.
-func firstLine(t *testing.T, stdout io.Reader) string {
-	t.Helper()
-	lines := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(stdout).ReadString('\n') // an end without a line fails the test below
-		lines <- strings.TrimSpace(line)
-	}()
-	select {
-	case line := <-lines:
-		require.NotEmpty(t, line)
-		return line
-	case <-time.After(time.Minute):
-		t.Fatal("the server said nothing for a minute")
-		return ""
-	}
 }

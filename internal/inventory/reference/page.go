@@ -165,6 +165,8 @@ func (k key) itemWords() string {
 		return "interval"
 	case *inventory.Recipient:
 		return "age key"
+	case *inventory.BucketURL:
+		return "URL of a bucket"
 	case *inventory.MaxUnavailable:
 		return "number, or percentage like `25%`"
 	case *inventory.Values:

@@ -121,6 +121,8 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
 	case *inventory.Interval:
 		return text(`^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`), nil
+	case *inventory.BucketURL:
+		return text(`^(s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]([/?].*)?|file:///.*)$`), nil
 	case *inventory.Recipient:
 		return text(`^age1[02-9ac-hj-np-z]{58}$`), nil
 	case *inventory.MaxUnavailable:

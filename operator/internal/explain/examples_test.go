@@ -157,8 +157,27 @@ var fromSources = map[string][]string{
 		"rpc error: code = DataLoss desc = etcdserver: corrupt cluster",
 	},
 	"etcd-not-defragmented": {"k3s-dev-control-3 is not defragmented, because etcd cannot do without it (k3s-dev-control-2: its Talos API does not answer): start or repair that control plane, then run the same command again"},
-	"snapshot-sealed":       {"the snapshot 2026-11-20T22-15-00-before-up: it is sealed for others: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack"},
-	"snapshot-damaged":      {"the snapshot 2026-11-20T22-15-00-before-up: it is damaged or cut off: failed to decrypt and authenticate payload chunk"},
+	"backup-bucket-absent":  {"there is no bucket s3://backups/home (NoSuchBucket): create it, or correct its URL"},
+	"backup-bucket-key": {
+		"there is no key for the bucket s3://backups: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
+		"snapshot of etcd: .backups/k3s-dev/etcd/2026-11-23T07-12-43-before-up.snap.age; warning: it is on this machine alone, because the bucket s3://backups/home refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there; then take one more with `em-infra etcd snapshot`",
+		"the bucket s3://backups does not accept the key (SignatureDoesNotMatch): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to one that may list, read, write and delete there",
+	},
+	"backup-bucket-silent": {
+		"the snapshot is on this machine alone, because the bucket s3://backups does not answer (dial tcp 192.168.1.7:9000: connect: no route to host): see that its endpoint is right and can be reached from here",
+		"the server of the bucket s3://backups has a certificate that is not trusted here (x509: certificate signed by unknown authority): set AWS_CA_BUNDLE to the file with the certificate of its authority",
+	},
+	"backup-bucket-refused": {
+		"the URL of the bucket s3://backups names no region: add region=REGION to it (us-east-1 for most servers of your own)",
+		"the bucket s3://backups refuses the checksum of an object (InvalidDigest): add request_checksum_calculation=when_required to its URL, or remove it there",
+	},
+	"backup-folder-away": {
+		"there is no folder /mnt/nas/backups: mount it or create it",
+		"the folder file:///mnt/nas/backups cannot be used (permission denied): see that it is mounted and has space, and that you may write there",
+	},
+	"backup-bucket-other": {"the bucket s3://backups has another snapshot 2026-11-20T22-15-02-by-hand: take a new one"},
+	"snapshot-sealed":     {"the snapshot 2026-11-20T22-15-00-before-up: it is sealed for others: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack"},
+	"snapshot-damaged":    {"the snapshot 2026-11-20T22-15-00-before-up: it is damaged or cut off: failed to decrypt and authenticate payload chunk"},
 	"talos-downgrade": {
 		"k3s-dev-control-1 is untouched, because Talos v1.12.11 → v1.12.4 is a downgrade (k3s-dev-control-1 runs v1.12.11): set talos.version to v1.12.11 or later, or go back with `em-infra node rollback` where the last upgrade came from v1.12.4, then run up again",
 		"cluster.yaml: talos.version: Talos v1.13.9 → v1.10.9 is a downgrade (cp-1, w-1 run v1.13.9): set talos.version to v1.13.9 or later",

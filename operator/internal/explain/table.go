@@ -9,6 +9,8 @@ import (
 var table = slices.Concat(
 	// what a node says about its image, which quotes a registry
 	images,
+	// the bucket with the backups
+	buckets,
 	// Proxmox VE and its provider
 	locks, machines, starts, permissions, storages, volumes, devices, passthrough, hosts, hostServices, downloads,
 	// Talos and etcd

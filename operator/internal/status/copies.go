@@ -3,19 +3,32 @@ package status
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
-// Copies are the newest copies of the cluster on this machine.
+// Copies are the newest copies of the cluster.
 type Copies struct {
-	// Snapshot is the newest snapshot of etcd; absent if there is none.
+	// Snapshot is the newest snapshot of etcd on this machine; absent if there is none.
 	Snapshot *Copy `json:"snapshot,omitempty"`
+	// Bucket are the copies in the bucket of the inventory; absent if it names none.
+	Bucket *BucketCopies `json:"bucket,omitempty"`
 	// Kit is the newest recovery kit; absent if there is none.
 	Kit *Copy `json:"kit,omitempty"`
 	// Outdated reports whether the machine secrets were changed after the kit was made.
 	Outdated bool `json:"outdated,omitempty"`
 	// Expected reports whether their absence is a finding. Those of a rehearsal are not missed.
 	Expected bool `json:"-"`
+}
+
+// BucketCopies are the newest copies in a bucket.
+type BucketCopies struct {
+	// URL of the bucket, without parameters.
+	URL string `json:"url"`
+	// Snapshot is the newest snapshot of etcd; absent if there is none, or if the bucket does not say what it has.
+	Snapshot *Copy `json:"snapshot,omitempty"`
+	// Problem is why the bucket does not say what it has, in a sentence that ends with what to do; empty if it does.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Copy is one copy.
@@ -34,10 +47,24 @@ const (
 
 // text returns the ages of the copies; empty if there are none and none are missed.
 func (c Copies) text(now time.Time) string {
-	if !c.Expected && c.Snapshot == nil && c.Kit == nil {
+	if !c.Expected && c.Snapshot == nil && c.Kit == nil && c.Bucket == nil {
 		return ""
 	}
-	return c.Snapshot.text("snapshot of etcd", now) + ", " + c.Kit.text("recovery kit", now)
+	texts := []string{c.Snapshot.text("snapshot of etcd", now)}
+	if c.Bucket != nil {
+		texts = append(texts, c.Bucket.text(now))
+	}
+	return strings.Join(append(texts, c.Kit.text("recovery kit", now)), ", ")
+}
+
+func (b *BucketCopies) text(now time.Time) string {
+	if b.Problem != "" {
+		return "unknown in the bucket"
+	}
+	if b.Snapshot == nil {
+		return "none in the bucket"
+	}
+	return b.Snapshot.text("in the bucket", now)
 }
 
 func (c *Copy) text(what string, now time.Time) string {
@@ -45,6 +72,17 @@ func (c *Copy) text(what string, now time.Time) string {
 		return "no " + what
 	}
 	return what + " " + age(now.Sub(c.Taken)) + " old"
+}
+
+func (b *BucketCopies) printFinding(out io.Writer, now time.Time) {
+	switch {
+	case b.Problem != "":
+		fmt.Fprintf(out, "snapshot      %s\n", b.Problem)
+	case b.Snapshot == nil:
+		fmt.Fprintf(out, "snapshot      %s has none of etcd: `em-infra etcd snapshot` takes one\n", b.URL)
+	case now.Sub(b.Snapshot.Taken) >= oldSnapshot:
+		fmt.Fprintf(out, "snapshot      the newest one of etcd in %s is %s old: `em-infra etcd snapshot` takes one\n", b.URL, age(now.Sub(b.Snapshot.Taken)))
+	}
 }
 
 // age returns a duration in the largest unit of which there are two.
@@ -66,6 +104,9 @@ func (c Copies) printFindings(out io.Writer, now time.Time) {
 	}
 	if c.Snapshot != nil && now.Sub(c.Snapshot.Taken) >= oldSnapshot {
 		fmt.Fprintf(out, "snapshot      the newest one of etcd is %s old: `em-infra etcd snapshot` takes one\n", age(now.Sub(c.Snapshot.Taken)))
+	}
+	if c.Bucket != nil {
+		c.Bucket.printFinding(out, now)
 	}
 	switch {
 	case c.Kit == nil:

@@ -38,6 +38,25 @@ func TestCopies(t *testing.T) {
 			"of other secrets", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Outdated: true}, "copies        snapshot of etcd 60 min old, recovery kit 60 min old\n" +
 				"recovery kit  2026-11-20T22-15-00-kit is older than the machine secrets: `em-infra kit create` makes a new one\n",
 		},
+		{
+			"in a bucket", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Snapshot: of(7*day - 1)}},
+			"copies        snapshot of etcd 60 min old, in the bucket 6 days old, recovery kit 60 min old\n",
+		},
+		{
+			"old in the bucket", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Snapshot: of(7 * day)}},
+			"copies        snapshot of etcd 60 min old, in the bucket 7 days old, recovery kit 60 min old\n" +
+				"snapshot      the newest one of etcd in s3://backups is 7 days old: `em-infra etcd snapshot` takes one\n",
+		},
+		{
+			"an empty bucket", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups"}},
+			"copies        snapshot of etcd 60 min old, none in the bucket, recovery kit 60 min old\n" +
+				"snapshot      s3://backups has none of etcd: `em-infra etcd snapshot` takes one\n",
+		},
+		{
+			"a bucket that refuses", status.Copies{Expected: true, Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Problem: "there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL"}},
+			"copies        no snapshot of etcd, unknown in the bucket, recovery kit 60 min old\n" +
+				"snapshot      there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,132 @@
+// Package bucket keeps files in a bucket of an object store, or in a folder that stands for one, at a URL in the form of the engine's
+// backends.
+package bucket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/s3blob"
+
+	"github.com/em-infra/em-infra/internal/bucket/address"
+)
+
+// Bucket is a folder of a bucket. Its keys are relative to the folder.
+type Bucket struct {
+	objects *blob.Bucket
+	address *url.URL
+	limits  Limits
+}
+
+// Limits are how long one request waits. With all retries a server that is gone costs no more.
+type Limits struct {
+	// Answer is the limit of a list, of a deletion, and of a small object. Default: 1 min.
+	Answer time.Duration
+	// Transfer is the limit of a file that is read or written. Default: 30 min.
+	Transfer time.Duration
+}
+
+// Object is a file in a bucket.
+type Object struct {
+	// Key is its name, relative to the folder.
+	Key string
+	// Bytes is its size.
+	Bytes int64
+}
+
+// Open opens the folder below the URL: s3://BUCKET[/PREFIX][?PARAMETERS] as the engine's backends have it, with the credentials of the
+// environment, or file:///FOLDER. Nothing is asked yet. The caller closes it.
+func Open(ctx context.Context, at, folder string, limits Limits) (*Bucket, error) {
+	if limits == (Limits{}) {
+		limits = Limits{Answer: time.Minute, Transfer: 30 * time.Minute}
+	}
+	parsed, err := address.Parse(at)
+	if err != nil {
+		return nil, fmt.Errorf("the URL of the bucket %w", err)
+	}
+	b := &Bucket{address: parsed, limits: limits}
+	var prefix string
+	switch parsed.Scheme {
+	case address.File:
+		b.objects, err = fileblob.OpenBucket(parsed.Path, &fileblob.Options{DirFileMode: 0o700, NoTempDir: true, Metadata: fileblob.MetadataDontWrite})
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("there is no folder %s: mount it or create it", parsed.Path)
+		}
+	default:
+		prefix = strings.Trim(parsed.Path, "/") // as the engine's backend has it (pulumi pkg/v3 v3.254.0, backend/diy/backend.go, New)
+		b.objects, err = new(s3blob.URLOpener).OpenBucketURL(ctx, parsed)
+	}
+	if err != nil {
+		return nil, b.problem(ctx, err)
+	}
+	b.objects = blob.PrefixedBucket(b.objects, path.Join(prefix, folder)+"/")
+	return b, nil
+}
+
+// String returns the URL without its parameters.
+func (b *Bucket) String() string { return address.Shown(b.address) }
+
+// List returns all files, sorted by their keys.
+func (b *Bucket) List(ctx context.Context) ([]Object, error) {
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	var all []Object
+	for list := b.objects.List(nil); ; {
+		object, err := list.Next(asking)
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, b.problem(ctx, err)
+		}
+		all = append(all, Object{Key: object.Key, Bytes: object.Size})
+	}
+}
+
+// Write stores a small object.
+func (b *Bucket) Write(ctx context.Context, key string, text []byte) error {
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	return b.problem(ctx, b.objects.WriteAll(asking, key, text, nil))
+}
+
+// Read returns a small object.
+func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	text, err := b.objects.ReadAll(asking, key)
+	return text, b.problem(ctx, err)
+}
+
+// Upload stores a file. The object exists when it is complete.
+func (b *Bucket) Upload(ctx context.Context, key string, from io.Reader) error {
+	sending, cancel := context.WithTimeout(ctx, b.limits.Transfer)
+	defer cancel()
+	return b.problem(ctx, b.objects.Upload(sending, key, from, &blob.WriterOptions{ContentType: "application/octet-stream"}))
+}
+
+// Download reads a file.
+func (b *Bucket) Download(ctx context.Context, key string, to io.Writer) error {
+	reading, cancel := context.WithTimeout(ctx, b.limits.Transfer)
+	defer cancel()
+	return b.problem(ctx, b.objects.Download(reading, key, to, nil))
+}
+
+// Delete deletes a file.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	return b.problem(ctx, b.objects.Delete(asking, key))
+}
+
+// Close ends its connections.
+func (b *Bucket) Close() error { return b.objects.Close() }

@@ -1,0 +1,150 @@
+package bucket
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	gcaws "gocloud.dev/aws"
+	"gocloud.dev/gcerrors"
+
+	"github.com/em-infra/em-infra/internal/bucket/address"
+)
+
+// ErrNotFound means that a bucket or an object does not exist.
+var ErrNotFound = errors.New("not found")
+
+// keyVariables are what gives the credentials.
+const keyVariables = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+
+// rights are what a key needs.
+const rights = "may list, read, write and delete there"
+
+// problem returns what an error of the library means, in one sentence that ends with what to do. It returns nil for nil.
+func (b *Bucket) problem(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if b.address.Scheme == address.File {
+		return b.folderProblem(err)
+	}
+	var answered smithy.APIError
+	if errors.As(err, &answered) {
+		return b.refusal(answered)
+	}
+	var (
+		untrusted *tls.CertificateVerificationError
+		unreached net.Error
+	)
+	switch {
+	case gcerrors.Code(err) == gcerrors.NotFound:
+		return b.absent("NoSuchBucket")
+	case b.lacksCredentials(ctx):
+		return fmt.Errorf("there is no key for the bucket %s: set %s in the environment", b, keyVariables)
+	case b.lacksRegion(ctx):
+		return fmt.Errorf("the URL of the bucket %s names no region: add region=REGION to it (us-east-1 for most servers of your own)", b)
+	case errors.As(err, &untrusted):
+		return fmt.Errorf("the server of the bucket %s has a certificate that is not trusted here (%s): set AWS_CA_BUNDLE to the file with the certificate of its authority", b, firstLine(untrusted.Err.Error()))
+	case errors.As(err, &unreached), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("the bucket %s does not answer (%s): see that its endpoint is right and can be reached from here", b, rootOf(err))
+	default:
+		return fmt.Errorf("the bucket %s cannot be used (%s): see its URL and its server's log", b, rootOf(err))
+	}
+}
+
+func (b *Bucket) absent(code string) error {
+	return notFound{fmt.Errorf("there is no bucket %s (%s): create it, or correct its URL", b, code)}
+}
+
+// refusal returns what an answer of the server means, by its code (S3 API reference, Error responses).
+func (b *Bucket) refusal(answered smithy.APIError) error {
+	switch code := answered.ErrorCode(); code {
+	case "NoSuchBucket":
+		return b.absent(code)
+	case "NoSuchKey", "NotFound":
+		return notFound{fmt.Errorf("the bucket %s does not have the object (%s): list what is there", b, code)}
+	case "AccessDenied", "Forbidden", "AllAccessDisabled":
+		return fmt.Errorf("the bucket %s refuses the key (%s): give the key rights, with which it %s", b, code, rights)
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Unauthorized":
+		return fmt.Errorf("the bucket %s does not accept the key (%s): set %s to one that %s", b, code, keyVariables, rights)
+	case "InvalidDigest", "BadDigest", "NotImplemented", "XAmzContentSHA256Mismatch":
+		return fmt.Errorf("the bucket %s refuses the checksum of an object (%s): add request_checksum_calculation=when_required to its URL, or remove it there", b, code)
+	case "RequestTimeTooSkewed":
+		return fmt.Errorf("the bucket %s refuses the time of the request (%s): set the clock of this machine or of the server", b, code)
+	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
+		return fmt.Errorf("the bucket %s is in another region (%s): correct region=REGION in its URL", b, code)
+	default:
+		return fmt.Errorf("the bucket %s answers %s (%s): see the log of its server", b, code, firstLine(answered.ErrorMessage()))
+	}
+}
+
+func (b *Bucket) folderProblem(err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return notFound{fmt.Errorf("the folder %s does not have the file: list what is there", b)}
+	}
+	return fmt.Errorf("the folder %s cannot be used (%s): see that it is mounted and has space, and that you may write there", b, rootOf(err))
+}
+
+// notFound is an error that is [ErrNotFound] too.
+type notFound struct{ error }
+
+func (notFound) Is(target error) bool { return target == ErrNotFound }
+
+// lacksCredentials reports whether nothing gives a key. It is asked after a failure: the library's own error is a text.
+func (b *Bucket) lacksCredentials(ctx context.Context) bool {
+	if b.address.Query().Has("anonymous") || b.address.Query().Has("role") {
+		return false
+	}
+	config, err := gcaws.V2ConfigFromURLParams(ctx, b.only("profile", "region"))
+	if err != nil {
+		return false
+	}
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	_, err = config.Credentials.Retrieve(asking)
+	return err != nil
+}
+
+func (b *Bucket) lacksRegion(ctx context.Context) bool {
+	config, err := gcaws.V2ConfigFromURLParams(ctx, b.only("profile", "region"))
+	return err == nil && config.Region == ""
+}
+
+// only returns some parameters of the URL.
+func (b *Bucket) only(names ...string) url.Values {
+	all, some := b.address.Query(), url.Values{}
+	for _, name := range names {
+		if all.Has(name) {
+			some.Set(name, all.Get(name))
+		}
+	}
+	return some
+}
+
+// rootOf returns the innermost error as one line: the outer ones repeat the request.
+func rootOf(err error) string {
+	var call *net.OpError
+	switch {
+	case errors.As(err, &call):
+		return call.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return context.DeadlineExceeded.Error()
+	}
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		err = inner
+	}
+	return firstLine(err.Error())
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}

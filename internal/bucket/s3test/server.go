@@ -1,0 +1,39 @@
+// Package s3test runs an S3 server for tests: tests/s3, which is a module of its own.
+package s3test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Start runs a server with an empty bucket until the test ends, and returns the URL of the bucket, states. Any key opens it.
+func Start(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "s3")
+	_, here, _, _ := runtime.Caller(0)
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join(filepath.Dir(here), "../../../tests/s3")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+
+	server := exec.Command(program)
+	stdin, err := server.StdinPipe() // the server ends with it, so with a killed test as well
+	require.NoError(t, err)
+	stdout, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	t.Cleanup(func() {
+		require.NoError(t, stdin.Close())
+		require.NoError(t, server.Wait())
+	})
+	line := bufio.NewScanner(stdout)
+	require.True(t, line.Scan(), "the server prints its address, or ends: %v", line.Err())
+	return "s3://states?endpoint=http://" + line.Text() + "&use_path_style=true&region=us-east-1&disable_https=true"
+}
