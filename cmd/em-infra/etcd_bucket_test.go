@@ -40,8 +40,8 @@ func anotherMachine(t *testing.T, url string) *age.X25519Identity {
 	store := etcdsnapshot.Store{Dir: t.TempDir(), Recipients: []age.Recipient{identity.Recipient()}}
 	objects, err := bucket.Open(t.Context(), url, path.Join("k3s-dev", "etcd"), bucket.Limits{})
 	require.NoError(t, err)
-	remote := etcdsnapshot.Remote{Objects: objects, Cluster: "k3s-dev", Keep: retention.Rule{Last: 2}}
-	of := etcdsnapshot.Cluster{Name: "k3s-dev", Talos: "v1.12.4", Kubernetes: "v1.35.4", Nodes: 2}
+	remote := etcdsnapshot.Remote{Objects: objects, Cluster: "lab", Keep: retention.Rule{Last: 2}}
+	of := etcdsnapshot.Cluster{Name: "lab", Talos: "v1.12.4", Kubernetes: "v1.35.4", Nodes: 2}
 	text := snapshottest.Signed(snapshottest.Database(t, 2, 4711))
 	for hour := range 2 {
 		saved, err := store.Save(time.Date(2026, 11, 20, 20+hour, 0, 0, 0, time.UTC), "by-hand", of, func(to io.Writer) error {
