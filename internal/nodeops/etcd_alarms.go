@@ -118,7 +118,7 @@ func (h Health) CheckAlarms(ctx context.Context) error {
 func corruptRemedy(members []EtcdMember, alarm EtcdAlarm) string {
 	i := slices.IndexFunc(members, func(m EtcdMember) bool { return m.ID == alarm.Member })
 	if i < 0 || len(members) == 1 {
-		return "there is no other member with its data: put a snapshot from before that back, which `em-infra etcd list` shows, with `em-infra etcd restore --from`"
+		return "there is no other member with its data: find a snapshot from before the corruption with `em-infra etcd list`, and restore it with `em-infra etcd restore --from NAME`"
 	}
 	return fmt.Sprintf("take a snapshot of the machine's disk if you want to look at it later, then have it join anew with `talosctl --nodes %s reset --system-labels-to-wipe EPHEMERAL --reboot`, and when `em-infra status` shows it as a member again run `em-infra etcd disarm`",
 		members[i].Address)

@@ -88,5 +88,5 @@ func TestCorruptDataAreNotDisarmed(t *testing.T) {
 	require.Equal(t, corrupt, members[0].Problem)
 	require.EqualError(t, health.DefragmentEtcd(t.Context(), nil), corrupt)
 	_, err = health.DisarmEtcd(t.Context())
-	require.EqualError(t, err, "the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: put a snapshot from before that back, which `em-infra etcd list` shows, with `em-infra etcd restore --from`")
+	require.EqualError(t, err, "the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: find a snapshot from before the corruption with `em-infra etcd list`, and restore it with `em-infra etcd restore --from NAME`")
 }
