@@ -25,19 +25,19 @@ func newAdoptCommand() *cobra.Command {
 	var flags adoptFlags
 	command := &cobra.Command{
 		Use:   "adopt --stack STACK",
-		Short: "Write the state of a cluster that runs, when the state is lost",
-		Long: `Write the state of a cluster that runs, when the state and all backups of it are lost. Host and nodes are asked, and not
-changed: no machine is created, changed or rebooted. The state is written at the end, at once; if the command is interrupted or
-killed before, run it again.
+		Short: "Write the state of a running cluster anew, when the state is lost",
+		Long: `Write the state of a running cluster anew, when the state and all its backups are lost. The command reads from host and nodes, and
+does not change them: no machine is created, changed or rebooted. The state is written in one step at the end; if the command is
+interrupted or killed before that, run it again.
 
-The machine secrets of the cluster come from a control plane, which is opened with the talosconfig of an earlier up, or from a
-file. Every machine of the inventory that is on its host must be of that cluster: by the mark in its description or, without one,
-because its node accepts the secrets and says that it is that machine.
+The machine secrets of the cluster are read from a control plane, with the talosconfig of an earlier up, or from a file. Every
+machine of the inventory that exists on its host must belong to that cluster. The mark in its description proves it; without a mark,
+its node has to accept the secrets and to report the firmware UUID of that machine.
 
-At the end a preview says what an up would do. Nothing is written if that would replace or delete a machine.
+At the end a preview shows what an up would do. Nothing is written if it would replace or delete a machine.
 
-Machines that another tool made are adopted in the same way, once an inventory describes them. --write-inventory writes it from
-what nodes and host say, for a stack without one, and adopts nothing yet: read the files and the notes first.`,
+Machines that another tool created are adopted in the same way, once an inventory describes them. --write-inventory writes the
+inventory of a stack that has none, from what nodes and host report, and adopts nothing yet: read the files and the notes first.`,
 		Example: `  em-infra adopt --stack k3s-dev --dry-run
   em-infra adopt --stack k3s-dev
   em-infra adopt --stack k3s-dev --secrets secrets.yaml    # without a talosconfig
@@ -50,15 +50,15 @@ what nodes and host say, for a stack without one, and adopts nothing yet: read t
 	flags.place.bindLab(command)
 	flags.place.bindKeep(command)
 	flags.place.bindVerbose(command)
-	command.Flags().StringVar(&flags.options.Secrets, "secrets", "", "a file with the machine secrets, as 'talosctl gen secrets' writes it (default: read from a control plane)")
-	command.Flags().StringVar(&flags.options.Talosconfig, "talosconfig", "", "the talosconfig that opens a control plane (default: that of an earlier up)")
-	command.Flags().BoolVar(&flags.options.DryRun, "dry-run", false, "do everything but write the state")
-	command.Flags().BoolVar(&flags.writes, "write-inventory", false, "write cluster.yaml and nodes.yaml of a cluster that another tool made, and adopt nothing yet")
-	command.Flags().StringVar(&flags.terraform, "terraform-state", "", "with --write-inventory: the terraform.tfstate of the tool that made the machines, as a hint")
+	command.Flags().StringVar(&flags.options.Secrets, "secrets", "", "a file with the machine secrets, as written by 'talosctl gen secrets' (default: read from a control plane)")
+	command.Flags().StringVar(&flags.options.Talosconfig, "talosconfig", "", "the talosconfig for the control planes (default: that of an earlier up)")
+	command.Flags().BoolVar(&flags.options.DryRun, "dry-run", false, "do everything except writing the state")
+	command.Flags().BoolVar(&flags.writes, "write-inventory", false, "write cluster.yaml and nodes.yaml of a cluster that another tool created, and adopt nothing yet")
+	command.Flags().StringVar(&flags.terraform, "terraform-state", "", "with --write-inventory: the terraform.tfstate with which the machines were created, as a further source")
 	return command
 }
 
-var errHintWithoutInventory = errors.New("--terraform-state is a hint for --write-inventory: add that, or leave it out")
+var errHintWithoutInventory = errors.New("--terraform-state is only read with --write-inventory: add that, or leave it out")
 
 func (f *adoptFlags) run(ctx context.Context, streams streams) error {
 	if f.terraform != "" && !f.writes {
@@ -84,7 +84,7 @@ func (f *adoptFlags) run(ctx context.Context, streams streams) error {
 	case adopted.Preview.HasChanges():
 		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources\nnext: %s   # what is shown above\n", adopted.Resources, typed("up %s", o.Place()))
 	default:
-		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources, and is what runs\nkubeconfig: %s\n", adopted.Resources, workspace.Nearby(adopted.Kubeconfig))
+		fmt.Fprintf(streams.out, "\nthe state is written, with %d resources, and matches what runs\nkubeconfig: %s\n", adopted.Resources, workspace.Nearby(adopted.Kubeconfig))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (f *adoptFlags) describe(ctx context.Context, streams streams, o *operator.
 // write writes what does not exist, and what an up would do.
 func (f *adoptFlags) write(streams streams, adopted *operator.Adopted) {
 	if len(adopted.Absent) > 0 {
-		fmt.Fprintf(streams.out, "not there, so up creates it: %s\n", strings.Join(adopted.Absent, ", "))
+		fmt.Fprintf(streams.out, "does not exist, so up creates it: %s\n", strings.Join(adopted.Absent, ", "))
 	}
 	fmt.Fprintln(streams.out, "what up would do with this state:")
 	_ = adopted.Preview.WriteText(streams.out) // a closed stream ends no run

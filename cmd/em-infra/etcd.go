@@ -13,11 +13,11 @@ import (
 func newEtcdCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "etcd",
-		Short: "etcd, which holds everything of a cluster's Kubernetes: its snapshots and alarms",
-		Long: `etcd holds everything of a cluster's Kubernetes. up takes a snapshot before it changes a control plane; these commands take one,
-list them, check one, bring etcd back from one, and delete those that backups.keep in cluster.yaml does not keep. Each is checked as
-a database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack. defragment and disarm end
-an alarm, with which etcd takes no writes.`,
+		Short: "etcd, the database of a cluster's Kubernetes: its snapshots and alarms",
+		Long: `etcd is the database of a cluster's Kubernetes. up takes a snapshot of it before it changes a control plane. These commands take a
+snapshot, list them, check one, restore etcd from one, and delete those that backups.keep in cluster.yaml does not keep. Each
+snapshot is checked as a database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack.
+defragment and disarm end an alarm. While there is one, etcd accepts no writes.`,
 	}
 	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand(),
 		newEtcdDefragmentCommand(), newEtcdDisarmCommand())
@@ -102,8 +102,8 @@ func newEtcdVerifyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "verify --stack STACK",
 		Short: "Open a snapshot of etcd and read the whole database",
-		Long: `Open a snapshot of etcd and read the whole database: it is decrypted, its checksum is compared with the one that etcd
-appended, each key is read, and the result is compared with the description beside it. No node is asked. It is opened with the
+		Long: `Open a snapshot of etcd and read the whole database: the command decrypts it, compares its checksum with the one that etcd
+appended, reads each key, and compares the result with the description beside it. It calls no node. The snapshot is opened with the
 passphrase of the stack, or with an age key from SOPS_AGE_KEY_FILE, SOPS_AGE_KEY or sops/age/keys.txt in the user's configuration
 folder. A snapshot that is only in the bucket is copied to this machine first.`,
 		Example: "  em-infra etcd verify --stack k3s-dev\n  em-infra etcd verify --stack k3s-dev --snapshot 2026-11-21T09-14-03-before-up",
@@ -134,8 +134,8 @@ func newEtcdPruneCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "prune --stack STACK",
 		Short: "Delete the snapshots of etcd that backups.keep does not keep",
-		Long: `Delete the snapshots of etcd that backups.keep in cluster.yaml does not keep. Each new snapshot does so as well; this is for
-a rule that has just changed. In the bucket, only snapshots that em-infra has stored there for this cluster are deleted.`,
+		Long: `Delete the snapshots of etcd that backups.keep in cluster.yaml does not keep. Each new snapshot does so as well; use this
+command after a change of that rule. In the bucket, only snapshots that em-infra has stored there for this cluster are deleted.`,
 		Example: "  em-infra etcd prune --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

@@ -12,10 +12,10 @@ func newEtcdDefragmentCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
 		Use:   "defragment --stack STACK",
-		Short: "Free the free pages of etcd's databases, and end an alarm about space",
-		Long: `Free the free pages of etcd's databases, and end an alarm about space. When the database of a member has reached its quota, etcd
-takes no writes until that is done. No key is changed. A member answers nothing while it works, for a second or two for each 100 MiB,
-so members take turns, the leader last, and the next one begins only when all vote.`,
+		Short: "Release the free pages of etcd's databases, and end an alarm about space",
+		Long: `Release the free pages of etcd's databases, and end an alarm about space. When the database of a member has reached its quota,
+etcd accepts no writes until both are done. No key is changed. A member answers no requests while it is defragmented, for a second or
+two for each 100 MiB. So they are defragmented one at a time, the leader last, and the next one only when all members vote.`,
 		Example: "  em-infra etcd defragment --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -42,9 +42,9 @@ func newEtcdDisarmCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "disarm --stack STACK",
 		Short: "End the alarms of etcd when their cause is gone",
-		Long: `End the alarms of etcd when their cause is gone. One about space comes back at once unless the databases were defragmented:
-em-infra etcd defragment does both. One about corrupt data is ended only when the member with them has left etcd, or has joined it
-anew; until then the command says which it is and what to do.`,
+		Long: `End the alarms of etcd when their cause is gone. An alarm about space comes back at once unless the databases were defragmented:
+em-infra etcd defragment does both. An alarm about corrupt data is ended only when the member with that data has left etcd, or has
+left and joined again. Until then the command names the member and what to do.`,
 		Example: "  em-infra etcd disarm --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

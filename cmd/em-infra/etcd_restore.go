@@ -20,14 +20,14 @@ func newEtcdRestoreCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
-		Short: "Bring etcd back from a snapshot, after the loss of its quorum or of all control planes",
-		Long: `Bring etcd back from a snapshot: when its quorum is lost, when all control planes are lost, or to go back in time. Machines that
-are gone are made again first, as up makes them. The control planes delete their data of etcd, one begins with that of the snapshot,
-the others join it, and the kubelets are restarted. At the end everything is checked as by up.
+		Short: "Restore etcd from a snapshot, after the loss of its quorum or of all control planes",
+		Long: `Restore etcd from a snapshot: when its quorum is lost, when all control planes are lost, or to go back in time. Machines that are
+gone are created again first, as by up. The control planes delete their data of etcd, one of them starts etcd from the snapshot, the
+others join it, and the kubelets are restarted. At the end everything is checked as by up.
 
-Without --from, the newest data that a control plane still has is taken, else the newest snapshot. While etcd works, --from is needed.
-A control plane that has data of etcd, or whose machine is made anew, has to be named with --allow-replace. What was written after the
-snapshot is lost. After a run that was killed, the same command goes on from there.`,
+Without --from, the newest data that a control plane still has is used, or else the newest snapshot. While etcd works, --from is
+required. Each control plane whose data of etcd is deleted has to be named with --allow-replace. What was written after the snapshot
+is lost. If the command is killed, run it again: it continues.`,
 		Example: `  em-infra etcd restore --stack k3s-dev --dry-run
   em-infra etcd restore --stack k3s-dev --allow-replace k3s-dev-control-1
   em-infra etcd restore --stack k3s-dev --allow-replace k3s-dev-control-1 --from 2026-11-21T09-14-03-before-up`,
@@ -46,7 +46,7 @@ snapshot is lost. After a run that was killed, the same command goes on from the
 			case err != nil:
 				return err
 			case result == nil:
-				fmt.Fprintf(streams.out, "\nnothing was changed, as asked for\nnext: %s\n", typed("etcd restore %s", o.Place()))
+				fmt.Fprintf(streams.out, "\nnothing was changed (--dry-run)\nnext: %s\n", typed("etcd restore %s", o.Place()))
 				return nil
 			}
 			return printSummary(streams.out, result, o.Place())
@@ -58,8 +58,8 @@ snapshot is lost. After a run that was killed, the same command goes on from the
 	flags.bindKeep(command)
 	flags.bindVerbose(command)
 	allowed.bind(command, &flags)
-	command.Flags().StringVar(&options.From, "from", "", "the name of the snapshot (default: what a control plane still has, else the newest)")
-	command.Flags().BoolVar(&options.DryRun, "dry-run", false, "say what would be done, and end")
+	command.Flags().StringVar(&options.From, "from", "", "the name of the snapshot (default: the data that a control plane still has, or else the newest snapshot)")
+	command.Flags().BoolVar(&options.DryRun, "dry-run", false, "show what would be done, and change nothing")
 	completeFlag(command, "from", flags.completeSnapshots)
 	return command
 }
@@ -81,7 +81,7 @@ func printRestored(out io.Writer, result *operator.UpResult) error {
 	table := terminal.Table{Header: []string{"VERIFIED", "RESULT"}, Rows: [][]string{
 		{"snapshot", fmt.Sprintf("%s, of %s UTC", restored.Snapshot.Name, restored.Snapshot.Taken.UTC().Format("2006-01-02 15:04:05"))},
 		{"restored on", restored.On},
-		{"revision", fmt.Sprintf("%d; what was written after it is not there", restored.Snapshot.Revision)},
+		{"revision", fmt.Sprintf("%d; what was written after it is lost", restored.Snapshot.Revision)},
 		{"members of etcd", strings.Join(members, ", ")},
 		{"versions", result.Report.Versions()},
 		{"Nodes Ready", fmt.Sprintf("%d of %d", ready, len(result.Report.Machines))},

@@ -17,11 +17,11 @@ import (
 func newKitCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "kit",
-		Short: "The recovery kit: what a cluster is rebuilt from, in one sealed file",
-		Long: `The recovery kit is one file with what a cluster is managed and rebuilt from: its machine secrets, a snapshot of etcd, the
-inventory, the configuration of the stack, the state, and a page that tells a person who never saw the project what to do. It is
+		Short: "The recovery kit: everything to rebuild a cluster, in one encrypted file",
+		Long: `The recovery kit is one file with everything that is needed to manage and rebuild a cluster: its machine secrets, a snapshot of
+etcd, the inventory, the configuration of the stack, the state, and instructions for a person who does not know the project. It is
 encrypted for backups.recipients in cluster.yaml, or else with the passphrase of the stack. Keep copies of it on other machines, and
-the key apart from them.`,
+keep the key apart from them.`,
 	}
 	command.AddCommand(newKitCreateCommand(), newKitListCommand(), newKitCheckCommand(), newKitOpenCommand(), newKitRestoreCommand())
 	return command
@@ -36,9 +36,9 @@ func newKitCreateCommand() *cobra.Command {
 	var flags stackFlags
 	command := &cobra.Command{
 		Use:   "create --stack STACK",
-		Short: "Make a recovery kit, with a snapshot of etcd that is taken for it",
-		Long: `Make a recovery kit, with a snapshot of etcd that is taken for it. Nothing changes in the cluster. Without an etcd that answers
-the kit has the newest snapshot that there is. The newest three kits are kept.`,
+		Short: "Make a recovery kit, with a new snapshot of etcd",
+		Long: `Make a recovery kit, with a new snapshot of etcd. Nothing changes in the cluster. If etcd does not answer, the kit gets the newest
+existing snapshot. The newest three kits are kept.`,
 		Example: "  em-infra kit create --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -97,9 +97,9 @@ func newKitCheckCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "check --stack STACK",
 		Short: "Open a recovery kit and compare it with the cluster",
-		Long: `Open a recovery kit and compare it with the cluster: each part is read, the snapshot of etcd to its last key, the machine
-secrets are compared with those in the state, and the Talos API of each control plane is opened with the kit's talosconfig. Nothing
-is changed. The kit is opened with the passphrase of the stack, or with an age key from SOPS_AGE_KEY_FILE, SOPS_AGE_KEY or
+		Long: `Open a recovery kit and compare it with the cluster. The command reads each part, and every key of the snapshot of etcd, compares
+the machine secrets with those in the state, and opens the Talos API of each control plane with the kit's talosconfig. It changes
+nothing. The kit is opened with the passphrase of the stack, or with an age key from SOPS_AGE_KEY_FILE, SOPS_AGE_KEY or
 sops/age/keys.txt in the user's configuration folder. Exit code 1: a rebuild with this kit would fail.`,
 		Example: "  em-infra kit check --stack k3s-dev\n  em-infra kit check --stack k3s-dev --kit /media/stick/k3s-dev.tar.age",
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -134,14 +134,14 @@ func newKitOpenCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "open --stack STACK --to FOLDER",
-		Short: "Unpack a recovery kit into a new folder, in clear",
-		Long: `Unpack a recovery kit into a new folder, in clear, for a look or for work with talosctl; README.md there says what each file is.
-All of it is secret: delete the folder when it is not needed any more.`,
+		Short: "Unpack a recovery kit into a new folder, unencrypted",
+		Long: `Unpack a recovery kit into a new folder, unencrypted, for inspection or for work with talosctl. README.md in the folder describes
+each file. Everything in it is secret: delete the folder when it is not needed any more.`,
 		Example: "  em-infra kit open --stack k3s-dev --to /dev/shm/kit",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
 			if to == "" {
-				return refused(errors.New("no folder is named: add --to FOLDER, one that does not exist yet"))
+				return refused(errors.New("no folder is given: add --to FOLDER, which must not exist yet"))
 			}
 			o, err := flags.open(streams)
 			if err != nil {
@@ -169,12 +169,13 @@ func newKitRestoreCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
-		Short: "Put a recovery kit back after the computer of the operator was lost",
-		Long: `Put a recovery kit back after the computer of the operator was lost, in a new clone of the repository: inventory, configuration of
-the stack, snapshot of etcd and state come to where they belong. A state that is there, as in a bucket, is left alone. Nothing on the
-host or in the cluster is changed.
+		Short: "Restore the files and the state of a recovery kit, on a new computer",
+		Long: `Restore the files and the state of a recovery kit after the computer of the operator was lost, in a new clone of the repository.
+Inventory, configuration of the stack, snapshot of etcd and state are written where they belong. A state that already exists, for
+instance in a bucket, is not changed. Nothing on the host or in the cluster is changed.
 
-Files that the clone has otherwise than the kit are named, and nothing is done until --existing says what becomes of them.`,
+If files of the clone differ from those in the kit, they are listed, and nothing is done until --existing decides what happens to
+them.`,
 		Example: `  em-infra kit restore --stack k3s-dev --kit /media/stick/k3s-dev.tar.age
   em-infra kit restore --stack k3s-dev --kit /media/stick/k3s-dev.tar.age --existing keep  # the inventory in git is newer`,
 		RunE: func(command *cobra.Command, _ []string) error {
@@ -195,7 +196,7 @@ Files that the clone has otherwise than the kit are named, and nothing is done u
 	flags.bindPlace(command)
 	flags.bindLab(command)
 	bindKit(command, &options.Kit)
-	command.Flags().StringVar(&existing, "existing", "", "files that differ from the kit's: keep leaves them as they are, replace takes those of the kit")
+	command.Flags().StringVar(&existing, "existing", "", "for files that differ from the kit's: keep leaves them unchanged, replace writes those of the kit")
 	return command
 }
 
@@ -206,7 +207,7 @@ func printRestoredKit(out io.Writer, o *operator.Operator, restored *operator.Ki
 	for _, path := range restored.Kept {
 		fmt.Fprintf(out, " kept       %s: it differs from the kit's\n", workspace.Nearby(path))
 	}
-	state := "the stack has a state, which is left as it is"
+	state := "the stack has a state, which is not changed"
 	if restored.Resources > 0 {
 		state = fmt.Sprintf("the state is that of the kit, with %d resources", restored.Resources)
 	}

@@ -39,7 +39,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	require.Contains(t, plan, "the snapshot "+snapshot+" is copied from file://")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost`, plan)
 	require.Contains(t, plan, "etcd is restored from "+snapshot+": what was written after revision ")
-	require.Contains(t, plan, "nothing was changed, as asked for")
+	require.Contains(t, plan, "nothing was changed (--dry-run)")
 
 	flags := []string{"etcd", "restore", "--lab", "--yes"}
 	kill := r.startToKill(flags...)

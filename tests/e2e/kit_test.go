@@ -48,7 +48,7 @@ func TestE2ETheComputerOfTheOperatorIsLost(t *testing.T) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	require.Empty(t, writes(r.calls()[seen:]))
 
-	require.Contains(t, r.mustRun(0, "kit", "restore", "--lab", "--kit", kit), "the stack has a state, which is left as it is")
+	require.Contains(t, r.mustRun(0, "kit", "restore", "--lab", "--kit", kit), "the stack has a state, which is not changed")
 	r.writeInventory("nodes.yaml", files["nodes.yaml"]+"# newer\n")
 	require.Contains(t, r.mustRun(3, "kit", "restore", "--lab", "--kit", kit), "nodes.yaml: add --existing keep to leave them as they are, or --existing replace to take those of the kit")
 	require.Contains(t, r.mustRun(0, "kit", "restore", "--lab", "--kit", kit, "--existing", "keep"), "nodes.yaml: it differs from the kit's\n")
