@@ -57,7 +57,7 @@ func (o *Operator) CreateKit(ctx context.Context, options KitOptions) (*Kit, err
 	if err != nil {
 		return nil, err
 	}
-	description, err := s.describeKit(secrets, snapshot)
+	description, err := s.describeKit(ctx, secrets, snapshot)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (s *session) snapshotForKit(ctx context.Context) (*EtcdSnapshot, error) {
 	return &older, nil
 }
 
-func (s *session) describeKit(secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
+func (s *session) describeKit(ctx context.Context, secrets machinesecrets.Bundle, snapshot *EtcdSnapshot) (recoverykit.Description, error) {
 	fingerprint, err := secrets.Fingerprint()
 	if err != nil {
 		return recoverykit.Description{}, err
@@ -135,6 +135,7 @@ func (s *session) describeKit(secrets machinesecrets.Bundle, snapshot *EtcdSnaps
 		Talos: cluster.Talos.Version.String(), Kubernetes: cluster.Kubernetes.Version.String(),
 		CA: ca, Secrets: fingerprint,
 	}
+	description.Repository, description.Commit = recoverykit.CloneOf(ctx, s.workspace.Root)
 	if s.workspace.StateFolder() == "" {
 		description.Backend = s.workspace.Backend
 	}
@@ -166,7 +167,6 @@ func (s *session) kitFiles(ctx context.Context, of *recoverykit.Description, sec
 		return nil, err
 	}
 	files := []recoverykit.File{
-		recoverykit.Text(recoverykit.Page, recoverykit.PageOf(*of)),
 		recoverykit.Text(recoverykit.MachineSecrets, bundle),
 		recoverykit.Text(recoverykit.Talosconfig, talosconfig),
 		recoverykit.Copy(path.Join(recoverykit.ProjectFolder, filepath.Base(s.workspace.StackFile())), s.workspace.StackFile()),

@@ -155,18 +155,31 @@ func (r kitRestore) state(ctx context.Context) (int, error) {
 	if err := s.attach(tools); err != nil {
 		return 0, err
 	}
-	_, err = s.state.ExportSealed(ctx)
-	if err == nil {
-		return 0, nil
-	}
-	if !errors.Is(err, engine.ErrNoStack) {
-		return 0, s.state.Unreadable(err)
+	empty, err := s.hasEmptyState(ctx)
+	if err != nil || !empty {
+		return 0, err
 	}
 	restored, err := s.restore(ctx, tools, r.kit.State)
 	if err != nil {
 		return 0, err
 	}
 	return restored.Resources, nil
+}
+
+// hasEmptyState reports whether the stack has no state, or one without a resource, as a run leaves it that was killed after it had created
+// the state.
+func (s *session) hasEmptyState(ctx context.Context) (bool, error) {
+	text, err := s.state.ExportSealed(ctx)
+	if errors.Is(err, engine.ErrNoStack) {
+		return true, nil
+	}
+	if err == nil {
+		var exported *engine.Exported
+		if exported, err = s.state.Read(text); err == nil {
+			return len(exported.Deployment.Resources) == 0, nil
+		}
+	}
+	return false, s.state.Unreadable(err)
 }
 
 func nearbyAll(paths []string) []string {

@@ -20,8 +20,8 @@ func newKitCommand() *cobra.Command {
 		Short: "The recovery kit: everything to rebuild a cluster, in one encrypted file",
 		Long: `The recovery kit is one file with everything that is needed to manage and rebuild a cluster: its machine secrets, a snapshot of
 etcd, the inventory, the configuration of the stack, the state, and instructions for a person who does not know the project. It is
-encrypted for backups.recipients in cluster.yaml, or else with the passphrase of the stack. Keep copies of it on other machines, and
-keep the key apart from them.`,
+encrypted for backups.recipients in cluster.yaml, or else with the passphrase of the stack. The instructions lie beside it in clear,
+too. Keep copies of both on other machines, and the key apart from them.`,
 	}
 	command.AddCommand(newKitCreateCommand(), newKitListCommand(), newKitCheckCommand(), newKitOpenCommand(), newKitRestoreCommand())
 	return command
@@ -54,8 +54,8 @@ existing snapshot. The newest three kits are kept.`,
 			if len(kit.SealedFor) > 0 {
 				opener = "the private key of " + strings.Join(kit.SealedFor, " or ")
 			}
-			fmt.Fprintf(streams.out, "%s: %s\nopened by %s; copy the file to another machine, and keep what opens it apart from it\n",
-				workspace.Nearby(kit.Path), kibibytes(kit.Bytes), opener)
+			fmt.Fprintf(streams.out, "%s: %s\n%s: how it is opened and put back, without a secret\n", workspace.Nearby(kit.Path), kibibytes(kit.Bytes), workspace.Nearby(kit.Page))
+			fmt.Fprintf(streams.out, "opened by %s; copy both files to another machine, and keep what opens the kit apart from it\n", opener)
 			fmt.Fprintf(streams.out, "next: %s   # can it be opened, and does it fit?\n", typed("kit check %s", o.Place()))
 			return nil
 		},

@@ -62,6 +62,7 @@ var properties = []property{
 	{path: regexp.MustCompile(`^poolId$`), label: "pool", effect: Change},
 	{path: regexp.MustCompile(`^protection$`), label: "protection", effect: Change},
 	{path: regexp.MustCompile(`^cdrom`), label: "CD-ROM", effect: Change},
+	{path: regexp.MustCompile(`^(timeout\w*|reboot|rebootAfterUpdate|stopOnDestroy)$`), label: "how the provider waits and stops", effect: Change},
 }
 
 // computed matches outputs that the engine lists beside the inputs that change them, and its bridge's own note.

@@ -30,6 +30,7 @@ func TestReboots(t *testing.T) {
 		{"start at boot", map[string]any{"onBoot": false}, false},
 		{"the CPU of its host", map[string]any{"cpu": map[string]any{"type": "host"}}, true},
 		{"a GPU", map[string]any{"hostpcis": []any{map[string]any{"mapping": "rtx3090"}}}, true},
+		{"how long the provider waits", map[string]any{"timeoutMoveDisk": 1800.0, "stopOnDestroy": true}, false},
 		{"what no row names", map[string]any{"bios": "seabios"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

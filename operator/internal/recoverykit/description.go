@@ -22,6 +22,11 @@ type Description struct {
 	Secrets string `json:"secrets"`
 	// SealedFor are the age keys that open the kit, age1…; empty if the passphrase of the stack does.
 	SealedFor []string `json:"sealedFor,omitempty"`
+	// Repository is the URL of the repository that the project was cloned from, without a user; empty if it is not known or on this
+	// machine.
+	Repository string `json:"repository,omitempty"`
+	// Commit is what was checked out of it, e.g. 544e8d6d5e25…; empty if it is not known.
+	Commit string `json:"commit,omitempty"`
 	// Backend is the bucket of the state, a URL as in Pulumi.yaml; empty if the state is in a folder of the machine.
 	Backend string `json:"backend,omitempty"`
 	// State is the name of the copy of the state in the kit.

@@ -64,7 +64,10 @@ func TestAKitIsSealedAndDescribed(t *testing.T) {
 		require.Equal(t, os.FileMode(0o600), about.Mode(), entry.Name())
 		names = append(names, entry.Name())
 	}
-	require.Equal(t, []string{"2026-11-20T22-15-00-kit.json", "2026-11-20T22-15-00-kit.tar.age"}, names, "and nothing in clear")
+	require.Equal(t, []string{"2026-11-20T22-15-00-kit.json", "2026-11-20T22-15-00-kit.md", "2026-11-20T22-15-00-kit.tar.age"}, names, "and no secret in clear")
+	page, err := os.ReadFile(kit.Page)
+	require.NoError(t, err)
+	require.Equal(t, string(recoverykit.PageOf(description())), string(page), "who has to open the kit can read how")
 	sealed, err := os.ReadFile(kit.Path)
 	require.NoError(t, err)
 	require.NotContains(t, string(sealed), "hunter2")
@@ -76,7 +79,7 @@ func TestAKitIsSealedAndDescribed(t *testing.T) {
 	opened, err := recoverykit.Open(kit.Path, []age.Identity{newIdentity(t), identity})
 	require.NoError(t, err)
 	require.Equal(t, description(), opened.Description)
-	require.Equal(t, []string{"kit.json", "secrets.yaml", "inventory/cluster.yaml", "etcd/a.snap.age"}, opened.Names())
+	require.Equal(t, []string{"kit.json", "README.md", "secrets.yaml", "inventory/cluster.yaml", "etcd/a.snap.age"}, opened.Names())
 	text, found := opened.File(recoverykit.MachineSecrets)
 	require.True(t, found)
 	require.Equal(t, "hunter2", string(text))
@@ -85,6 +88,8 @@ func TestAKitIsSealedAndDescribed(t *testing.T) {
 	require.Equal(t, map[string][]byte{"cluster.yaml": []byte("kind: Cluster\n")}, opened.In("inventory"))
 
 	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "new"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "new", "b.new"), bytes.Repeat([]byte("x"), 1<<20), 0o600), "what a killed run has left")
 	require.NoError(t, opened.Unpack(func(name string) string {
 		if name != "etcd/a.snap.age" {
 			return ""
@@ -95,6 +100,9 @@ func TestAKitIsSealedAndDescribed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), about.Mode())
 	require.EqualValues(t, 6<<16, about.Size())
+	left, err := os.ReadDir(filepath.Join(folder, "new"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
 }
 
 func TestWhatIsNoKitOfOurs(t *testing.T) {
@@ -169,6 +177,10 @@ func TestOldKitsGo(t *testing.T) {
 	}
 	require.Equal(t, []string{"2026-11-24T22-15-00-kit", "2026-11-23T22-15-00-kit", "2026-11-22T22-15-00-kit"}, names)
 
+	files, err := os.ReadDir(store.Dir)
+	require.NoError(t, err)
+	require.Len(t, files, 9, "descriptions and pages go with their kits")
+
 	require.NoError(t, os.Remove(strings.TrimSuffix(kits[0].Path, ".tar.age")+".json"))
 	newest, err := store.Newest()
 	require.NoError(t, err, "a run that was killed leaves out the description")
@@ -200,6 +212,7 @@ func TestPages(t *testing.T) {
 	least := description()
 	most := description()
 	most.Tool, most.Backend, most.Snapshot, most.SnapshotTaken = "v0.5.0", "s3://states?region=eu-central-1", "2026-11-20T22-15-00-for-kit", evening
+	most.Repository, most.Commit = "https://git.example/home/cluster.git", "544e8d6d5e2577a1b0e9f1a8e4c6a0e2d7b39c11"
 	most.SealedFor = []string{"age1mlctyyjug8tcnuefthugadpauuc3yv6j0udwhprcd5va02vu6amqp43328"}
 	for name, of := range map[string]recoverykit.Description{"least": least, "most": most} {
 		golden := filepath.Join("testdata", "page-"+name+".md")

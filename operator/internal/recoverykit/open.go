@@ -96,17 +96,18 @@ func (o *Opened) Unpack(want func(name string) string) error {
 	})
 }
 
-// write writes a file that appears under its name when it is complete.
+// write writes a file that appears under its name when it is complete. What a killed run has left of it is written anew.
 func write(to string, text io.Reader) error {
-	file, err := os.CreateTemp(filepath.Dir(to), "new-*") // mode 0600
+	unfinished := to + ".new"
+	file, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // chosen by the user
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(file, text)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
+		return errors.Join(err, os.Remove(unfinished))
 	}
-	return os.Rename(file.Name(), to)
+	return os.Rename(unfinished, to)
 }
 
 // walk decrypts the kit and calls each with its files. A name that leads out of the kit is refused.

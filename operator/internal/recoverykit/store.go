@@ -28,6 +28,8 @@ type Kit struct {
 	Name string `json:"name"`
 	// Path of the file.
 	Path string `json:"path"`
+	// Page is the path of the page of instructions beside it, which has no secret; it is missing after a killed run.
+	Page string `json:"page"`
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
 	Description
@@ -39,11 +41,12 @@ var ErrNone = errors.New("there is no recovery kit")
 const (
 	sealedEnding      = ".tar.age"
 	descriptionEnding = ".json"
+	pageEnding        = ".md"
 	kind              = "kit"
 )
 
-// Save seals files as a kit for recipients, and deletes the oldest kits. The description and its time come from the caller; they are
-// added to the files.
+// Save seals files as a kit for recipients, and deletes the oldest kits. The description, whose time comes from the caller, and the page of
+// instructions are added to the files, and lie beside the kit in clear: who has the kit needs the page to open it.
 func (s Store) Save(description Description, recipients []age.Recipient, files []File) (_ Kit, err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Kit{}, fmt.Errorf("folder of the recovery kits: %w", err)
@@ -53,14 +56,15 @@ func (s Store) Save(description Description, recipients []age.Recipient, files [
 		return Kit{}, err
 	}
 	text = append(text, '\n')
-	sealed, err := s.write(description.Made, recipients, append([]File{Text(DescriptionFile, text)}, files...))
+	page := PageOf(description)
+	sealed, err := s.write(description.Made, recipients, append([]File{Text(DescriptionFile, text), Text(Page, page)}, files...))
 	if err != nil {
 		return Kit{}, fmt.Errorf("write a recovery kit: %w", err)
 	}
 	defer os.Remove(sealed) //nolint:errcheck // it has its own name by then
 	name, err := retention.Create(description.Made, kind, func(name retention.Name) error { return os.Link(sealed, s.path(name)) })
 	if err == nil {
-		err = os.WriteFile(s.description(name), text, 0o600)
+		err = errors.Join(os.WriteFile(s.description(name), text, 0o600), os.WriteFile(s.page(name), page, 0o600))
 	}
 	if err != nil {
 		return Kit{}, fmt.Errorf("write a recovery kit: %w", err)
@@ -136,7 +140,7 @@ func (s Store) read(name retention.Name) (Kit, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return Kit{}, fmt.Errorf("description of the recovery kit %s: %w: delete the file %s, the kit itself is not affected", name, err, s.description(name))
 	}
-	kit.Name, kit.Path, kit.Bytes, kit.Made = name.String(), s.path(name), info.Size(), name.Taken
+	kit.Name, kit.Path, kit.Page, kit.Bytes, kit.Made = name.String(), s.path(name), s.page(name), info.Size(), name.Taken
 	return kit, nil
 }
 
@@ -146,13 +150,17 @@ func (s Store) prune() error {
 		return err
 	}
 	for _, name := range names[min(keep, len(names)):] {
-		err := os.Remove(s.description(name))
-		if errors.Is(err, os.ErrNotExist) {
-			err = nil
-		}
-		if err := errors.Join(err, os.Remove(s.path(name))); err != nil {
+		if err := errors.Join(removed(s.description(name)), removed(s.page(name)), os.Remove(s.path(name))); err != nil {
 			return fmt.Errorf("delete old recovery kits: %w", err)
 		}
+	}
+	return nil
+}
+
+// removed removes a file that may be missing.
+func removed(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
 	}
 	return nil
 }
@@ -163,4 +171,8 @@ func (s Store) path(name retention.Name) string {
 
 func (s Store) description(name retention.Name) string {
 	return filepath.Join(s.Dir, name.String()+descriptionEnding)
+}
+
+func (s Store) page(name retention.Name) string {
+	return filepath.Join(s.Dir, name.String()+pageEnding)
 }
