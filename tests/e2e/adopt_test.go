@@ -52,7 +52,7 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 
 	output := r.mustRun(0, "adopt", "--lab", "--secrets", bundle)
 	require.Contains(t, output, "nothing would change\n")
-	require.Contains(t, output, ", and is what runs\n")
+	require.Contains(t, output, ", and matches what runs\n")
 	require.Equal(t, had, r.urns())
 	require.Empty(t, writes(r.calls()[seen:]), "the host was only read")
 	require.Empty(t, labstack.Outages(r.talosLog(began)))
@@ -67,7 +67,7 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 	r.deleteOnHost(102)
 	output = r.mustRun(0, "adopt", "--lab")
 	require.Contains(t, output, "k3s-dev-worker-1: VM 102 is not there, so it is not adopted")
-	require.Contains(t, output, "not there, so up creates it: k3s-dev-worker-1-vm\n")
+	require.Contains(t, output, "does not exist, so up creates it: k3s-dev-worker-1-vm\n")
 	require.Regexp(t, "CREATE +k3s-dev-worker-1 ", output)
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(t, boots["k3s-dev-control-1"], r.boots()["k3s-dev-control-1"])

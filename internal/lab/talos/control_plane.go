@@ -92,7 +92,7 @@ func (s *system) etcdHealth(status etcd.Status, stage runtime.MachineStage) erro
 	if status.Leader == 0 {
 		return errors.Join(
 			s.services.SetHealth("etcd", false, etcd.ErrNoLeader.Error()),
-			s.setMachineStage(stage, false, runtime.UnmetCondition{Name: "services", Reason: "etcd not healthy"}),
+			s.enterStage(stage),
 		)
 	}
 
@@ -102,6 +102,6 @@ func (s *system) etcdHealth(status etcd.Status, stage runtime.MachineStage) erro
 			r.TypedSpec().MemberID = etcd.FormatID(status.Member.ID)
 		}),
 		s.startStaticPods(),
-		s.setMachineStage(stage, true),
+		s.enterStage(stage),
 	)
 }

@@ -18,7 +18,7 @@ func (s *system) install(ctx context.Context, cfg config.Provider) error {
 
 	if err := errors.Join(
 		s.events.Publish("", &machine.SequenceEvent{Sequence: string(sequenceInstall), Action: machine.SequenceEvent_START}),
-		s.setMachineStage(runtime.MachineStageInstalling, false),
+		s.enterStage(runtime.MachineStageInstalling),
 	); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (s *system) install(ctx context.Context, cfg config.Provider) error {
 
 	s.vm.setStage(StageRebooting)
 
-	return s.setMachineStage(runtime.MachineStageRebooting, false)
+	return s.enterStage(runtime.MachineStageRebooting)
 }
 
 // pull returns the release of an installer image. An empty image means the running release.

@@ -19,7 +19,7 @@ func (s *system) maintain(ctx context.Context) (config.Provider, error) {
 
 	if err := errors.Join(
 		s.events.Publish("", &machine.TaskEvent{Action: machine.TaskEvent_START, Task: maintenanceTask}),
-		s.setMachineStage(runtime.MachineStageMaintenance, true),
+		s.enterStage(runtime.MachineStageMaintenance),
 		s.openMaintenance(ctx, service),
 	); err != nil {
 		return nil, err
@@ -49,6 +49,6 @@ func (s *system) leaveMaintenance(ctx context.Context) error {
 	return errors.Join(
 		s.closeFront(grace),
 		s.events.Publish("", &machine.TaskEvent{Action: machine.TaskEvent_STOP, Task: maintenanceTask}),
-		s.setMachineStage(runtime.MachineStageBooting, false),
+		s.enterStage(runtime.MachineStageBooting),
 	)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/cosi-project/runtime/pkg/state"
 	"github.com/siderolabs/image-factory/pkg/constants"
-	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/k8s"
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
@@ -60,7 +59,7 @@ func (s *system) publishMachine() error {
 		s.publishLinks(nil),
 		s.publishRoutes(nil),
 		put(s, timeres.NewStatus(), func(r *timeres.Status) { r.TypedSpec().Synced = true }),
-		s.setMachineStage(runtime.MachineStageBooting, false),
+		s.enterStage(runtime.MachineStageBooting),
 	)
 }
 
@@ -145,32 +144,6 @@ func (s *system) publishAddresses(list resource.ID, addresses []netip.Prefix) er
 	return put(s, network.NewNodeAddress(network.NamespaceName, list), func(r *network.NodeAddress) {
 		r.TypedSpec().Addresses = addresses
 	})
-}
-
-// setMachineStage publishes the machine's stage, as resource and as event.
-func (s *system) setMachineStage(stage runtime.MachineStage, ready bool, unmet ...runtime.UnmetCondition) error {
-	status := runtime.MachineStatusSpec{Stage: stage, Status: runtime.MachineStatusStatus{Ready: ready, UnmetConditions: unmet}}
-
-	reported := &machine.MachineStatusEvent_MachineStatus{Ready: ready}
-	for _, condition := range unmet {
-		reported.UnmetConditions = append(reported.UnmetConditions, &machine.MachineStatusEvent_MachineStatus_UnmetCondition{
-			Name: condition.Name, Reason: condition.Reason,
-		})
-	}
-
-	if stage == runtime.MachineStageRunning && ready {
-		if err := s.keepRelease(); err != nil {
-			return err
-		}
-	}
-
-	return errors.Join(
-		put(s, runtime.NewMachineStatus(), func(r *runtime.MachineStatus) { *r.TypedSpec() = status }),
-		s.events.Publish("", &machine.MachineStatusEvent{
-			// The resource's and the event's stages have the same numbers (machinery resources/runtime).
-			Stage: machine.MachineStatusEvent_MachineStage(stage), Status: reported,
-		}),
-	)
 }
 
 // publishService publishes a resource for a running service only, as Talos does (controllers/v1alpha1/service.go).

@@ -59,7 +59,7 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 	defer s.finished()
 
 	if err := errors.Join(
-		s.setMachineStage(stageOf(c.sequence), false),
+		s.enterStage(stageOf(c.sequence)),
 		s.publish(c, &machine.SequenceEvent{Sequence: string(c.sequence), Action: machine.SequenceEvent_START}),
 	); err != nil {
 		return outcomeReboot, err
@@ -108,7 +108,7 @@ func (s *system) abandon(c command, failure error) error {
 			Sequence: string(c.sequence), Action: machine.SequenceEvent_NOOP,
 			Error: &common.Error{Code: common.Code_FATAL, Message: "sequence failed: " + failure.Error()},
 		}),
-		s.setMachineStage(runtime.MachineStageRebooting, false),
+		s.enterStage(runtime.MachineStageRebooting),
 	)
 }
 
@@ -121,7 +121,7 @@ func (s *system) runPhase(ctx context.Context, p phase, c command) error {
 	}
 
 	if p.name == phaseKexec && upgrades(c.sequence) { // controllers/runtime/machine_status.go, watchEvents
-		if err := s.setMachineStage(runtime.MachineStageRebooting, false); err != nil {
+		if err := s.enterStage(runtime.MachineStageRebooting); err != nil {
 			return err
 		}
 	}

@@ -108,7 +108,7 @@ func (s *system) startServices(ctx context.Context, cfg config.Provider) error {
 		return nil
 	}
 
-	return s.setMachineStage(runtime.MachineStageRunning, true)
+	return s.enterStage(runtime.MachineStageRunning)
 }
 
 // startEarlyServices starts the services that run from the beginning of every boot, even in maintenance mode.

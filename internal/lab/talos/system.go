@@ -45,6 +45,8 @@ type system struct {
 
 	wrongClock atomic.Bool // whether the certificates were issued by a clock that is not set
 
+	status machineStatus
+
 	provisioning sync.Mutex // held while volumes are provisioned
 	volumes      map[string]block.VolumeStatusSpec
 
@@ -271,5 +273,6 @@ func (s *system) serviceChanged(c service.Change) error {
 	return errors.Join(
 		s.events.Publish("", &machine.ServiceStateEvent{Service: c.ID, Action: c.State, Message: c.Message, Health: c.Health}),
 		s.publishService(c),
+		s.publishMachineStatus(),
 	)
 }

@@ -2,6 +2,7 @@ package talos_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/cosi-project/runtime/pkg/safe"
@@ -158,7 +159,8 @@ func TestServicesByAPI(t *testing.T) {
 	require.EqualError(t, err, `rpc error: code = Unknown desc = service "sshd" not defined`)
 }
 
-// TestMachineStatusEvents checks the events that clients follow during a reboot.
+// TestMachineStatusEvents checks the events that clients follow during a boot: the stages, and which services are missing (talos v1.12.4,
+// controllers/runtime/machine_status.go).
 func TestMachineStatusEvents(t *testing.T) {
 	t.Parallel()
 
@@ -169,13 +171,17 @@ func TestMachineStatusEvents(t *testing.T) {
 	events := make(chan client.EventResult)
 	require.NoError(t, c.admin(101).EventsWatchV2(t.Context(), events, client.WithTailEvents(-1)))
 
-	var stages []machine.MachineStatusEvent_MachineStage
+	var (
+		stages []machine.MachineStatusEvent_MachineStage
+		unmet  []*machine.MachineStatusEvent_MachineStatus_UnmetCondition
+	)
 
 	for event := range events {
 		require.NoError(t, event.Error)
 
 		if status, ok := event.Event.Payload.(*machine.MachineStatusEvent); ok {
 			stages = append(stages, status.GetStage())
+			unmet = append(unmet, status.GetStatus().GetUnmetConditions()...)
 
 			if status.GetStage() == machine.MachineStatusEvent_RUNNING && status.GetStatus().GetReady() {
 				break
@@ -185,5 +191,7 @@ func TestMachineStatusEvents(t *testing.T) {
 
 	require.Equal(t, []machine.MachineStatusEvent_MachineStage{
 		machine.MachineStatusEvent_BOOTING, machine.MachineStatusEvent_RUNNING,
-	}, stages)
+	}, slices.Compact(stages))
+	require.Equal(t, "apid not running, machined not running, kubelet not running", unmet[0].GetReason())
+	require.Equal(t, "etcd not running", unmet[len(unmet)-1].GetReason(), "a control plane boots until its etcd is healthy")
 }

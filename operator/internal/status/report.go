@@ -1,11 +1,14 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/nodeops"
@@ -128,13 +131,17 @@ type Update struct {
 func (r Report) Lacks() []string {
 	var lacks []string
 	for _, machine := range r.Machines {
-		if reason := machine.lacks(r.Networked); reason != "" {
+		reason := machine.lacks(r.Networked)
+		if reason == "" && r.isOutsideEtcd(machine) {
+			reason = "it has not joined etcd"
+		}
+		if reason != "" {
 			lacks = append(lacks, machine.Name+": "+reason)
 		}
 	}
 	for _, member := range r.Members {
 		if member.Problem != "" {
-			lacks = append(lacks, member.Name+": "+member.Problem)
+			lacks = append(lacks, cmp.Or(member.Name, member.Address)+": "+member.Problem)
 		}
 	}
 	for _, operation := range r.State.Pending {
@@ -144,6 +151,13 @@ func (r Report) Lacks() []string {
 		lacks = append(lacks, iso.Volume+" is not on "+iso.Host+": machines that are made there do not start")
 	}
 	return append(lacks, r.Unread...)
+}
+
+// isOutsideEtcd reports whether a machine is a control plane without a member among those of etcd.
+func (r Report) isOutsideEtcd(machine Machine) bool {
+	return machine.Role == inventory.RoleControlPlane && len(r.Members) > 0 && !slices.ContainsFunc(r.Members, func(m nodeops.EtcdMember) bool {
+		return m.Name == machine.Name || m.Address == machine.Address.String()
+	})
 }
 
 // IsAlarmed reports whether etcd has an alarm, which no wait ends.
@@ -192,6 +206,8 @@ func (m Machine) lacks(networked bool) string {
 		return "its Talos was not asked, for want of a talosconfig"
 	case len(m.unmet(networked)) > 0:
 		return strings.Join(m.unmet(networked), ", ")
+	case m.Node.Stage != runtime.MachineStageRunning.String():
+		return "it is in stage " + m.Node.Stage // without unmet conditions: Talos checks none while it reboots, upgrades or resets
 	case len(m.diskProblems()) > 0:
 		return strings.Join(m.diskProblems(), ", ")
 	case m.misrouted() != "":
@@ -211,7 +227,7 @@ func (m Machine) lacks(networked bool) string {
 // It returns nil if the Nodes could not be read.
 func (r Report) Unregistered() []Machine {
 	return slices.DeleteFunc(slices.Clone(r.Machines), func(m Machine) bool {
-		return !r.nodesRead || m.Kubernetes != nil || m.Node == nil || m.Node.Stage != "running" || len(m.unmet(false)) > 0
+		return !r.nodesRead || m.Kubernetes != nil || m.Node == nil || m.Node.Stage != runtime.MachineStageRunning.String() || len(m.unmet(false)) > 0
 	})
 }
 

@@ -175,7 +175,7 @@ func TestLacks(t *testing.T) {
 		{"a Node that is not Ready", func(r *status.Report) { r.Machines[0].Kubernetes = &status.KubernetesNode{} }, []string{"k3s-dev-control-1: its Node is not Ready"}},
 		{"a cluster without a network", func(r *status.Report) {
 			r.Networked = false
-			r.Machines[0].Node = &nodeops.Observation{Unmet: []string{"nodeReady: node is not ready"}}
+			r.Machines[0].Node = &nodeops.Observation{Stage: "running", Unmet: []string{"nodeReady: node is not ready"}}
 			r.Machines[0].Kubernetes = &status.KubernetesNode{}
 		}, nil},
 		{"no Node", func(r *status.Report) { r.Machines[0].Kubernetes = nil }, []string{"k3s-dev-control-1: Kubernetes has no Node of its name"}},
@@ -207,6 +207,13 @@ func TestLacks(t *testing.T) {
 			r.Machines[0].Gateways = []netip.Addr{netip.MustParseAddr("192.168.20.1")}
 			r.Machines[0].Node.Gateways = r.Machines[0].Gateways
 		}, nil},
+		{"a node that reboots", func(r *status.Report) { r.Machines[0].Node = &nodeops.Observation{Stage: "rebooting"} }, []string{"k3s-dev-control-1: it is in stage rebooting"}},
+		{"a control plane without a member", func(r *status.Report) {
+			r.Members = []nodeops.EtcdMember{{Name: "k3s-dev-control-2", Address: "192.168.20.12"}}
+		}, []string{"k3s-dev-control-1: it has not joined etcd"}},
+		{"a member that has not started", func(r *status.Report) {
+			r.Members = []nodeops.EtcdMember{{Address: r.Machines[0].Address.String(), Problem: "its etcd does not answer"}}
+		}, []string{"192.168.20.11: its etcd does not answer"}},
 		{"a host that was not asked", func(r *status.Report) { r.Machines[0].VM = "" }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
