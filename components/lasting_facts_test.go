@@ -54,7 +54,7 @@ func TestABirthFactIsKept(t *testing.T) {
 		e.born(t, stood(map[string]any{"podSubnets": []any{"10.42.0.0/16"}})))
 	both := e.born(t, stood(map[string]any{"cni": "none", "serviceSubnets": []any{"10.43.0.0/16"}}))
 	require.Equal(t, 2, len(strings.Split(both, "\n")), "all of them at once: %s", both)
-	require.Equal(t, "k3s-dev-worker-1 has the VMID 121 of former, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name former again; nothing was touched",
+	require.Equal(t, "k3s-dev-worker-1 has the VMID 121 of former, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name former again; nothing was touched",
 		e.born(t, stood(map[string]any{"machines": []any{
 			map[string]any{"name": "former", "controlPlane": false, "vmid": 121.0, "addresses": []any{"192.168.20.22"}},
 		}})))

@@ -22,7 +22,7 @@ const (
 // Machine is one machine of a cluster. All of it is known before anything exists, so that a preview is complete.
 type Machine struct {
 	// Name of the machine in Proxmox VE and its hostname. Required. The name is part of its identity in Pulumi, so a change
-	// replaces a worker, if [TalosClusterArgs.FormerNames] contains its former name; a control plane keeps its name.
+	// replaces the machine, if [TalosClusterArgs.FormerNames] contains its former name.
 	Name string
 	// Role in the cluster. Required. A change replaces a worker; a control plane keeps its role.
 	Role Role

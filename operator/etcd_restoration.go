@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,11 @@ type etcdRestoration struct {
 
 // prepareRestore implements [upRestore].
 func (s *session) prepareRestore(ctx context.Context, span span) error {
-	begun, err := s.restoreNotes().read()
+	administrator, err := s.administrator(ctx)
+	if err != nil {
+		return err
+	}
+	begun, err := s.restoreNotes().of(administrator)
 	if err != nil {
 		return refused(err)
 	}
@@ -144,7 +149,7 @@ func (s *session) beginRestore(ctx context.Context) (restores bool, err error) {
 	if err := s.restoreNotes().write(r.note); err != nil {
 		return true, err
 	}
-	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, r.note.On)
+	s.stack.Workspace().SetEnvVar(removal.RestoredVariable, cmp.Or(r.note.Former, r.note.On))
 	data := r.dataOf(r.note.On)
 	if r.note.Replaces || data != etcdrestore.None && data != etcdrestore.Some {
 		return true, nil // it is made, or configured, first
@@ -200,7 +205,31 @@ func (s *session) finishRestore(ctx context.Context) error {
 		return fmt.Errorf("etcd is restored: %w", err)
 	}
 	s.tellRestore("the kubelets are restarted, because time went back to revision %d", r.opened.Revision)
+	if err := s.forgetFormer(ctx); err != nil {
+		return err
+	}
 	return s.restoreNotes().end()
+}
+
+// forgetFormer deletes the Node of a control plane that has another name now, which is in the snapshot.
+func (s *session) forgetFormer(ctx context.Context) error {
+	former := s.etcdRestore.note.Former
+	if former == "" {
+		return nil
+	}
+	if _, err := s.untilKubernetesAnswers(ctx, "etcd", startPatience); err != nil {
+		return err
+	}
+	api, err := nodeops.ReachKubernetes(ctx, s.etcdRestore.health.Talosconfig)
+	if err == nil {
+		defer api.Close()
+		err = api.DeleteNode(ctx, former)
+	}
+	if err != nil {
+		return fmt.Errorf("etcd is restored, and the Node %s, which is %s now, is not deleted (%w): run `em-infra up` again", former, s.etcdRestore.note.On, err)
+	}
+	s.tellRestore("%s is no longer a Node of the cluster", former)
+	return nil
 }
 
 // keepJoining has control planes that the engine switches on join the restored etcd, which they are waited for to do. It returns what

@@ -61,7 +61,7 @@ func (s *session) replaceOnly(ctx context.Context, name string, taken *KeptSnaps
 	if err != nil {
 		return err
 	}
-	r.snapshot, r.note = taken.Snapshot, restoreNote{Snapshot: taken.Name, On: name, Replaces: true}
+	r.snapshot, r.note = taken.Snapshot, restoreNote{Snapshot: taken.Name, On: name, Former: s.predecessors[name], Replaces: true}
 	s.etcdRestore = r
 	s.tellSnapshot(*taken)
 	return s.openSnapshot(ctx, r)

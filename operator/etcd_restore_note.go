@@ -21,6 +21,8 @@ type restoreNote struct {
 	Begun time.Time `json:"begun"`
 	// Replaces is whether the machine of the only control plane is replaced: data on the machine from before is left alone.
 	Replaces bool `json:"replaces,omitempty"`
+	// Former is the name that the control plane had, if its machine is replaced under another one: its Node is in the snapshot.
+	Former string `json:"former,omitempty"`
 	// Emptied is whether the control planes were emptied: data that they have now is that of the snapshot.
 	Emptied bool `json:"emptied,omitempty"`
 }
@@ -30,6 +32,15 @@ type restoreNotes struct{ path string }
 
 func (o *Operator) restoreNotes() restoreNotes {
 	return restoreNotes{path: filepath.Join(o.workspace.Snapshots(), "restore.json")}
+}
+
+// of returns the note of a restore that did not end in the cluster with these credentials; nil for none. If there are none, that cluster
+// was destroyed, and the note is forgotten.
+func (n restoreNotes) of(talosconfig []byte) (*restoreNote, error) {
+	if talosconfig == nil {
+		return nil, n.end()
+	}
+	return n.read()
 }
 
 // read returns the note of a restore that did not end; nil for none.

@@ -51,6 +51,9 @@ func (s *session) keepSnapshot(ctx context.Context, judged judgement) error {
 	if len(leave) == 0 {
 		return nil
 	}
+	for i, name := range leave {
+		leave[i] = s.bornAs(name)
+	}
 	s.stack.Workspace().SetEnvVar(removal.LeaveVariable, strings.Join(leave, ","))
 	saved, err := s.snapshotEtcd(ctx, "before-up")
 	if judged.Recovers != "" {

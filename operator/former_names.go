@@ -1,9 +1,13 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -23,8 +27,21 @@ func (s *session) findFormerNames(ctx context.Context) error {
 	}
 	s.known = state.KnownVMIDs(exported.Deployment)
 	s.program.FormerNames = former
+	s.predecessors = stacks.Predecessors(exported.Deployment, s.inventory, former)
+	s.stack.Workspace().SetEnvVar(removal.SuccessorsVariable, successors(s.inventory, s.predecessors))
 	s.setProgram(s.program.Until)
 	return nil
+}
+
+// successors returns the nodes that have the place of another one, in the form that the removal of that one reads.
+func successors(inv *inventory.Inventory, predecessors map[string]string) string {
+	var pairs []string
+	for _, name := range nodeNames(inv) {
+		if former, has := predecessors[name]; has {
+			pairs = append(pairs, former+"="+name)
+		}
+	}
+	return strings.Join(pairs, ",")
 }
 
 // renameNodes renames nodes in the state, after the consent: the run that follows replaces their machines.
@@ -39,3 +56,6 @@ func (s *session) renameNodes(ctx context.Context) error {
 	stacks.Rename(&exported.Deployment, s.inventory, s.program.FormerNames)
 	return s.state.Import(ctx, exported)
 }
+
+// bornAs returns the name that a node has as long as its machine is not replaced.
+func (s *session) bornAs(name string) string { return cmp.Or(s.predecessors[name], name) }

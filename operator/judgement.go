@@ -43,9 +43,9 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	if err != nil {
 		return judgement{}, err
 	}
-	events, changes = among(targets, events, changes)
 	steps := plan.Steps(events)
 	seen.mark(steps)
+	steps, changes = plan.Within(targets, steps), counted(targets, events, changes)
 	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names(), Restore: s.etcdRestore.risk()})
 	judgeVersions(&assessment, s.inventory, seen.running.nodes)
 	judged := judgement{Assessment: assessment, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}

@@ -34,25 +34,27 @@ import (
 type session struct {
 	*Operator
 
-	inventory   *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
-	stack       auto.Stack
-	state       *stackstate.State
-	host        pve.Connection
-	secrets     []string          // of the configuration; must never be shown
-	factory     string            // URL of the Image Factory
-	consent     consent           // of a person, before anything is changed
-	place       remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
-	refresh     bool              // the engine reads the host before it compares
-	program     stacks.Options    // of the program that the engine runs
-	configured  artifacts.Planned // the program's machine configurations
-	owner       ownership.Owner   // identifies our machines, read from the state
-	known       []int             // the VMIDs in the state
-	recovery    *recovering.Recovery
-	refusal     programRefusal     // of the program in the engine's last run
-	unread      unreadChanges      // of machine configurations
-	failures    []progress.Failure // the errors that the engine reported in its last run
-	etcdRestore *etcdRestoration   // nil for none
-	started     time.Time
+	inventory  *inventory.Inventory // as deployed: in a rehearsal, on the lab's network
+	stack      auto.Stack
+	state      *stackstate.State
+	host       pve.Connection
+	secrets    []string          // of the configuration; must never be shown
+	factory    string            // URL of the Image Factory
+	consent    consent           // of a person, before anything is changed
+	place      remedy.Place      // the stack and flags for commands in messages, so that a next command works on the same stack
+	refresh    bool              // the engine reads the host before it compares
+	program    stacks.Options    // of the program that the engine runs
+	configured artifacts.Planned // the program's machine configurations
+	owner      ownership.Owner   // identifies our machines, read from the state
+	known      []int             // the VMIDs in the state
+	// predecessors are the names of the nodes whose machines are replaced under another name, by their present names
+	predecessors map[string]string
+	recovery     *recovering.Recovery
+	refusal      programRefusal     // of the program in the engine's last run
+	unread       unreadChanges      // of machine configurations
+	failures     []progress.Failure // the errors that the engine reported in its last run
+	etcdRestore  *etcdRestoration   // nil for none
+	started      time.Time
 
 	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
 }
@@ -241,7 +243,7 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	}
 	if s.inventory != nil {
 		relaxCollector(env, len(s.inventory.Nodes), os.LookupEnv)
-		env[removal.StayVariable] = controlPlanesThatStay(s.inventory)
+		env[removal.StayVariable] = controlPlanesThatStay(s.inventory, func(name string) string { return name })
 	}
 	env[optionRefresh] = strconv.FormatBool(s.refresh)
 	s.state.State = engine.State{
@@ -251,11 +253,12 @@ func (s *session) attach(tools *toolchain.Installed) error {
 	return nil
 }
 
-// controlPlanesThatStay returns the inventory's control planes in the form that their removal reads.
-func controlPlanesThatStay(inv *inventory.Inventory) string {
+// controlPlanesThatStay returns the inventory's control planes in the form that their removal reads, each by the name that it has as a
+// member of etcd during the run.
+func controlPlanesThatStay(inv *inventory.Inventory, nameOf func(string) string) string {
 	var nodes []string
 	for _, node := range inv.Nodes.ControlPlanes() {
-		nodes = append(nodes, node.Name+"="+node.Address.String())
+		nodes = append(nodes, nameOf(node.Name)+"="+node.Address.String())
 	}
 	return strings.Join(nodes, ",")
 }

@@ -11,25 +11,20 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// among filters and counts the events of a preview by targets; without targets it returns all. The targets cannot be passed to the
-// preview itself: it fails at the first target that is not in the state, because it refreshes the targets before it knows which ones
-// it will create (pulumi pkg/v3 v3.254.0, resource/deploy/deployment_executor.go, refresh).
-func among(targets []string, seen []apitype.EngineEvent, changes map[apitype.OpType]int) ([]apitype.EngineEvent, map[apitype.OpType]int) {
+// counted counts the steps of a preview that are of the targets; without targets it returns the counts of all. The targets cannot be
+// passed to the preview itself: it fails at the first target that is not in the state, because it refreshes the targets before it knows
+// which ones it will create (pulumi pkg/v3 v3.254.0, resource/deploy/deployment_executor.go, refresh).
+func counted(targets []string, seen []apitype.EngineEvent, changes map[apitype.OpType]int) map[apitype.OpType]int {
 	if len(targets) == 0 {
-		return seen, changes
+		return changes
 	}
-	var kept []apitype.EngineEvent
 	counted := map[apitype.OpType]int{}
 	for _, event := range seen {
-		if pre := event.ResourcePreEvent; pre != nil {
-			if !slices.Contains(targets, pre.Metadata.URN) {
-				continue
-			}
+		if pre := event.ResourcePreEvent; pre != nil && slices.Contains(targets, pre.Metadata.URN) {
 			counted[pre.Metadata.Op]++
 		}
-		kept = append(kept, event)
 	}
-	return kept, counted
+	return counted
 }
 
 // scope returns the targets and exclusions for the engine if the cluster's API is silent. The CLI accepts only one of the two
@@ -48,7 +43,7 @@ func scope(targets []string, silent bool) (kept, excluded []string) {
 }
 
 // onTargets runs the engine on targets. If some targets are not in the state, it refreshes the others in a run of their own first,
-// for the reason given at [among].
+// for the reason given at [counted].
 func (s *session) onTargets(ctx context.Context, targets []string, work func() error) error {
 	if len(targets) == 0 || !s.refresh {
 		return work()

@@ -72,6 +72,8 @@ type upCluster interface {
 	checkEtcd(ctx context.Context) error
 	// findOutOfBand finds changes that the engine does not see.
 	findOutOfBand(ctx context.Context) (outOfBand, error)
+	// nextToReplace returns which of the control planes is replaced first.
+	nextToReplace(ctx context.Context, names []string) (string, error)
 	// keepSnapshot keeps a snapshot of etcd if a control plane is deleted or replaced.
 	keepSnapshot(ctx context.Context, judged judgement) error
 	// awaitKubernetes waits until the Kubernetes API answers.
@@ -99,6 +101,7 @@ type work struct {
 	replace []string // replaced although the engine sees no difference
 	judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
 	allowed []Permission
+	limited bool // to some phases
 	again   bool // a second pass: it asks for no consent if nothing is left to do
 }
 
@@ -140,7 +143,7 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err != nil {
 		return err
 	}
-	work := work{name: span.command(), targets: targets, judged: before != nil || r.asksConsent, allowed: allowed}
+	work := work{name: span.command(), targets: targets, judged: before != nil || r.asksConsent, allowed: allowed, limited: span.last != phase.Verify || span.only}
 	seen, err := r.cluster.findOutOfBand(ctx)
 	if err != nil {
 		return err
@@ -177,7 +180,15 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 		if err != nil || w.again && !judged.hasChanges() {
 			return false, err
 		}
+		if w.limited && len(judged.Alone) > 0 {
+			return false, aloneInPhases(judged.Alone)
+		}
 		if err := r.engine.weigh(ctx, judged, w.allowed); err != nil {
+			return false, err
+		}
+	}
+	if len(judged.Alone) > 0 {
+		if seen, judged, err = r.replaceAlone(ctx, w, seen, judged.Alone); err != nil {
 			return false, err
 		}
 	}

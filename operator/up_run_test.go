@@ -83,6 +83,10 @@ func (p *parts) failed(_ context.Context, operation string, err error) error {
 
 func (p *parts) checkEtcd(context.Context) error { return p.step("check etcd") }
 
+func (p *parts) nextToReplace(_ context.Context, names []string) (string, error) {
+	return names[len(names)-1], p.step(fmt.Sprintf("choose of %v", names))
+}
+
 func (p *parts) findOutOfBand(context.Context) (outOfBand, error) {
 	seen := outOfBand{}
 	if len(p.noAnswer) > 0 {
@@ -188,6 +192,32 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 		p := &parts{restores: true, failing: step}
 		require.ErrorIs(t, p.order().bringUp(t.Context(), wholeSpan, nil), errStep)
 		require.Equal(t, restored[:slices.Index(restored, step)+1], p.steps)
+	}
+}
+
+// TestControlPlanesAreReplacedAlone: each in a run of the engine of its own, after one consent, and what is left comes after them.
+func TestControlPlanesAreReplacedAlone(t *testing.T) {
+	t.Parallel()
+	before := slices.Index(whole, "snapshot of etcd")
+	alone := slices.Clone(whole[:before])
+	for _, names := range []string{"[cp-1 cp-2]", "[cp-1]"} {
+		alone = append(alone, "choose of "+names, "choose targets", "judge []", "snapshot of etcd", "prepare the state", "engine up-cp-"+names[len(names)-2:len(names)-1]+" [] [] (cluster: true)", "backup after-up")
+	}
+	alone = append(append(alone, "find changes by hand", "judge []"), whole[before:]...)
+	p := &parts{judged: judgement{Assessment: Assessment{Alone: []string{"cp-1", "cp-2"}}}}
+	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.Equal(t, alone, p.steps)
+
+	p = &parts{judged: p.judged}
+	require.EqualError(t, p.order().bringUp(t.Context(), span{last: phase.Provision}, nil),
+		"cp-1, cp-2 would be replaced one after the other, each with all phases: run up without --until and --only, or give one of them with --only-node")
+	require.NotContains(t, p.steps, "consent []", "it is refused before anything is asked")
+
+	for _, step := range []string{"choose of [cp-1 cp-2]", "engine up-cp-2 [] [] (cluster: true)", "choose of [cp-1]"} {
+		p := &parts{judged: judgement{Assessment: Assessment{Alone: []string{"cp-1", "cp-2"}}}, failing: step}
+		require.Error(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+		require.Equal(t, step, p.steps[slices.Index(alone, step)])
+		require.NotContains(t, p.steps, whole[engineStep], "what comes after is left undone")
 	}
 }
 

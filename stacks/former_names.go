@@ -38,3 +38,23 @@ func Rename(deployment *apitype.DeploymentV3, inv *inventory.Inventory, former m
 		}
 	}
 }
+
+// Predecessors returns the names that the nodes had whose machines are replaced under another name, by their present names. Unlike
+// [FormerNames] it still knows them when a run that was killed has renamed them in the state.
+func Predecessors(deployment apitype.DeploymentV3, inv *inventory.Inventory, former map[string]string) map[string]string {
+	born := map[string]string{}
+	for _, machine := range birth.InState(deployment) {
+		born[machine.Name] = machine.Born
+	}
+	predecessors := map[string]string{}
+	for _, node := range inv.Nodes {
+		logical := components.NodeName(inv.Cluster.Name, node.Name)
+		if was, renamed := former[node.Name]; renamed {
+			logical = was
+		}
+		if name := born[logical]; name != "" && name != node.Name {
+			predecessors[node.Name] = name
+		}
+	}
+	return predecessors
+}

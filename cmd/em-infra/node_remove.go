@@ -50,7 +50,9 @@ that are still held back after --drain-timeout are deleted.`,
 				return nil
 			}
 			if controlPlane {
-				return removal.ControlPlane{Node: node, Stay: stay, Leave: names(os.Getenv(removal.LeaveVariable))}.Remove(command.Context())
+				return removal.ControlPlane{
+					Node: node, Stay: stay, Successor: successorOf(node.Name), Leave: names(os.Getenv(removal.LeaveVariable)),
+				}.Remove(command.Context())
 			}
 			return node.RemoveWorker(command.Context())
 		},
@@ -69,6 +71,16 @@ func controlPlanesThatStay() ([]rolling.Node, error) {
 		return nil, nil
 	}
 	return namedNodes(texts, nil)
+}
+
+// successorOf returns the control plane that has the VMID or address of this one under another name; empty for none.
+func successorOf(name string) string {
+	for _, pair := range names(os.Getenv(removal.SuccessorsVariable)) {
+		if former, successor, _ := strings.Cut(pair, "="); former == name {
+			return successor
+		}
+	}
+	return ""
 }
 
 // names returns the parts of a list that is separated by commas.

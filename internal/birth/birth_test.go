@@ -56,18 +56,16 @@ func TestFormerNames(t *testing.T) {
 		former   map[string]string
 		err      string
 	}{
-		"as it is":           {standing, []birth.Machine{control, first, second}, map[string]string{}, ""},
-		"one more":           {standing, []birth.Machine{control, first, second, worker("worker-3", 104, "192.168.20.23")}, map[string]string{}, ""},
-		"one less":           {standing, []birth.Machine{control, first}, map[string]string{}, ""},
-		"another address":    {standing, []birth.Machine{control, worker("worker-1", 102, "192.168.20.29"), second}, map[string]string{}, ""},
-		"another name":       {standing, []birth.Machine{control, worker("blue", 102, "192.168.20.21"), second}, map[string]string{"blue": "worker-1"}, ""},
-		"name and VMID":      {standing, []birth.Machine{control, worker("blue", 109, "192.168.20.21"), second}, map[string]string{"blue": "worker-1"}, ""},
-		"name and address":   {standing, []birth.Machine{control, worker("blue", 102, "192.168.20.29"), second}, map[string]string{"blue": "worker-1"}, ""},
-		"another altogether": {standing, []birth.Machine{control, worker("blue", 109, "192.168.20.29"), second}, map[string]string{}, ""},
-		"control plane renamed": {
-			standing, []birth.Machine{controlPlane("cp", 101, "192.168.20.11"), first, second}, map[string]string{},
-			"cp has the VMID 101 of control-1: a control plane is not renamed, but exchanged for another machine, which joins etcd before this one leaves: give it a VMID and an address of its own, too, or the name control-1 again; nothing was touched",
-		},
+		"as it is":                          {standing, []birth.Machine{control, first, second}, map[string]string{}, ""},
+		"one more":                          {standing, []birth.Machine{control, first, second, worker("worker-3", 104, "192.168.20.23")}, map[string]string{}, ""},
+		"one less":                          {standing, []birth.Machine{control, first}, map[string]string{}, ""},
+		"another address":                   {standing, []birth.Machine{control, worker("worker-1", 102, "192.168.20.29"), second}, map[string]string{}, ""},
+		"another name":                      {standing, []birth.Machine{control, worker("blue", 102, "192.168.20.21"), second}, map[string]string{"blue": "worker-1"}, ""},
+		"name and VMID":                     {standing, []birth.Machine{control, worker("blue", 109, "192.168.20.21"), second}, map[string]string{"blue": "worker-1"}, ""},
+		"name and address":                  {standing, []birth.Machine{control, worker("blue", 102, "192.168.20.29"), second}, map[string]string{"blue": "worker-1"}, ""},
+		"another altogether":                {standing, []birth.Machine{control, worker("blue", 109, "192.168.20.29"), second}, map[string]string{}, ""},
+		"control plane renamed":             {standing, []birth.Machine{controlPlane("cp", 101, "192.168.20.11"), first, second}, map[string]string{"cp": "control-1"}, ""},
+		"control plane's VMID for a worker": {standing, []birth.Machine{worker("w", 101, "192.168.20.29"), first, second}, map[string]string{"w": "control-1"}, ""},
 		"control plane renamed that never joined": {
 			[]birth.Standing{{Machine: control}}, []birth.Machine{controlPlane("cp", 101, "192.168.20.11")}, map[string]string{"cp": "control-1"}, "",
 		},
@@ -126,6 +124,6 @@ func TestMachinesInAState(t *testing.T) {
 	}}
 	first := birth.Standing{Machine: controlPlane("k3s-dev-control-1", 101, "192.168.20.99"), Unrecorded: true}
 	first.Addresses = append(first.Addresses, "fd00:20::99")
-	require.Equal(t, []birth.Standing{first, {Machine: worker("k3s-dev-worker-1", 102, "192.168.20.21"), Member: true}}, birth.InState(deployment),
+	require.Equal(t, []birth.Standing{first, {Machine: worker("k3s-dev-worker-1", 102, "192.168.20.21"), Born: "worker-1", Member: true}}, birth.InState(deployment),
 		"what a machine was born with counts, not what somebody made of it; one of an earlier version is known by its drive")
 }

@@ -48,7 +48,7 @@ func CheckPlain(before, wanted Facts) error {
 		for _, other := range before.Machines {
 			if has := other.has(m); has != "" && other.Name != m.Name && !stood(before, m) {
 				problems = append(problems, fmt.Sprintf(
-					"%s has the %s of %s, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name %s again",
+					"%s has the %s of %s, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name %s again",
 					m.Name, has, other.Name, other.Name))
 			}
 		}

@@ -16,6 +16,8 @@ import (
 // Standing is a machine in a state.
 type Standing struct {
 	Machine
+	// Born is the name that it was made with, which its node has; empty for a state that does not contain it.
+	Born string
 	// Member is whether it has joined the cluster.
 	Member bool
 	// Unrecorded is true if the state does not contain its facts of birth: an earlier version wrote it, and the engine would
@@ -43,14 +45,14 @@ func InState(deployment apitype.DeploymentV3) []Standing {
 			continue
 		}
 		m := ReadMachine(r.ReplacementTrigger)
-		unrecorded := m.Name == ""
+		born, unrecorded := m.Name, m.Name == ""
 		if unrecorded {
 			m.ControlPlane = parent.Inputs["role"] == "control-plane"
 			m.Addresses = seeded(r.Inputs)
 		}
 		m.Name = strings.TrimSuffix(r.URN.Name(), state.SuffixMachine)
 		m.VMID = state.VMID(r)
-		standing = append(standing, Standing{Machine: m, Member: names[m.Name+suffixMembership], Unrecorded: unrecorded})
+		standing = append(standing, Standing{Machine: m, Born: born, Member: names[m.Name+suffixMembership], Unrecorded: unrecorded})
 	}
 	return standing
 }
@@ -101,9 +103,6 @@ func renamed(m Machine, other Standing, has string, stays bool) string {
 	case stays:
 		return fmt.Sprintf("%s would get the %s of %s before that machine is gone: change or remove %s first, run up, then change %s",
 			m.Name, has, other.Name, other.Name, m.Name)
-	case other.ControlPlane && other.Member:
-		return fmt.Sprintf("%s has the %s of %s: a control plane is not renamed, but exchanged for another machine, which joins etcd before this one leaves: give it a VMID and an address of its own, too, or the name %s again",
-			m.Name, has, other.Name, other.Name)
 	case other.Unrecorded:
 		return fmt.Sprintf("%s has the %s of %s, of which the state does not tell yet what it was born with: give it the name %s again, run up, then rename it",
 			m.Name, has, other.Name, other.Name)

@@ -40,6 +40,9 @@ type Assessment struct {
 	Lost []string `json:"lost,omitempty"`
 	// Recovers is the only control plane, if its machine is replaced: etcd is restored on the new one from a snapshot. Empty for none.
 	Recovers string `json:"recovers,omitempty"`
+	// Alone are control planes whose machines are replaced, and those that are made beside them, if there is more to do on control
+	// planes: each in a run of the engine of its own, before everything else.
+	Alone []string `json:"alone,omitempty"`
 	// Notes concern the whole run.
 	Notes []string `json:"notes,omitempty"`
 	// Unasked is what could not be checked, and so may differ, too.
@@ -141,23 +144,36 @@ func (f *Finding) merge(other Finding) {
 	f.Undo = append(f.Undo, other.Undo...)
 }
 
-// judgeTurns refuses to replace a control plane in a run that takes another one down, too: the lane knows the changes of nodes, but not
-// what the engine deletes and creates. What is removed for good goes last, after all changes.
+// judgeTurns separates the control planes that are replaced from each other and from those that are made or reboot: the lane knows the
+// changes of nodes, but not what the engine deletes and creates, and one that is replaced waits for those that are made. What is removed
+// for good goes last, after all changes.
 func (a *Assessment) judgeTurns() {
-	var down []*Finding
+	var alone []*Finding
+	replaced, down := 0, 0
 	for i := range a.Findings {
-		if f := &a.Findings[i]; f.rank == rankControlPlane && (f.Kind == Reboot || f.Kind == Upgrade || f.Kind == Replace) {
-			down = append(down, f)
+		f := &a.Findings[i]
+		switch {
+		case f.rank != rankControlPlane:
+			continue
+		case f.Kind == Replace:
+			replaced++
+			alone = append(alone, f)
+		case f.Kind == Create:
+			alone = append(alone, f)
+		case f.Kind == Reboot, f.Kind == Upgrade:
+			down++
 		}
 	}
-	for i, f := range down {
-		if f.Kind != Replace || len(down) == 1 {
-			continue
+	if replaced == 0 || len(alone)+down == 1 {
+		return
+	}
+	for _, f := range alone {
+		a.Alone = append(a.Alone, f.Subject)
+		means := "it is replaced alone, before the rest of this run"
+		if f.Kind == Create {
+			means = "it is made before another control plane is replaced"
 		}
-		other := down[(i+1)%len(down)]
-		f.Kind, f.Needs = Impossible, nil
-		f.Means = append(f.Means, other.Subject+" changes in the same run, and a control plane is replaced alone")
-		f.Undo = append(f.Undo, "change "+f.Subject+" and "+other.Subject+" in a run each")
+		f.Means = append(f.Means, means)
 	}
 }
 

@@ -3,6 +3,7 @@ package risk_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
@@ -354,14 +355,41 @@ func TestAControlPlaneIsReplacedAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := assess(slices.Concat(replaced("cp-1", 101), other, same("cp-3", "control-plane", 103))...)
-			require.True(t, a.Impossible())
-			require.Contains(t, written(t, a), " CANNOT   cp-1  vmid 101 → 111; the VM is deleted and made anew\n")
-			require.Contains(t, written(t, a), "cp-2 changes in the same run, and a control plane is replaced alone\n")
-			require.Contains(t, a.Refusal(nil), "change cp-1 and cp-2 in a run each")
+			require.Contains(t, written(t, a), "it is replaced alone, before the rest of this run\n")
+			if name == "replaced" {
+				require.Equal(t, []string{"cp-1", "cp-2"}, a.Alone)
+				require.Equal(t, "refused: say --allow-replace cp-1 --allow-replace cp-2 to go on, or set vmid back to 101 for cp-1, or set vmid back to 102 for cp-2", a.Refusal(nil))
+				return
+			}
+			require.Equal(t, []string{"cp-1"}, a.Alone)
 		})
 	}
 	worker := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, "memory.dedicated")
-	require.False(t, assess(slices.Concat(replaced("cp-1", 101), worker, same("cp-3", "control-plane", 103))...).Impossible(), "a worker may change beside it")
+	made := assess(slices.Concat(replaced("cp-1", 101), node("cp-2", "control-plane", 102, apitype.OpCreate, nil), same("cp-3", "control-plane", 103))...)
+	require.Equal(t, []string{"cp-1", "cp-2"}, made.Alone)
+	require.Contains(t, written(t, made), "it is made before another control plane is replaced\n")
+	require.Empty(t, assess(node("cp-2", "control-plane", 102, apitype.OpCreate, nil)...).Alone)
+	require.Empty(t, assess(slices.Concat(replaced("cp-1", 101), worker, same("cp-3", "control-plane", 103))...).Alone, "a worker may change beside it")
+}
+
+// A run of one control plane must not take it for the only one, whose etcd would be restored on the new machine.
+func TestARunOfOneNodeKnowsTheOthers(t *testing.T) {
+	t.Parallel()
+	replaced := func(name string, vmid int) []event {
+		return node(name, "control-plane", vmid, apitype.OpReplace, map[string]any{"vmId": float64(vmid + 10)}, "vmId")
+	}
+	all := stepsOf(slices.Concat(replaced("cp-1", 101), []event{member("cp-1", apitype.OpReplace)}, replaced("cp-2", 102), same("cp-3", "control-plane", 103))...)
+	var targets []string
+	for _, step := range all {
+		if strings.HasPrefix(step.URN.Name(), "lab-cp-1") {
+			targets = append(targets, string(step.URN))
+		}
+	}
+	a := risk.Assess(plan.Within(targets, all), risk.Seen{})
+	require.Empty(t, a.Recovers)
+	require.Empty(t, a.Alone)
+	require.Contains(t, written(t, a), "drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 2\n")
+	require.NotContains(t, written(t, a), "cp-2")
 }
 
 func TestNoPermissionMakesTheImpossiblePossible(t *testing.T) {

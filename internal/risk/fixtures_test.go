@@ -36,6 +36,10 @@ func assess(events ...event) risk.Assessment { return assessWith(risk.Seen{}, ev
 
 // assessWith is assess with what the nodes say.
 func assessWith(seen risk.Seen, events ...event) risk.Assessment {
+	return risk.Assess(stepsOf(events...), seen)
+}
+
+func stepsOf(events ...event) []plan.Step {
 	var stream []apitype.EngineEvent
 	for _, e := range events {
 		metadata := apitype.StepEventMetadata{Op: e.op, URN: urn(e.kind, e.name), Type: string(e.kind), DetailedDiff: map[string]apitype.PropertyDiff{}}
@@ -58,7 +62,7 @@ func assessWith(seen risk.Seen, events ...event) risk.Assessment {
 			}
 		}
 	}
-	return risk.Assess(steps, seen)
+	return steps
 }
 
 // machine returns the inputs of a node's virtual machine, with changes.

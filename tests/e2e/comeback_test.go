@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -125,11 +126,18 @@ func (r *rehearsal) addressOf(name string) string {
 	return ""
 }
 
+// keptObjects is the number of objects that are written before something is lost, and counted afterwards.
+const keptObjects = 10
+
 // remember creates an object that only the cluster's etcd contains.
 func (r *rehearsal) remember() {
 	r.t.Helper()
-	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "kept"}}, metav1.CreateOptions{})
-	require.NoError(r.t, err)
+	for i := range keptObjects {
+		_, err := r.kubernetes().CoreV1().ConfigMaps("default").Create(r.t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Name: fmt.Sprintf("kept-%d", i), Labels: map[string]string{"e2e": "kept"},
+		}}, metav1.CreateOptions{})
+		require.NoError(r.t, err)
+	}
 }
 
 // cameBack checks that the nodes are Ready, the etcd members are those of the inventory, nothing is lost, and a further run
@@ -144,8 +152,9 @@ func (r *rehearsal) cameBack(names []string) {
 	}
 	isNoMember := func(name string) bool { return !strings.Contains(name, "control") }
 	require.ElementsMatch(r.t, slices.DeleteFunc(slices.Clone(names), isNoMember), members)
-	_, err := r.kubernetes().CoreV1().ConfigMaps("default").Get(r.t.Context(), "kept", metav1.GetOptions{})
+	kept, err := r.kubernetes().CoreV1().ConfigMaps("default").List(r.t.Context(), metav1.ListOptions{LabelSelector: "e2e=kept"})
 	require.NoError(r.t, err)
+	require.Len(r.t, kept.Items, keptObjects)
 	r.mustRun(0, "preview", "--lab")
 }
 

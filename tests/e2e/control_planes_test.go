@@ -71,6 +71,27 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 	require.Empty(t, labstack.Outages(slices.DeleteFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.VMID == 104 || line.VMID == 110 })), "the others stay")
 }
 
+// TestE2EControlPlanesAreExchanged exchanges two of three control planes in one run: one has another VMID under its name, the other one
+// another name in its place. They go one after the other, also when the run is killed between them, and the third one stays.
+func TestE2EControlPlanesAreExchanged(t *testing.T) {
+	t.Parallel()
+	r := standing(t, three)
+	r.remember()
+	r.writeInventory("nodes.yaml", "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n"+controlPlane(1, 131)+
+		"  - {name: k3s-dev-control-9, role: control-plane, vmid: 102, address: 192.168.20.12}\n"+controlPlane(3, 103))
+	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "refused: say --allow-replace k3s-dev-control-1 --allow-replace k3s-dev-control-9 to go on")
+
+	flags := []string{"up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-1", "--allow-replace", "k3s-dev-control-9"}
+	began := time.Now()
+	require.Equal(t, "k3s-dev-control-1", r.killsARemoval(flags))
+	output := r.mustRun(0, flags...)
+	require.Contains(t, output, "makes the machine of k3s-dev-control-1, alone; control planes that follow: 1")
+	require.Contains(t, output, "the member of k3s-dev-control-2 has left etcd")
+	require.Contains(t, output, "k3s-dev-control-2 is no longer a Node of the cluster")
+	r.cameBack([]string{"k3s-dev-control-1", "k3s-dev-control-3", "k3s-dev-control-9"})
+	require.Empty(t, labstack.Outages(slices.DeleteFunc(r.talosLog(began), func(line labstack.NodeLine) bool { return line.VMID != 103 })), "the third one stays")
+}
+
 // controlPlane returns the item of a control plane in nodes.yaml.
 func controlPlane(number, vmid int) string {
 	return fmt.Sprintf("  - {name: k3s-dev-control-%d, role: control-plane, vmid: %d, address: 192.168.20.%d}\n", number, vmid, 10+number)

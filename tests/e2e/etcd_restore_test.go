@@ -67,15 +67,17 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	r.isGone("later")
 }
 
-// TestE2ETheOnlyControlPlaneIsReplaced gives the only control plane another VMID under its name: its etcd moves by a snapshot.
+// TestE2ETheOnlyControlPlaneIsReplaced gives the only control plane another VMID, address and storage under its name, in two runs, of
+// which the first is killed, and then another name in its place: its etcd moves by a snapshot.
 func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
-	both := []string{"k3s-dev-control-1", "k3s-dev-worker-1"}
 	r.remember()
-	r.writeInventory("nodes.yaml", "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n"+
-		"  - {name: k3s-dev-control-1, role: control-plane, vmid: 131, address: 192.168.20.11}\n"+
-		"  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.20.21, startup: {order: 2, upDelaySeconds: 30, downDelaySeconds: 60}}\n")
+	with := func(controlPlane string) {
+		r.writeInventory("nodes.yaml", "apiVersion: em-infra/v1alpha1\nkind: Nodes\nnodes:\n"+controlPlane+
+			"  - {name: k3s-dev-worker-1, role: worker, vmid: 102, address: 192.168.20.21, startup: {order: 2, upDelaySeconds: 30, downDelaySeconds: 60}}\n")
+	}
+	with("  - {name: k3s-dev-control-1, role: control-plane, vmid: 131, address: 192.168.20.31, diskStorage: other}\n")
 	output := r.mustRun(3, "up", "--lab", "--yes")
 	require.Contains(t, output, "this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine")
 	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on")
@@ -90,7 +92,14 @@ func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 	output = r.mustRun(0, flags...)
 	require.Contains(t, output, "etcd works on k3s-dev-control-1 with the data of the snapshot")
 	require.Regexp(t, `Nodes Ready +2 of 2\n`, output)
-	r.cameBack(both)
+	r.cameBack([]string{"k3s-dev-control-1", "k3s-dev-worker-1"})
+
+	with("  - {name: k3s-dev-control-9, role: control-plane, vmid: 131, address: 192.168.20.31, diskStorage: other}\n")
+	require.Regexp(t, "REPLACE +k3s-dev-control-9 +name k3s-dev-control-1 → k3s-dev-control-9", r.mustRun(3, "up", "--lab", "--yes"))
+	output = r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-9")
+	require.Contains(t, output, "etcd works on k3s-dev-control-9 with the data of the snapshot")
+	require.Contains(t, output, "k3s-dev-control-1 is no longer a Node of the cluster", "it is in the snapshot")
+	r.cameBack([]string{"k3s-dev-control-9", "k3s-dev-worker-1"})
 }
 
 // TestE2EALostQuorumIsRestored loses two of three control planes: one is deleted, one is off and comes back with data of the time before.

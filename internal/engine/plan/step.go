@@ -50,6 +50,26 @@ func Steps(events []apitype.EngineEvent) []Step {
 	return found
 }
 
+// Within returns the steps of a run that is limited to targets: every other resource stays as it is, or is not made. Without targets it
+// returns all.
+func Within(targets []string, all []Step) []Step {
+	if len(targets) == 0 {
+		return all
+	}
+	var within []Step
+	for _, s := range all {
+		switch {
+		case slices.Contains(targets, string(s.URN)):
+		case s.Op == apitype.OpCreate:
+			continue
+		default:
+			s = Step{Op: apitype.OpSame, URN: s.URN, Parent: s.Parent, Old: s.Old, New: s.Old}
+		}
+		within = append(within, s)
+	}
+	return within
+}
+
 func stepOf(m apitype.StepEventMetadata) Step {
 	s := Step{Op: m.Op, URN: resource.URN(m.URN), Changed: slices.Sorted(maps.Keys(m.DetailedDiff))}
 	if len(s.Changed) == 0 {

@@ -21,3 +21,21 @@ func TestAReplacementByATriggerTellsWhatDiffers(t *testing.T) {
 	require.Len(t, steps, 1)
 	require.Equal(t, []string{"name", "vmId"}, steps[0].Changed)
 }
+
+// A run of one node leaves the others as they are: they are still there, and what would be made is not.
+func TestTheStepsOfTargets(t *testing.T) {
+	t.Parallel()
+	old, wanted := map[string]any{"vmId": 102.0}, map[string]any{"vmId": 112.0}
+	all := []plan.Step{
+		{Op: apitype.OpReplace, URN: "urn:a", Old: old, New: wanted, Changed: []string{"vmId"}},
+		{Op: apitype.OpReplace, URN: "urn:b", Parent: "urn:p", Old: old, New: wanted, Changed: []string{"vmId"}, ByHand: []string{"machine"}},
+		{Op: apitype.OpDelete, URN: "urn:c", Old: old},
+		{Op: apitype.OpCreate, URN: "urn:d", New: wanted},
+	}
+	require.Equal(t, all, plan.Within(nil, all))
+	require.Equal(t, []plan.Step{
+		all[0],
+		{Op: apitype.OpSame, URN: "urn:b", Parent: "urn:p", Old: old, New: old},
+		{Op: apitype.OpSame, URN: "urn:c", Old: old, New: old},
+	}, plan.Within([]string{"urn:a"}, all))
+}

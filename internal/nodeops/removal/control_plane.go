@@ -24,6 +24,9 @@ type ControlPlane struct {
 	// Stay are the control planes that the cluster has after the run; this one is among them, perhaps at another address, if its
 	// machine is replaced. Required.
 	Stay []rolling.Node
+	// Successor is the name of the control plane in Stay that has its VMID or address under another name. It is made when this one is
+	// gone, and not waited for. Default: empty, none.
+	Successor string
 	// Leave are the names of the control planes that are removed in the same run. The member of one that is dead may have to go before
 	// this one can. Default: none.
 	Leave []string
@@ -60,6 +63,10 @@ func (l Limits) withDefaults() Limits {
 // StayVariable is the environment variable in which em-infra passes [ControlPlane.Stay] to the removal, as NAME=ADDRESS and separated
 // by commas. The engine alone does not know which control planes stay.
 const StayVariable = "EM_INFRA_CONTROL_PLANES"
+
+// SuccessorsVariable is the environment variable in which em-infra passes [ControlPlane.Successor] of each control plane that has one, as
+// NAME=SUCCESSOR and separated by commas.
+const SuccessorsVariable = "EM_INFRA_SUCCEEDED_CONTROL_PLANES"
 
 // LeaveVariable is the environment variable in which em-infra passes [ControlPlane.Leave], separated by commas.
 const LeaveVariable = "EM_INFRA_LEAVING_CONTROL_PLANES"
@@ -129,11 +136,16 @@ func (c ControlPlane) removeNow(ctx context.Context, others nodeops.Health) erro
 func (c ControlPlane) others() (nodeops.Health, error) {
 	others := nodeops.Health{Talosconfig: c.Talosconfig}
 	for _, stays := range c.Stay {
-		if stays.Name != c.Name {
+		if !c.isOwn(stays.Name) {
 			others.Nodes = append(others.Nodes, stays)
 		}
 	}
 	return others.AndEndpoints(c.Address)
+}
+
+// isOwn reports whether a name is that of the node, or of the one that is made in its place.
+func (c ControlPlane) isOwn(name string) bool {
+	return name == c.Name || c.Successor != "" && name == c.Successor
 }
 
 func addressesOf(others nodeops.Health) []string {

@@ -21,7 +21,7 @@ func (c ControlPlane) deadBefore(members []nodeops.EtcdMember) *nodeops.EtcdMemb
 
 // instead returns the removal of another control plane that leaves in the same run.
 func (c ControlPlane) instead(member nodeops.EtcdMember) ControlPlane {
-	c.Name, c.Address = member.Name, member.Address
+	c.Name, c.Address, c.Successor = member.Name, member.Address, ""
 	return c
 }
 

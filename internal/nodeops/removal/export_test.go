@@ -5,10 +5,10 @@ import (
 	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 )
 
-// Spares returns why etcd cannot do without the member of a control plane.
-func Spares(name string, stay []string, members []nodeops.EtcdMember) error {
+// Spares returns why etcd cannot do without the member of a control plane, which may have a successor.
+func Spares(name, successor string, stay []string, members []nodeops.EtcdMember) error {
 	own := find(members, name, "")
-	c := ControlPlane{Node: Node{Name: name}}
+	c := ControlPlane{Node: Node{Name: name}, Successor: successor}
 	for _, name := range stay {
 		c.Stay = append(c.Stay, rolling.Node{Name: name, ControlPlane: true})
 	}

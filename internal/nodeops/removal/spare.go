@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
@@ -77,16 +79,19 @@ func find(members []nodeops.EtcdMember, name, address string) *nodeops.EtcdMembe
 // be members before one that works is given up. A member that joins is waited for: only then is it known whether it works.
 func (c ControlPlane) spares(members []nodeops.EtcdMember, own nodeops.EtcdMember) error {
 	voters, working := 0, 0
+	var broken []string
 	for _, member := range members {
 		switch {
 		case member.ID == own.ID && member.Learner:
 			return nil // it has no vote to lose
 		case member.Name == "" || member.Learner:
-			return fmt.Errorf("the member at %s is joining", member.Address)
+			return fmt.Errorf("the member at %s is joining%s", member.Address, c.unknown(member))
 		}
 		voters++
 		if member.Problem == "" {
 			working++
+		} else {
+			broken = append(broken, c.described(member))
 		}
 	}
 	after := working
@@ -97,20 +102,34 @@ func (c ControlPlane) spares(members []nodeops.EtcdMember, own nodeops.EtcdMembe
 	case voters == 1:
 		return &neverError{"it is the only member"}
 	case working < majority(voters):
-		return fmt.Errorf("%d of %d members work, which is no majority", working, voters)
+		return fmt.Errorf("%d of %d members work, which is no majority (%s)", working, voters, strings.Join(broken, ", "))
 	case after < majority(voters-1):
-		return fmt.Errorf("without it, %d of %d members would work, which is no majority", after, voters-1)
+		return fmt.Errorf("without it, %d of %d members would work, which is no majority (%s)", after, voters-1, strings.Join(broken, ", "))
 	case own.Problem != "":
 		return nil
 	}
 	return c.stays(members)
 }
 
+// described returns a member that does not work, and why.
+func (c ControlPlane) described(member nodeops.EtcdMember) string {
+	return fmt.Sprintf("%s: %s%s", member.Name, member.Problem, c.unknown(member))
+}
+
+// unknown says of a member that it is none of the inventory; empty for the others.
+func (c ControlPlane) unknown(member nodeops.EtcdMember) string {
+	known := slices.ContainsFunc(c.Stay, func(n rolling.Node) bool { return n.Name == member.Name || n.Address.String() == member.Address })
+	if known || c.isOwn(member.Name) || slices.Contains(c.Leave, member.Name) {
+		return ""
+	}
+	return ", and it is no control plane of nodes.yaml"
+}
+
 // stays returns which control plane that stays is no member that works.
 func (c ControlPlane) stays(members []nodeops.EtcdMember) error {
 	for _, node := range c.Stay {
 		name := node.Name
-		if name == c.Name {
+		if c.isOwn(name) {
 			continue
 		}
 		member := find(members, name, "")

@@ -36,19 +36,22 @@ func TestEtcdKeepsItsMajority(t *testing.T) {
 		{"a dead one of five, of which another is dead", "cp-1 cp-2 cp-3 cp-4! cp-5!", "cp-5", "cp-1 cp-2 cp-3 cp-4", ""},
 		{"a learner that never got its vote", "cp-1 cp-2+", "cp-2", "cp-1", ""},
 		{"the only one", "cp-1", "cp-1", "cp-9", "it is the only member"},
-		{"one that works of three, of which another is dead", "cp-1 cp-2 cp-3!", "cp-1", "cp-2 cp-3", "without it, 1 of 2 members would work, which is no majority"},
-		{"one of two, of which the other is dead", "cp-1 cp-2!", "cp-1", "cp-2", "1 of 2 members work, which is no majority"},
-		{"a dead one without a majority", "cp-1 cp-2! cp-3!", "cp-3", "cp-1", "1 of 3 members work, which is no majority"},
+		{"one that works of three, of which another is dead", "cp-1 cp-2 cp-3!", "cp-1", "cp-2 cp-3", "without it, 1 of 2 members would work, which is no majority (cp-3: its Talos API does not answer)"},
+		{"one of two, of which the other is dead", "cp-1 cp-2!", "cp-1", "cp-2", "1 of 2 members work, which is no majority (cp-2: its Talos API does not answer)"},
+		{"a dead one without a majority", "cp-1 cp-2! cp-3!", "cp-3", "cp-1", "1 of 3 members work, which is no majority (cp-2: its Talos API does not answer, and it is no control plane of nodes.yaml, cp-3: its Talos API does not answer)"},
 		{"while one joins", "cp-1 cp-2 cp-3 cp-4+", "cp-3", "cp-1 cp-2 cp-4", "the member at 192.168.20.14 is joining"},
-		{"while one starts", "cp-1 cp-2 cp-3 +", "cp-3", "cp-1 cp-2", "the member at 192.168.20.14 is joining"},
+		{"while one starts that nobody knows", "cp-1 cp-2 cp-3 +", "cp-3", "cp-1 cp-2", "the member at 192.168.20.14 is joining, and it is no control plane of nodes.yaml"},
 		{"before its successor has joined", "cp-1 cp-2 cp-3", "cp-3", "cp-1 cp-2 cp-4", "cp-4, which stays, is no member yet"},
 		{"while one that stays does not work", "cp-1 cp-2 cp-3 cp-4 cp-5!", "cp-3", "cp-1 cp-2 cp-5", "cp-5, which stays, does not work: its Talos API does not answer"},
 		{"its machine is replaced", "cp-1 cp-2 cp-3", "cp-3", "cp-1 cp-2 cp-3", ""},
+		{"its machine is replaced under another name", "cp-1 cp-2 cp-3", "cp-3/cp-9", "cp-1 cp-2 cp-9", ""},
+		{"its machine is replaced under another name before another one is back", "cp-1 cp-2", "cp-2/cp-9", "cp-1 cp-9 cp-3", "cp-3, which stays, is no member yet"},
 		{"its machine is replaced before another one is back", "cp-1 cp-2", "cp-2", "cp-1 cp-2 cp-3", "cp-3, which stays, is no member yet"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			err := removal.Spares(test.goes, strings.Fields(test.stay), members(test.members))
+			goes, successor, _ := strings.Cut(test.goes, "/")
+			err := removal.Spares(goes, successor, strings.Fields(test.stay), members(test.members))
 			if test.want == "" {
 				require.NoError(t, err)
 				return

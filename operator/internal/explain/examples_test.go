@@ -22,7 +22,7 @@ var fromSources = map[string][]string{
 	"adopt-terraform":       {"terraform.tfstate: it is no state of Terraform in format 4: give the terraform.tfstate, or what `terraform state pull` prints"},
 	"adopt-losses":          {"with the inventory as it is, an up would destroy what runs:"},
 	"birth-fact":            {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
-	"renamed-worker":        {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a worker under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
+	"renamed-worker":        {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
 	"config-lock": {
 		`error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout`,
 	},
@@ -215,6 +215,9 @@ var fromSources = map[string][]string{
 		"a restore of etcd was begun and has not ended: run `em-infra etcd restore` first, which goes on from there",
 	},
 	"replace-without-snapshot": {"k3s-dev-control-1 is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore`"},
+	"replaced-in-phases":       {"k3s-dev-control-1, k3s-dev-control-2 would be replaced one after the other, each with all phases: run up without --until and --only, or give one of them with --only-node"},
+	"replaced-unseen":          {"no control plane is replaced while the members of etcd are not known (k3s-dev-control-1: its Talos API does not answer): see `em-infra status`, mend that, then run `em-infra up` again"},
+	"former-node-left":         {"etcd is restored, and the Node k3s-dev-control-1, which is k3s-dev-control-9 now, is not deleted (the API does not answer): run `em-infra up` again"},
 	"control-plane-unspared":   {"k3s-dev-control-3 is untouched, because etcd cannot do without it (without it, 1 of 2 members would work, which is no majority): see `em-infra status`, mend that, then run `em-infra up` again"},
 	"control-plane-by-pulumi":  {"k3s-dev-control-3 is a control plane, and pulumi alone does not know which control planes stay: run `em-infra up`, which asks for your consent and has its member leave etcd first"},
 	"member-stays":             {"the member of k3s-dev-control-3 does not leave etcd (its Talos API: context deadline exceeded): see `em-infra status`, mend that, then run `em-infra up` again"},

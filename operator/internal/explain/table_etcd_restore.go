@@ -54,4 +54,25 @@ var etcdRestore = []row{
 		do:      "see `em-infra status` for what etcd lacks, mend that, then " + upAgain,
 		safe:    notTouched,
 	},
+	{
+		name: "replaced-in-phases", speaker: program, source: "operator/replacements.go",
+		pattern: saying(`(?P<nodes>\S.*) would be replaced one after the other, each with all phases`),
+		meaning: "the next control plane is replaced when the one before has joined etcd, which a run of some phases does not reach",
+		do:      upAgain + " without --until and --only, or give one of them with --only-node",
+		safe:    notTouched,
+	},
+	{
+		name: "replaced-unseen", speaker: program, source: "operator/replacements.go",
+		pattern: saying(`no control plane is replaced while the members of etcd are not known`),
+		meaning: "which control plane goes first depends on which ones are dead, and etcd does not say that",
+		do:      "see `em-infra status`, start or repair the control planes that it names, then " + upAgain,
+		safe:    notTouched,
+	},
+	{
+		name: "former-node-left", speaker: program, source: "operator/etcd_restoration.go",
+		pattern: saying(`etcd is restored, and the Node (?P<former>\S+), which is (?P<node>\S+) now, is not deleted`),
+		meaning: "{former} is a Node of the snapshot, without a machine",
+		do:      upAgain,
+		safe:    goesOn,
+	},
 }

@@ -133,16 +133,28 @@ func (r Report) printFacts(out io.Writer) {
 func (r Report) memberTexts() []string {
 	var texts []string
 	for _, member := range r.Members {
+		var remarks []string
+		if !r.isMachine(member) {
+			remarks = append(remarks, "at "+member.Address+", no machine of the inventory")
+		}
 		switch {
 		case member.Problem != "":
-			texts = append(texts, fmt.Sprintf("%s (%s)", member.Name, member.Problem))
+			remarks = append(remarks, member.Problem)
 		case member.Learner:
-			texts = append(texts, member.Name+" (learner)")
-		default:
-			texts = append(texts, member.Name)
+			remarks = append(remarks, "learner")
 		}
+		text := cmp.Or(member.Name, "a member without a name")
+		if len(remarks) > 0 {
+			text += " (" + strings.Join(remarks, ", ") + ")"
+		}
+		texts = append(texts, text)
 	}
 	return texts
+}
+
+// isMachine reports whether a member of etcd runs on a machine of the inventory.
+func (r Report) isMachine(member nodeops.EtcdMember) bool {
+	return slices.ContainsFunc(r.Machines, func(m Machine) bool { return m.Name == member.Name || m.Address.String() == member.Address })
 }
 
 func (r Report) certificateTexts() []string {

@@ -77,7 +77,7 @@ k3s-dev-control-1  control-plane  vmhost  101 running  booting  NotReady,
 k3s-dev-gpu-1      gpu-worker     vmhost  103 stopped  -        -
 
 versions      Kubernetes v1.35.4 · Talos v1.12.4
-etcd          k3s-dev-control-1 (its etcd member knows no leader), k3s-dev-control-2 (learner)
+etcd          k3s-dev-control-1 (its etcd member knows no leader), k3s-dev-control-2 (at 192.168.20.12, no machine of the inventory, learner)
 certificates  talosconfig for 12 days, kubeconfig for 364 days
 state         23 resources, last update succeeded 2026-11-20 22:15:00
 Talos         k3s-dev-control-1: services: etcd not healthy

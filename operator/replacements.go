@@ -1,0 +1,97 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
+	"github.com/em-infra/em-infra/internal/nodeops/removal"
+	"github.com/em-infra/em-infra/internal/phase"
+)
+
+// replaceAlone replaces control planes, each in a run of the engine of its own, and assesses what is left to do. The removal of the next
+// one waits until the one before has joined etcd. A run that is killed is continued by the next one, which sees what is left.
+func (r upRun) replaceAlone(ctx context.Context, w work, seen outOfBand, names []string) (outOfBand, judgement, error) {
+	names = slices.Clone(names)
+	for len(names) > 0 {
+		next, err := r.cluster.nextToReplace(ctx, names)
+		if err != nil {
+			return seen, judgement{}, err
+		}
+		if err := r.replaceOne(ctx, w, seen, next); err != nil {
+			return seen, judgement{}, err
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return name == next })
+	}
+	seen, err := r.cluster.findOutOfBand(ctx)
+	if err != nil {
+		return seen, judgement{}, err
+	}
+	left, err := r.engine.judge(ctx, seen, w.targets)
+	return seen, left, err
+}
+
+// aloneInPhases refuses to replace control planes one after the other in a run of some phases.
+func aloneInPhases(names []string) error {
+	return refused(fmt.Errorf("%s would be replaced one after the other, each with all phases: run up without --until and --only, or give one of them with --only-node",
+		strings.Join(names, ", ")))
+}
+
+// replaceOne runs the engine for one control plane. The consent of the whole run covers it.
+func (r upRun) replaceOne(ctx context.Context, w work, seen outOfBand, name string) error {
+	targets, err := r.engine.narrow(ctx, span{last: phase.Verify, node: name})
+	if err != nil {
+		return err
+	}
+	judged, err := r.engine.judge(ctx, seen, targets)
+	if err != nil {
+		return err
+	}
+	if err := r.cluster.keepSnapshot(ctx, judged); err != nil {
+		return err
+	}
+	if err := r.state.prepareState(ctx, seen, judged); err != nil {
+		return err
+	}
+	w.name, w.targets = w.name+"-"+name, targets
+	return r.runEngine(ctx, w, true)
+}
+
+// nextToReplace implements [upCluster]: first one that is dead, since etcd takes no new member before it is gone.
+func (s *session) nextToReplace(ctx context.Context, names []string) (string, error) {
+	health, err := s.etcdHealth(ctx)
+	if err != nil {
+		return "", err
+	}
+	members, err := health.Members(ctx)
+	if err != nil {
+		return "", s.place.CompleteError(fmt.Errorf("no control plane is replaced while the members of etcd are not known (%w): see `em-infra status`, mend that, then run `em-infra up` again", err))
+	}
+	next := slices.MinFunc(names, func(a, b string) int {
+		return cmp.Compare(urgency(members, s.bornAs(a)), urgency(members, s.bornAs(b)))
+	})
+	s.stack.Workspace().SetEnvVar(removal.StayVariable, controlPlanesThatStay(s.inventory, func(name string) string {
+		if name != next && slices.Contains(names, name) {
+			return s.bornAs(name) // its turn comes later
+		}
+		return name
+	}))
+	s.emit(Progress{Part: phase.Provision.String(), What: fmt.Sprintf("makes the machine of %s, alone; control planes that follow: %d", next, len(names)-1)})
+	return next, nil
+}
+
+// urgency orders the replacement of control planes: the dead ones, those that are no members and are waited for by the others, the rest.
+func urgency(members []nodeops.EtcdMember, name string) int {
+	at := slices.IndexFunc(members, func(m nodeops.EtcdMember) bool { return m.Name == name })
+	switch {
+	case at < 0:
+		return 1
+	case members[at].Problem != "":
+		return 0
+	default:
+		return 2
+	}
+}
