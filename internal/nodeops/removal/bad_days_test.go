@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	machineapi "github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -130,4 +131,51 @@ func TestOneThatWaitsRemovesTheDeadOne(t *testing.T) {
 	members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: c.nodes[:2]}.Members(t.Context())
 	require.NoError(t, err)
 	require.Len(t, members, size-1)
+}
+
+// Between two looks at etcd another member takes the lead, and the power of the node is cut: in both cases its member is gone and
+// nothing else, and etcd has a majority throughout.
+func TestWhatHappensInTheMiddleOfARemoval(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a Kubernetes control plane, and builds it when it is not in the cache")
+	}
+	t.Parallel()
+	const size = 3
+	c := newCluster(t, size)
+	for _, test := range []struct {
+		name string
+		at   deed
+		do   func(vmid int) error
+	}{
+		{"the leader changes between look and act", deed{method: "EtcdForfeitLeadership"}, func(vmid int) error {
+			_, err := c.Admin(vmid).EtcdForfeitLeadership(t.Context(), &machineapi.EtcdForfeitLeadershipRequest{})
+			return err
+		}},
+		{"the power is cut when its member has left", deed{method: "EtcdLeaveCluster", done: true}, func(vmid int) error { return c.Fleet.PowerOff(vmid) }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			vmid := c.leader()
+			test.at.result = make(chan error, 1)
+			test.at.do = func() error { return test.do(vmid) }
+			c.hangs.next.Store(&test.at)
+			goes := c.remove(vmid)
+			require.NoError(t, goes.Remove(t.Context()))
+			require.Nil(t, c.hangs.next.Load(), "it did not happen")
+			require.NoError(t, <-test.at.result)
+			members, err := nodeops.Health{Talosconfig: c.Talosconfig(), Nodes: goes.Stay}.Members(t.Context())
+			require.NoError(t, err)
+			require.Len(t, members, size-1)
+			for _, member := range members {
+				require.Empty(t, member.Problem)
+			}
+			nodes, err := c.kubernetes(vmid).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			require.Len(t, nodes.Items, size-1)
+			if test.at.done {
+				return // its disk still has the cluster's configuration: its machine is deleted next
+			}
+			c.comeBack(vmid)
+			c.awaitMembers(size)
+		})
+	}
 }

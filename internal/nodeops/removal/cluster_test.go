@@ -53,17 +53,33 @@ func newCluster(t *testing.T, size int) *cluster {
 	return c
 }
 
-// hangs never answers the calls of a method.
+// hangs never answers the calls of a method, and does something at the next call of another one.
 type hangs struct {
 	talos.Faults
 
 	method atomic.Value
+	next   atomic.Pointer[deed]
+}
+
+// deed is what happens once during a call: before the work is done, or when it is done and before the answer, which never comes then.
+type deed struct {
+	method string
+	done   bool
+	do     func() error
+	result chan error
 }
 
 // At implements [talos.Faults].
 func (h *hangs) At(p talos.Point) talos.Effect {
 	if path.Base(p.Name) == h.method.Load() && !p.Done {
 		return talos.Effect{Hang: true}
+	}
+	if next := h.next.Load(); next != nil && path.Base(p.Name) == next.method && p.Done == next.done && h.next.CompareAndSwap(next, nil) {
+		if next.done {
+			go func() { next.result <- next.do() }() // the end of the machine waits for the call
+			return talos.Effect{Hang: true}
+		}
+		next.result <- next.do()
 	}
 	return h.Faults.At(p)
 }
