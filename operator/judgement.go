@@ -18,7 +18,9 @@ import (
 // judgement is the result of a preview.
 type judgement struct {
 	risk.Assessment
+	steps        []plan.Step               // of the engine
 	counts       map[apitype.OpType]int    // of the resources, by operation
+	fingerprint  string                    // of the plan
 	byHand       bool                      // something was changed that the engine does not see
 	unconfigured []state.ConfiguredMachine // machines in maintenance mode whose configuration the state records as applied
 }
@@ -48,9 +50,10 @@ func (s *session) judge(ctx context.Context, seen outOfBand, targets []string, o
 	steps, changes = plan.Within(targets, steps), counted(targets, events, changes)
 	assessment := assess(steps, s.recovery, risk.Seen{Unconfigured: namesOf(unconfigured), Images: seen.running.images, Unread: s.unread.names(), Restore: s.etcdRestore.risk()})
 	judgeVersions(&assessment, s.inventory, seen.running.nodes)
-	judged := judgement{Assessment: assessment, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
+	judged := judgement{Assessment: assessment, steps: steps, counts: changes, byHand: len(seen.byHand) > 0, unconfigured: unconfigured}
 	judged.Unasked = seen.unasked()
-	return judged, nil
+	judged.fingerprint, err = plan.Fingerprint(steps, assessment.Findings)
+	return judged, err
 }
 
 // assess assesses the steps of a preview and adds what the recovery deletes and adopts before them.
@@ -75,11 +78,14 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 	return result.ChangeSummary, s.recovery.WithRecoveries(seen), err
 }
 
-// weigh emits the assessment, refuses risks that are not allowed, and asks for consent.
-func (s *session) weigh(ctx context.Context, judged judgement, given []risk.Permission) error {
+// weigh implements [upEngine]. It emits the assessment first.
+func (s *session) weigh(ctx context.Context, judged judgement, w work) error {
 	s.emit(Assessed{judged.Assessment})
-	if refusal := judged.Refusal(given); refusal != "" {
+	if refusal := judged.Refusal(w.allowed); refusal != "" {
 		return refused(s.place.CompleteError(errors.New(refusal)))
+	}
+	if err := w.isPlanned(judged.fingerprint); err != nil {
+		return refused(s.place.CompleteError(err))
 	}
 	if s.restoreAsked != nil && s.restoreAsked.DryRun {
 		return errDryRun

@@ -19,6 +19,7 @@ type span struct {
 	last phase.Phase
 	only bool   // only the last phase
 	node string // only this node, in all phases; empty for all
+	plan string // the fingerprint of the only plan that is carried out; empty for any
 }
 
 // wholeSpan are all phases of all nodes.
@@ -28,9 +29,13 @@ var errUntilAndOnly = errors.New("--until and --only exclude each other: give on
 
 var errOnlyNodeInAllPhases = errors.New("--only-node excludes --until and --only: give one of them")
 
+var errPlanOfAPart = errors.New("--plan excludes --until, --only and --only-node, since a preview plans all phases of all nodes: leave them out")
+
 // span returns the phases that the options choose; by default all.
 func (o UpOptions) span() (span, error) {
 	switch {
+	case o.Plan != "" && (o.Until != 0 || o.Only != 0 || o.OnlyNode != ""):
+		return span{}, errPlanOfAPart
 	case o.Until != 0 && o.Only != 0:
 		return span{}, errUntilAndOnly
 	case o.OnlyNode != "" && (o.Until != 0 || o.Only != 0):
@@ -42,7 +47,7 @@ func (o UpOptions) span() (span, error) {
 	case o.Until != 0:
 		return span{last: o.Until}, nil
 	default:
-		return span{last: phase.Verify}, nil
+		return span{last: phase.Verify, plan: o.Plan}, nil
 	}
 }
 

@@ -22,6 +22,10 @@ func TestSpan(t *testing.T) {
 		{UpOptions{Until: phase.Provision}, span{last: phase.Provision}, "up-until-provision", ""},
 		{UpOptions{Only: phase.Addons}, span{last: phase.Addons, only: true}, "up-only-addons", ""},
 		{UpOptions{Until: phase.Addons, Only: phase.Addons}, span{}, "", "--until and --only exclude each other: give one of them"},
+		{UpOptions{Plan: "0123456789abcdef"}, span{last: phase.Verify, plan: "0123456789abcdef"}, "up", ""},
+		{UpOptions{Plan: "0123456789abcdef", Until: phase.Addons}, span{}, "", planOfAPart},
+		{UpOptions{Plan: "0123456789abcdef", Only: phase.Addons}, span{}, "", planOfAPart},
+		{UpOptions{Plan: "0123456789abcdef", OnlyNode: "cp-1"}, span{}, "", planOfAPart},
 	} {
 		chosen, err := test.options.span()
 		if test.err != "" {
@@ -35,6 +39,8 @@ func TestSpan(t *testing.T) {
 	require.False(t, span{last: phase.Verify, only: true}.work(), "verify makes nothing")
 	require.True(t, span{last: phase.Verify}.work())
 }
+
+const planOfAPart = "--plan excludes --until, --only and --only-node, since a preview plans all phases of all nodes: leave them out"
 
 const (
 	urnStack     = "urn:pulumi:k3s-dev::em-infra::pulumi:pulumi:Stack::em-infra-k3s-dev"

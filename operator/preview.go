@@ -6,6 +6,11 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/em-infra/em-infra/internal/engine/plan"
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/artifacts"
 )
 
 // PreviewOptions are the options of [Operator.Preview].
@@ -28,12 +33,19 @@ type Preview struct {
 	Changes map[apitype.OpType]int
 	// Refusal is the reason why up would stop; empty if it would not.
 	Refusal string
+	// Fingerprint identifies the plan, for [UpOptions.Plan].
+	Fingerprint string
 	// Host contains the checks of the host that did not pass.
 	Host Checks
 	// Images contains the nodes that run another image than the inventory's. No run changes that.
 	Images OtherImages
 
 	changes bool
+	steps   []plan.Step
+	allowed []Permission
+	stack   string
+	place   remedy.Place
+	hide    *artifacts.Redactor // of the secrets of the configuration and of the state
 }
 
 // HasChanges reports whether an up would change anything.
@@ -57,7 +69,21 @@ func (o *Operator) Preview(ctx context.Context, options PreviewOptions) (*Previe
 	if err != nil {
 		return nil, err
 	}
-	return previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
+	found, err := previewRun{recovery: s.recovery, host: s, engine: s, nodes: s, place: s.place, tell: s.emit}.run(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	found.stack, found.place, found.allowed = s.workspace.Stack, s.place, options.Allow
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := state.SecretTexts(exported.Deployment)
+	if err != nil {
+		return nil, err
+	}
+	found.hide = artifacts.NewRedactor(append(secrets, s.secrets...))
+	return found, nil
 }
 
 func (o PreviewOptions) ofEngine() []optpreview.Option {

@@ -78,6 +78,7 @@ func (r previewRun) run(ctx context.Context, options PreviewOptions) (*Preview, 
 	return &Preview{
 		Assessment: judged.Assessment, Changes: judged.counts, Host: report.Unsound().At(r.place), Images: images,
 		Refusal: strings.Trim(judged.Refusal(options.Allow)+"\n"+refusal, "\n"), changes: judged.hasChanges(),
+		Fingerprint: judged.fingerprint, steps: judged.steps,
 	}, nil
 }
 

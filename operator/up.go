@@ -22,6 +22,9 @@ type UpOptions struct {
 	// OnlyNode is the only node that is changed; the others keep what they run, and a later run goes on with them. It excludes Until
 	// and Only. Default: empty, all nodes.
 	OnlyNode string
+	// Plan is the fingerprint of a preview. The run is refused if it would do something else by now. It excludes Until, Only and
+	// OnlyNode. Default: empty, whatever the inventory describes.
+	Plan string
 	// Allow lists the risks for the cluster that are allowed. Default: none.
 	Allow []Permission
 	// SkipRefresh uses the state as it is, without reading the host first. Default: false.

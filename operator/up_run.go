@@ -58,8 +58,8 @@ type upEngine interface {
 	narrow(ctx context.Context, p span) (targets []string, err error)
 	// judge previews the targets and assesses the changes.
 	judge(ctx context.Context, seen outOfBand, targets []string, options ...optpreview.Option) (judgement, error)
-	// weigh refuses risks that are not allowed, and asks for consent.
-	weigh(ctx context.Context, judged judgement, allowed []Permission) error
+	// weigh refuses risks that the work does not allow and what is not its plan, and asks for consent.
+	weigh(ctx context.Context, judged judgement, w work) error
 	// update runs the engine; reachesCluster is false if resources in the cluster are excluded.
 	update(ctx context.Context, w work, reachesCluster bool) error
 	// failed explains an error of the engine.
@@ -101,8 +101,9 @@ type work struct {
 	replace []string // replaced although the engine sees no difference
 	judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
 	allowed []Permission
-	limited bool // to some phases
-	again   bool // a second pass: it asks for no consent if nothing is left to do
+	limited bool   // to some phases
+	plan    string // the fingerprint of the only plan that is carried out; empty for any
+	again   bool   // a second pass: it asks for no consent if nothing is left to do
 }
 
 // run brings the cluster up and verifies it, as far as the span reaches.
@@ -143,7 +144,10 @@ func (r upRun) bringUp(ctx context.Context, span span, allowed []Permission) err
 	if err != nil {
 		return err
 	}
-	work := work{name: span.command(), targets: targets, judged: before != nil || r.asksConsent, allowed: allowed, limited: span.last != phase.Verify || span.only}
+	work := work{
+		name: span.command(), targets: targets, judged: before != nil || r.asksConsent || span.plan != "", allowed: allowed,
+		limited: span.last != phase.Verify || span.only, plan: span.plan,
+	}
 	seen, err := r.cluster.findOutOfBand(ctx)
 	if err != nil {
 		return err
@@ -183,7 +187,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 		if w.limited && len(judged.Alone) > 0 {
 			return false, aloneInPhases(judged.Alone)
 		}
-		if err := r.engine.weigh(ctx, judged, w.allowed); err != nil {
+		if err := r.engine.weigh(ctx, judged, w); err != nil {
 			return false, err
 		}
 	}

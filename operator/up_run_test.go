@@ -24,6 +24,7 @@ type parts struct {
 	noAnswer []string // of the Kubernetes API, at each query
 	judged   judgement
 	restores bool // etcd
+	weighed  work
 }
 
 var errStep = errors.New("refused in a test")
@@ -69,8 +70,9 @@ func (p *parts) judge(_ context.Context, _ outOfBand, targets []string, _ ...opt
 	return p.judged, p.step(fmt.Sprintf("judge %v", targets))
 }
 
-func (p *parts) weigh(_ context.Context, _ judgement, allowed []Permission) error {
-	return p.step(fmt.Sprintf("consent %v", allowed))
+func (p *parts) weigh(_ context.Context, _ judgement, w work) error {
+	p.weighed = w
+	return p.step(fmt.Sprintf("consent %v", w.allowed))
 }
 
 func (p *parts) update(_ context.Context, w work, reachesCluster bool) error {

@@ -8,15 +8,20 @@ import (
 	formats "github.com/em-infra/em-infra/internal/output"
 )
 
-// outputJSON is the format for programs.
-const outputJSON = formats.JSON
+// The formats besides text: for programs, and for comments on a forge.
+const (
+	outputJSON     = formats.JSON
+	outputMarkdown = formats.Markdown
+)
 
 // bindOutput adds the flag for the format.
-func bindOutput(command *cobra.Command, output *string) { formats.Bind(command, output) }
+func bindOutput(command *cobra.Command, output *string, more ...string) {
+	formats.Bind(command, output, more...)
+}
 
 // checkOutput refuses a format that does not exist.
-func checkOutput(output string) error {
-	if err := formats.Check(output); err != nil {
+func checkOutput(output string, more ...string) error {
+	if err := formats.Check(output, more...); err != nil {
 		return refused(err)
 	}
 	return nil

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/spf13/cobra"
 
+	formats "github.com/em-infra/em-infra/internal/output"
+	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/operator"
 )
 
@@ -32,8 +35,12 @@ cluster is created; and it refuses if the checks of preflight fail.
 Nodes that run an image of another schematic or release than the inventory's are named, too; they need an upgrade, which does
 not count as a change.
 
+The fingerprint identifies the plan: up --plan FINGERPRINT carries out this plan, and refuses if up would do something
+else by then. --output markdown writes the preview as a comment for reviewers, for a forge; it contains no secret.
+
 The host is read first, so that changes made by hand are found. --refresh=false compares with the state only.`,
 		Example: `  em-infra preview --stack k3s-dev --lab
+  em-infra preview --stack k3s-dev --output markdown > comment.md
   em-infra preview --stack k3s-dev --allow-replace k3s-dev-control-1`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return flags.run(command.Context(), streamsOf(command))
@@ -42,7 +49,7 @@ The host is read first, so that changes made by hand are found. --refresh=false 
 	flags.place.bindPlace(command)
 	flags.place.bindLab(command)
 	flags.allowed.bind(command, &flags.place)
-	bindOutput(command, &flags.output)
+	bindOutput(command, &flags.output, outputMarkdown)
 	command.Flags().StringVar(&flags.importFile, "import-file", "", "write the resources that would be created into a file for 'pulumi import --file'; fill in their IDs first")
 	flags.place.bindRefresh(command)
 	flags.place.bindKeep(command)
@@ -51,7 +58,7 @@ The host is read first, so that changes made by hand are found. --refresh=false 
 }
 
 func (f *previewFlags) run(ctx context.Context, streams streams) error {
-	if err := checkOutput(f.output); err != nil {
+	if err := checkOutput(f.output, outputMarkdown); err != nil {
 		return err
 	}
 	allowed, err := f.allowed.permissions()
@@ -59,7 +66,7 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 		return refused(err)
 	}
 	result := streams.out
-	if f.output == outputJSON {
+	if f.output != formats.Text {
 		streams.out = streams.err // the standard output contains only the result
 	}
 	f.place.verbose = f.diff
@@ -82,6 +89,8 @@ type previewJSON struct {
 	operator.Assessment
 	// Changes are the numbers of resources by their operation.
 	Changes map[apitype.OpType]int `json:"changes"`
+	// Fingerprint identifies the plan: up --plan carries out the plan with this fingerprint, and no other one.
+	Fingerprint string `json:"fingerprint"`
 	// Refusal is the reason why up would stop; empty if it would not.
 	Refusal string `json:"refusal,omitempty"`
 	// Checks are the warnings and failures of the preflight; failures are part of the refusal, too.
@@ -91,14 +100,21 @@ type previewJSON struct {
 }
 
 func (f *previewFlags) write(out io.Writer, found *operator.Preview) error {
-	if f.output != outputJSON {
+	switch f.output {
+	case outputMarkdown:
+		return found.WriteMarkdown(terminal.Raw(out))
+	case formats.Text:
 		err := found.WriteText(out)
 		found.Host.At(here()).WriteText(out)
 		found.Images.Besides(found.Assessment).WriteText(out)
+		if err != nil || !found.HasChanges() {
+			return err
+		}
+		_, err = fmt.Fprintf(out, "the fingerprint of this plan, for up --plan: %s\n", found.Fingerprint)
 		return err
 	}
 	result := previewJSON{
-		Assessment: found.Assessment, Changes: found.Changes, Refusal: found.Refusal, Checks: found.Host.At(here()), Images: found.Images,
+		Assessment: found.Assessment, Changes: found.Changes, Fingerprint: found.Fingerprint, Refusal: found.Refusal, Checks: found.Host.At(here()), Images: found.Images,
 	}
 	if result.Findings == nil {
 		result.Findings = []operator.Finding{}

@@ -24,7 +24,7 @@ type upFlags struct {
 	allowed allowances
 	phases  phaseFlags
 
-	canary, onlyNode string
+	canary, onlyNode, plan string
 }
 
 func newUpCommand() *cobra.Command {
@@ -60,6 +60,7 @@ Changes made by hand on the host are overwritten. The host is read before anythi
 	flags.place.bindRefresh(command)
 	command.Flags().StringVar(&flags.canary, "canary", "", "the node that another image of Talos comes to before all others, instead of the inventory's upgrade.canary")
 	command.Flags().StringVar(&flags.onlyNode, "only-node", "", "change this node alone; the others keep what they run until a later up")
+	command.Flags().StringVar(&flags.plan, "plan", "", "carry out the plan with this fingerprint, which preview shows, and refuse any other one")
 	completeFlag(command, "canary", flags.place.completeNodes)
 	completeFlag(command, "only-node", flags.place.completeNodes)
 	return command
@@ -72,7 +73,7 @@ func (f *upFlags) run(ctx context.Context, streams streams) error {
 	if err := errors.Join(spanErr, allowErr); err != nil {
 		return refused(err)
 	}
-	options.SkipRefresh, options.Canary, options.OnlyNode = !f.place.refresh, f.canary, f.onlyNode
+	options.SkipRefresh, options.Canary, options.OnlyNode, options.Plan = !f.place.refresh, f.canary, f.onlyNode, f.plan
 	o, err := f.place.openChosen(streams, f.choices)
 	if err != nil {
 		return err

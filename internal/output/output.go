@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,23 +15,33 @@ import (
 
 // The formats.
 const (
-	Text = "text"
-	JSON = "json"
+	Text     = "text"
+	JSON     = "json"
+	Markdown = "markdown"
 )
 
-// Bind adds the flag --output, which completes to the formats.
-func Bind(command *cobra.Command, format *string) {
-	command.Flags().StringVar(format, "output", Text, "text or json")
-	choose := cobra.FixedCompletions([]string{Text, JSON}, cobra.ShellCompDirectiveNoFileComp)
+// formats returns those that every command has, and more ones of a command.
+func formats(more []string) []string { return append([]string{Text, JSON}, more...) }
+
+// list names formats in a sentence.
+func list(formats []string) string {
+	last := len(formats) - 1
+	return strings.Join(formats[:last], ", ") + " or " + formats[last]
+}
+
+// Bind adds the flag --output, which completes to text, json and the formats that only this command has.
+func Bind(command *cobra.Command, format *string, more ...string) {
+	command.Flags().StringVar(format, "output", Text, list(formats(more)))
+	choose := cobra.FixedCompletions(formats(more), cobra.ShellCompDirectiveNoFileComp)
 	if err := command.RegisterFlagCompletionFunc("output", choose); err != nil {
 		panic(err) // only for a flag that was not added
 	}
 }
 
-// Check returns an error for a format that does not exist.
-func Check(format string) error {
-	if format != Text && format != JSON {
-		return fmt.Errorf("--output: %q is no format: choose text or json", format)
+// Check returns an error for a format that is neither text nor json, nor one that only this command has.
+func Check(format string, more ...string) error {
+	if known := formats(more); !slices.Contains(known, format) {
+		return fmt.Errorf("--output: %q is no format: choose %s", format, list(known))
 	}
 	return nil
 }

@@ -172,17 +172,17 @@ func (h *byHand) uid() (uid types.UID) {
 }
 
 // set changes a machine as in the web interface; pairs are names and values.
-func (h *byHand) set(vmid int, pairs ...any) {
-	h.t.Helper()
-	machine, err := h.host().VirtualMachine(h.t.Context(), vmid)
-	require.NoError(h.t, err)
+func (r *rehearsal) set(vmid int, pairs ...any) {
+	r.t.Helper()
+	machine, err := r.host().VirtualMachine(r.t.Context(), vmid)
+	require.NoError(r.t, err)
 	var options []proxmox.VirtualMachineOption
 	for i := 0; i < len(pairs); i += 2 {
 		options = append(options, proxmox.VirtualMachineOption{Name: pairs[i].(string), Value: pairs[i+1]})
 	}
-	task, err := machine.Config(h.t.Context(), options...)
-	require.NoError(h.t, err)
-	require.NoError(h.t, task.Wait(h.t.Context(), 100*time.Millisecond, time.Minute))
+	task, err := machine.Config(r.t.Context(), options...)
+	require.NoError(r.t, err)
+	require.NoError(r.t, task.Wait(r.t.Context(), 100*time.Millisecond, time.Minute))
 }
 
 // move puts a machine into another pool, which is made for it.

@@ -57,9 +57,9 @@ func (r *rehearsal) exchange(pattern, words string) {
 // switchedOnByHand: no refresh waits for it, and the preview shows what up would change.
 func (r *rehearsal) switchedOnByHand() {
 	r.t.Helper()
-	(&byHand{r}).set(102, "agent", 1)
+	r.set(102, "agent", 1)
 	require.Contains(r.t, r.inTime(2, "preview", "--lab"), "guest agent true → false")
-	(&byHand{r}).set(102, "agent", "enabled=0,fstrim_cloned_disks=0,type=virtio")
+	r.set(102, "agent", "enabled=0,fstrim_cloned_disks=0,type=virtio")
 	r.inTime(0, "preview", "--lab")
 }
 

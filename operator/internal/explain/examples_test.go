@@ -23,6 +23,9 @@ var fromSources = map[string][]string{
 	"adopt-losses":          {"with the inventory as it is, an up would destroy what runs:"},
 	"birth-fact":            {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"renamed-worker":        {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
+	"plan-differs":          {"the plan is fedcba9876543210 by now, and not 0123456789abcdef: nothing was touched; look at `em-infra preview` again, then give --plan the fingerprint that it shows"},
+	"plan-carried-out":      {"the plan 0123456789abcdef is carried out; what is in the cluster is no part of it, because the Kubernetes API did not answer then: look at `em-infra preview`, then run `em-infra up` again with the fingerprint that it shows"},
+	"plan-of-a-part":        {"--plan excludes --until, --only and --only-node, since a preview plans all phases of all nodes: leave them out"},
 	"config-lock": {
 		`error updating VM: received an HTTP 500 response - Reason: can't lock file '/var/lock/qemu-server/lock-102.conf' - got timeout`,
 	},
