@@ -21,6 +21,10 @@ func (w work) isPlanned(fingerprint string) error {
 	}
 }
 
+// CommentMarker returns the first line of the comment of [Preview.WriteMarkdown] for a stack. It does not show, and finds the comment
+// that is to be replaced.
+func CommentMarker(stack string) string { return review.Marker(stack) }
+
 // WriteMarkdown writes the preview as a comment for reviewers, in Markdown: what is refused, what each change means, and how to carry out
 // this plan and no other one. No secret and no value of a property is in it.
 func (p *Preview) WriteMarkdown(out io.Writer) error {

@@ -20,6 +20,8 @@ type previewFlags struct {
 	diff       bool
 	output     string
 	importFile string
+
+	gitlabReport string
 }
 
 func newPreviewCommand() *cobra.Command {
@@ -51,6 +53,7 @@ The host is read first, so that changes made by hand are found. --refresh=false 
 	flags.allowed.bind(command, &flags.place)
 	bindOutput(command, &flags.output, outputMarkdown)
 	command.Flags().StringVar(&flags.importFile, "import-file", "", "write the resources that would be created into a file for 'pulumi import --file'; fill in their IDs first")
+	command.Flags().StringVar(&flags.gitlabReport, "gitlab-report", "", "also write the numbers of resources that change into a file, as the terraform report of GitLab")
 	flags.place.bindRefresh(command)
 	flags.place.bindKeep(command)
 	command.Flags().BoolVar(&flags.diff, "diff", false, "also show the engine's own preview, with every property that differs")
@@ -80,6 +83,11 @@ func (f *previewFlags) run(ctx context.Context, streams streams) error {
 	}
 	if err := f.write(result, found); err != nil {
 		return err
+	}
+	if f.gitlabReport != "" {
+		if err := writeGitLabReport(f.gitlabReport, found); err != nil {
+			return err
+		}
 	}
 	return found.Err()
 }

@@ -44,6 +44,7 @@ func newRootCommand() *cobra.Command {
 		newGuardCommand(),
 		newISOCommand(),
 		newSecretsCommand(),
+		newCICommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {
 		return refused(fmt.Errorf("%w: see `%s --help`", err, command.CommandPath()))
