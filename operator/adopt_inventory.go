@@ -115,11 +115,8 @@ func (o *Operator) discover(ctx context.Context, host pve.Connection, options De
 	if found.Nodes, err = profiles(ctx, talosconfig); err != nil {
 		return found, err
 	}
-	machines, err := machinesOn(ctx, host)
-	if err != nil {
-		return found, err
-	}
-	return found, found.Match(machines)
+	err = findMachines(ctx, host, &found)
+	return found, err
 }
 
 // profiles asks each node that a control plane of the talosconfig knows of, concurrently.
@@ -175,29 +172,6 @@ func peersOf(ctx context.Context, health nodeops.Health) ([]nodeops.Peer, error)
 		}
 	}
 	return nil, fmt.Errorf("no endpoint of the talosconfig tells which nodes there are: name a talosconfig with the address of a control plane that runs, or write the inventory by hand\n%s", strings.Join(failures, "\n"))
-}
-
-// machinesOn returns the virtual machines on the host, without templates.
-func machinesOn(ctx context.Context, host pve.Connection) ([]discovery.Machine, error) {
-	reader, err := pve.NewReader(host)
-	if err != nil {
-		return nil, err
-	}
-	guests, err := reader.Guests(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var machines []discovery.Machine
-	for _, guest := range guests {
-		machine := discovery.Machine{Guest: guest}
-		if guest.Type == "qemu" {
-			if machine.Config, err = reader.GuestConfig(ctx, guest); err != nil {
-				return nil, fmt.Errorf("VM %d on %s cannot be looked at (%w): give the token the privilege VM.Audit", guest.VMID, guest.Node, err)
-			}
-		}
-		machines = append(machines, machine)
-	}
-	return machines, nil
 }
 
 // writeInventory writes the two files, neither of which exists.

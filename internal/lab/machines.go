@@ -102,6 +102,9 @@ func hardware(m proxmox.Machine) talos.Hardware {
 	}
 	if m.CloudInit != nil {
 		h.CloudInit = cloudInit(*m.CloudInit)
+		for i := range min(len(h.NICs), len(m.CloudInit.NICs)) {
+			h.NICs[i].Seeded = m.CloudInit.NICs[i].Addresses
+		}
 	}
 	return h
 }

@@ -1,14 +1,17 @@
 package nodeops
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"net"
 	"net/netip"
 	"slices"
 
 	"github.com/cosi-project/runtime/pkg/safe"
 	"github.com/siderolabs/image-factory/pkg/constants"
 	"github.com/siderolabs/talos/pkg/machinery/client"
+	"github.com/siderolabs/talos/pkg/machinery/nethelpers"
 	"github.com/siderolabs/talos/pkg/machinery/resources/cluster"
 	"github.com/siderolabs/talos/pkg/machinery/resources/hardware"
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
@@ -23,10 +26,24 @@ type Profile struct {
 	Name string
 	// Address is the one that it was asked at, with the length of its network.
 	Address netip.Prefix
+	// Address6 is the first lasting IPv6 address on the same card; invalid if there is none, or if Address is one.
+	Address6 netip.Prefix
 	// Firmware is the UUID of its firmware.
 	Firmware string
 	// Extensions of its image, sorted, without their vendor, e.g. qemu-guest-agent.
 	Extensions []string
+	// Cards are its network cards, by their hardware addresses.
+	Cards []Card
+}
+
+// Card is a network card of a node.
+type Card struct {
+	// MAC is its hardware address.
+	MAC net.HardwareAddr
+	// MTU that it runs with, in bytes.
+	MTU int
+	// Addresses are its lasting ones, sorted; without those that are local to the link, or given by a router for a time.
+	Addresses []netip.Prefix
 }
 
 // Profile reads what a node says about itself. The error is the node's answer, for use inside a sentence.
@@ -47,19 +64,58 @@ func (h Health) Profile(ctx context.Context, address netip.Addr) (Profile, error
 			return err
 		}
 		profile.Firmware = information.TypedSpec().UUID
-		addresses, err := safe.StateListAll[*network.AddressStatus](ctx, api.COSI)
-		if err != nil {
+		if err := profile.readCards(ctx, api, address); err != nil {
 			return err
-		}
-		for one := range addresses.All() {
-			if one.TypedSpec().Address.Addr() == address {
-				profile.Address = one.TypedSpec().Address
-			}
 		}
 		profile.Extensions, err = readExtensions(ctx, api)
 		return err
 	})
 	return profile, err
+}
+
+// readCards reads the network cards and their addresses, and which of them is on the card with the given one.
+func (p *Profile) readCards(ctx context.Context, api *client.Client, given netip.Addr) error {
+	links, err := safe.StateListAll[*network.LinkStatus](ctx, api.COSI)
+	if err != nil {
+		return err
+	}
+	addresses, err := safe.StateListAll[*network.AddressStatus](ctx, api.COSI)
+	if err != nil {
+		return err
+	}
+	for link := range links.All() {
+		if spec := link.TypedSpec(); spec.Physical() {
+			card := Card{MAC: net.HardwareAddr(spec.HardwareAddr), MTU: int(spec.MTU), Addresses: lasting(addresses, link.Metadata().ID())}
+			p.Cards = append(p.Cards, card)
+		}
+	}
+	slices.SortFunc(p.Cards, func(a, b Card) int { return bytes.Compare(a.MAC, b.MAC) })
+	card := ""
+	for one := range addresses.All() {
+		if spec := one.TypedSpec(); spec.Address.Addr() == given {
+			p.Address, card = spec.Address, spec.LinkName
+		}
+	}
+	for _, address := range lasting(addresses, card) {
+		if given.Is4() && address.Addr().Is6() && !address.IsSingleIP() && !p.Address6.IsValid() {
+			p.Address6 = address
+		}
+	}
+	return nil
+}
+
+// lasting returns the addresses of a link that stay, sorted.
+func lasting(addresses safe.List[*network.AddressStatus], link string) []netip.Prefix {
+	var found []netip.Prefix
+	for one := range addresses.All() {
+		spec := one.TypedSpec()
+		lasts := spec.Flags&nethelpers.AddressFlags(nethelpers.AddressPermanent) != 0
+		if spec.LinkName == link && lasts && !spec.Address.Addr().IsLinkLocalUnicast() {
+			found = append(found, spec.Address)
+		}
+	}
+	slices.SortFunc(found, netip.Prefix.Compare)
+	return found
 }
 
 func readExtensions(ctx context.Context, api *client.Client) ([]string, error) {

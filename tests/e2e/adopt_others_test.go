@@ -195,7 +195,7 @@ func (a another) writeTerraform() string {
 	require.NoError(a.r.t, os.WriteFile(file, []byte(`{"version": 4, "resources": [
   {"mode": "managed", "type": "talos_machine_secrets", "name": "this", "instances": [{"attributes": {"talos_version": "v1.12"}}]},
   {"mode": "managed", "type": "proxmox_virtual_environment_vm", "name": "node", "instances": [
-    {"index_key": "old-control-1", "attributes": {"vm_id": 301}}, {"index_key": "old-worker-1", "attributes": {"vm_id": 302}}]}
+    {"index_key": "old-control-1", "attributes": {"id": "301", "vm_id": 301}}, {"index_key": "old-worker-1", "attributes": {"id": "302", "vm_id": 302}}]}
 ]}`), 0o600))
 	return file
 }

@@ -103,8 +103,10 @@ func (s *system) agentAnswer() AgentAnswer {
 
 	for i, nic := range s.hardware.NICs {
 		link := AgentLink{Name: fmt.Sprintf("eth%d", i), MAC: nic.MAC}
-		if i == 0 {
-			link.Addresses = n.addresses
+		for _, address := range n.addresses {
+			if n.cards[address.Addr()] == i {
+				link.Addresses = append(link.Addresses, address)
+			}
 		}
 
 		answer.Links = append(answer.Links, link)

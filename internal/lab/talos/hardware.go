@@ -56,6 +56,8 @@ type PCIDevice struct {
 // NIC is a network card.
 type NIC struct {
 	MAC net.HardwareAddr `json:"mac"`
+	// Seeded are the addresses of the configuration drive that are for this card. Those of no card are on the first.
+	Seeded []netip.Prefix `json:"seeded,omitempty"`
 }
 
 // CloudInit is the content of the configuration drive, which Talos reads on its nocloud platform.

@@ -81,7 +81,62 @@ func means(device configtypes.Device, i int, mac net.HardwareAddr) bool {
 	return err == nil && found
 }
 
-// publishAddressStatuses publishes the addresses on links: all of a node's addresses are on its first card.
+// cardsOf returns the number of the network card of each address, of the configuration drive and of the machine configuration.
+func cardsOf(hardware Hardware, cfg config.Config) map[netip.Addr]int {
+	cards := map[netip.Addr]int{}
+
+	for i, nic := range hardware.NICs {
+		for _, address := range nic.Seeded {
+			cards[address.Addr()] = i
+		}
+
+		for _, text := range configuredOn(cfg, i, nic.MAC) {
+			if address, err := netip.ParsePrefix(text); err == nil {
+				cards[address.Addr()] = i
+			}
+		}
+	}
+
+	return cards
+}
+
+// configuredOn returns the addresses that a machine configuration gives a card.
+func configuredOn(cfg config.Config, i int, mac net.HardwareAddr) []string {
+	if cfg == nil {
+		return nil
+	}
+
+	var addresses []string
+
+	if cfg.Machine() != nil {
+		for _, device := range cfg.Machine().Network().Devices() {
+			if means(device, i, mac) {
+				addresses = append(addresses, device.Addresses()...)
+			}
+		}
+	}
+
+	for _, link := range cfg.NetworkCommonLinkConfigs() {
+		for _, address := range link.Addresses() {
+			if link.Name() == cardName(i) {
+				addresses = append(addresses, address.Address().String())
+			}
+		}
+	}
+
+	return addresses
+}
+
+// familyOf returns the family of an address.
+func familyOf(address netip.Addr) nethelpers.Family {
+	if address.Is4() {
+		return nethelpers.FamilyInet4
+	}
+
+	return nethelpers.FamilyInet6
+}
+
+// publishAddressStatuses publishes the addresses on links.
 func (s *system) publishAddressStatuses(n nodeNetwork) error {
 	stay := map[resource.ID]bool{}
 	publish := func(link string, index uint32, address netip.Prefix, scope nethelpers.Scope) error {
@@ -90,7 +145,7 @@ func (s *system) publishAddressStatuses(n nodeNetwork) error {
 
 		return put(s, network.NewAddressStatus(network.NamespaceName, id), func(r *network.AddressStatus) {
 			*r.TypedSpec() = network.AddressStatusSpec{
-				Address: address, Local: address.Addr(), LinkIndex: index, LinkName: link, Family: nethelpers.FamilyInet4, Scope: scope,
+				Address: address, Local: address.Addr(), LinkIndex: index, LinkName: link, Family: familyOf(address.Addr()), Scope: scope,
 				Flags: nethelpers.AddressFlags(nethelpers.AddressPermanent),
 			}
 		})
@@ -98,7 +153,8 @@ func (s *system) publishAddressStatuses(n nodeNetwork) error {
 
 	errs := []error{publish(loopbackName, 1, netip.MustParsePrefix("127.0.0.1/8"), nethelpers.ScopeHost)}
 	for _, address := range n.addresses {
-		errs = append(errs, publish(cardName(0), 2, address, nethelpers.ScopeGlobal))
+		card := n.cards[address.Addr()]
+		errs = append(errs, publish(cardName(card), uint32(card+2), address, nethelpers.ScopeGlobal))
 	}
 
 	return errors.Join(append(errs, withdrawOthers[*network.AddressStatus](s, stay))...)

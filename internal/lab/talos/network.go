@@ -17,8 +17,10 @@ import (
 type nodeNetwork struct {
 	// addresses of the node, first those on which it listens.
 	addresses []netip.Prefix
-	hostname  string
-	domain    string
+	// cards are the numbers of the network cards that have them; those that are missing are on the first.
+	cards    map[netip.Addr]int
+	hostname string
+	domain   string
 }
 
 func (n nodeNetwork) fqdn() string {
@@ -48,7 +50,7 @@ func (n nodeNetwork) isLocal(target string) bool {
 // networkOf returns the network of a machine with this configuration, which is nil in maintenance mode. The configuration
 // drive's addresses stay when the configuration adds others, because Talos merges the two layers.
 func networkOf(hardware Hardware, cfg config.Config, nodeID string) (nodeNetwork, error) {
-	n := nodeNetwork{addresses: slices.Concat(hardware.addresses(), hardware.otherAddresses())}
+	n := nodeNetwork{addresses: slices.Concat(hardware.addresses(), hardware.otherAddresses()), cards: cardsOf(hardware, cfg)}
 
 	if cfg != nil {
 		configured, err := staticAddresses(cfg)

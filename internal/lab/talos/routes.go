@@ -12,7 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/resources/network"
 )
 
-// route is an IPv4 route of the main table. The destination of a default route is the zero prefix, as in Talos.
+// route is a route of the main table. The destination of a default route is the zero prefix, as in Talos.
 type route struct {
 	destination netip.Prefix
 	gateway     netip.Addr
@@ -34,7 +34,7 @@ func wantedRoutes(hardware Hardware, cfg config.Config) ([]route, error) {
 	}
 
 	for _, r := range configured {
-		if r.gateway.Is4() && !slices.Contains(wanted, r) {
+		if r.gateway.IsValid() && !slices.Contains(wanted, r) {
 			wanted = append(wanted, r)
 		}
 	}
@@ -124,7 +124,7 @@ func kernelRoutes(present, wanted []route) (there []route, refused error) {
 	for _, r := range wanted {
 		switch {
 		case slices.Contains(there, r):
-		case slices.ContainsFunc(there, func(other route) bool { return other.destination == r.destination && other.metric == r.metric }):
+		case slices.ContainsFunc(there, func(other route) bool { return other.replaces(r) }):
 			refused = errors.Join(refused, fmt.Errorf("error adding route: %w, gateway %s, metric %d", errFileExists, r.gateway, r.metric))
 		default:
 			there = append(there, r)
@@ -162,7 +162,7 @@ func (s *system) publishRoutes(cfg config.Config) error {
 	for _, r := range there {
 		errs = append(errs, put(s, network.NewRouteStatus(network.NamespaceName, r.id()), func(status *network.RouteStatus) {
 			*status.TypedSpec() = network.RouteStatusSpec{
-				Family: nethelpers.FamilyInet4, Destination: r.destination, Gateway: r.gateway, OutLinkName: cardName(0),
+				Family: familyOf(r.gateway), Destination: r.destination, Gateway: r.gateway, OutLinkName: cardName(0),
 				Table: nethelpers.TableMain, Priority: r.metric, Scope: nethelpers.ScopeGlobal,
 				Type: nethelpers.TypeUnicast, Protocol: nethelpers.ProtocolStatic,
 			}
@@ -172,6 +172,11 @@ func (s *system) publishRoutes(cfg config.Config) error {
 	return errors.Join(errs...)
 }
 
+// replaces reports whether the kernel has no room for the other route beside this one.
+func (r route) replaces(other route) bool {
+	return r.gateway.Is4() == other.gateway.Is4() && r.destination == other.destination && r.metric == other.metric
+}
+
 func (r route) id() string {
-	return network.RouteID(nethelpers.TableMain, nethelpers.FamilyInet4, r.destination, r.gateway, r.metric, cardName(0))
+	return network.RouteID(nethelpers.TableMain, familyOf(r.gateway), r.destination, r.gateway, r.metric, cardName(0))
 }

@@ -32,6 +32,8 @@ type Cluster struct {
 	Terraform Terraform
 	// Taken are the VMIDs in use.
 	Taken []int
+	// Templates are the templates on the host, of whatever cluster.
+	Templates []Machine
 }
 
 // Match finds the machine of each node by the UUID of its firmware, which each machine of Proxmox VE has of its own. The error lists
@@ -49,6 +51,9 @@ func (c *Cluster) Match(machines []Machine) error {
 	}
 	for _, machine := range machines {
 		c.Taken = append(c.Taken, machine.VMID)
+		if machine.Template {
+			c.Templates = append(c.Templates, machine)
+		}
 	}
 	if len(missing) > 0 {
 		return fmt.Errorf("no machine of Proxmox VE is the one of %s: connect to the host that has it, and give the token VM.Audit on all machines", strings.Join(missing, ", "))
@@ -80,53 +85,16 @@ func (c Cluster) facts() (facts, error) {
 	return found, err
 }
 
-// network returns the network of the nodes, and the gateway of the first.
-func (c Cluster) network() (cidr netip.Prefix, gateway netip.Addr, err error) {
-	for _, node := range c.Nodes {
-		switch {
-		case !node.Address.IsValid():
-			return cidr, gateway, fmt.Errorf("%s does not say how long its network's prefix is: write the inventory by hand", node.Name)
-		case cidr.IsValid() && cidr != node.Address.Masked():
-			return cidr, gateway, fmt.Errorf("%s is in %s and others are in %s: an inventory describes nodes of one network", node.Name, node.Address.Masked(), cidr)
-		}
-		cidr = node.Address.Masked()
-	}
-	if len(c.Nodes[0].Gateways) > 0 {
-		gateway = c.Nodes[0].Gateways[0]
-	}
-	return cidr, gateway, nil
-}
-
-// templates returns VMIDs that nothing has: for the template on the host of the cluster, and for one on each further host.
-func (c Cluster) templates(host string) templateKeys {
-	taken := slices.Clone(c.Taken)
-	free := func() int {
-		vmid := 9000
-		for slices.Contains(taken, vmid) {
-			vmid++
-		}
-		taken = append(taken, vmid)
-		return vmid
-	}
-	keys := templateKeys{VMID: free()}
-	for _, node := range c.Nodes {
-		if _, known := keys.PerHost[node.Machine.Node]; known || node.Machine.Node == host {
-			continue
-		}
-		if keys.PerHost == nil {
-			keys.PerHost = map[string]int{}
-		}
-		keys.PerHost[node.Machine.Node] = free()
-	}
-	return keys
-}
-
 // roleOf returns the role of a node in an inventory.
 func (n Node) roleOf() inventory.Role {
-	if n.ControlPlane {
+	switch {
+	case n.ControlPlane:
 		return inventory.RoleControlPlane
+	case len(n.Machine.gpus()) > 0:
+		return inventory.RoleGPUWorker
+	default:
+		return inventory.RoleWorker
 	}
-	return inventory.RoleWorker
 }
 
 // contains reports whether an address, as a text, is in a network.

@@ -12,6 +12,7 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/config/generate"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
 	"github.com/siderolabs/talos/pkg/machinery/config/machine"
+	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -23,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write the files anew")
 
 // configured returns the machine configuration of a control plane that was made by the rules of a contract.
-func configured(t *testing.T, contract *config.VersionContract) []byte {
+func configured(t *testing.T, contract *config.VersionContract, changes ...func(*v1alpha1.Config)) []byte {
 	t.Helper()
 	bundle, err := secrets.NewBundle(secrets.NewFixedClock(time.Date(2026, 11, 23, 6, 0, 0, 0, time.UTC)), contract)
 	require.NoError(t, err)
@@ -32,9 +33,28 @@ func configured(t *testing.T, contract *config.VersionContract) []byte {
 	require.NoError(t, err)
 	made, err := input.Config(machine.TypeControlPlane)
 	require.NoError(t, err)
+	made, err = made.PatchV1Alpha1(func(c *v1alpha1.Config) error {
+		for _, change := range changes {
+			change(c)
+		}
+		return nil
+	})
+	require.NoError(t, err)
 	text, err := made.Bytes()
 	require.NoError(t, err)
 	return text
+}
+
+// requireGolden compares a text with a file, which -update writes.
+func requireGolden(t *testing.T, name string, text []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+	}
+	golden, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(golden), string(text))
 }
 
 const (
@@ -80,15 +100,8 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, cluster.Match(machines()))
 	files, err := cluster.Describe()
 	require.NoError(t, err)
-	for name, text := range map[string][]byte{"cluster.yaml": files.Cluster, "nodes.yaml": files.Nodes} {
-		file := filepath.Join("testdata", name)
-		if *update {
-			require.NoError(t, os.WriteFile(file, text, 0o600))
-		}
-		golden, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.Equal(t, string(golden), string(text))
-	}
+	requireGolden(t, "cluster.yaml", files.Cluster)
+	requireGolden(t, "nodes.yaml", files.Nodes)
 	_, err = inventory.Parse("testdata", files.Cluster, files.Nodes)
 	require.NoError(t, err, "a valid inventory")
 	require.Equal(t, []string{
@@ -100,21 +113,30 @@ func TestDescribe(t *testing.T) {
 		"old-worker-1: Talos is v1.12.3, and old-control-1 has v1.12.4: make them alike first",
 		"old-worker-1: addressing is dhcp, and old-control-1 has nocloud: make them alike first",
 		"old-worker-1: the bridge is vmbr1, and old-control-1 has vmbr0: make them alike first",
+		"old-worker-1: the VLAN is 0, and old-control-1 has 20: make them alike first",
 		"old-worker-1: the controller of its disks is virtio-scsi-pci, and old-control-1 has virtio-scsi-single: make them alike first",
+		"old-worker-1: its image has the extensions [], and that of old-control-1 [qemu-guest-agent]: an up upgrades it to an image with those of talos.schematic, with a reboot",
 	}, files.Notes)
 }
 
 func TestTerraformIsAHint(t *testing.T) {
 	t.Parallel()
 	terraform, err := discovery.ReadTerraform([]byte(`{"version": 4, "resources": [
-  {"mode": "data", "type": "proxmox_virtual_environment_vm", "name": "seen", "instances": [{"attributes": {"vm_id": 301}}]},
+  {"mode": "data", "type": "proxmox_virtual_environment_vm", "name": "seen", "instances": [{"attributes": {"id": "301", "vm_id": 301}}]},
   {"mode": "managed", "type": "talos_machine_secrets", "name": "this", "instances": [{"attributes": {"talos_version": "v1.9.5"}}]},
-  {"module": "module.k8s", "mode": "managed", "type": "proxmox_virtual_environment_vm", "name": "node", "instances": [{"index_key": "a", "attributes": {"vm_id": 302}}]},
-  {"mode": "managed", "type": "proxmox_vm_qemu", "name": "old", "instances": [{"index_key": 0, "attributes": {"vmid": 301}}, {"index_key": 1, "attributes": {"vmid": 400}}]}
+  {"module": "module.k8s", "mode": "managed", "type": "proxmox_virtual_environment_vm", "name": "node", "instances": [{"index_key": "a", "attributes": {"id": "302", "vm_id": 302}}]},
+  {"mode": "managed", "type": "proxmox_cloned_vm", "name": "new", "instances": [{"attributes": {"id": 304}}]},
+  {"mode": "managed", "type": "proxmox_vm_qemu", "name": "old", "instances": [
+    {"index_key": 0, "attributes": {"id": "vmhost/qemu/301", "vmid": 301, "target_node": "vmhost"}},
+    {"index_key": 1, "attributes": {"id": "vmhost/qemu/400", "vmid": null}},
+    {"index_key": 2, "attributes": {"id": "vmhost/qemu/303", "vmid": 0}},
+    {"index_key": 3, "attributes": {"vmid": 305}}, {"index_key": 4, "attributes": {"id": ""}}]},
+  {"mode": "managed", "type": "proxmox_lxc", "name": "container", "instances": [{"attributes": {"id": "vmhost/lxc/305", "vmid": 305}}]}
 ]}`))
 	require.NoError(t, err)
 	require.Equal(t, "v1.9", terraform.Contract)
-	require.Equal(t, []string{"proxmox_vm_qemu.old[0]", `module.k8s.proxmox_virtual_environment_vm.node["a"]`}, terraform.Addresses([]int{302, 301, 303}))
+	require.Equal(t, []string{"proxmox_vm_qemu.old[0]", `module.k8s.proxmox_virtual_environment_vm.node["a"]`, "proxmox_vm_qemu.old[2]", "proxmox_cloned_vm.new"},
+		terraform.Addresses([]int{304, 302, 301, 303, 305}), "a tainted machine without an ID was never made, and a container is no machine")
 
 	cluster := found(configured(t, config.TalosVersion1_12))
 	cluster.Terraform = terraform

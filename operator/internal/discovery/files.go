@@ -2,14 +2,15 @@ package discovery
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/siderolabs/talos/pkg/machinery/constants"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/nvidia"
+	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
 
 // Files are the two files of an inventory, and what a person has to know about them.
@@ -54,7 +55,9 @@ type (
 	}
 	networkKeys struct {
 		CIDR       string `yaml:"cidr"`
+		CIDR6      string `yaml:"cidr6,omitempty"`
 		Gateway    string `yaml:"gateway"`
+		Gateway6   string `yaml:"gateway6,omitempty"`
 		Addressing string `yaml:"addressing"`
 		Bridge     string `yaml:"bridge"`
 		VLAN       int    `yaml:"vlan,omitempty"`
@@ -79,20 +82,50 @@ type (
 		Nodes      []nodeKeys `yaml:"nodes"`
 	}
 	nodeKeys struct {
-		Name        string   `yaml:"name"`
-		Role        string   `yaml:"role"`
-		VMID        int      `yaml:"vmid"`
-		Address     string   `yaml:"address"`
-		MAC         string   `yaml:"mac"`
-		Host        string   `yaml:"host,omitempty"`
-		Sockets     int      `yaml:"sockets,omitempty"`
-		Cores       int      `yaml:"cores"`
-		MemoryMiB   int      `yaml:"memoryMiB"`
-		DiskGiB     int      `yaml:"diskGiB"`
-		CPUType     string   `yaml:"cpuType"`
-		DiskStorage string   `yaml:"diskStorage,omitempty"`
-		Tags        []string `yaml:"tags,flow,omitempty"`
-		OnBoot      bool     `yaml:"onBoot"`
+		Name        string         `yaml:"name"`
+		Role        string         `yaml:"role"`
+		VMID        int            `yaml:"vmid"`
+		Address     string         `yaml:"address"`
+		Address6    string         `yaml:"address6,omitempty"`
+		MAC         string         `yaml:"mac"`
+		Host        string         `yaml:"host,omitempty"`
+		Sockets     int            `yaml:"sockets,omitempty"`
+		Cores       int            `yaml:"cores"`
+		MemoryMiB   int            `yaml:"memoryMiB"`
+		DiskGiB     int            `yaml:"diskGiB"`
+		CPUType     string         `yaml:"cpuType"`
+		DiskStorage string         `yaml:"diskStorage,omitempty"`
+		DataDisks   []dataDiskKeys `yaml:"dataDisks,omitempty"`
+		Networks    []nicKeys      `yaml:"networks,omitempty"`
+		GPUs        []gpuKeys      `yaml:"gpus,omitempty"`
+		Driver      *driverKeys    `yaml:"driver,flow,omitempty"`
+		Tags        []string       `yaml:"tags,flow,omitempty"`
+		OnBoot      bool           `yaml:"onBoot"`
+	}
+	dataDiskKeys struct {
+		SizeGiB int    `yaml:"sizeGiB"`
+		Storage string `yaml:"storage,omitempty"`
+		Mount   string `yaml:"mount"`
+	}
+	nicKeys struct {
+		Bridge  string `yaml:"bridge"`
+		VLAN    int    `yaml:"vlan,omitempty"`
+		Address string `yaml:"address,omitempty"`
+		MTU     int    `yaml:"mtu,omitempty"`
+		MAC     string `yaml:"mac"`
+	}
+	gpuKeys struct {
+		Mapping     string `yaml:"mapping,omitempty"`
+		BDF         string `yaml:"bdf,omitempty"`
+		DeviceID    string `yaml:"deviceId,omitempty"`
+		SubsystemID string `yaml:"subsystemId,omitempty"`
+		IOMMUGroup  *int   `yaml:"iommuGroup,omitempty"`
+
+		allFunctions bool // of its slot
+	}
+	driverKeys struct {
+		KernelModuleType string `yaml:"kernelModuleType"`
+		Branch           string `yaml:"branch"`
 	}
 )
 
@@ -119,13 +152,13 @@ func (c Cluster) Describe() (Files, error) {
 }
 
 func (c Cluster) clusterFile(found facts) (clusterFile, error) {
-	cidr, gateway, err := c.network()
+	networks, err := c.networks(found.running.Cluster().Network().PodCIDRs())
 	if err != nil {
 		return clusterFile{}, err
 	}
 	first := c.Nodes[0]
-	storage, _ := first.Machine.systemDisk()
-	card, network, endpoint := first.Machine.card(), found.running.Cluster().Network(), found.running.Cluster().Endpoint()
+	storage, _ := first.Machine.disk(hardware.SystemDisk)
+	card, network, endpoint := first.card(), found.running.Cluster().Network(), found.running.Cluster().Endpoint()
 	file := clusterFile{
 		APIVersion: inventory.APIVersion, Kind: inventory.KindCluster, Name: found.running.Cluster().Name(),
 		Talos: talosKeys{Version: first.Talos, Contract: found.contract, Schematic: schematicKeys{Extensions: []string{}}},
@@ -134,13 +167,14 @@ func (c Cluster) clusterFile(found facts) (clusterFile, error) {
 			PodSubnets: network.PodCIDRs(), ServiceSubnets: network.ServiceCIDRs(), CNI: network.CNI().Name(),
 			AllowSchedulingOnControlPlanes: found.running.Cluster().ScheduleOnControlPlanes(),
 		},
-		Network: networkKeys{CIDR: cidr.String(), Gateway: gateway.String(), Addressing: first.Machine.addressing(), Bridge: card.bridge, VLAN: card.vlan, MTU: card.mtu},
+		Network: networks,
 		Proxmox: proxmoxKeys{
 			Host: first.Machine.Node, DiskStorage: storage, Pool: first.Machine.Pool, Tags: c.commonTags(),
-			SCSIController: first.Machine.Config["scsihw"], Template: c.templates(first.Machine.Node),
+			SCSIController: first.Machine.Config["scsihw"], Template: c.templates(first.Machine.Node, found.running.Cluster().ID()),
 		},
 	}
-	for _, name := range first.Extensions {
+	file.Network.Addressing, file.Network.Bridge, file.Network.VLAN, file.Network.MTU = first.Machine.addressing(), card.bridge, card.vlan, card.mtu
+	for _, name := range withoutDriver(first.Extensions) {
 		file.Talos.Schematic.Extensions = append(file.Talos.Schematic.Extensions, "siderolabs/"+name)
 	}
 	if file.Kubernetes.CNI == constants.CustomCNI {
@@ -151,7 +185,7 @@ func (c Cluster) clusterFile(found facts) (clusterFile, error) {
 
 // endpoint returns the address of the Kubernetes API: a virtual address is one of the network that no node has of its own.
 func (c Cluster) endpoint(host, port string) endpointKeys {
-	keys := endpointKeys{Host: host, Port: number(port)}
+	keys := endpointKeys{Host: host, Port: integer(port)}
 	if port == "" {
 		keys.Port = constants.DefaultControlPlanePort
 	}
@@ -162,6 +196,9 @@ func (c Cluster) endpoint(host, port string) endpointKeys {
 	}
 	return keys
 }
+
+// address returns that of the Kubernetes API.
+func (e endpointKeys) address() string { return cmp.Or(e.VIP, e.Host) }
 
 // commonTags returns the tags that all machines have.
 func (c Cluster) commonTags() []string {
@@ -175,12 +212,21 @@ func (c Cluster) commonTags() []string {
 
 // keys returns the item of a node. What it shares with the cluster is left out.
 func (n Node) keys(cluster clusterFile) nodeKeys {
-	storage, size := n.Machine.systemDisk()
+	storage, size := n.Machine.disk(hardware.SystemDisk)
 	keys := nodeKeys{
-		Name: n.Name, Role: string(n.roleOf()), VMID: n.Machine.VMID, Address: n.Address.Addr().String(), MAC: n.Machine.card().mac,
+		Name: n.Name, Role: string(n.roleOf()), VMID: n.Machine.VMID, Address: n.Address.Addr().String(), MAC: n.card().mac,
 		Cores: n.Machine.cores(), MemoryMiB: n.Machine.memoryMiB(), DiskGiB: size, CPUType: n.Machine.cpuType(),
 		OnBoot: n.Machine.Config["onboot"] == "1",
+		GPUs:   n.Machine.gpus(),
 		Tags:   slices.DeleteFunc(n.Machine.tags(), func(tag string) bool { return slices.Contains(cluster.Proxmox.Tags, tag) }),
+	}
+	if cluster.Network.CIDR6 != "" {
+		keys.Address6 = n.Address6.Addr().String()
+	}
+	keys.Networks, _ = n.furtherCards(cluster.Kubernetes.Endpoint.address())
+	keys.DataDisks, _ = n.dataDisks(storage)
+	if driver, whole := nvidia.Installed(n.Extensions); whole && len(keys.GPUs) > 0 {
+		keys.Driver = &driverKeys{KernelModuleType: string(driver.KernelModules), Branch: string(driver.Branch)}
 	}
 	if n.Machine.Node != cluster.Proxmox.Host {
 		keys.Host = n.Machine.Node
@@ -192,51 +238,6 @@ func (n Node) keys(cluster clusterFile) nodeKeys {
 		keys.Sockets = sockets
 	}
 	return keys
-}
-
-// notes returns what a person has to know.
-func (c Cluster) notes(cluster clusterFile) []string {
-	var notes []string
-	if c.Terraform.Contract == "" {
-		notes = append(notes, fmt.Sprintf("talos.contract %s is a guess by the defaults that the nodes run with: if you know with which release the cluster was made, write that", cluster.Talos.Contract))
-	}
-	if len(cluster.Talos.Schematic.Extensions) > 0 {
-		notes = append(notes, "talos.schematic has the extensions of "+c.Nodes[0].Name+", taken for those of siderolabs; kernelArgs cannot be read: add them")
-	}
-	for _, node := range c.Nodes {
-		for _, unlike := range node.Machine.unlike() {
-			notes = append(notes, fmt.Sprintf("%s: %s, as all machines of em-infra are: replace it by a new node, or leave it with the tool that made it", node.Name, unlike))
-		}
-		if node.Machine.seed() != "" && node.Machine.Config["citype"] == "" {
-			notes = append(notes, fmt.Sprintf("%s: its cloud-init drive names no format, for which the provider would replace the machine: run `qm set %d --citype nocloud` on %s first; that is what it has, and nothing reboots",
-				node.Name, node.Machine.VMID, node.Machine.Node))
-		}
-		for _, fact := range []struct{ name, has, first string }{
-			{"Talos", node.Talos, cluster.Talos.Version},
-			{"Kubernetes", node.Kubelet, cluster.Kubernetes.Version},
-			{"addressing", node.Machine.addressing(), cluster.Network.Addressing},
-			{"the bridge", node.Machine.card().bridge, cluster.Network.Bridge},
-			{"the controller of its disks", node.Machine.Config["scsihw"], cluster.Proxmox.SCSIController},
-		} {
-			if fact.has != fact.first {
-				notes = append(notes, fmt.Sprintf("%s: %s is %s, and %s has %s: make them alike first", node.Name, fact.name, fact.has, c.Nodes[0].Name, fact.first))
-			}
-		}
-	}
-	return append(notes, c.terraformNotes()...)
-}
-
-// terraformNotes returns how Terraform forgets the machines, which it would otherwise change back or destroy.
-func (c Cluster) terraformNotes() []string {
-	var vmids []int
-	for _, node := range c.Nodes {
-		vmids = append(vmids, node.Machine.VMID)
-	}
-	addresses := c.Terraform.Addresses(vmids)
-	if len(addresses) == 0 {
-		return nil
-	}
-	return []string{"once the cluster is adopted, Terraform must forget its machines: terraform state rm '" + strings.Join(addresses, "' '") + "'"}
 }
 
 // written returns the text of a file.

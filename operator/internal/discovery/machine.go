@@ -17,58 +17,18 @@ type Machine struct {
 
 	// Config are its settings.
 	Config pve.GuestConfig
-}
-
-// firstCard is the setting of the first network card, net0.
-type firstCard struct {
-	mac, bridge string
-	vlan, mtu   int
-}
-
-// card reads the first network card, as in virtio=BC:24:11:00:00:65,bridge=vmbr0,tag=20 (qemu-server, QemuServer.pm, $net_fmt).
-func (m Machine) card() firstCard {
-	var card firstCard
-	for i, setting := range strings.Split(m.Config["net0"], ",") {
-		name, value, _ := strings.Cut(setting, "=")
-		switch {
-		case i == 0, name == "macaddr":
-			card.mac = value
-		case name == "bridge":
-			card.bridge = value
-		case name == "tag":
-			card.vlan = number(value)
-		case name == "mtu":
-			card.mtu = number(value)
-		}
-	}
-	return card
-}
-
-// systemDisk returns the storage of the first disk and its size in GiB; size 0 if it is no whole number of them.
-func (m Machine) systemDisk() (storage string, sizeGiB int) {
-	storage, rest, _ := strings.Cut(m.Config["scsi0"], ":")
-	for setting := range strings.SplitSeq(rest, ",") {
-		if size, isSize := strings.CutPrefix(setting, "size="); isSize {
-			if text, isGiB := strings.CutSuffix(size, "G"); isGiB {
-				sizeGiB = number(text)
-			} else if text, isTiB := strings.CutSuffix(size, "T"); isTiB {
-				sizeGiB = 1024 * number(text)
-			} else if text, isMiB := strings.CutSuffix(size, "M"); isMiB && number(text)%1024 == 0 {
-				sizeGiB = number(text) / 1024
-			}
-		}
-	}
-	return storage, sizeGiB
+	// Devices are the PCI devices of its host. Default: nil, they were not read.
+	Devices []pve.PCIDevice
 }
 
 // cores and sockets have the defaults of Proxmox VE (qemu-server, QemuServer.pm, $confdesc).
-func (m Machine) cores() int   { return cmp.Or(number(m.Config["cores"]), 1) }
-func (m Machine) sockets() int { return cmp.Or(number(m.Config["sockets"]), 1) }
+func (m Machine) cores() int   { return cmp.Or(integer(m.Config["cores"]), 1) }
+func (m Machine) sockets() int { return cmp.Or(integer(m.Config["sockets"]), 1) }
 
 func (m Machine) memoryMiB() int {
 	text := strings.TrimPrefix(m.Config["memory"], "current=")
 	text, _, _ = strings.Cut(text, ",")
-	return cmp.Or(number(text), 512)
+	return cmp.Or(integer(text), 512)
 }
 
 func (m Machine) cpuType() string {
@@ -119,7 +79,7 @@ func (m Machine) unlike() []string {
 	return found
 }
 
-func number(text string) int {
+func integer(text string) int {
 	value, err := strconv.Atoi(text)
 	if err != nil {
 		return 0

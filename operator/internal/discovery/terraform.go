@@ -16,10 +16,10 @@ type Terraform struct {
 	machines map[int]string // address of the resource by VMID
 }
 
-// terraformMachines are the resources that are virtual machines, with the names of their attributes.
-var terraformMachines = map[string]struct{ vmid string }{
-	"proxmox_virtual_environment_vm": {"vm_id"}, // bpg/proxmox
-	"proxmox_vm_qemu":                {"vmid"},  // Telmate/proxmox
+// terraformMachines are the resources that are virtual machines.
+var terraformMachines = []string{
+	"proxmox_virtual_environment_vm", "proxmox_virtual_environment_vm2", "proxmox_virtual_environment_cloned_vm", "proxmox_vm", "proxmox_cloned_vm", // bpg/proxmox
+	"proxmox_vm_qemu", // Telmate/proxmox
 }
 
 // ReadTerraform reads the text of a terraform.tfstate, format 4. Its error quotes nothing of it, since it has the secrets in clear.
@@ -46,14 +46,25 @@ func ReadTerraform(text []byte) (Terraform, error) {
 			if one.Type == "talos_machine_secrets" {
 				found.Contract = minorOf(instance.Attributes["talos_version"])
 			}
-			kind, isMachine := terraformMachines[one.Type]
-			vmid, isNumber := instance.Attributes[kind.vmid].(float64)
-			if isMachine && isNumber {
-				found.machines[int(vmid)] = addressOf(one.Module, one.Type, one.Name, instance.IndexKey)
+			if vmid := vmidOf(instance.Attributes); vmid > 0 && slices.Contains(terraformMachines, one.Type) {
+				found.machines[vmid] = addressOf(one.Module, one.Type, one.Name, instance.IndexKey)
 			}
 		}
 	}
 	return found, nil
+}
+
+// vmidOf returns the VMID of a machine; 0 without one. It is the last part of the ID, such as 101 or vmhost/qemu/101: attributes have other
+// names in each resource, and that of Telmate/proxmox to v3.0.1-rc6 (proxmox/resource_vm_qemu.go) is empty if Proxmox VE chose the VMID.
+func vmidOf(attributes map[string]any) int {
+	switch id := attributes["id"].(type) {
+	case float64:
+		return int(id)
+	case string:
+		return integer(id[strings.LastIndex(id, "/")+1:])
+	default:
+		return 0
+	}
 }
 
 // minorOf returns the minor release of a version, e.g. v1.12 of v1.12.4; empty for anything else.
