@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
+	"github.com/gofrs/flock"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -22,7 +22,7 @@ type stage struct {
 	plain, extended []byte
 	kubeconfig      []byte
 	log             *os.File
-	lock            *os.File
+	lock            *flock.Flock
 }
 
 // rehearsalSuffix distinguishes the rehearsal of a stack from the stack's own lab.
@@ -58,22 +58,19 @@ func (o *Operator) setStage(ctx context.Context, options RehearseOptions, inv *i
 var errRehearsed = errors.New("another rehearsal of this stack is under way: wait for it to end, then run again")
 
 // lockRehearsal prevents a second rehearsal of the stack until this process ends.
-func lockRehearsal(path string) (*os.File, error) {
+func lockRehearsal(path string) (*flock.Flock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the rehearsal's own
-	if err != nil {
-		return nil, err
-	}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	if err == nil && !locked {
 		err = refused(errRehearsed)
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, lock.Close())
 	}
-	return file, nil
+	return lock, nil
 }
 
 // furnish recreates the rehearsal's folder with the inventory and the log.

@@ -1,8 +1,10 @@
 package recovery
 
-import "github.com/em-infra/em-infra/internal/pve"
+import (
+	"context"
 
-import "context"
+	"github.com/em-infra/em-infra/internal/pve"
+)
 
 // glance is a host that is read without waiting and without changes.
 type glance struct{ Host }
