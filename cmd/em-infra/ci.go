@@ -45,7 +45,8 @@ A pipeline that was edited is not replaced.`,
 			return flags.run(streamsOf(command))
 		},
 	}
-	flags.place.bindPlace(command)
+	command.Args, command.ValidArgsFunction = flags.place.takeStack, flags.place.completeArgument
+	bindStackName(command, &flags.place.stack)
 	command.Flags().StringVar(&flags.forge, "forge", "", "github, gitlab or forgejo")
 	completeFlag(command, "forge", oneOf("github", "gitlab", "forgejo"))
 	command.Flags().StringVar(&flags.runner, "runner", "self-hosted", "the label, on GitLab the tag, of the runner in the management network")
