@@ -43,6 +43,11 @@ type Adopted struct {
 // machines, or backups of one; if a machine is not of the cluster of the machine secrets; and if an up would then replace or delete a
 // machine.
 func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, error) {
+	if !o.workspace.Rehearsed {
+		if err := checkSecrets(o.workspace); err != nil { // it tells more than what a lost file leads to
+			return nil, refused(err)
+		}
+	}
 	own, _, err := o.beginWithState(ctx, "")
 	if err != nil {
 		return nil, err
@@ -50,14 +55,14 @@ func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, e
 	if _, err := own.recovery.ClearLocks(); err != nil {
 		return nil, err
 	}
-	if err := own.checkNothingToLose(ctx); err != nil {
-		return nil, err
-	}
-	draft, err := o.openDraft()
+	draft, err := o.openDraft() // first, since it removes that of a killed run
 	if err != nil {
 		return nil, err
 	}
 	defer draft.close()
+	if err := own.checkNothingToLose(ctx); err != nil {
+		return nil, err
+	}
 	adopted, deployment, err := draft.adopt(ctx, options)
 	if err != nil || options.DryRun {
 		return adopted, err
@@ -102,6 +107,14 @@ func (s *session) takeOver(ctx context.Context, draft *engine.Exported, adopted 
 		return err
 	}
 	adopted.Written = true
+	if err := s.keepAdopted(ctx, adopted); err != nil {
+		return fmt.Errorf("the state is written and whole, but what belongs to it is not (%w): mend that, then run `em-infra up %s`, which writes credentials and backup", err, s.place.Stack)
+	}
+	return nil
+}
+
+// keepAdopted writes the credentials in the state, and a backup of it.
+func (s *session) keepAdopted(ctx context.Context, adopted *Adopted) error {
 	outputs, err := s.outputs(ctx)
 	if err != nil {
 		return err

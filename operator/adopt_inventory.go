@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -41,7 +40,7 @@ type Described struct {
 // Describe writes the inventory of a cluster that runs, whoever made it: what its nodes and their machines on the host say. It changes
 // neither, and overwrites no file.
 func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Described, error) {
-	if err := o.checkNoInventory(); err != nil {
+	if err := (newInventory{dir: o.workspace.Inventory}).check(); err != nil {
 		return nil, refused(err)
 	}
 	host, err := o.hostWithoutInventory()
@@ -60,17 +59,6 @@ func (o *Operator) Describe(ctx context.Context, options DescribeOptions) (*Desc
 		return nil, refused(err)
 	}
 	return o.writeInventory(found, files)
-}
-
-// checkNoInventory refuses if one of the files exists.
-func (o *Operator) checkNoInventory() error {
-	for _, name := range []string{inventory.ClusterFile, inventory.NodesFile} {
-		file := filepath.Join(o.workspace.Inventory, name)
-		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s exists, and is not overwritten: leave --write-inventory out to adopt what it describes, or move it away", workspace.Nearby(file))
-		}
-	}
-	return nil
 }
 
 // hostWithoutInventory returns the connection to the host in the stack's file, or that to the lab.
@@ -186,30 +174,9 @@ func (o *Operator) writeInventory(found discovery.Cluster, files discovery.Files
 	if _, err := inventory.Parse(workspace.Nearby(o.workspace.Inventory), files.Cluster, files.Nodes); err != nil {
 		described.Notes = slices.Insert(described.Notes, 0, strings.Split(err.Error(), "\n")...)
 	}
-	if err := os.MkdirAll(o.workspace.Inventory, 0o755); err != nil {
-		return nil, err
-	}
-	for _, one := range []struct {
-		name string
-		text []byte
-	}{{inventory.ClusterFile, files.Cluster}, {inventory.NodesFile, files.Nodes}} {
-		path := filepath.Join(o.workspace.Inventory, one.name)
-		if err := writeNew(path, one.text); err != nil {
-			return nil, err
-		}
-		described.Files = append(described.Files, path)
-	}
-	return described, nil
-}
-
-// writeNew writes a file that does not exist.
-func writeNew(path string, text []byte) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // it has no secret
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Close())
+	written, err := newInventory{dir: o.workspace.Inventory}.write(files)
+	described.Files = written
+	return described, refused(err)
 }
 
 // offLoopback moves the addresses of a lab's nodes, which are loopback addresses, to a network that an inventory can have; a

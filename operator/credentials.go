@@ -28,8 +28,8 @@ func (c credentialFiles) talosconfig() string { return filepath.Join(c.dir, "tal
 // keep writes the credentials to files that only their owner can read.
 func (c credentialFiles) keep(outputs stacks.Outputs) error {
 	err := errors.Join(
-		os.WriteFile(c.kubeconfig(), []byte(outputs.Kubeconfig), 0o600),
-		os.WriteFile(c.talosconfig(), []byte(outputs.Talosconfig), 0o600),
+		writeWhole(c.kubeconfig(), []byte(outputs.Kubeconfig), 0o600),
+		writeWhole(c.talosconfig(), []byte(outputs.Talosconfig), 0o600),
 	)
 	if err != nil {
 		return fmt.Errorf("write credentials: %w", err)

@@ -28,11 +28,21 @@ func checkSecrets(w *workspace.Workspace) error {
 	if err := checkPassphrase(); err != nil {
 		return err
 	}
+	if _, err := os.Stat(w.StackFile()); errors.Is(err, os.ErrNotExist) {
+		return noStackFile(w)
+	}
 	found, err := w.HasToken()
 	if err == nil && !found {
 		err = fmt.Errorf("%s holds no Proxmox API token: run `pulumi config set --stack %s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without", workspace.Nearby(w.StackFile()), w.Stack)
 	}
 	return err
+}
+
+// noStackFile is the refusal of a stack without a file. Its state has the salt of its own secrets, so a file that is written anew fits it, as
+// long as the passphrase is the same.
+func noStackFile(w *workspace.Workspace) error {
+	return fmt.Errorf("%s is not there: put it back from git or with `em-infra kit restore --stack %[2]s`, or write it with `pulumi config set --stack %[2]s em-infra:proxmoxEndpoint https://HOST:8006` and `pulumi config set --stack %[2]s --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, with the passphrase of the state if there is one; or add --lab to rehearse without",
+		workspace.Nearby(w.StackFile()), w.Stack)
 }
 
 // checkPassphrase looks in the same places as the CLI (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase). An

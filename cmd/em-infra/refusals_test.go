@@ -107,7 +107,15 @@ func TestSecretsThatAreMissing(t *testing.T) {
 
 	const noToken = "Pulumi.k3s-dev.yaml holds no Proxmox API token: run `pulumi config set --stack k3s-dev --secret " +
 		"em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without"
+	const noFile = "Pulumi.k3s-dev.yaml is not there: put it back from git or with `em-infra kit restore --stack k3s-dev`, or write it with " +
+		"`pulumi config set --stack k3s-dev em-infra:proxmoxEndpoint https://HOST:8006` and " +
+		"`pulumi config set --stack k3s-dev --secret em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, with the passphrase of the state if there is one; " +
+		"or add --lab to rehearse without"
 	writeFile(t, file, "made up")
+	for _, args := range [][]string{{"preview"}, {"up", "--yes"}, {"adopt"}, {"adopt", "--write-inventory", "--inventory", t.TempDir()}} {
+		require.Equal(t, refusal(noFile), em(t.Context(), append(args, "--stack", "k3s-dev")...), args)
+	}
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "config: {}\n")
 	require.Equal(t, refusal(noToken), preview())
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "")
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "")

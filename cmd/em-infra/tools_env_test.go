@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,7 +31,7 @@ export PULUMI_STACK=k3s-dev
 
 // TestAPulumiThatIsNotThere: after a message that names pulumi, the tool prints how to get it.
 func TestAPulumiThatIsNotThere(t *testing.T) {
-	project(t)
+	writeFile(t, filepath.Join(project(t), "Pulumi.k3s-dev.yaml"), "config: {}\n")
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "made up")
 	const sentence = "Pulumi.k3s-dev.yaml holds no Proxmox API token: run `pulumi config set --stack k3s-dev --secret em-infra:proxmoxToken " +
 		"'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without"

@@ -48,6 +48,7 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 	kill()
 	require.Contains(t, r.mustRun(0, "adopt", "--lab", "--dry-run"), "nothing was written\n")
 	require.NoFileExists(t, r.stateFile())
+	r.adoptIsKilledBeforeItsImport()
 	r.refusesToAdopt(bundle)
 
 	output := r.mustRun(0, "adopt", "--lab", "--secrets", bundle)
@@ -65,7 +66,7 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 
 	r.losesItsState()
 	r.deleteOnHost(102)
-	output = r.mustRun(0, "adopt", "--lab")
+	output = r.adoptEndsAfterItsImport()
 	require.Contains(t, output, "k3s-dev-worker-1: VM 102 is not there, so it is not adopted")
 	require.Contains(t, output, "does not exist, so up creates it: k3s-dev-worker-1-vm\n")
 	require.Regexp(t, "CREATE +k3s-dev-worker-1 ", output)
@@ -74,6 +75,35 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 	kept()
 	r.mustRun(0, "preview", "--lab")
+}
+
+// adoptIsKilledBeforeItsImport kills an adoption when the stack has its new state, which is empty still. Nothing takes that for the state
+// of the cluster: a preview would create everything, an up refuses to touch what belongs to another cluster, and the next adopt goes on.
+func (r *rehearsal) adoptIsKilledBeforeItsImport() {
+	r.t.Helper()
+	kill := r.startToKill("adopt", "--lab")
+	r.eventually("the stack has an empty state", func() bool {
+		_, err := os.Stat(r.stateFile())
+		return err == nil
+	})
+	kill()
+	require.Empty(r.t, r.urns())
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "adopt")
+}
+
+// adoptEndsAfterItsImport makes an adoption fail when its state is written, and its credentials are not: what a kill at that point
+// leaves. A second one refuses. It returns the output of the first.
+func (r *rehearsal) adoptEndsAfterItsImport() string {
+	r.t.Helper()
+	kubeconfig := filepath.Join(r.dir(), "kubeconfig")
+	require.NoError(r.t, os.Remove(kubeconfig))
+	require.NoError(r.t, os.MkdirAll(filepath.Join(kubeconfig, "in-the-way"), 0o700))
+	output := r.mustRun(1, "adopt", "--lab")
+	require.Contains(r.t, output, "the state is written and whole, but what belongs to it is not (write credentials: rename ")
+	require.NoError(r.t, os.RemoveAll(kubeconfig))
+	require.Contains(r.t, r.mustRun(3, "adopt", "--lab"), "the state of stack "+r.stack+" has 2 machines: look at `")
+	require.NoDirExists(r.t, filepath.Join(r.dir(), "pulumi-home", "adoption"))
+	return output
 }
 
 // losesItsState removes the state and all backups of it.

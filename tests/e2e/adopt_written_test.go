@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -8,10 +9,37 @@ import (
 )
 
 // TestE2EAWrittenInventoryIsWhatRuns: state and inventory of a cluster of two IP families are gone, whose worker has a GPU, data disks and
-// further network cards. The inventory that is written from what runs is adopted, and nothing would change.
+// further network cards, and so is the file of the stack. The inventory that is written from what runs is adopted, and nothing would change.
 func TestE2EAWrittenInventoryIsWhatRuns(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-adopt-written")
+	r.equip()
+	r.mustRun(0, "up", "--lab", "--yes")
+	boots, seen := r.boots(), len(r.calls())
+	stackFile := filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")
+	require.NoError(t, os.Remove(stackFile))
+	r.mustRun(0, "preview", "--lab") // the state opens with the passphrase alone
+	require.FileExists(t, stackFile)
+	r.losesItsState()
+	require.NoError(t, os.Remove(stackFile))
+	r.inventory = filepath.Join(t.TempDir(), "written")
+
+	written := r.mustRun(0, "adopt", "--lab", "--write-inventory")
+	require.Contains(t, written, "2 nodes: k3s-dev-control-1, k3s-dev-gpu-1\n")
+	nodes := r.inventoryText("nodes.yaml")
+	for _, found := range []string{"mount: models\n", "mount: scratch\n", "address: 10.0.40.31/24\n", "vlan: 41\n", "mapping: rtx3090\n", "address6: fd00:20::31\n"} {
+		require.Contains(t, nodes, found)
+	}
+	output := r.mustRun(0, "adopt", "--lab")
+	require.Contains(t, output, "nothing would change\n")
+	require.Empty(t, writes(r.calls()[seen:]), "the host was only read")
+	r.mustRun(0, "preview", "--lab")
+	require.Equal(t, boots, r.boots())
+}
+
+// equip writes the inventory of a cluster of two IP families, whose worker has a GPU, data disks and further network cards.
+func (r *rehearsal) equip() {
+	r.t.Helper()
 	for _, edit := range [][2]string{
 		{"  cidr: 192.168.20.0/24\n  gateway: 192.168.20.1\n", "  cidr: 192.168.20.0/24\n  gateway: 192.168.20.1\n  cidr6: \"fd00:20::/64\"\n  gateway6: fe80::1\n"},
 		{"podSubnets: [10.244.0.0/16]", `podSubnets: [10.244.0.0/16, "fd00:244::/56"]`},
@@ -32,20 +60,4 @@ nodes:
     networks: [{bridge: vmbr0, vlan: 40, address: 10.0.40.31/24, mtu: 9000}, {bridge: vmbr0, vlan: 41}]
     gpus: [{mapping: rtx3090}]
 `)
-	r.mustRun(0, "up", "--lab", "--yes")
-	boots, seen := r.boots(), len(r.calls())
-	r.losesItsState()
-	r.inventory = filepath.Join(t.TempDir(), "written")
-
-	written := r.mustRun(0, "adopt", "--lab", "--write-inventory")
-	require.Contains(t, written, "2 nodes: k3s-dev-control-1, k3s-dev-gpu-1\n")
-	nodes := r.inventoryText("nodes.yaml")
-	for _, found := range []string{"mount: models\n", "mount: scratch\n", "address: 10.0.40.31/24\n", "vlan: 41\n", "mapping: rtx3090\n", "address6: fd00:20::31\n"} {
-		require.Contains(t, nodes, found)
-	}
-	output := r.mustRun(0, "adopt", "--lab")
-	require.Contains(t, output, "nothing would change\n")
-	require.Empty(t, writes(r.calls()[seen:]), "the host was only read")
-	r.mustRun(0, "preview", "--lab")
-	require.Equal(t, boots, r.boots())
 }

@@ -94,6 +94,20 @@ var adoptions = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "adopt-written", speaker: program, source: "operator/adopt.go",
+		pattern: saying(`the state is written and whole, but what belongs to it is not \((?P<why>[^\n]+?)\): mend that`),
+		meaning: "the adoption has ended with the state; only the files with the credentials, or the backup, are missing: {why}",
+		do:      "mend what the message names, such as a full disk or a folder without write permission, then run `em-infra up`; a second adopt refuses, since there is a state",
+		safe:    "yes: the state is that of the cluster",
+	},
+	{
+		name: "stack-file-gone", speaker: program, source: "operator/preconditions.go",
+		pattern: saying(`(?P<file>Pulumi\.(?P<stack>\S+)\.yaml) is not there: put it back`),
+		meaning: "{file} is missing, which says where Proxmox VE is and has the sealed token; state and cluster do not depend on it",
+		do:      "put it back; else write it with the two commands, and with em-infra:inventory and the line secretsprovider if it had them. An API token is never shown twice, so make one with `em-infra role`. `em-infra preview` then shows no change",
+		safe:    notTouched,
+	},
+	{
 		name: "adopt-inventory-there", speaker: program, source: "operator/adopt_inventory.go",
 		pattern: saying(`(?P<file>\S+\.yaml) exists, and is not overwritten`),
 		meaning: "{file} is an inventory already; `--write-inventory` writes one for a stack that has none",
