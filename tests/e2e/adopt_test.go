@@ -48,8 +48,8 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 	kill()
 	require.Contains(t, r.mustRun(0, "adopt", "--lab", "--dry-run"), "nothing was written\n")
 	require.NoFileExists(t, r.stateFile())
-	r.adoptIsKilledBeforeItsImport()
 	r.refusesToAdopt(bundle)
+	r.adoptIsKilledBeforeItsImport(bundle)
 
 	output := r.mustRun(0, "adopt", "--lab", "--secrets", bundle)
 	require.Contains(t, output, "nothing would change\n")
@@ -78,17 +78,17 @@ func TestE2EALostStateIsAdopted(t *testing.T) {
 }
 
 // adoptIsKilledBeforeItsImport kills an adoption when the stack has its new state, which is empty still. Nothing takes that for the state
-// of the cluster: a preview would create everything, an up refuses to touch what belongs to another cluster, and the next adopt goes on.
-func (r *rehearsal) adoptIsKilledBeforeItsImport() {
+// of the cluster: a preview would create everything, an up refuses to touch machines of another cluster, and the next adopt goes on.
+func (r *rehearsal) adoptIsKilledBeforeItsImport(bundle string) {
 	r.t.Helper()
-	kill := r.startToKill("adopt", "--lab")
+	kill := r.startToKill("adopt", "--lab", "--secrets", bundle)
 	r.eventually("the stack has an empty state", func() bool {
 		_, err := os.Stat(r.stateFile())
 		return err == nil
 	})
 	kill()
 	require.Empty(r.t, r.urns())
-	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "adopt")
+	require.Contains(r.t, r.mustRun(3, "up", "--lab", "--yes"), "or, without a backup, write it with `em-infra adopt`; ")
 }
 
 // adoptEndsAfterItsImport makes an adoption fail when its state is written, and its credentials are not: what a kill at that point

@@ -31,6 +31,7 @@ func TestE2EOfficialPluginsAdopt(t *testing.T) {
 	r.env = append(r.env, "EM_INFRA_CACHE="+cacheWithPlugins(t, *officialIn))
 	r.equip()
 	r.mustRun(0, "up", "--lab", "--yes")
+	r.usesPlugins(*officialIn)
 	had, boots := r.urns(), r.boots()
 	r.losesItsState()
 
@@ -42,6 +43,17 @@ func TestE2EOfficialPluginsAdopt(t *testing.T) {
 	require.Equal(t, boots, r.boots())
 	r.mustRun(0, "preview", "--lab")
 	r.mustRun(0, "destroy", "--lab", "--yes")
+}
+
+// usesPlugins checks that the engine of the rehearsal has these plugins and not those that are built.
+func (r *rehearsal) usesPlugins(folder string) {
+	r.t.Helper()
+	for _, name := range []string{"command", "proxmoxve", "talos"} {
+		used, err := filepath.Glob(filepath.Join(r.dir(), "pulumi-home", "plugins", "resource-"+name+"-v*", "pulumi-resource-"+name))
+		require.NoError(r.t, err)
+		require.Len(r.t, used, 1)
+		require.True(r.t, r.read(filepath.Join(folder, "pulumi-resource-"+name)) == r.read(used[0]), "the official plugin %s", name)
+	}
 }
 
 // cacheWithPlugins returns a cache of the tool chain that has these official plugins, as if they had been installed, and otherwise the tools
