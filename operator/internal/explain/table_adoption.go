@@ -104,7 +104,7 @@ var adoptions = []row{
 		name: "stack-file-gone", speaker: program, source: "operator/preconditions.go",
 		pattern: saying(`(?P<file>Pulumi\.(?P<stack>\S+)\.yaml) is not there: put it back`),
 		meaning: "{file} is missing, which says where Proxmox VE is and has the sealed token; state and cluster do not depend on it",
-		do:      "put it back; else write it with the two commands, and with em-infra:inventory and the line secretsprovider if it had them. An API token is never shown twice, so make one with `em-infra role`. `em-infra preview` then shows no change",
+		do:      "put it back; else write it with the two commands, after step 5 of docs/quickstart.md if the state is gone too, and with em-infra:inventory and the line secretsprovider if it had them. An API token is never shown twice, so make one with `em-infra role`. `em-infra preview` then shows no change",
 		safe:    notTouched,
 	},
 	{
