@@ -24,6 +24,7 @@ require (
 	github.com/pulumi/pulumi-kubernetes/sdk/v4 v4.30.0 // given
 	github.com/pulumi/pulumi/sdk/v3 v3.254.0 // given; the CLI in tools/cli has the same version
 	github.com/pulumiverse/pulumi-talos/sdk v0.7.1 // given; label of the plugin built in tools/
+	github.com/robfig/cron/v3 v3.0.1 // schedules, by the parser of Kubernetes
 	github.com/santhosh-tekuri/jsonschema/v5 v5.3.1 // tests: the generated schemas refuse what the loader refuses
 	github.com/siderolabs/crypto v0.6.4 // lab: certificates of nodes
 	github.com/siderolabs/go-kubernetes v0.2.28 // upgrade of Kubernetes: removed flags, manifests of Talos; its v0.2.36 needs another machinery

@@ -45,6 +45,8 @@ var (
 	kindGitRepository = objectKind{"source.toolkit.fluxcd.io/v1", "GitRepository"}
 	kindOCIRepository = objectKind{"source.toolkit.fluxcd.io/v1", "OCIRepository"}
 	kindKustomization = objectKind{"kustomize.toolkit.fluxcd.io/v1", "Kustomization"}
+	kindCronJob       = objectKind{"batch/v1", "CronJob"}
+	kindTalosAccount  = objectKind{"talos.dev/v1alpha1", "ServiceAccount"}
 )
 
 // token returns the type in pulumi-kubernetes, which calls the core group "core"; in Kubernetes its name is empty.

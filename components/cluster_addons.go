@@ -53,6 +53,7 @@ func (c *ClusterAddons) build(ctx *pulumi.Context) error {
 		c.addKubeletServingCertApprover,
 		c.addMetricsServer,
 		c.addTrueNAS,
+		c.addEtcdBackup,
 		c.addFlux,
 		c.addGPUSupport,
 	} {

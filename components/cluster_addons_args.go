@@ -26,6 +26,9 @@ type ClusterAddonsArgs struct {
 	Flux *Flux
 	// TrueNAS passes the address and key of a storage to workloads. Default: nil.
 	TrueNAS *TrueNAS
+	// EtcdBackup takes snapshots of etcd on a schedule. It needs a cluster with EtcdBackupNamespace as its SnapshotNamespace. Default:
+	// nil.
+	EtcdBackup *EtcdBackup
 	// GPU makes the GPUs of the cluster's GpuWorkers available to pods. Default: nil.
 	GPU *GPUSupport
 }
@@ -159,6 +162,9 @@ func (args *ClusterAddonsArgs) complete() (ClusterAddonsArgs, error) {
 			require(args.TrueNAS.Host != "", "TrueNAS.Host", "give its DNS name or address"),
 			require(args.TrueNAS.APIKey != nil, "TrueNAS.APIKey", "give the key of its API"),
 			require(args.TrueNAS.Namespace != "", "TrueNAS.Namespace", "name the namespace of the Secret"))
+	}
+	if args.EtcdBackup != nil {
+		problems = append(problems, args.EtcdBackup.validate(args.Cluster.args))
 	}
 	if args.GPU != nil {
 		problems = append(problems, require(args.GPU.SmokeTestImage == "" || imageReference.MatchString(args.GPU.SmokeTestImage),

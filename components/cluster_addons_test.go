@@ -48,7 +48,12 @@ func everyAddon() components.ClusterAddonsArgs {
 			AgeKey:        pulumi.String("made-up age key"),
 		},
 		TrueNAS: &components.TrueNAS{Host: "nas.example", APIKey: pulumi.String("made-up API key"), Namespace: "storage"},
-		GPU:     &components.GPUSupport{DevicePlugin: charts, SharesPerGPU: 4, SmokeTestImage: "registry.example/cuda:12"},
+		EtcdBackup: &components.EtcdBackup{
+			Schedule: "0 */6 * * *", Image: "registry.example/talos-backup:v0.1.0-beta.3", Recipient: "age1made-up",
+			Bucket: "backups", Prefix: "home/k3s-dev/etcd", Region: "garage", Endpoint: "http://nas.example:3900", PathStyle: true,
+			AccessKeyID: pulumi.String("made-up ID"), SecretAccessKey: pulumi.String("made-up secret key"),
+		},
+		GPU: &components.GPUSupport{DevicePlugin: charts, SharesPerGPU: 4, SmokeTestImage: "registry.example/cuda:12"},
 	}
 }
 
@@ -65,6 +70,9 @@ func withAddons(name string, addons components.ClusterAddonsArgs, changes ...fun
 		args.Templates = []*components.TalosTemplate{template}
 		if addons.Cilium != nil {
 			args.CNI = components.CNICilium
+		}
+		if addons.EtcdBackup != nil {
+			args.SnapshotNamespace = components.EtcdBackupNamespace
 		}
 		for _, change := range changes {
 			change(args)
@@ -141,7 +149,7 @@ func TestF26WhatIsInTheClusterGoesWithIt(t *testing.T) {
 	r, err := run(t, false, discard(withAddons("k3s-dev", everyAddon())))
 	require.NoError(t, err)
 	all := inAddons(r)
-	require.Equal(t, 17, len(all))
+	require.Equal(t, 21, len(all))
 	for name, args := range all {
 		require.Equal(t, "k3s-dev", recorder.ShortURN(args.RegisterRPC.GetDeletedWith()), name)
 		require.Contains(t, args.RegisterRPC.GetDeletedWith(), "TalosCluster", name)
@@ -180,8 +188,11 @@ func TestKeysAreSecretAndEncoded(t *testing.T) {
 		namespace string
 		data      map[resource.PropertyKey]string
 	}{
-		"sops-age":    {"flux-system", map[resource.PropertyKey]string{"age.agekey": "made-up age key"}},
-		"git":         {"flux-system", map[resource.PropertyKey]string{"identity": "made-up identity", "known_hosts": "git.example"}},
+		"sops-age": {"flux-system", map[resource.PropertyKey]string{"age.agekey": "made-up age key"}},
+		"git":      {"flux-system", map[resource.PropertyKey]string{"identity": "made-up identity", "known_hosts": "git.example"}},
+		"etcd-backup-bucket": {"etcd-backup", map[resource.PropertyKey]string{
+			"AWS_ACCESS_KEY_ID": "made-up ID", "AWS_SECRET_ACCESS_KEY": "made-up secret key",
+		}},
 		"truenas-api": {"storage", map[resource.PropertyKey]string{"host": "nas.example", "apiKey": "made-up API key"}},
 	} {
 		args := r.Named(t, tokenSecret, "k3s-dev-addons-secret-"+name)
@@ -470,9 +481,10 @@ func TestAddonsAreRefusedAllAtOnce(t *testing.T) {
 			Git:   &components.GitSource{Branch: "main", Tag: "v1"}, OCI: &components.OCISource{},
 			Kustomization: &components.Kustomization{},
 		},
-		TrueNAS: &components.TrueNAS{},
-		GPU:     &components.GPUSupport{SmokeTestImage: "cuda; reboot"},
-	}, func(args *components.TalosClusterArgs) { args.CNI = components.CNICilium })))
+		TrueNAS:    &components.TrueNAS{},
+		EtcdBackup: &components.EtcdBackup{PathStyle: true},
+		GPU:        &components.GPUSupport{SmokeTestImage: "cuda; reboot"},
+	}, func(args *components.TalosClusterArgs) { args.CNI, args.SnapshotNamespace = components.CNICilium, "" })))
 	require.ErrorContains(t, err, `cluster addons "k3s-dev-addons": Cilium: give it exactly when the cluster's CNI is CNICilium
 MetricsServer.Version: give the exact version
 Flux.Chart: give exactly one of Repository and Path
@@ -488,6 +500,16 @@ Flux.Kustomization.Interval: give the time between two reconciliations
 TrueNAS.Host: give its DNS name or address
 TrueNAS.APIKey: give the key of its API
 TrueNAS.Namespace: name the namespace of the Secret
+EtcdBackup: give a cluster whose SnapshotNamespace is etcd-backup
+EtcdBackup.Schedule: give the five fields of cron
+EtcdBackup.Image: give a reference like registry.example/name:tag
+EtcdBackup.Bucket: give the name of the bucket
+EtcdBackup.Prefix: give the folder in the bucket
+EtcdBackup.Region: give the region of the bucket
+EtcdBackup.PathStyle: give it with an Endpoint only
+EtcdBackup.Recipient: give the age key, age1…
+EtcdBackup.AccessKeyID: give the key of the bucket
+EtcdBackup.SecretAccessKey: give the key of the bucket
 GPU.SmokeTestImage: give a reference like registry.example/name:tag`)
 
 	_, err = run(t, false, func(ctx *pulumi.Context, providers pulumi.ResourceOption) error {

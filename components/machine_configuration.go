@@ -60,6 +60,7 @@ func (args TalosClusterArgs) configCluster() machineconfig.Cluster {
 		CNI:                            args.CNI,
 		KubeProxyReplacement:           args.KubeProxyReplacement,
 		KubeletServingCertificates:     args.KubeletServingCertificates,
+		SnapshotNamespace:              args.SnapshotNamespace,
 		AllowSchedulingOnControlPlanes: args.AllowSchedulingOnControlPlanes,
 		Nameservers:                    args.Network.Nameservers,
 		TimeServers:                    args.Network.TimeServers,

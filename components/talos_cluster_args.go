@@ -53,6 +53,9 @@ type TalosClusterArgs struct {
 	// KubeletServingCertificates has the kubelets ask the cluster for their serving certificates, which somebody must approve.
 	// Default: false, they sign their own. A change is applied without a reboot.
 	KubeletServingCertificates bool
+	// SnapshotNamespace is the namespace whose pods may take snapshots of etcd by the Talos API. Default: none. A change is applied to
+	// control planes, without a reboot.
+	SnapshotNamespace string
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes. Default: false. A change is applied without a
 	// reboot.
 	AllowSchedulingOnControlPlanes bool

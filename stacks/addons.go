@@ -39,6 +39,9 @@ func addonsOf(ctx *pulumi.Context, inv *inventory.Inventory, options Options) (*
 	if a := wanted.TrueNAS; a != nil {
 		args.TrueNAS = &components.TrueNAS{Host: a.Host, Namespace: a.Namespace, APIKey: m.keys.secret(truenasAPIKey, "addons", "truenas")}
 	}
+	if wanted.EtcdBackup != nil {
+		args.EtcdBackup = m.etcdBackup(*wanted.EtcdBackup, ctx.Stack())
+	}
 	if wanted.GPU != nil {
 		args.GPU = m.gpuSupport(*wanted.GPU)
 	}

@@ -184,6 +184,62 @@ DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart 
 	}
 }
 
+// withBackup returns a copy of the stack's inventory whose cluster stores snapshots in a bucket itself.
+func withBackup(t *testing.T, bucket string) stacks.Options {
+	t.Helper()
+	options := withAddons(t, "  etcdBackup: {}\n")
+	file := filepath.Join(options.Inventory, "cluster.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	write(t, file, string(text)+"backups: {bucket: \""+bucket+"\", recipients: ["+recipient+"]}\n")
+	return options
+}
+
+const recipient = "age1khpnnl86pzx96ttyjmldptsl5yn2v9jgmmzcjcufvk00ttkph9zs0ytgec"
+
+func TestTheClusterStoresSnapshotsWhereEmInfraDoes(t *testing.T) { //nolint:paralleltest // operator sets the environment
+	operator(t)
+	r, err := runWith(t, withBackup(t, "s3://backups/home?region=garage&endpoint=nas.example:3900&use_path_style=true"), reachable(map[string]string{
+		"em-infra:etcdBackupAccessKeyId": "made-up ID", "em-infra:etcdBackupSecretAccessKey": "made-up secret key",
+	}))
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"AWS_ACCESS_KEY_ID": "made-up ID", "AWS_SECRET_ACCESS_KEY": "made-up secret key"}, dataOf(t, r, "etcd-backup-bucket"))
+	job := r.Named(t, "kubernetes:batch/v1:CronJob", "k3s-dev-addons-etcd-backup").Inputs.Mappable()["spec"].(map[string]any)
+	require.Equal(t, "0 */6 * * *", job["schedule"])
+	pod := job["jobTemplate"].(map[string]any)["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)
+	container := pod["containers"].([]any)[0].(map[string]any)
+	require.Equal(t, "ghcr.io/siderolabs/talos-backup:v0.1.0-beta.3", container["image"])
+	environment := map[string]string{}
+	for _, variable := range container["env"].([]any) {
+		environment[variable.(map[string]any)["name"].(string)] = variable.(map[string]any)["value"].(string)
+	}
+	require.Equal(t, map[string]string{
+		"AGE_X25519_PUBLIC_KEY": recipient, "AWS_REGION": "garage", "BUCKET": "backups", "CLUSTER_NAME": "k3s-dev", "HOME": "/tmp",
+		"CUSTOM_S3_ENDPOINT": "https://nas.example:3900", "S3_PREFIX": "home/k3s-dev/etcd", "USE_PATH_STYLE": "false",
+	}, environment)
+	granted := 0
+	for _, call := range r.Calls {
+		patches := strings.Join(textsIn(call.Args["configPatches"]), "\n")
+		if strings.Contains(patches, "kubernetesTalosAPIAccess") {
+			require.Contains(t, patches, "hostname: k3s-dev-control-1\n", "Talos refuses a worker that has it")
+			granted++
+		}
+	}
+	require.Equal(t, 1, granted)
+}
+
+func TestTheClusterNeedsItsOwnKeyOfTheBucket(t *testing.T) {
+	operator(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "of this machine")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "of this machine")
+	options := withBackup(t, "s3://backups?region=eu-central-1")
+	_, err := runWith(t, options, reachable(nil))
+	at := fmt.Sprintf("%s/cluster.yaml:%d: addons.etcdBackup: lacks etcdBackup.", options.Inventory, lineOf(t, options.Inventory, "addons:")+1)
+	const lack = " (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with `sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:"
+	require.EqualError(t, err, "1 error occurred:\n\t* "+at+"accessKeyId"+lack+"etcdBackupAccessKeyId`\n"+at+"secretAccessKey"+lack+
+		"etcdBackupSecretAccessKey`\n2 problems in 1 file; nothing was touched\n\n")
+}
+
 func TestChartsOfThisMachine(t *testing.T) { //nolint:paralleltest // operator sets the environment
 	operator(t)
 	options := withAddons(t, "  kubeletServingCertApprover:\n    chart: {path: charts/approver.tgz}\n    values: {replicas: 2}\n")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"time"
 
 	"filippo.io/age"
@@ -105,7 +104,7 @@ func SnapshotBucket(ctx context.Context, stack string, inv *inventory.Inventory,
 		}
 		at = address.OfFolder(folder)
 	}
-	objects, err := bucket.Open(ctx, at, path.Join(stack, "etcd"), bucket.Limits{})
+	objects, err := bucket.Open(ctx, at, snapshotFolder(stack), bucket.Limits{})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,9 @@ var (
 	gitUsername   = key{"gitUsername", "git.username"}
 	gitPassword   = key{"gitPassword", "git.password"}
 	dockerConfig  = key{"ociDockerConfigJson", "oci.dockerConfigJson"}
+
+	backupAccessKeyID     = key{"etcdBackupAccessKeyId", "etcdBackup.accessKeyId"}
+	backupSecretAccessKey = key{"etcdBackupSecretAccessKey", "etcdBackup.secretAccessKey"}
 )
 
 // keys reads secrets from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.

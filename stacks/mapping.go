@@ -47,6 +47,7 @@ func clusterArgs(inv *inventory.Inventory) *components.TalosClusterArgs {
 		ServiceSubnets:                 c.Kubernetes.ServiceSubnets,
 		CNI:                            components.CNI(c.Kubernetes.CNI),
 		KubeProxyReplacement:           c.Addons.Cilium != nil && c.Addons.Cilium.KubeProxyReplacement,
+		SnapshotNamespace:              snapshotNamespace(c.Addons),
 		KubeletServingCertificates:     c.Addons.KubeletServingCertApprover != nil,
 		AllowSchedulingOnControlPlanes: c.Kubernetes.AllowSchedulingOnControlPlanes,
 		Network:                        nodeNetwork(c.Network),

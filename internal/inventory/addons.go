@@ -14,6 +14,8 @@ type Addons struct {
 	Flux *Flux `yaml:"flux"`
 	// TrueNAS is the storage that the cluster's CSI driver uses. Default: none.
 	TrueNAS *TrueNAS `yaml:"truenas"`
+	// EtcdBackup takes snapshots of etcd from inside the cluster, also while the machine that runs em-infra is off. Default: none.
+	EtcdBackup *EtcdBackup `yaml:"etcdBackup"`
 	// GPU makes the GPUs of gpu-workers available to pods. Default: none.
 	GPU *GPUSupport `yaml:"gpu"`
 }
@@ -134,6 +136,20 @@ type TrueNAS struct {
 	Host string `yaml:"host" required:"true"`
 	// Namespace of the Secret. It is created unless it is one of Kubernetes' own. Default: flux-system.
 	Namespace string `yaml:"namespace" default:"flux-system"`
+}
+
+// EtcdBackup is a CronJob of talos-backup on the control planes, in the namespace etcd-backup. It stores snapshots of etcd in
+// backups.bucket, beside those of em-infra, with the key etcdBackup.accessKeyId and etcdBackup.secretAccessKey of secrets.sops.yaml or the
+// stack's configuration. A change between none and some reconfigures the control planes, without a reboot.
+type EtcdBackup struct {
+	// Schedule is when a snapshot is taken: the five fields of cron, in UTC. Default: 0 */6 * * *, every six hours.
+	Schedule Schedule `yaml:"schedule" default:"0 */6 * * *"`
+	// Recipient is the age key for which the snapshots are encrypted, age1…: talos-backup takes one. A change affects later snapshots
+	// only. Default: that of backups.recipients, if there is one only.
+	Recipient Recipient `yaml:"recipient"`
+	// Image of talos-backup. One in a registry of your own must be of the same release: others have other settings. Default:
+	// ghcr.io/siderolabs/talos-backup:v0.1.0-beta.3.
+	Image string `yaml:"image" default:"ghcr.io/siderolabs/talos-backup:v0.1.0-beta.3"`
 }
 
 // GPUSupport lets pods request GPUs, and checks that every gpu-worker offers its own: up to Talos v1.12 by NVIDIA's device plugin and

@@ -49,6 +49,9 @@ func (r Recipient) String() string {
 	return r.key.String()
 }
 
+// IsZero reports whether there is none.
+func (r Recipient) IsZero() bool { return r.key == nil }
+
 // Key returns what encrypts for the recipient.
 func (r Recipient) Key() age.Recipient { return r.key }
 

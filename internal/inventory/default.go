@@ -24,6 +24,9 @@ func (c *Cluster) complete() {
 		c.Proxmox.Template.Name = fmt.Sprintf("talos-%s-base", c.Talos.Version)
 	}
 	c.Addons.complete(c.Talos.Version.String())
+	if backup := c.Addons.EtcdBackup; backup != nil && backup.Recipient.IsZero() && len(c.Backups.Recipients) == 1 {
+		backup.Recipient = c.Backups.Recipients[0]
+	}
 }
 
 func (n *Node) complete(c Cluster) {

@@ -30,6 +30,9 @@ func (c *checker) addons() {
 	if addons.TrueNAS != nil {
 		c.truenas(*addons.TrueNAS, at.Key("truenas"))
 	}
+	if addons.EtcdBackup != nil {
+		c.etcdBackup(*addons.EtcdBackup, at.Key("etcdBackup"))
+	}
 	if addons.GPU != nil {
 		c.gpuSupport(*addons.GPU, at.Key("gpu"))
 	}
@@ -40,8 +43,15 @@ var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`)
 
 func (c *checker) gpuSupport(gpu GPUSupport, at *strictyaml.Path) {
 	c.gpuRecipe(gpu, at)
-	if test := gpu.SmokeTest; test != nil && test.Image != "" && !imageReference.MatchString(test.Image) {
-		c.cluster(at.Key("smokeTest").Key("image"), fault{What: "is not the reference of an image", Got: test.Image, Do: "write one like registry.example/name:tag"})
+	if test := gpu.SmokeTest; test != nil {
+		c.image(test.Image, at.Key("smokeTest").Key("image"))
+	}
+}
+
+// image checks the form of a reference; an empty one was reported before.
+func (c *checker) image(reference string, at *strictyaml.Path) {
+	if reference != "" && !imageReference.MatchString(reference) {
+		c.cluster(at, fault{What: "is not the reference of an image", Got: reference, Do: "write one like registry.example/name:tag"})
 	}
 }
 

@@ -45,6 +45,8 @@ type Cluster struct {
 	KubeProxyReplacement bool
 	// KubeletServingCertificates makes the kubelets request their serving certificates from the cluster.
 	KubeletServingCertificates bool
+	// SnapshotNamespace is the namespace whose pods may take snapshots of etcd by the Talos API; empty for none.
+	SnapshotNamespace string
 	// AllowSchedulingOnControlPlanes lets ordinary pods run on control planes.
 	AllowSchedulingOnControlPlanes bool
 	// Nameservers answer the nodes' DNS queries.

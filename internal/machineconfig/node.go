@@ -7,6 +7,7 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/stdpatches"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+	"github.com/siderolabs/talos/pkg/machinery/role"
 
 	"github.com/em-infra/em-infra/internal/pve/hardware"
 )
@@ -91,8 +92,21 @@ func machineSection(c Cluster, n Node) *v1alpha1.MachineConfig {
 			KubeletNodeIP:    &v1alpha1.KubeletNodeIPConfig{KubeletNodeIPValidSubnets: c.advertisedSubnets()},
 			KubeletExtraArgs: c.kubeletArgs(),
 		},
-		MachineTime: &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
+		MachineTime:     &v1alpha1.TimeConfig{TimeServers: c.TimeServers},
+		MachineFeatures: features(c, n),
 	}
+}
+
+// features returns what Talos offers to pods; nil for nothing. Talos refuses a worker that has it (talos v1.12.4,
+// pkg/machinery/config/types/v1alpha1/v1alpha1_validation.go).
+func features(c Cluster, n Node) *v1alpha1.FeaturesConfig {
+	if c.SnapshotNamespace == "" || !n.ControlPlane {
+		return nil
+	}
+	enabled := true
+	return &v1alpha1.FeaturesConfig{KubernetesTalosAPIAccessConfig: &v1alpha1.KubernetesTalosAPIAccessConfig{
+		AccessEnabled: &enabled, AccessAllowedRoles: []string{string(role.EtcdBackup)}, AccessAllowedKubernetesNamespaces: []string{c.SnapshotNamespace},
+	}}
 }
 
 func devices(c Cluster, n Node) v1alpha1.NetworkDeviceList {

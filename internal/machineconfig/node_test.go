@@ -74,6 +74,7 @@ func TestPatchesAreGoldenAndAcceptedByTalos(t *testing.T) {
 
 	addons := cluster("v1.12", vip)
 	addons.CNI, addons.KubeProxyReplacement, addons.KubeletServingCertificates = machineconfig.CNICilium, true, true
+	addons.SnapshotNamespace = "etcd-backup"
 
 	for _, test := range []struct {
 		name    string

@@ -56,3 +56,25 @@ func TestWhatIsNoBucket(t *testing.T) {
 		require.ErrorAs(t, err, &problem)
 	}
 }
+
+func TestSettingsOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]address.Settings{
+		"s3://backups?region=eu-central-1": {Bucket: "backups", Region: "eu-central-1"},
+		"s3://backups/home/lab/?region=garage&endpoint=nas:3900&disableSSL=true&s3ForcePathStyle=1": {
+			Bucket: "backups", Prefix: "home/lab", Region: "garage", Endpoint: "http://nas:3900", PathStyle: true,
+		},
+		"s3://backups?endpoint=https://s3.example&use_path_style=false&profile=mine&awssdk=v2": {Bucket: "backups", Endpoint: "https://s3.example"},
+		"s3://backups?ssetype=aws:kms&role=x&kmskeyid=y&fips=true&dualstack=true&anonymous=true&request_checksum_calculation=when_required": {
+			Bucket: "backups", Others: []string{"anonymous", "dualstack", "fips", "kmskeyid", "request_checksum_calculation", "role", "ssetype"},
+		},
+	} {
+		settings, err := address.SettingsOf(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, settings, text)
+	}
+	_, err := address.SettingsOf("file:///mnt/backups")
+	require.EqualError(t, err, "is not in an object store")
+	_, err = address.SettingsOf("s3://")
+	require.ErrorAs(t, err, new(*address.Problem))
+}

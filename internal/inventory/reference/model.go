@@ -101,7 +101,7 @@ func shapeOf(t reflect.Type) shape {
 // mapping reports whether the value, or each item of the list, is a mapping with fixed keys.
 func (s shape) mapping() bool {
 	switch reflect.New(s.item).Interface().(type) {
-	case *netip.Addr, *netip.Prefix, *inventory.Version, *inventory.KubernetesVersion, *inventory.Contract, *inventory.Taint, *inventory.ChartVersion, *inventory.Interval, *inventory.MaxUnavailable, *inventory.Recipient, *inventory.BucketURL:
+	case *netip.Addr, *netip.Prefix, *inventory.Version, *inventory.KubernetesVersion, *inventory.Contract, *inventory.Taint, *inventory.ChartVersion, *inventory.Interval, *inventory.MaxUnavailable, *inventory.Recipient, *inventory.BucketURL, *inventory.Schedule:
 		return false
 	}
 	return s.item.Kind() == reflect.Struct

@@ -163,6 +163,8 @@ func (k key) itemWords() string {
 		return "version of a chart"
 	case *inventory.Interval:
 		return "interval"
+	case *inventory.Schedule:
+		return "schedule"
 	case *inventory.Recipient:
 		return "age key"
 	case *inventory.BucketURL:

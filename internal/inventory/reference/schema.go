@@ -119,6 +119,8 @@ func itemSchema(k key) (*jsonschema.Schema, error) {
 		return text(`:(NoSchedule|PreferNoSchedule|NoExecute)$`), nil
 	case *inventory.ChartVersion:
 		return text(`^v?[0-9]+\.[0-9]+\.[0-9]+([-+].+)?$`), nil
+	case *inventory.Schedule:
+		return text(`^(@[a-z]+|@every \S+|\S+ \S+ \S+ \S+ \S+)$`), nil
 	case *inventory.Interval:
 		return text(`^([0-9]+(\.[0-9]+)?(h|m|s|ms))+$`), nil
 	case *inventory.BucketURL:

@@ -31,6 +31,13 @@ type manifest struct {
 func manifestsOf(cfg config.Provider) ([]manifest, error) {
 	cluster := cfg.Cluster()
 	all := accessManifests(cfg)
+	if cfg.Machine().Features().KubernetesTalosAPIAccess().Enabled() {
+		kind, err := decode(talosAccountKind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, manifest{"13-talos-service-account-crd", kind})
+	}
 	if cluster.CoreDNS().Enabled() {
 		dns, err := coreDNS(cfg)
 		if err != nil {

@@ -37,6 +37,16 @@ func withoutDNS(c *v1alpha1.Config) {
 	c.ClusterConfig.CoreDNSConfig = &v1alpha1.CoreDNS{CoreDNSDisabled: &disabled}
 }
 
+// withTalosAPI lets pods of a namespace take snapshots of etcd.
+func withTalosAPI(namespace string) func(*v1alpha1.Config) {
+	return func(c *v1alpha1.Config) {
+		enabled := true
+		c.MachineConfig.MachineFeatures.KubernetesTalosAPIAccessConfig = &v1alpha1.KubernetesTalosAPIAccessConfig{
+			AccessEnabled: &enabled, AccessAllowedRoles: []string{"os:etcd:backup"}, AccessAllowedKubernetesNamespaces: []string{namespace},
+		}
+	}
+}
+
 func configMap(name string) string {
 	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {from: talos}\n", name)
 }
@@ -72,6 +82,10 @@ func TestManifests(t *testing.T) {
 		"no CNI":       {[]func(*v1alpha1.Config){withoutCNI}, [][]string{access, proxy, dns, rest}},
 		"nothing": {
 			[]func(*v1alpha1.Config){withoutCNI, withoutProxy, withoutDNS}, [][]string{access, rest},
+		},
+		"pods may ask the Talos API": {
+			[]func(*v1alpha1.Config){withoutCNI, withoutProxy, withoutDNS, withTalosAPI("backup")},
+			[][]string{{"CustomResourceDefinition serviceaccounts.talos.dev"}, access, rest},
 		},
 		"inline manifests come last, but for namespaces": {
 			[]func(*v1alpha1.Config){

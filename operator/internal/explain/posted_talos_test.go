@@ -1,6 +1,15 @@
 package explain_test
 
 var postedTalos = map[string][]string{
+	"talos-account-refused":     {`error syncing 'kube-system/talos-backup-secrets': Secret already exists and is not managed by controller: kube-system/talos-backup-secrets, requeuing`},
+	"talos-account-not-allowed": {`failureReason: 'Namespace is not allowed: default'`, `failureReason: 'Roles not allowed: [os:admin]'`},
+	"cluster-backup-not-taken": {
+		`failed to take etcd snapshot: error reading: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing: dial tcp [fd00:20::11]:50000: connect: operation not permitted"`,
+		`failed to get talosconfig: mkdir /.talos: permission denied`,
+	},
+	"cluster-backup-not-stored": {
+		`failed to push encrypted snapshot: failed to upload "k3s-dev-2026-11-23T12:00:04Z.snap.age" snapshot to s3: operation error S3: PutObject, https response error StatusCode: 403, RequestID: , HostID: , api error AccessDenied: Access Denied.`,
+	},
 	"certificate-names": {
 		`error executing bootstrap: rpc error: code = Unavailable desc = connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate is valid for cp-02, cp-02.example.internal, k8s.example.internal, talos, not 192.0.2.101:50000,192.0.2.102:50000"`,
 		`[talos] controller failed {"component": "controller-runtime", "controller": "k8s.NodeApplyController", "error": "error getting node: Get \"https://192.0.2.17:6443/api/v1/nodes/cp1?timeout=30s\": tls: failed to verify certificate: x509: certificate is valid for 10.202.0.1, 10.200.11.17, not 127.0.0.1"}`,

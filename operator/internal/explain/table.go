@@ -9,6 +9,8 @@ import (
 var table = slices.Concat(
 	// what a node says about its image, which quotes a registry
 	images,
+	// what the cluster says about its own snapshots
+	clusterBackups,
 	// the bucket with the backups
 	buckets,
 	// Proxmox VE and its provider
