@@ -18,6 +18,7 @@ require (
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
 	github.com/hashicorp/go-multierror v1.1.1 // lab: errors of Talos' validation, in its form
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
+	github.com/klauspost/compress v1.18.5 // opens snapshots of etcd that talos-backup has compressed
 	github.com/luthermonson/go-proxmox v0.7.0 // the tool's own connection to Proxmox VE
 	github.com/muhlba91/pulumi-proxmoxve/sdk/v6 v6.18.1 // given; label of the plugin built in tools/
 	github.com/pulumi/pulumi-command/sdk v1.2.1 // given; label of the stand-in in tools/
@@ -196,7 +197,6 @@ require (
 	github.com/jsimonetti/rtnetlink/v2 v2.1.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
 	github.com/kevinburke/ssh_config v1.6.0 // indirect
-	github.com/klauspost/compress v1.18.5 // indirect
 	github.com/klauspost/cpuid/v2 v2.3.0 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/lib/pq v1.12.0 // indirect

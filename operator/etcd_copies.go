@@ -115,7 +115,7 @@ type PrunedSnapshots struct {
 }
 
 // PruneEtcdSnapshots deletes the snapshots that the inventory's rule does not keep, on this machine and in the bucket. In the bucket it
-// deletes only what em-infra has stored there for this cluster.
+// deletes only what em-infra has stored there for this cluster, and with addons.etcdBackup what the cluster itself has.
 func (o *Operator) PruneEtcdSnapshots(ctx context.Context) (pruned PrunedSnapshots, err error) {
 	inv, err := o.Inventory()
 	if err != nil {

@@ -3,11 +3,13 @@ package operator
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/retention"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -119,9 +121,27 @@ func (s *session) bucketCopies(ctx context.Context) *status.BucketCopies {
 	case err != nil:
 		copies.Problem = s.place.Complete(err.Error())
 	case len(names) > 0:
-		copies.Snapshot = &status.Copy{Name: names[0].String(), Taken: names[0].Taken}
+		copies.Snapshot = copyOf(names[0])
 	}
+	s.scheduledCopies(copies, names)
 	return copies
+}
+
+// scheduledCopies notes what the cluster itself has stored in the bucket, and when the next one is due.
+func (s *session) scheduledCopies(copies *status.BucketCopies, newestFirst []retention.Name) {
+	since := s.clock.Now()
+	if at := slices.IndexFunc(newestFirst, func(n retention.Name) bool { return n.Kind == etcdsnapshot.Scheduled }); at >= 0 {
+		copies.Scheduled = copyOf(newestFirst[at])
+		since = copies.Scheduled.Taken
+	}
+	if addon := s.inventory.Cluster.Addons.EtcdBackup; addon != nil {
+		due := addon.Schedule.Next(since)
+		copies.Due = &due
+	}
+}
+
+func copyOf(name retention.Name) *status.Copy {
+	return &status.Copy{Name: name.String(), Taken: name.Taken}
 }
 
 // secretOf returns an output of type string; empty if it does not exist yet.

@@ -108,7 +108,7 @@ func SnapshotBucket(ctx context.Context, stack string, inv *inventory.Inventory,
 	if err != nil {
 		return nil, err
 	}
-	return &etcdsnapshot.Remote{Objects: objects, Cluster: inv.Cluster.Name, Keep: backups.Keep.Rule()}, nil
+	return &etcdsnapshot.Remote{Objects: objects, Cluster: inv.Cluster.Name, Keep: backups.Keep.Rule(), OfPods: inv.Cluster.Addons.EtcdBackup != nil}, nil
 }
 
 // SnapshotOf returns the description of a snapshot of the inventory's cluster.

@@ -74,7 +74,7 @@ func newEtcdListCommand() *cobra.Command {
 func snapshotTable(snapshots []operator.EtcdCopy) terminal.Table {
 	table := terminal.Table{Header: []string{"NAME", "REVISION", "TALOS", "KUBERNETES", "SIZE", "WHERE"}}
 	for _, s := range snapshots {
-		row := []string{s.Name, "not described", "", "", "", whereIs(s)}
+		row := []string{s.Name, "unknown", "", "", "", whereIs(s)}
 		if s.Bytes > 0 {
 			row = append(row[:1], fmt.Sprint(s.Revision), s.Talos, s.Kubernetes, kibibytes(s.Bytes), whereIs(s))
 		}
@@ -135,7 +135,8 @@ func newEtcdPruneCommand() *cobra.Command {
 		Use:   "prune --stack STACK",
 		Short: "Delete the snapshots of etcd that backups.keep does not keep",
 		Long: `Delete the snapshots of etcd that backups.keep in cluster.yaml does not keep. Each new snapshot does so as well; use this
-command after a change of that rule. In the bucket, only snapshots that em-infra has stored there for this cluster are deleted.`,
+command after a change of that rule. In the bucket, only snapshots that em-infra has stored there for this cluster are deleted, and
+with addons.etcdBackup those that the cluster itself has stored.`,
 		Example: "  em-infra etcd prune --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

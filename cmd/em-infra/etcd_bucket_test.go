@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -85,6 +86,53 @@ func TestSnapshotsInABucketAreUsedHere(t *testing.T) {
 	require.Equal(t, outcome{out: "nothing to delete: the rule keeps all snapshots\n"}, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev"))
 	require.Equal(t, refusal("there is no snapshot \"2026-11-20T20-00-00-by-hand\": choose one that `em-infra etcd list --stack k3s-dev` shows"),
 		em(t.Context(), "etcd", "verify", "--stack", "k3s-dev", "--snapshot", "2026-11-20T20-00-00-by-hand"))
+}
+
+// TestSnapshotsThatTheClusterStoresItself: they are read like the others, and deleted by the same rule while the addon is there.
+func TestSnapshotsThatTheClusterStoresItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a server")
+	}
+	url := s3test.Start(t)
+	root := projectWithBucket(t, url)
+	identity := anotherMachine(t, url)
+	writeFile(t, filepath.Join(root, "key.txt"), identity.String())
+	t.Setenv("SOPS_AGE_KEY_FILE", filepath.Join(root, "key.txt"))
+	objects, err := bucket.Open(t.Context(), url, "k3s-dev/etcd", bucket.Limits{})
+	require.NoError(t, err)
+	for _, key := range []string{"lab-2026-11-20T18:00:00Z.snap.age", "lab-2026-11-21T00:00:04Z.snap.age"} {
+		sealed, writer := io.Pipe()
+		go func() {
+			to, err := age.Encrypt(writer, identity.Recipient())
+			if err == nil {
+				_, err = to.Write(snapshottest.Signed(snapshottest.Database(t, 2, 4800)))
+				err = errors.Join(err, to.Close())
+			}
+			writer.CloseWithError(err)
+		}()
+		require.NoError(t, objects.Upload(t.Context(), key, sealed))
+	}
+	require.NoError(t, objects.Close())
+
+	require.Equal(t, outcome{out: `NAME                           REVISION  TALOS    KUBERNETES  SIZE    WHERE
+2026-11-21T00-00-04-scheduled  unknown                                bucket
+2026-11-20T21-00-00-by-hand    4711      v1.12.4  v1.35.4     32 KiB  bucket
+2026-11-20T20-00-00-by-hand    4711      v1.12.4  v1.35.4     32 KiB  bucket
+2026-11-20T18-00-00-scheduled  unknown                                bucket
+`}, em(t.Context(), "etcd", "list", "--stack", "k3s-dev"))
+	verified := em(t.Context(), "etcd", "verify", "--stack", "k3s-dev")
+	require.Zero(t, verified.code, verified.err)
+	require.Contains(t, verified.out, "the snapshot 2026-11-21T00-00-04-scheduled is copied from s3://states\n")
+	require.Contains(t, verified.out, "2026-11-21T00-00-04-scheduled is sound: revision 4800, 2 revisions of keys, 32 KiB, SHA-256 ")
+	require.FileExists(t, filepath.Join(root, ".backups/k3s-dev/etcd/2026-11-21T00-00-04-scheduled.snap.age"))
+	require.Contains(t, em(t.Context(), "etcd", "verify", "--stack", "k3s-dev", "--snapshot", "2026-11-20T18-00-00-scheduled").out, "is sound: revision 4800")
+
+	require.NotContains(t, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev").out, "scheduled in s3://states")
+	inventory := filepath.Join(root, "stacks/k3s-dev/cluster.yaml")
+	text, err := os.ReadFile(inventory)
+	require.NoError(t, err)
+	writeFile(t, inventory, string(text)+"addons: {etcdBackup: {recipient: "+identity.Recipient().String()+"}}\n")
+	require.Equal(t, outcome{out: "deleted 2026-11-20T18-00-00-scheduled in s3://states\n"}, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev"))
 }
 
 // TestABucketThatDoesNotLetYouIn: what is here is used, and the reason stands beside it.

@@ -1,12 +1,15 @@
 package etcdsnapshot
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
 )
 
 // ErrSealed means that none of the identities opens a snapshot.
@@ -73,8 +76,30 @@ func decrypt(to io.Writer, from io.Reader, identities []age.Identity) error {
 	if err != nil {
 		return fmt.Errorf("it is no file of age: %w", err)
 	}
-	if _, err := io.Copy(to, clear); err != nil {
+	if err := unpack(to, bufio.NewReader(clear)); err != nil {
 		return fmt.Errorf("it is damaged or cut off: %w", err)
 	}
 	return nil
+}
+
+// packed is how data begin that zstd has compressed (RFC 8878, 3.1.1). A database of etcd begins with the number 0 of its first page.
+var packed = []byte{0x28, 0xb5, 0x2f, 0xfd}
+
+// unpack copies a snapshot, and decompresses one that talos-backup has compressed before it has sealed it.
+func unpack(to io.Writer, from *bufio.Reader) error {
+	begin, err := from.Peek(len(packed))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if !bytes.Equal(begin, packed) {
+		_, err := io.Copy(to, from)
+		return err
+	}
+	unpacked, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	defer unpacked.Close()
+	_, err = io.Copy(to, unpacked)
+	return err
 }

@@ -22,6 +22,9 @@ type Remote struct {
 	Cluster string
 	// Keep is the rule by which snapshots stay, as that of the store.
 	Keep retention.Rule
+	// OfPods is whether the rule is also for the snapshots that the cluster itself stores there: nothing but their names says whose they
+	// are. Default: false, they are not deleted.
+	OfPods bool
 }
 
 // Put stores a copy of a snapshot, and deletes those that the rule does not keep. Nothing that is there is replaced.
@@ -81,34 +84,57 @@ func (r Remote) Fetch(ctx context.Context, snapshot Snapshot, into Store) (_ Sna
 		return Snapshot{}, fmt.Errorf("write a snapshot: %w", err)
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // it has its own name by then
-	err = r.Objects.Download(ctx, snapshot.Name+sealedEnding, file)
+	key, err := r.keyOf(ctx, snapshot)
+	if err == nil {
+		err = r.Objects.Download(ctx, key, file)
+	}
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return Snapshot{}, err
 	}
 	return into.adopt(file.Name(), snapshot)
 }
 
+// keyOf returns the key of a snapshot's object.
+func (r Remote) keyOf(ctx context.Context, snapshot Snapshot) (string, error) {
+	if snapshot.Reason != Scheduled {
+		return snapshot.Name + sealedEnding, nil
+	}
+	all, err := r.stored(ctx)
+	if err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(all, func(s stored) bool { return s.name.String() == snapshot.Name })
+	if at < 0 {
+		return "", fmt.Errorf("the bucket %s does not have the object of %s: list what is there", r.Objects, snapshot.Name)
+	}
+	return all[at].key, nil
+}
+
 // Prune deletes the snapshots of this cluster that the rule does not keep, with their descriptions, and returns their names, newest
-// first. What has no description is not this tool's, and stays.
+// first. What has no description is not this tool's, and stays, unless it is one of the cluster itself and the rule is for those, too.
 func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
-	all, err := r.List(ctx)
+	all, err := r.stored(ctx)
 	if err != nil {
 		return nil, err
 	}
+	keys := map[retention.Name]string{}
 	var ours []retention.Name
-	for _, snapshot := range all {
-		if snapshot.Cluster.Name != r.Cluster || snapshot.Contents == (Contents{}) {
-			continue
+	for _, one := range all {
+		isOurs := r.OfPods
+		if one.name.Kind != Scheduled {
+			snapshot, err := r.read(ctx, one.name)
+			if err != nil {
+				return nil, err
+			}
+			isOurs = snapshot.Cluster.Name == r.Cluster && snapshot.Contents != (Contents{})
 		}
-		name, err := retention.Parse(snapshot.Name)
-		if err != nil {
-			return nil, err
+		if isOurs {
+			ours, keys[one.name] = append(ours, one.name), one.key
 		}
-		ours = append(ours, name)
 	}
 	for _, name := range r.Keep.Excess(ours) {
-		for _, ending := range []string{sealedEnding, descriptionEnding} { // in this order: what is left of a killed run has a description
-			if err := r.Objects.Delete(ctx, name.String()+ending); err != nil && !errors.Is(err, bucket.ErrNotFound) {
+		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // in this order: what is left of a killed run has a description
+			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, bucket.ErrNotFound) {
 				return deleted, err
 			}
 		}
@@ -119,24 +145,45 @@ func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 
 // Names returns the names of the snapshots in the bucket, newest first. Other objects are left out.
 func (r Remote) Names(ctx context.Context) ([]retention.Name, error) {
+	stored, err := r.stored(ctx)
+	var names []retention.Name
+	for _, one := range stored {
+		names = append(names, one.name)
+	}
+	return names, err
+}
+
+// stored is a snapshot in the bucket.
+type stored struct {
+	name retention.Name
+	// key of the object.
+	key string
+}
+
+// stored returns the snapshots in the bucket, newest first.
+func (r Remote) stored(ctx context.Context) ([]stored, error) {
 	objects, err := r.Objects.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var names []retention.Name
+	var all []stored
 	for _, object := range objects {
 		text, isSnapshot := strings.CutSuffix(object.Key, sealedEnding)
 		if name, err := retention.Parse(text); isSnapshot && err == nil {
-			names = append(names, name)
+			all = append(all, stored{name, object.Key})
 		}
 	}
-	slices.SortFunc(names, retention.NewestFirst)
-	return names, nil
+	all = append(all, ofPods(r.Cluster, objects)...)
+	slices.SortStableFunc(all, func(a, b stored) int { return retention.NewestFirst(a.name, b.name) })
+	return all, nil
 }
 
 // read returns the description of a snapshot.
 func (r Remote) read(ctx context.Context, name retention.Name) (Snapshot, error) {
 	var snapshot Snapshot
+	if name.Kind == Scheduled {
+		return Snapshot{Name: name.String(), Taken: name.Taken, Reason: name.Kind, Cluster: Cluster{Name: r.Cluster}}, nil
+	}
 	description, err := r.Objects.Read(ctx, name.String()+descriptionEnding)
 	if err == nil && json.Unmarshal(description, &snapshot) != nil {
 		snapshot = Snapshot{} // somebody else's

@@ -113,7 +113,7 @@ func TestTheBucketKeepsByTheSameRule(t *testing.T) {
 		require.NoError(t, remote.Put(t.Context(), saved[i]))
 	}
 	require.Equal(t, []string{
-		"2026-11-20T22-15-02-before-up", "2026-11-20T22-15-01-before-up", theirs.Name, "2026-11-19T22-15-00-before-up", "2026-11-18T22-15-00-before-up",
+		"2026-11-20T22-15-02-before-up", "2026-11-20T22-15-01-before-up", "2026-11-20T22-15-00-scheduled", theirs.Name, "2026-11-19T22-15-00-before-up", "2026-11-18T22-15-00-before-up",
 	}, namesOf(t, remote))
 	require.Subset(t, objects(t, folder), before)
 	require.Len(t, objects(t, folder), len(before)+4, "two snapshots of ours, with their descriptions")

@@ -10,7 +10,7 @@ var clusterBackups = []row{
 		name: "talos-account-refused", speaker: talos, source: "siderolabs/talos kubeaccess/serviceaccount/crd_controller.go; siderolabs/talos-backup#55",
 		pattern: saying(`Secret already exists and is not managed by controller: (?P<secret>\S+)`),
 		meaning: "somebody else has made the Secret {secret}, and Talos does not write its certificate into a Secret of others",
-		do:      "delete that Secret with kubectl and make none of that name: Talos makes it within a minute",
+		do:      "delete that Secret and make none of that name: Talos makes it within a minute",
 		safe:    storesLater,
 	},
 	{

@@ -27,6 +27,10 @@ type BucketCopies struct {
 	URL string `json:"url"`
 	// Snapshot is the newest snapshot of etcd; absent if there is none, or if the bucket does not say what it has.
 	Snapshot *Copy `json:"snapshot,omitempty"`
+	// Scheduled is the newest snapshot that the cluster itself has stored there; absent if there is none.
+	Scheduled *Copy `json:"scheduled,omitempty"`
+	// Due is when the schedule of addons.etcdBackup has the next one after it, or after now if there is none; absent without the addon.
+	Due *time.Time `json:"due,omitempty"`
 	// Problem is why the bucket does not say what it has, in a sentence that ends with what to do; empty if it does.
 	Problem string `json:"problem,omitempty"`
 }
@@ -44,6 +48,9 @@ const (
 	oldSnapshot = 7 * 24 * time.Hour
 	oldKit      = 90 * 24 * time.Hour
 )
+
+// lateness is how long after its time a snapshot by schedule is missed: a run may take half an hour, and is repeated twice.
+const lateness = 2 * time.Hour
 
 // text returns the ages of the copies; empty if there are none and none are missed.
 func (c Copies) text(now time.Time) string {
@@ -78,10 +85,30 @@ func (b *BucketCopies) printFinding(out io.Writer, now time.Time) {
 	switch {
 	case b.Problem != "":
 		fmt.Fprintf(out, "snapshot      %s\n", b.Problem)
+	case b.missed(out, now):
 	case b.Snapshot == nil:
 		fmt.Fprintf(out, "snapshot      %s has none of etcd: `em-infra etcd snapshot` takes one\n", b.URL)
 	case now.Sub(b.Snapshot.Taken) >= oldSnapshot:
 		fmt.Fprintf(out, "snapshot      the newest one of etcd in %s is %s old: `em-infra etcd snapshot` takes one\n", b.URL, age(now.Sub(b.Snapshot.Taken)))
+	}
+}
+
+// missed prints that the cluster does not store what its schedule says, and reports whether it has printed that.
+func (b *BucketCopies) missed(out io.Writer, now time.Time) bool {
+	const form = "2006-01-02 15:04 UTC"
+	switch {
+	case b.Due == nil:
+		return false
+	case b.Scheduled == nil:
+		fmt.Fprintf(out, "snapshot      the cluster itself has stored none in %s yet, the first one is due at %s: `kubectl -n etcd-backup create job --from=cronjob/etcd-backup first` takes one\n",
+			b.URL, b.Due.UTC().Format(form))
+		return true
+	case now.Sub(*b.Due) >= lateness:
+		fmt.Fprintf(out, "snapshot      the newest one that the cluster itself has stored in %s is %s old, and one was due at %s: see `kubectl -n etcd-backup get jobs`\n",
+			b.URL, age(now.Sub(b.Scheduled.Taken)), b.Due.UTC().Format(form))
+		return true
+	default:
+		return false
 	}
 }
 

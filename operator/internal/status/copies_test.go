@@ -15,6 +15,10 @@ func TestCopies(t *testing.T) {
 	of := func(age time.Duration) *status.Copy {
 		return &status.Copy{Name: "2026-11-20T22-15-00-kit", Taken: today.Add(-age)}
 	}
+	due := func(after time.Duration) *time.Time {
+		at := today.Add(after)
+		return &at
+	}
 	const day = 24 * time.Hour
 	for _, test := range []struct {
 		name   string
@@ -51,6 +55,26 @@ func TestCopies(t *testing.T) {
 			"an empty bucket", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups"}},
 			"copies        snapshot of etcd 60 min old, none in the bucket, recovery kit 60 min old\n" +
 				"snapshot      s3://backups has none of etcd: `em-infra etcd snapshot` takes one\n",
+		},
+		{
+			"by schedule", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{
+				URL: "s3://backups", Snapshot: of(time.Hour), Scheduled: of(8*time.Hour - 1), Due: due(1 - 2*time.Hour),
+			}},
+			"copies        snapshot of etcd 60 min old, in the bucket 60 min old, recovery kit 60 min old\n",
+		},
+		{
+			"by schedule, and the last one is missing", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{
+				URL: "s3://backups", Snapshot: of(time.Hour), Scheduled: of(8 * time.Hour), Due: due(-2 * time.Hour),
+			}},
+			"copies        snapshot of etcd 60 min old, in the bucket 60 min old, recovery kit 60 min old\n" +
+				"snapshot      the newest one that the cluster itself has stored in s3://backups is 8 h old, and one was due at 2026-11-21 10:00 UTC: see `kubectl -n etcd-backup get jobs`\n",
+		},
+		{
+			"by schedule, and the first one is to come", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{
+				URL: "s3://backups", Snapshot: of(time.Hour), Due: due(2 * time.Hour),
+			}},
+			"copies        snapshot of etcd 60 min old, in the bucket 60 min old, recovery kit 60 min old\n" +
+				"snapshot      the cluster itself has stored none in s3://backups yet, the first one is due at 2026-11-21 14:00 UTC: `kubectl -n etcd-backup create job --from=cronjob/etcd-backup first` takes one\n",
 		},
 		{
 			"a bucket that refuses", status.Copies{Expected: true, Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Problem: "there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL"}},
