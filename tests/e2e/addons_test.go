@@ -43,10 +43,11 @@ const truenasOfTheTest = "  truenas: {host: nas.example, namespace: storage}\n"
 func TestE2EAddons(t *testing.T) {
 	t.Parallel()
 	r := newRehearsal(t, "e2e-addons")
-	a := &addonsUnderTest{rehearsal: r, plain: r.read(filepath.Join(r.inventory, "cluster.yaml"))}
+	a := &addonsUnderTest{rehearsal: r, plain: r.read(filepath.Join(r.inventory, "cluster.yaml")) + backupsOfTheTest(t)}
 
 	a.areRefusedWithoutWhatTheyNeed()
 	a.comeUp()
+	a.letTheClusterStoreSnapshots()
 	a.changeInPlace()
 	a.areRefusedByAWebhook()
 	a.outlastAnAPIThatDoesNotAnswer()
@@ -109,9 +110,9 @@ func (a *addonsUnderTest) comeUp() {
 	a.rotate()
 	opener := sopstest.NewKey(a.t)
 	a.writeInventory("opener.txt", opener.String()+"\n")
-	a.writeInventory(secrets.File, sopstest.Encrypt(a.t, "truenas: {apiKey: made-up API key}\n", opener))
+	a.writeInventory(secrets.File, sopstest.Encrypt(a.t, "truenas: {apiKey: made-up API key}\n"+keyOfTheBucket, opener))
 	a.env = append(a.env, secrets.KeyFileVariable+"="+filepath.Join(a.inventory, "opener.txt"))
-	a.ask(fluxOfTheTest + truenasOfTheTest)
+	a.ask(fluxOfTheTest + truenasOfTheTest + "  etcdBackup: {}\n")
 	a.mustRun(0, "up", "--lab", "--yes")
 
 	require.Equal(a.t, map[string][]byte{"age.agekey": []byte(a.key.String() + "\n")}, a.secret("flux-system", "sops-age").Data)
@@ -202,6 +203,8 @@ func (a *addonsUnderTest) areRemoved() {
 		require.NotContains(a.t, group.Name, "fluxcd.io", "its CRDs went with it")
 	}
 	require.NotEmpty(a.t, a.secret("storage", "truenas-api").Data)
+	_, err = a.kubernetes().CoreV1().Namespaces().Get(a.t.Context(), "etcd-backup", metav1.GetOptions{})
+	require.True(a.t, errors.IsNotFound(err), "%v", err)
 	a.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
 }
 
@@ -241,7 +244,7 @@ func (r *rehearsal) custom(group, plural string) map[string]any {
 func (a *addonsUnderTest) keepsNoKey() {
 	a.t.Helper()
 	var needles []string
-	for _, text := range []string{a.key.String(), "made-up API key"} {
+	for _, text := range []string{a.key.String(), "made-up API key", "made-up key of the bucket"} {
 		needles = append(needles, text, strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(text)), "=")[:20])
 	}
 	for _, folder := range []string{"artifacts", "backups", filepath.Dir(strings.TrimPrefix(a.stateFile(), a.dir()+"/"))} {

@@ -138,7 +138,9 @@ func (c *cluster) serve(ctx context.Context, work *manifestWork, plane *controlP
 		c.kubelets[node.Hardware.VMID].static.Store(runOf(runs, node.Hardware.VMID))
 	}
 	work.begin(ctx, m.controlPlanes, func(ctx context.Context, node talos.KubernetesNode) {
-		plane.applyManifests(ctx, node, func(err error) { c.clusters.report(c.id, "apply the manifests of Talos", err) })
+		report := func(err error) { c.clusters.report(c.id, "apply the manifests of Talos", err) }
+		plane.applyManifests(ctx, node, report)
+		plane.serveTalosAccounts(ctx, node, report)
 	})
 	if err := plane.orphan(c.ctx, c.hostnames()); err != nil {
 		c.clusters.report(c.id, "mark the Nodes whose kubelets stand still", err)

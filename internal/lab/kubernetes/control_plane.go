@@ -41,13 +41,15 @@ type controlPlane struct {
 	admin *kubernetes.Clientset
 	rest  *rest.Config // of admin
 	names string       // in the API server's certificate
+
+	accountsLock chan struct{} // has an item while a control plane serves the accounts for the Talos API
 }
 
 // ports are the processes' ports on 127.0.0.1.
 type ports struct{ etcdClient, etcdPeer uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
-	return &controlPlane{folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1)}
+	return &controlPlane{folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1)}
 }
 
 // run starts etcd and the processes that are wanted, calls ready whenever an API server is ready, and returns when a process ended by

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8s "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
@@ -37,6 +38,13 @@ type cluster struct {
 // admin returns a client with a kubeconfig of Talos' own generator. at replaces the address of the endpoint.
 func admin(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Addr) cluster {
 	t.Helper()
+	client, err := k8s.NewForConfig(adminConfig(t, controlPlane, at...))
+	require.NoError(t, err)
+	return cluster{client, t}
+}
+
+func adminConfig(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Addr) *rest.Config {
+	t.Helper()
 	var text bytes.Buffer
 	require.NoError(t, kubeconfig.GenerateAdmin(controlPlane.Config.Cluster(), &text))
 	config, err := clientcmd.RESTConfigFromKubeConfig(text.Bytes())
@@ -45,9 +53,7 @@ func admin(t testing.TB, controlPlane talos.KubernetesNode, at ...netip.Addr) cl
 		config.Host = "https://" + netip.AddrPortFrom(at[0], 6443).String()
 	}
 	config.Timeout = 20 * time.Second // for a machine that others keep busy
-	client, err := k8s.NewForConfig(config)
-	require.NoError(t, err)
-	return cluster{client, t}
+	return config
 }
 
 func (c cluster) eventually(what string, is func(context.Context) bool) {
