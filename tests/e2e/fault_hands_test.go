@@ -97,7 +97,7 @@ func joinsAnew(r *rehearsal, first result) {
 // freesTheDatabases is what ends an etcd that is out of space.
 func freesTheDatabases(r *rehearsal, _ result) {
 	r.t.Helper()
-	r.eventually("etcd answers", func() bool { return r.run("etcd", "defragment", "--lab").code == 0 }) // it has just been started in a birth
+	r.mustRun(0, "etcd", "defragment", "--lab")
 	r.eventually("Kubernetes goes on", func() bool { return r.run("status", "--lab").code == 0 })
 }
 

@@ -23,7 +23,7 @@ type cluster struct {
 	end     context.CancelFunc
 	ended   chan struct{}
 	changed chan struct{}                // holds one notification that the membership may have changed
-	plane   atomic.Pointer[controlPlane] // that serves the API; nil for none
+	plane   atomic.Pointer[controlPlane] // that runs or starts; nil for none
 
 	// The fields below are used by live only.
 	front    *front
@@ -84,9 +84,11 @@ func (c *cluster) run(m membership) error {
 	runs := c.pods.follow(ctx, m.controlPlanes)
 	plane := newControlPlane(c.dir, c.clusters.config, soundFirst(runs))
 	plane.want(c.clusters.config.Tools.lineup(runs))
+	c.plane.Store(plane)
 	failed := make(chan error, 1)
 	go func() { failed <- plane.run(ctx, c.wake) }()
 	var work manifestWork
+	work.group.Go(func() { c.clusters.watchEtcd(ctx, c.id, plane) })
 	defer func() {
 		c.plane.Store(nil)
 		stop()
@@ -111,7 +113,6 @@ func (c *cluster) run(m membership) error {
 		}
 		if _, ready := plane.oldest(); ready && !serving {
 			serving = true
-			c.plane.Store(plane)
 		}
 		if serving {
 			c.serve(ctx, &work, plane, m)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
 // Config configures the clusters of a lab.
@@ -37,6 +38,8 @@ type Clusters struct {
 	end  context.CancelFunc
 	work sync.WaitGroup
 
+	alarms etcdAlarms
+
 	mu       sync.Mutex
 	nodes    map[int]talos.KubernetesNode // by VMID
 	clusters map[string]*cluster          // by the ID of their etcd
@@ -55,7 +58,7 @@ func New(config Config) (*Clusters, error) {
 	}
 	ctx, end := context.WithCancel(context.Background())
 	return &Clusters{
-		config: config, ctx: ctx, end: end,
+		config: config, ctx: ctx, end: end, alarms: etcdAlarms{kinds: map[string][]etcd.AlarmKind{}},
 		nodes: map[int]talos.KubernetesNode{}, clusters: map[string]*cluster{}, replaced: map[string]bool{},
 	}, nil
 }
@@ -101,6 +104,7 @@ func (c *Clusters) ClusterGone(etcdCluster string) {
 	gone := c.clusters[etcdCluster]
 	delete(c.clusters, etcdCluster)
 	c.mu.Unlock()
+	c.forgetAlarms(etcdCluster)
 	dir := c.dir(etcdCluster)
 	c.work.Go(func() {
 		if gone != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -32,6 +33,9 @@ type controlPlane struct {
 	// gate is the address of the API for the processes and the emulated kubelets. It leads to the oldest API server.
 	gate    *forwarder
 	changed chan struct{} // holds one notification that other processes may be wanted
+	// prepared is closed when the ports are chosen and the files written. etcdAnswers is whether etcd has answered since.
+	prepared    chan struct{}
+	etcdAnswers atomic.Bool
 
 	mu      sync.Mutex
 	wanted  lineup
@@ -49,7 +53,9 @@ type controlPlane struct {
 type ports struct{ etcdClient, etcdPeer uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
-	return &controlPlane{folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1)}
+	return &controlPlane{
+		folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1), prepared: make(chan struct{}),
+	}
 }
 
 // run starts etcd and the processes that are wanted, calls ready whenever an API server is ready, and returns when a process ended by
@@ -63,6 +69,7 @@ func (p *controlPlane) run(ctx context.Context, ready func()) (err error) {
 	if err := p.prepare(); err != nil {
 		return fmt.Errorf("prepare the Kubernetes control plane: %w", err)
 	}
+	close(p.prepared)
 	group, ctx := errgroup.WithContext(ctx)
 	start(ctx, group, p.etcd(), p.folder.path())
 	group.Go(func() error { return p.operate(ctx, group, ready) })

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/em-infra/em-infra/internal/lab/kubernetes"
 	"github.com/em-infra/em-infra/internal/lab/kubernetes/kubernetestest"
 	"github.com/em-infra/em-infra/internal/lab/talos"
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
@@ -108,6 +109,18 @@ func deployment(name string, replicas int32) *appsv1.Deployment {
 	}
 }
 
+// requireStartingEtcdAnswers: the nodes' members run by now, so that a client of one waits for the etcd behind them. An alarm that is
+// raised meanwhile is one of that etcd when it runs.
+func requireStartingEtcdAnswers(t *testing.T, clusters *kubernetes.Clusters, etcdCluster string) {
+	t.Helper()
+	require.NoError(t, clusters.SetEtcdAlarms(t.Context(), etcdCluster, []etcd.AlarmKind{etcd.NoSpace}))
+	require.NoError(t, clusters.DefragmentEtcd(t.Context(), etcdCluster))
+	alarms, err := clusters.EtcdAlarms(t.Context(), etcdCluster)
+	require.NoError(t, err)
+	require.Equal(t, []etcd.AlarmKind{etcd.NoSpace}, alarms)
+	require.NoError(t, clusters.SetEtcdAlarms(t.Context(), etcdCluster, nil))
+}
+
 // TestLifeOfAControlPlane starts a real control plane from generated machine configurations, and stops it and its nodes.
 func TestLifeOfAControlPlane(t *testing.T) {
 	if testing.Short() {
@@ -120,6 +133,7 @@ func TestLifeOfAControlPlane(t *testing.T) {
 	began := time.Now()
 	clusters.NodeChanged(worker)
 	clusters.NodeChanged(first)
+	requireStartingEtcdAnswers(t, clusters, first.EtcdCluster)
 	c := admin(t, first)
 	c.eventually("the API answers at its endpoint", c.answers)
 	t.Logf("the API answered after %s", time.Since(began))

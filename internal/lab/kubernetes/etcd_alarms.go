@@ -4,17 +4,84 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
+// etcdAlarms are the alarms that the etcds of the clusters are to have.
+type etcdAlarms struct {
+	mu    sync.Mutex
+	kinds map[string][]etcd.AlarmKind // by the ID of the etcd
+}
+
 // SetEtcdAlarms implements [talos.Kubernetes]. The one etcd of the cluster has each alarm once, whichever member raised it, and refuses
-// writes or all requests by itself.
-func (c *Clusters) SetEtcdAlarms(ctx context.Context, etcdCluster string, kinds []etcd.AlarmKind) (err error) {
-	client, _, err := c.etcdClient(ctx, etcdCluster)
+// writes or all requests by itself. One that is still starting gets them when it answers.
+func (c *Clusters) SetEtcdAlarms(ctx context.Context, etcdCluster string, kinds []etcd.AlarmKind) error {
+	c.alarms.mu.Lock()
+	defer c.alarms.mu.Unlock()
+	c.alarms.kinds[etcdCluster] = slices.Clone(kinds)
+	plane := c.plane(etcdCluster)
+	if plane == nil || !plane.etcdAnswers.Load() {
+		return nil
+	}
+	return plane.setEtcdAlarms(ctx, kinds)
+}
+
+// watchEtcd waits until the etcd of a control plane answers, and gives it the alarms that were raised before.
+func (c *Clusters) watchEtcd(ctx context.Context, etcdCluster string, plane *controlPlane) {
+	_ = poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) { // it ends with the control plane
+		select {
+		case <-plane.prepared:
+			return c.giveEtcdAlarms(ctx, etcdCluster, plane) == nil, nil
+		default:
+			return false, nil
+		}
+	})
+}
+
+func (c *Clusters) giveEtcdAlarms(ctx context.Context, etcdCluster string, plane *controlPlane) error {
+	ctx, cancel := context.WithTimeout(ctx, etcdPatience)
+	defer cancel()
+	if err := plane.askEtcd(ctx); err != nil {
+		return err
+	}
+	c.alarms.mu.Lock()
+	defer c.alarms.mu.Unlock()
+	if kinds, raised := c.alarms.kinds[etcdCluster]; raised {
+		if err := plane.setEtcdAlarms(ctx, kinds); err != nil {
+			return err
+		}
+	}
+	plane.etcdAnswers.Store(true)
+	return nil
+}
+
+// forgetAlarms is called for an etcd that is gone.
+func (c *Clusters) forgetAlarms(etcdCluster string) {
+	c.alarms.mu.Lock()
+	defer c.alarms.mu.Unlock()
+	delete(c.alarms.kinds, etcdCluster)
+}
+
+// askEtcd returns an error while etcd does not answer.
+func (p *controlPlane) askEtcd(ctx context.Context) (err error) {
+	client, endpoint, err := p.etcdClient(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, client.Close()) }()
+	_, err = client.Status(ctx, endpoint)
+	return err
+}
+
+// setEtcdAlarms has etcd have these alarms and no others.
+func (p *controlPlane) setEtcdAlarms(ctx context.Context, kinds []etcd.AlarmKind) (err error) {
+	client, _, err := p.etcdClient(ctx)
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,12 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/em-infra/em-infra/internal/poll"
 )
 
 // etcdPatience is how long a client waits for the connection to an etcd, as Talos' own (internal/pkg/etcd/etcd.go, NewClient).
 const etcdPatience = 5 * time.Second
-
-var errNoControlPlane = errors.New("context deadline exceeded")
 
 // EtcdSnapshot implements [talos.Kubernetes]. The data is that of the one etcd of the cluster, whichever member is asked.
 func (c *Clusters) EtcdSnapshot(ctx context.Context, etcdCluster string) (io.ReadCloser, error) {
@@ -29,19 +29,29 @@ func (c *Clusters) EtcdSnapshot(ctx context.Context, etcdCluster string) (io.Rea
 	return &snapshotStream{ReadCloser: stream, etcd: etcd}, nil
 }
 
-// etcdClient returns a client of the one etcd of a cluster, and its endpoint.
+// etcdClient returns a client of the one etcd of a cluster, and its endpoint. The members of the nodes run before that one, which starts
+// with their static pods: so a client waits for it until its context ends.
 func (c *Clusters) etcdClient(ctx context.Context, etcdCluster string) (client *clientv3.Client, endpoint string, err error) {
+	err = poll.Until(ctx, readyInterval, func(ctx context.Context) (bool, error) {
+		plane := c.plane(etcdCluster)
+		if plane == nil || !plane.etcdAnswers.Load() {
+			return false, nil
+		}
+		client, endpoint, err = plane.etcdClient(ctx)
+		return true, err
+	})
+	return client, endpoint, err
+}
+
+// plane returns the control plane of a cluster that runs or starts; nil for none.
+func (c *Clusters) plane(etcdCluster string) *controlPlane {
 	c.mu.Lock()
 	cluster := c.clusters[etcdCluster]
 	c.mu.Unlock()
 	if cluster == nil {
-		return nil, "", errNoControlPlane
+		return nil
 	}
-	plane := cluster.plane.Load()
-	if plane == nil {
-		return nil, "", errNoControlPlane
-	}
-	return plane.etcdClient(ctx)
+	return cluster.plane.Load()
 }
 
 func (p *controlPlane) etcdClient(ctx context.Context) (client *clientv3.Client, endpoint string, err error) {

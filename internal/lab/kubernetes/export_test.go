@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/em-infra/em-infra/internal/lab/talos"
+	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
 
 // Arguments returns the arguments of all processes, by name.
@@ -134,4 +135,22 @@ func Keep(ctx context.Context, dir, name string, told func(error), path string, 
 	group, ctx := errgroup.WithContext(ctx)
 	keep(ctx, group, component{name: name, path: path, args: args}, dir, time.Millisecond, told)
 	return group.Wait()
+}
+
+// EtcdAlarms returns the kinds of the alarms that the etcd of a cluster has.
+func (c *Clusters) EtcdAlarms(ctx context.Context, etcdCluster string) ([]etcd.AlarmKind, error) {
+	client, _, err := c.etcdClient(ctx, etcdCluster)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	listed, err := client.AlarmList(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var kinds []etcd.AlarmKind
+	for _, alarm := range listed.Alarms {
+		kinds = append(kinds, etcd.AlarmKind(alarm.Alarm.String()))
+	}
+	return kinds, nil
 }
