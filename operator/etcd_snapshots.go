@@ -131,7 +131,8 @@ func (o *Operator) VerifyEtcdSnapshot(ctx context.Context, name string) (*EtcdSn
 	return &snapshot, opened.Close()
 }
 
-// open opens a snapshot and reads the whole database. The caller closes it.
+// open opens a snapshot and reads the whole database. It refuses one that is damaged, or sealed for others: nothing is changed with it. The
+// caller closes it.
 func (o *Operator) open(snapshot EtcdSnapshot) (*etcdsnapshot.Opened, error) {
 	identities, err := o.identities()
 	if err != nil {
@@ -143,7 +144,7 @@ func (o *Operator) open(snapshot EtcdSnapshot) (*etcdsnapshot.Opened, error) {
 			err, secrets.KeyFileVariable))
 	}
 	if err != nil {
-		return nil, o.remedies().CompleteError(fmt.Errorf("%w; see `em-infra etcd list` for another one, or take one with `em-infra etcd snapshot`", err))
+		return nil, refused(o.remedies().CompleteError(fmt.Errorf("%w; see `em-infra etcd list` for another one, or take one with `em-infra etcd snapshot`", err)))
 	}
 	return opened, nil
 }

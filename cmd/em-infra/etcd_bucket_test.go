@@ -79,6 +79,12 @@ func TestSnapshotsInABucketAreUsedHere(t *testing.T) {
 	require.FileExists(t, filepath.Join(root, ".backups/k3s-dev/etcd/2026-11-20T21-00-00-by-hand.snap.age"))
 	again := em(t.Context(), "etcd", "verify", "--stack", "k3s-dev")
 	require.NotContains(t, again.out, "copied", "it is here now")
+	sealed := filepath.Join(root, ".backups/k3s-dev/etcd/2026-11-20T21-00-00-by-hand.snap.age")
+	about, err := os.Stat(sealed)
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(sealed, about.Size()-1))
+	require.Equal(t, refusal("the snapshot 2026-11-20T21-00-00-by-hand: it is damaged or cut off: failed to decrypt and authenticate payload chunk; see `em-infra etcd list --stack k3s-dev` for another one, or take one with `em-infra etcd snapshot --stack k3s-dev`"),
+		em(t.Context(), "etcd", "verify", "--stack", "k3s-dev"))
 	require.Contains(t, em(t.Context(), "etcd", "list", "--stack", "k3s-dev").out, "both\n")
 	require.Contains(t, em(t.Context(), "etcd", "list", "--stack", "k3s-dev", "--output", "json").out, `"local": true,`)
 
