@@ -107,13 +107,6 @@ func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
 	return text, b.problem(ctx, err)
 }
 
-// Upload stores a file. The object exists when it is complete.
-func (b *Bucket) Upload(ctx context.Context, key string, from io.Reader) error {
-	sending, cancel := context.WithTimeout(ctx, b.limits.Transfer)
-	defer cancel()
-	return b.problem(ctx, b.objects.Upload(sending, key, from, &blob.WriterOptions{ContentType: "application/octet-stream"}))
-}
-
 // Download reads a file.
 func (b *Bucket) Download(ctx context.Context, key string, to io.Writer) error {
 	reading, cancel := context.WithTimeout(ctx, b.limits.Transfer)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,14 @@ func TestObjects(t *testing.T) {
 			list, err = ours.List(ctx)
 			require.NoError(t, err)
 			require.Equal(t, []bucket.Object{{Key: "small.json", Bytes: 2}}, list)
+
+			for _, read := range []int{0, 100, len(large)} {
+				cut := io.MultiReader(bytes.NewReader(large[:read]), iotest.ErrReader(errors.New("read cluster.snap.age: input/output error")))
+				require.EqualError(t, ours.Upload(ctx, "cut", cut), "read cluster.snap.age: input/output error")
+			}
+			list, err = ours.List(ctx)
+			require.NoError(t, err)
+			require.Equal(t, []bucket.Object{{Key: "small.json", Bytes: 2}}, list, "an upload that fails leaves nothing")
 		})
 	}
 }
