@@ -13,7 +13,7 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/etcdrestore"
 )
 
-// chooseSnapshot chooses the snapshot and the control plane that makes its data of it. What the control planes still have of etcd's
+// chooseSnapshot chooses the snapshot and the control plane on which etcd starts from it. What the control planes still have of etcd's
 // data is kept first, whichever snapshot is chosen.
 func (s *session) chooseSnapshot(ctx context.Context, r *etcdRestoration) error {
 	if err := s.checkSilent(r); err != nil {
@@ -177,7 +177,7 @@ func (s *session) salvageFrom(ctx context.Context, health nodeops.Health, node e
 	return saved, nil
 }
 
-// target returns the control plane that makes its data of the snapshot: the first that answers, else the first.
+// target returns the control plane on which etcd starts from the snapshot: the first that answers, else the first.
 func (r *etcdRestoration) target() string {
 	best := r.seen[0]
 	for _, node := range r.seen {

@@ -15,7 +15,7 @@ import (
 type restoreNote struct {
 	// Snapshot is its name.
 	Snapshot string `json:"snapshot"`
-	// On is the control plane that makes its data of the snapshot.
+	// On is the control plane on which etcd starts from the snapshot.
 	On string `json:"on"`
 	// Begun is when.
 	Begun time.Time `json:"begun"`

@@ -77,7 +77,7 @@ func results() map[string]func(out io.Writer) error {
 	assessment := risk.Assessment{
 		Findings: []risk.Finding{
 			{Kind: risk.Replace, Subject: longName, What: []string{"disk 64 → 32 GiB cannot shrink: the VM and its etcd data would be deleted", "memory 8192 → 16384 MiB"},
-				Means: []string{"this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew"}},
+				Means: []string{"this is the only control plane: the cluster is lost; an empty one is created with the same keys, and the addons are installed again"}},
 			{Kind: risk.Create, Subject: "k3s-production-worker-4", What: []string{"VM 104 on " + longHost + ", 192.168.120.124"}},
 		},
 		Notes: []string{"VM 999999999 (" + longName + ") never ran: it is deleted and made anew, with everything that a failed clone has left of its disks"},

@@ -30,12 +30,12 @@ func rows() []row {
 	return []row{
 		{
 			"a node rejoins", "worker with a changed configuration", gone("w-1", "worker", 111),
-			" CREATE   w-1  VM 111 on vmhost, 192.168.20.21; it was deleted on the host: made anew and joined again\n          what was on its disks is lost\n", "",
+			" CREATE   w-1  VM 111 on vmhost, 192.168.20.21; it was deleted on the host: it is created again and joins again\n          what was on its disks is lost\n", "",
 		},
 		{
 			"part of a node that rejoins", "one of three control planes", slices.Concat(three, gone("cp-3", "control-plane", 103), bootstrapped),
-			" CREATE   cp-3  VM 103 on vmhost, 192.168.20.13; it was deleted on the host: made anew and joined again\n" +
-				"          what was on its disks is lost\n          its dead etcd member is removed and it joins anew; the other 2 have all data\n", "",
+			" CREATE   cp-3  VM 103 on vmhost, 192.168.20.13; it was deleted on the host: it is created again and joins again\n" +
+				"          what was on its disks is lost\n          its dead member of etcd is removed, and it joins as a new one; the other 2 have all data\n", "",
 		},
 		{
 			"a node's machine is made", "worker", node("w-1", "worker", 111, apitype.OpCreate, nil),
@@ -154,42 +154,42 @@ func rows() []row {
 				events[1].old["disks"] = []any{map[string]any{"size": 64.0}, map[string]any{"size": 20.0}}
 				return events
 			}(),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          what is on its data disks (1) is lost\n          drained and reset first\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and created again\n          what is on its data disks (1) is lost\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "the only control plane", node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 102.0}, "vmId"),
-			" REPLACE  cp-1  vmid 101 → 102; the VM is deleted and made anew\n          its etcd data is deleted\n          this is the only control plane: the cluster is lost\n",
+			" REPLACE  cp-1  vmid 101 → 102; the VM is deleted and created again\n          its etcd data is deleted\n          this is the only control plane: the cluster is lost\n",
 			"refused: say --allow-replace cp-1 to go on, or set vmid back to 101 for cp-1",
 		},
 		{
 			"a node's machine is replaced", "worker at another address",
 			append(another(node("w-1", "worker", 111, apitype.OpReplace, nil), "addresses", []any{"192.168.20.29"}), member("w-1", apitype.OpReplace)),
-			" REPLACE  w-1  address 192.168.20.21 → 192.168.20.29; the VM is deleted and made anew\n          drained and reset first\n", "",
+			" REPLACE  w-1  address 192.168.20.21 → 192.168.20.29; the VM is deleted and created again\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "worker under another name", node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"name": "w-2"}),
-			" REPLACE  w-2  name w-1 → w-2; the VM is deleted and made anew\n          drained and reset first\n", "",
+			" REPLACE  w-2  name w-1 → w-2; the VM is deleted and created again\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "worker that becomes a control plane", another(node("w-1", "worker", 111, apitype.OpReplace, nil), "role", "control-plane"),
-			" REPLACE  w-1  role worker → control-plane; the VM is deleted and made anew\n          drained and reset first\n", "",
+			" REPLACE  w-1  role worker → control-plane; the VM is deleted and created again\n          drained and reset first\n", "",
 		},
 		{
 			"a node's machine is replaced", "control plane that becomes a worker",
 			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, nil), "role", "worker"), member("cp-1", apitype.OpReplace)),
-			" CANNOT   cp-1  role control-plane → worker; the VM is deleted and made anew\n          this is the only control plane: the data of etcd would be lost with it\n",
+			" CANNOT   cp-1  role control-plane → worker; the VM is deleted and created again\n          this is the only control plane: the data of etcd would be lost with it\n",
 			"refused: set role back to control-plane for cp-1",
 		},
 		{
 			"a node's machine is replaced", "the only control plane, with another VMID and address",
 			append(another(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 109.0}, "vmId"), "addresses", []any{"192.168.20.19"}), member("cp-1", apitype.OpReplace)),
-			" REPLACE  cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19; the VM is deleted and made anew\n          this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine\n          the Kubernetes API is away meanwhile, and what is written after the snapshot is lost\n",
+			" REPLACE  cp-1  vmid 101 → 109; address 192.168.20.11 → 192.168.20.19; the VM is deleted and created again\n          this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine\n          the Kubernetes API is away meanwhile, and what is written after the snapshot is lost\n",
 			"refused: say --allow-replace cp-1 to go on, or set vmid back to 101 for cp-1, or set address back to 192.168.20.11 for cp-1",
 		},
 		{
 			"a node's machine is replaced", "one of three control planes, at another address",
 			slices.Concat(three, another(node("cp-3", "control-plane", 103, apitype.OpReplace, nil), "addresses", []any{"192.168.20.19"}), []event{member("cp-3", apitype.OpReplace)}),
-			" REPLACE  cp-3  address 192.168.20.13 → 192.168.20.19; the VM is deleted and made anew\n          drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 2\n",
+			" REPLACE  cp-3  address 192.168.20.13 → 192.168.20.19; the VM is deleted and created again\n          drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 2\n",
 			"refused: say --allow-replace cp-3 to go on, or set address back to 192.168.20.13 for cp-3",
 		},
 		{
@@ -217,7 +217,7 @@ func rows() []row {
 			"a machine configuration was changed by hand", "on a node whose machine is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1"), byHand: []string{"machine.sysctls.a"}},
 			}),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and created again\n          drained and reset first\n", "",
 		},
 		{
 			"a machine configuration is changed", "of a node", slices.Concat(same("w-1", "worker", 111), []event{
@@ -274,7 +274,7 @@ func rows() []row {
 			"part of a node", "configuration of one that is replaced", slices.Concat(node("w-1", "worker", 111, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"), []event{
 				{op: apitype.OpReplace, kind: token.Configuration, name: "lab-w-1-configuration", parent: urn(token.TalosNode, "lab-w-1")},
 			}),
-			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and made anew\n          drained and reset first\n", "",
+			" REPLACE  w-1  vmid 111 → 112; the VM is deleted and created again\n          drained and reset first\n", "",
 		},
 		{
 			"a component, a provider or a command", "all three",
@@ -329,7 +329,7 @@ func TestControlPlanesLeaveOneByOne(t *testing.T) {
 		node("cp-2", "control-plane", 102, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId"),
 		node("cp-3", "control-plane", 103, apitype.OpDelete, nil),
 	)...)
-	require.Equal(t, ` REPLACE  cp-2  vmid 102 → 112; the VM is deleted and made anew
+	require.Equal(t, ` REPLACE  cp-2  vmid 102 → 112; the VM is deleted and created again
           drained, its member leaves etcd, and the new machine joins; control planes that go on meanwhile: 1
  DELETE   cp-3  VM 103 on vmhost is deleted
           drained, and its member leaves etcd first; control planes that stay: 2
@@ -424,7 +424,7 @@ func TestJSON(t *testing.T) {
 	text, err := json.Marshal(assess(node("cp-1", "control-plane", 101, apitype.OpReplace, map[string]any{"vmId": 112.0}, "vmId")...))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"findings": [{
-		"kind": "REPLACE", "subject": "cp-1", "what": ["vmid 101 → 112", "the VM is deleted and made anew"],
+		"kind": "REPLACE", "subject": "cp-1", "what": ["vmid 101 → 112", "the VM is deleted and created again"],
 		"means": ["its etcd data is deleted", "this is the only control plane: the cluster is lost"],
 		"needs": [{"flag": "allow-replace", "subject": "cp-1"}], "undo": ["set vmid back to 101"]}]}`, string(text))
 }

@@ -42,7 +42,7 @@ func nodeRejoins(s plan.Step, t topology) bool {
 // nodeRecreated returns the finding of a machine that was deleted on the host.
 func nodeRecreated(s plan.Step, t topology) *Finding {
 	f := nodeCreated(s, t)
-	f.What = append(f.What, "it was deleted on the host: made anew and joined again")
+	f.What = append(f.What, "it was deleted on the host: it is created again and joins again")
 	f.Means = []string{"what was on its disks is lost"}
 	f.judgeRejoin(t.nodes[s.Parent], t)
 	return f
@@ -52,7 +52,7 @@ func nodeRecreated(s plan.Step, t topology) *Finding {
 func nodeWasReset(n *node, t topology) *Finding {
 	f := &Finding{
 		Kind: Change, Subject: n.name, rank: rankOf(n),
-		What: []string{"it is in maintenance mode, because it was reset or made anew by hand: configured and joined again"},
+		What: []string{"it is in maintenance mode, because it was reset or created again by hand: it is configured and joins again"},
 	}
 	f.judgeRejoin(n, t)
 	return f
@@ -71,7 +71,7 @@ func (f *Finding) judgeRejoin(n *node, t topology) {
 	restore := fmt.Sprintf("restore the VM of %s from a backup", n.name)
 	switch {
 	case t.restore != nil && n.name == t.restore.On:
-		f.Means = append(f.Means, "etcd begins on it with the snapshot")
+		f.Means = append(f.Means, "etcd starts on it from the snapshot")
 	case t.restore != nil:
 		f.Means = append(f.Means, "it joins the restored etcd")
 	case t.isLost():
@@ -79,14 +79,14 @@ func (f *Finding) judgeRejoin(n *node, t topology) {
 		if all == 1 {
 			means = "this is the only control plane"
 		}
-		f.Means = append(f.Means, means+": the cluster is lost; an empty one is made with the same keys, and the addons are installed anew")
+		f.Means = append(f.Means, means+": the cluster is lost; an empty one is created with the same keys, and the addons are installed again")
 		f.Needs = append(f.Needs, Permission{Flag: FlagReplace, Subject: n.name})
 		f.Undo = append(f.Undo, bringBack, restore)
 	case all-gone < all/2+1:
 		f.Kind = Impossible
-		f.Means = append(f.Means, fmt.Sprintf("%d of %d control planes are gone: etcd has no quorum, and takes nobody in", gone, all))
+		f.Means = append(f.Means, fmt.Sprintf("%d of %d control planes are gone: etcd has no quorum, and no member can join", gone, all))
 		f.Undo = append(f.Undo, bringBack, restore)
 	default:
-		f.Means = append(f.Means, fmt.Sprintf("its dead etcd member is removed and it joins anew; the other %d have all data", all-gone))
+		f.Means = append(f.Means, fmt.Sprintf("its dead member of etcd is removed, and it joins as a new one; the other %d have all data", all-gone))
 	}
 }

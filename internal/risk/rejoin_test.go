@@ -31,9 +31,9 @@ var bootstrapped = []event{{op: apitype.OpSame, kind: token.Bootstrap, name: "la
 func TestTheOnlyControlPlaneWasDeleted(t *testing.T) {
 	t.Parallel()
 	a := assess(slices.Concat(gone("cp-1", "control-plane", 101), configured("w-1", "worker", 111), bootstrapped)...)
-	require.Equal(t, ` CREATE   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
+	require.Equal(t, ` CREATE   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: it is created again and joins again
           what was on its disks is lost
-          this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew
+          this is the only control plane: the cluster is lost; an empty one is created with the same keys, and the addons are installed again
 `, written(t, a))
 	require.Equal(t, []string{"cp-1"}, a.Lost)
 	require.Equal(t, "refused: say --allow-replace cp-1 to go on, or bring etcd back from a snapshot with `em-infra etcd restore`, or restore the VM of cp-1 from a backup", a.Refusal(nil))
@@ -51,11 +51,11 @@ func TestMostControlPlanesWereLost(t *testing.T) {
 	t.Parallel()
 	given := []risk.Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}, {Flag: risk.FlagReplace, Subject: "cp-2"}}
 	a := assessWith(risk.Seen{Unconfigured: []string{"cp-2"}}, slices.Concat(gone("cp-1", "control-plane", 101), configured("cp-2", "control-plane", 102), configured("cp-3", "control-plane", 103), bootstrapped)...)
-	require.Equal(t, ` CANNOT   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
+	require.Equal(t, ` CANNOT   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: it is created again and joins again
           what was on its disks is lost
-          2 of 3 control planes are gone: etcd has no quorum, and takes nobody in
- CANNOT   cp-2  it is in maintenance mode, because it was reset or made anew by hand: configured and joined again
-          2 of 3 control planes are gone: etcd has no quorum, and takes nobody in
+          2 of 3 control planes are gone: etcd has no quorum, and no member can join
+ CANNOT   cp-2  it is in maintenance mode, because it was reset or created again by hand: it is configured and joins again
+          2 of 3 control planes are gone: etcd has no quorum, and no member can join
 `, written(t, a))
 	require.Empty(t, a.Lost, "one of them has the data")
 	require.Equal(t, "refused: bring etcd back from a snapshot with `em-infra etcd restore`, or restore the VM of cp-1 from a backup, or restore the VM of cp-2 from a backup", a.Refusal(given))
@@ -73,13 +73,13 @@ func TestAllControlPlanesWereLost(t *testing.T) {
 func TestANodeThatWasReset(t *testing.T) {
 	t.Parallel()
 	events := slices.Concat(configured("cp-1", "control-plane", 101), configured("w-1", "worker", 111), bootstrapped)
-	require.Equal(t, " CHANGE   w-1  it is in maintenance mode, because it was reset or made anew by hand: configured and joined again\n",
+	require.Equal(t, " CHANGE   w-1  it is in maintenance mode, because it was reset or created again by hand: it is configured and joins again\n",
 		written(t, assessWith(risk.Seen{Unconfigured: []string{"w-1"}}, events...)))
 	require.Equal(t, "nothing would change\n", written(t, assess(events...)))
 
 	replaced := slices.Concat(configured("cp-1", "control-plane", 101), node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"memory": map[string]any{"dedicated": 16384.0}}, "memory.dedicated"),
 		[]event{configured("w-1", "worker", 111)[2]}, bootstrapped)
-	require.Equal(t, ` REBOOT   w-1  memory 8192 → 16384 MiB; it is in maintenance mode, because it was reset or made anew by hand: configured and joined again
+	require.Equal(t, ` REBOOT   w-1  memory 8192 → 16384 MiB; it is in maintenance mode, because it was reset or created again by hand: it is configured and joins again
           drained, reboots, about 1 min
 `, written(t, assessWith(risk.Seen{Unconfigured: []string{"w-1"}}, replaced...)))
 }
@@ -89,10 +89,10 @@ func TestARestoreOfEtcd(t *testing.T) {
 	t.Parallel()
 	restore := &risk.Restore{Snapshot: "2026-11-20T22-15-00-by-hand", Revision: 812, On: "cp-1"}
 	a := assessWith(risk.Seen{Restore: restore}, slices.Concat(gone("cp-1", "control-plane", 101), gone("cp-2", "control-plane", 102), configured("w-1", "worker", 111), bootstrapped)...)
-	require.Equal(t, ` CREATE   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: made anew and joined again
+	require.Equal(t, ` CREATE   cp-1  VM 101 on vmhost, 192.168.20.11; it was deleted on the host: it is created again and joins again
           what was on its disks is lost
-          etcd begins on it with the snapshot
- CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: made anew and joined again
+          etcd starts on it from the snapshot
+ CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: it is created again and joins again
           what was on its disks is lost
           it joins the restored etcd
 etcd is restored from 2026-11-20T22-15-00-by-hand: what was written after revision 812 is lost
@@ -103,8 +103,8 @@ etcd is restored from 2026-11-20T22-15-00-by-hand: what was written after revisi
 	restore.Emptied = []string{"cp-1"}
 	a = assessWith(risk.Seen{Restore: restore}, slices.Concat(configured("cp-1", "control-plane", 101), gone("cp-2", "control-plane", 102), bootstrapped)...)
 	require.Equal(t, ` CHANGE   cp-1  its data of etcd is deleted, and it reboots
-          etcd begins on it with the snapshot
- CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: made anew and joined again
+          etcd starts on it from the snapshot
+ CREATE   cp-2  VM 102 on vmhost, 192.168.20.12; it was deleted on the host: it is created again and joins again
           what was on its disks is lost
           it joins the restored etcd
 etcd is restored from 2026-11-20T22-15-00-by-hand: what was written after revision 812 is lost

@@ -11,7 +11,7 @@ type Restore struct {
 	Snapshot string
 	// Revision that etcd goes back to.
 	Revision int64
-	// On is the control plane that makes its data of the snapshot.
+	// On is the control plane on which etcd starts from the snapshot.
 	On string
 	// Emptied are the control planes whose data of etcd is deleted.
 	Emptied []string
@@ -34,7 +34,7 @@ func (a *Assessment) addRestore(r *Restore) {
 			Needs: []Permission{{Flag: FlagReplace, Subject: name}},
 		}
 		if name == r.On {
-			emptied.Means = []string{"etcd begins on it with the snapshot"}
+			emptied.Means = []string{"etcd starts on it from the snapshot"}
 		} else {
 			emptied.Means = []string{"it joins the restored etcd"}
 		}

@@ -161,7 +161,7 @@ func nodeReplaced(s plan.Step, t topology) *Finding {
 		f.What = append(f.What, fmt.Sprintf("%s %s → %s", other.key, other.before, other.after))
 		f.Undo = append(f.Undo, fmt.Sprintf("set %s back to %s", other.key, other.before))
 	}
-	f.What = append(f.What, "the VM is deleted and made anew")
+	f.What = append(f.What, "the VM is deleted and created again")
 	f.goes(n, s, t, FlagReplace)
 	return f
 }

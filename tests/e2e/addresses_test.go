@@ -77,7 +77,7 @@ func (r *rehearsal) workerMoves() {
 	r.edit("nodes.yaml", "address: 192.168.20.21", "address: 192.168.20.22")
 	r.edit("nodes.yaml", "vmid: 102", "vmid: 112")
 	preview := r.mustRun(2, "preview", "--lab")
-	require.Regexp(r.t, ` REPLACE  k3s-dev-worker-1  vmid 102 → 112; address 127\.\d+\.\d+\.21 → 127\.\d+\.\d+\.22; the VM is deleted and made anew\n`, preview)
+	require.Regexp(r.t, ` REPLACE  k3s-dev-worker-1  vmid 102 → 112; address 127\.\d+\.\d+\.21 → 127\.\d+\.\d+\.22; the VM is deleted and created again\n`, preview)
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"k3s-dev-control-1", "k3s-dev-worker-1", "talos-v1.12.4-base"}, r.placement()["vmhost"])
 	r.nodesAreReady("k3s-dev-control-1", "k3s-dev-worker-1")
@@ -94,7 +94,7 @@ func (r *rehearsal) workerIsRenamed() {
 	require.ErrorContains(r.t, err, "k3s-dev-blue-1 has the VMID 112 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`")
 	require.Empty(r.t, writes(r.calls()[seen:]), "nothing was touched")
 
-	require.Contains(r.t, r.mustRun(2, "preview", "--lab"), " REPLACE  k3s-dev-blue-1  name k3s-dev-worker-1 → k3s-dev-blue-1; the VM is deleted and made anew\n")
+	require.Contains(r.t, r.mustRun(2, "preview", "--lab"), " REPLACE  k3s-dev-blue-1  name k3s-dev-worker-1 → k3s-dev-blue-1; the VM is deleted and created again\n")
 	require.Regexp(r.t, `k3s-dev-blue-1-vm +name +k3s-dev-blue-1 +k3s-dev-worker-1\n`, r.mustRun(2, "drift", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	require.Equal(r.t, []string{"k3s-dev-blue-1", "k3s-dev-control-1", "talos-v1.12.4-base"}, r.placement()["vmhost"])

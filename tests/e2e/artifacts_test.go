@@ -26,7 +26,7 @@ func TestE2EChangesAreJudged(t *testing.T) {
 
 	r.writeInventory("nodes.yaml", strings.Replace(nodes, "vmid: 101", "vmid: 131", 1))
 	refusal := r.mustRun(3, "preview", "--lab")
-	require.Contains(t, refusal, " REPLACE  k3s-dev-control-1  vmid 101 → 131; the VM is deleted and made anew\n          this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine\n")
+	require.Contains(t, refusal, " REPLACE  k3s-dev-control-1  vmid 101 → 131; the VM is deleted and created again\n          this is the only control plane: a snapshot of etcd is taken, and etcd is restored from it on the new machine\n")
 	require.Contains(t, refusal, "refused: say --allow-replace k3s-dev-control-1 to go on, or set vmid back to 101 for k3s-dev-control-1")
 	r.mustRun(3, "up", "--lab", "--yes")
 	r.writeInventory("nodes.yaml", nodes)

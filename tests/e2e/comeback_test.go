@@ -47,15 +47,15 @@ func TestE2EMachinesComeBack(t *testing.T) {
 	r.remember()
 
 	r.deleteOnHost(111, 114)
-	require.Regexp(t, `CREATE +k3s-dev-worker-1 +VM 111 on vmhost, .*; it was deleted on the host: made anew and joined again\n`, r.mustRun(2, "preview", "--lab"))
+	require.Regexp(t, `CREATE +k3s-dev-worker-1 +VM 111 on vmhost, .*; it was deleted on the host: it is created again and joins again\n`, r.mustRun(2, "preview", "--lab"))
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.cameBack(all)
 
 	r.reset("k3s-dev-worker-1") // which has a mark by now
 	r.reset("k3s-dev-control-2")
 	output := r.mustRun(2, "preview", "--lab")
-	require.Regexp(t, `CHANGE +k3s-dev-worker-1 +it is in maintenance mode, .*: configured and joined again\n`, output)
-	require.Regexp(t, `CHANGE +k3s-dev-control-2 +it is in maintenance mode, .*\n +its dead etcd member is removed and it joins anew; the other 2 have all data\n`, output)
+	require.Regexp(t, `CHANGE +k3s-dev-worker-1 +it is in maintenance mode, .*: it is configured and joins again\n`, output)
+	require.Regexp(t, `CHANGE +k3s-dev-control-2 +it is in maintenance mode, .*\n +its dead member of etcd is removed, and it joins as a new one; the other 2 have all data\n`, output)
 	r.mustRun(0, "up", "--lab", "--yes")
 	r.cameBack(all)
 
@@ -172,8 +172,8 @@ func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	r.deleteOnHost(101)
 	seen := len(r.calls())
 	output := r.mustRun(3, "up", "--lab", "--yes")
-	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost, .*; it was deleted on the host: made anew and joined again\n`, output)
-	require.Contains(t, output, "this is the only control plane: the cluster is lost; an empty one is made with the same keys, and the addons are installed anew\n")
+	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost, .*; it was deleted on the host: it is created again and joins again\n`, output)
+	require.Contains(t, output, "this is the only control plane: the cluster is lost; an empty one is created with the same keys, and the addons are installed again\n")
 	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 to go on, or bring etcd back from a snapshot with `")
 	stack, refusal := r.plainEngine(), "no other control plane has the data of etcd: the cluster is lost with it; bring etcd back from a snapshot with `em-infra etcd restore`, restore its VM from a backup, or make the cluster anew with `em-infra up --allow-replace k3s-dev-control-1`"
 	var printed bytes.Buffer
@@ -186,7 +186,7 @@ func TestE2ETheOnlyControlPlaneIsLost(t *testing.T) {
 	_, err = stack.Up(t.Context(), optup.Refresh(), optup.ProgressStreams(&printed), optup.ErrorProgressStreams(&printed)) // without a preview
 	require.Error(t, err)
 	require.Contains(t, printed.String(), refusal)
-	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "it is in maintenance mode, because it was reset or made anew by hand: configured and joined again\n")
+	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), "it is in maintenance mode, because it was reset or created again by hand: it is configured and joins again\n")
 
 	r.mustRun(0, "up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-1")
 	require.Equal(t, kubeconfig, r.read(filepath.Join(r.dir(), "kubeconfig")), "it opens the new cluster, too")

@@ -19,7 +19,7 @@ type etcdControl struct {
 	born         bool               // the node was bootstrapped and its member has not started yet
 }
 
-// startEtcd starts the etcd service unless it runs. With a recovery, it makes its data of a snapshot first.
+// startEtcd starts the etcd service unless it runs. With a recovery, its data is created from a snapshot first.
 func (s *system) startEtcd(cfg config.Provider, recovery *etcdRecovery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package etcdrestore brings the etcd of a cluster back from a snapshot: the control planes are emptied, one of them makes its data of
-// the snapshot, and the others join it.
+// Package etcdrestore brings the etcd of a cluster back from a snapshot: the control planes are emptied, etcd starts on one of them
+// from the snapshot, and the others join it.
 package etcdrestore
 
 import (
@@ -25,7 +25,7 @@ type Restore struct {
 	Talosconfig []byte
 	// ControlPlanes of the cluster. Required.
 	ControlPlanes []rolling.Node
-	// On is the control plane that makes its data of the snapshot. Required.
+	// On is the control plane on which etcd starts from the snapshot. Required.
 	On rolling.Node
 	// Snapshot returns the snapshot from its beginning, with its checksum at its end. Secret. Required.
 	Snapshot func() (io.Reader, error)
@@ -110,7 +110,7 @@ func (r Restore) recover(ctx context.Context) error {
 			}
 		}
 		if !ordered.IsZero() && time.Since(ordered) < r.Limits.Again {
-			last = errors.New("its etcd makes its data of the snapshot")
+			last = errors.New("its etcd starts from the snapshot")
 			return false, nil
 		}
 		if !isUploaded || !ordered.IsZero() {
