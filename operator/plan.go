@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/em-infra/em-infra/internal/engine/plan"
@@ -26,10 +27,10 @@ func (w work) isPlanned(fingerprint string) error {
 func CommentMarker(stack string) string { return review.Marker(stack) }
 
 // WriteMarkdown writes the preview as a comment for reviewers, in Markdown: what is refused, what each change means, and how to carry out
-// this plan and no other one. No secret and no value of a property is in it.
+// this plan and no other one, with the permissions that it needs. No secret and no value of a property is in it.
 func (p *Preview) WriteMarkdown(out io.Writer) error {
 	up := strings.Trim(p.place.Complete("`em-infra up`"), "`") + " --yes --plan " + p.Fingerprint
-	for _, allowed := range p.allowed {
+	for _, allowed := range slices.Concat(p.allowed, p.Missing(p.allowed)) {
 		up += " " + allowed.String()
 	}
 	shown := review.Plan{

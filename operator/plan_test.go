@@ -52,7 +52,10 @@ func TestThePreviewAsAComment(t *testing.T) {
 	const secret = "swordfish_*1"
 	says := "the patch with " + secret + "42 differs"
 	p := Preview{
-		Assessment: risk.Assessment{Findings: []risk.Finding{{Kind: risk.Replace, Subject: "cp-1", What: []string{says}}}},
+		Assessment: risk.Assessment{Findings: []risk.Finding{
+			{Kind: risk.Replace, Subject: "cp-1", What: []string{says}, Needs: []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}},
+			{Kind: risk.Delete, Subject: "w-1", Needs: []Permission{{Flag: risk.FlagDelete, Subject: "w-1"}}},
+		}},
 		Changes:    map[apitype.OpType]int{apitype.OpReplace: 1}, Refusal: says, Fingerprint: reviewed, Host: Checks{{Result: preflight.Warn, Sentence: says}},
 		Images:  OtherImages{Unread: []string{says}},
 		steps:   []plan.Step{{Op: apitype.OpReplace, URN: urnVM, Changed: []string{says}}},
@@ -62,6 +65,10 @@ func TestThePreviewAsAComment(t *testing.T) {
 	var comment bytes.Buffer
 	require.NoError(t, p.WriteMarkdown(&comment))
 	require.NotContains(t, comment.String(), "swordfish")
-	require.Contains(t, comment.String(), "`em-infra up --stack k3s-dev --inventory mine --yes --plan 0123456789abcdef --allow-replace cp-1` carries out this plan")
+	require.Contains(t, comment.String(), "`em-infra up --stack k3s-dev --inventory mine --yes --plan 0123456789abcdef --allow-replace cp-1 --allow-delete w-1` carries out this plan")
+	p.Findings = append(p.Findings, risk.Finding{Kind: risk.Impossible, Subject: "cp-2"})
+	var impossible bytes.Buffer
+	require.NoError(t, p.WriteMarkdown(&impossible))
+	require.NotContains(t, impossible.String(), "carries out", "no command does what is impossible")
 	require.Equal(t, 5, bytes.Count(comment.Bytes(), []byte(`the patch with \[secret]42 differs`)))
 }

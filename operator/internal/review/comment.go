@@ -20,7 +20,7 @@ const Limit = 64_000
 type Plan struct {
 	// Stack is the name of the stack. Required.
 	Stack string
-	// Up is the command that carries out the plan, and nothing else. Required.
+	// Up is the command that carries out the plan, and nothing else. It is not shown if the plan contains what is impossible. Required.
 	Up string
 	// Assessment is what the plan means.
 	Assessment risk.Assessment
@@ -49,7 +49,7 @@ func (p Plan) Comment(limit int) string {
 		head = append(head, "", "> **`up` stops here.** "+strings.ReplaceAll(p.escape(p.Refusal), "\n", "\n> "))
 	}
 	var foot []string
-	if len(p.Assessment.Findings)+len(p.Steps) > 0 {
+	if len(p.Assessment.Findings)+len(p.Steps) > 0 && !p.Assessment.Impossible() {
 		foot = []string{"", "`" + p.Up + "` carries out this plan, and refuses if it is another one by then."}
 	}
 	room := limit - length(head) - length(foot)
