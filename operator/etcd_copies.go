@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/workspace"
@@ -44,13 +45,41 @@ func (o *Operator) bucketSnapshots(ctx context.Context) ([]EtcdSnapshot, error) 
 	return found, errors.Join(err, remote.Objects.Close())
 }
 
+// sendSnapshots copies the snapshots of earlier runs into the bucket of the inventory if it lacks them. What goes wrong there is a note:
+// the snapshots are kept here, and the next run tries again.
+func (s *session) sendSnapshots(ctx context.Context) error {
+	local, err := s.EtcdSnapshots()
+	if err != nil || len(local) == 0 {
+		return err
+	}
+	remote, err := s.snapshotBucket(ctx)
+	if err == nil && remote == nil {
+		return nil
+	}
+	var sent []string
+	if err == nil {
+		sent, err = remote.SendMissing(ctx, local)
+		err = errors.Join(err, remote.Objects.Close())
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(sent) > 0 {
+		s.emit(Note{Text: fmt.Sprintf("copied to %s, which lacked them: %s", remote.Objects, strings.Join(sent, ", "))})
+	}
+	if err != nil {
+		s.emit(Note{Text: s.place.Complete(fmt.Sprintf("warning: snapshots of etcd may be on this machine alone, because %s; the next `em-infra up` or `em-infra etcd snapshot` copies them", err))})
+	}
+	return nil
+}
+
 // snapshotBucket returns the copies in the bucket of the inventory; nil if it names none. The caller closes it.
 func (o *Operator) snapshotBucket(ctx context.Context) (*etcdsnapshot.Remote, error) {
 	inv, err := o.Inventory()
 	if err != nil {
 		return nil, err
 	}
-	return stacks.SnapshotBucket(ctx, o.workspace.Stack, inv, stacks.Options{BucketFolder: o.workspace.BucketFolder()})
+	return stacks.SnapshotBucket(ctx, o.workspace.Stack, inv, stacks.Options{BucketStandIn: o.workspace.BucketStandIn()})
 }
 
 // findSnapshot returns the snapshot with that name; "" means the newest. One that is not on this machine is copied from the bucket.

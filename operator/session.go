@@ -192,7 +192,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	s.program = stacks.Options{
 		Root: s.workspace.Root, Inventory: s.workspace.Inventory, Secrets: secrets.Read, Interrupted: ctx.Done(),
 		Plugins:   tools.Plugins(),
-		Snapshots: s.workspace.Snapshots(), BucketFolder: s.workspace.BucketFolder(),
+		Snapshots: s.workspace.Snapshots(), BucketStandIn: s.workspace.BucketStandIn(),
 		Env:     s.state.Env,
 		Planned: s.configured.Take,
 		Refused: s.refusal.note,

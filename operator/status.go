@@ -97,7 +97,7 @@ func (s *session) copies(ctx context.Context) (status.Copies, error) {
 	if len(snapshots) > 0 {
 		copies.Snapshot = &status.Copy{Name: snapshots[0].Name, Taken: snapshots[0].Taken}
 	}
-	copies.Bucket = s.bucketCopies(ctx)
+	copies.Bucket = s.bucketCopies(ctx, snapshots)
 	if len(kits) > 0 {
 		copies.Kit = &status.Copy{Name: kits[0].Name, Taken: kits[0].Made}
 		copies.Outdated = fingerprint != "" && kits[0].Secrets != fingerprint
@@ -106,17 +106,24 @@ func (s *session) copies(ctx context.Context) (status.Copies, error) {
 }
 
 // bucketCopies returns the newest copies in the bucket of the inventory; nil if it names none.
-func (s *session) bucketCopies(ctx context.Context) *status.BucketCopies {
+func (s *session) bucketCopies(ctx context.Context, local []EtcdSnapshot) *status.BucketCopies {
 	if s.inventory.Cluster.Backups.Bucket.IsZero() {
 		return nil
 	}
 	copies := &status.BucketCopies{URL: s.inventory.Cluster.Backups.Bucket.Shown()}
-	var names []retention.Name
 	remote, err := s.snapshotBucket(ctx)
-	if err == nil {
-		names, err = remote.Names(ctx)
-		err = errors.Join(err, remote.Objects.Close())
+	if err != nil {
+		copies.Problem = s.place.Complete(err.Error())
+		s.scheduledCopies(copies, nil)
+		return copies
 	}
+	names, err := remote.Names(ctx)
+	var missing []EtcdSnapshot
+	if err == nil {
+		missing, err = remote.Missing(ctx, local)
+	}
+	err = errors.Join(err, remote.Objects.Close())
+	copies.Missing = len(missing)
 	switch {
 	case err != nil:
 		copies.Problem = s.place.Complete(err.Error())

@@ -95,6 +95,9 @@ func (s *session) conclude(ctx context.Context) (*UpResult, error) {
 	if err := s.uncordon(ctx, outputs.Talosconfig); err != nil {
 		return nil, err
 	}
+	if err := s.sendSnapshots(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.remindOfKit(ctx); err != nil {
 		return nil, err
 	}

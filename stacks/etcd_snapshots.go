@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"filippo.io/age"
@@ -47,6 +48,10 @@ type KeptSnapshot struct {
 	// NotInBucket is why it is not in the bucket of the inventory, in a sentence that ends with what to do; nil if it is, or if there is
 	// no bucket.
 	NotInBucket error
+	// Sent are the names of older snapshots that the bucket lacked and has now, newest first.
+	Sent []string
+	// NotSent is why it still lacks some of them, as NotInBucket.
+	NotSent error
 }
 
 // Text returns where the snapshot is, for a person.
@@ -54,7 +59,11 @@ func (k KeptSnapshot) Text() string {
 	place := workspace.Nearby(k.Path)
 	switch {
 	case k.NotInBucket != nil:
-		return fmt.Sprintf("%s; warning: it is on this machine alone, because %s; then take one more with `em-infra etcd snapshot`", place, k.NotInBucket)
+		return fmt.Sprintf("%s; warning: it is on this machine alone, because %s; the next `em-infra up` or `em-infra etcd snapshot` copies it", place, k.NotInBucket)
+	case k.NotSent != nil:
+		return fmt.Sprintf("%s and %s; warning: older ones are on this machine alone, because %s; the next `em-infra up` or `em-infra etcd snapshot` copies them", place, k.Bucket, k.NotSent)
+	case len(k.Sent) > 0:
+		return fmt.Sprintf("%s and %s, which has %s now, too", place, k.Bucket, strings.Join(k.Sent, ", "))
 	case k.Bucket != "":
 		return place + " and " + k.Bucket
 	default:
@@ -74,20 +83,26 @@ func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, o
 	if err != nil || inv.Cluster.Backups.Bucket.IsZero() {
 		return kept, err
 	}
-	kept.Bucket, kept.NotInBucket = copySnapshot(ctx, stack, inv, options, saved)
+	kept.NotInBucket = kept.copy(ctx, stack, inv, options, store)
 	return kept, nil
 }
 
-// copySnapshot stores a snapshot in the bucket, and returns the bucket's URL.
-func copySnapshot(ctx context.Context, stack string, inv *inventory.Inventory, options Options, saved etcdsnapshot.Snapshot) (string, error) {
+// copy stores the snapshot in the bucket, and the older ones that are missing there.
+func (k *KeptSnapshot) copy(ctx context.Context, stack string, inv *inventory.Inventory, options Options, store etcdsnapshot.Store) error {
 	remote, err := SnapshotBucket(ctx, stack, inv, options)
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := errors.Join(remote.Put(ctx, saved), remote.Objects.Close()); err != nil {
-		return "", err
+	if err := remote.Put(ctx, k.Snapshot); err != nil {
+		return errors.Join(err, remote.Objects.Close())
 	}
-	return remote.Objects.String(), nil
+	k.Bucket = remote.Objects.String()
+	local, err := store.List()
+	if err == nil {
+		k.Sent, err = remote.SendMissing(ctx, local)
+	}
+	k.NotSent = errors.Join(err, remote.Objects.Close())
+	return nil
 }
 
 // SnapshotBucket returns where the copies of the snapshots of etcd are in the bucket of the inventory; nil if it names none. The caller
@@ -97,18 +112,29 @@ func SnapshotBucket(ctx context.Context, stack string, inv *inventory.Inventory,
 	if backups.Bucket.IsZero() {
 		return nil, nil
 	}
-	at := backups.Bucket.String()
-	if folder := options.BucketFolder; folder != "" {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
+	at := cmp.Or(options.BucketStandIn, backups.Bucket.String())
+	if options.BucketStandIn != "" {
+		if err := makeStandIn(options.BucketStandIn); err != nil {
 			return nil, err
 		}
-		at = address.OfFolder(folder)
 	}
 	objects, err := bucket.Open(ctx, at, snapshotFolder(stack), bucket.Limits{})
 	if err != nil {
 		return nil, err
 	}
 	return &etcdsnapshot.Remote{Objects: objects, Cluster: inv.Cluster.Name, Keep: backups.Keep.Rule(), OfPods: inv.Cluster.Addons.EtcdBackup != nil}, nil
+}
+
+// makeStandIn creates the folder that stands for a bucket, if it is one.
+func makeStandIn(url string) error {
+	at, err := address.Parse(url)
+	if err != nil {
+		return fmt.Errorf("the URL of the bucket %w", err)
+	}
+	if at.Scheme != address.File {
+		return nil
+	}
+	return os.MkdirAll(at.Path, 0o700)
 }
 
 // SnapshotOf returns the description of a snapshot of the inventory's cluster.

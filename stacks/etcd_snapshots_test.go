@@ -47,14 +47,14 @@ func TestASnapshotIsKeptInBothPlaces(t *testing.T) {
 	}))
 	t.Cleanup(refuses.Close)
 	folder := t.TempDir()
-	const again = "; then take one more with `em-infra etcd snapshot`"
+	const again = "; the next `em-infra up` or `em-infra etcd snapshot` copies it"
 	for _, test := range []struct {
 		name, bucket, standIn, after string
 		objects                      string // where the copy is
 	}{
 		{name: "no bucket"},
 		{name: "a folder", bucket: address.OfFolder(folder), after: " and file://" + folder, objects: folder},
-		{name: "a rehearsal", bucket: "s3://backups?region=eu-central-1", standIn: filepath.Join(folder, "lab"), after: " and file://" + filepath.Join(folder, "lab"), objects: filepath.Join(folder, "lab")},
+		{name: "a rehearsal", bucket: "s3://backups?region=eu-central-1", standIn: address.OfFolder(filepath.Join(folder, "lab")), after: " and file://" + filepath.Join(folder, "lab"), objects: filepath.Join(folder, "lab")},
 		{
 			name: "a bucket that refuses", bucket: "s3://backups?anonymous=true&region=us-east-1&use_path_style=true&endpoint=" + refuses.URL,
 			after: "; warning: it is on this machine alone, because the bucket s3://backups refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there" + again,
@@ -67,7 +67,7 @@ func TestASnapshotIsKeptInBothPlaces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			here := t.TempDir()
-			kept, err := keep(t, test.bucket, stacks.Options{Snapshots: here, BucketFolder: test.standIn})
+			kept, err := keep(t, test.bucket, stacks.Options{Snapshots: here, BucketStandIn: test.standIn})
 			require.NoError(t, err)
 			require.Equal(t, filepath.Join(here, "2026-11-20T22-15-00-before-up.snap.age"), kept.Path)
 			require.Equal(t, kept.Path+test.after, kept.Text())

@@ -43,8 +43,9 @@ type Options struct {
 	// Snapshots is the folder for snapshots of etcd, which are taken before a control plane is changed. Default: empty, that of the
 	// project's backups.
 	Snapshots string
-	// BucketFolder is a folder that stands for the bucket of the inventory, in a rehearsal. Default: empty, the bucket itself.
-	BucketFolder string
+	// BucketStandIn is the URL of what stands for the bucket of the inventory, in a rehearsal; a folder is created. Default: empty, the
+	// bucket itself.
+	BucketStandIn string
 	// Env is the environment of the engine, as in [Embedding]: the passphrase in it seals the snapshots. Default: nil, that of this
 	// process.
 	Env map[string]string

@@ -30,8 +30,8 @@ func newEtcdSnapshotCommand() *cobra.Command {
 		Use:   "snapshot --stack STACK",
 		Short: "Take a snapshot of etcd and keep it, checked and encrypted",
 		Long: `Take a snapshot of etcd from a healthy follower and keep it beside the backups, checked as a database and encrypted, and in the
-bucket that backups.bucket in cluster.yaml names. If the bucket does not take it, the snapshot is kept and the exit code is 1, so that
-a timer notices.`,
+bucket that backups.bucket in cluster.yaml names. Older ones that the bucket lacks, since it did not take them, are copied as well. If it
+does not take one now, the snapshot is kept here and the exit code is 1, so that a timer notices.`,
 		Example: "  em-infra etcd snapshot --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)
@@ -49,6 +49,12 @@ a timer notices.`,
 			}
 			if taken.Bucket != "" {
 				fmt.Fprintf(streams.out, "copied to %s\n", taken.Bucket)
+			}
+			for _, name := range taken.Sent {
+				fmt.Fprintf(streams.out, "copied to %s, which lacked it: %s\n", taken.Bucket, name)
+			}
+			if taken.NotSent != nil {
+				return fmt.Errorf("older snapshots are on this machine alone, because %w", taken.NotSent)
 			}
 			fmt.Fprintf(streams.out, "next: %s   # from time to time: can it be opened?\n", typed("etcd verify %s", o.Place()))
 			return nil

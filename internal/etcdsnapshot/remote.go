@@ -36,6 +36,15 @@ func (r Remote) Put(ctx context.Context, snapshot Snapshot) error {
 	if slices.ContainsFunc(names, func(n retention.Name) bool { return n.String() == snapshot.Name }) {
 		return fmt.Errorf("the bucket %s has another snapshot %s: take a new one", r.Objects, snapshot.Name)
 	}
+	if err := r.put(ctx, snapshot); err != nil {
+		return err
+	}
+	_, err = r.Prune(ctx)
+	return err
+}
+
+// put stores a copy of a snapshot.
+func (r Remote) put(ctx context.Context, snapshot Snapshot) error {
 	sealed, err := os.Open(snapshot.Path)
 	if err != nil {
 		return err
@@ -49,11 +58,7 @@ func (r Remote) Put(ctx context.Context, snapshot Snapshot) error {
 	if err := r.Objects.Write(ctx, snapshot.Name+descriptionEnding, description); err != nil {
 		return err
 	}
-	if err := r.Objects.Upload(ctx, snapshot.Name+sealedEnding, sealed); err != nil {
-		return err
-	}
-	_, err = r.Prune(ctx)
-	return err
+	return r.Objects.Upload(ctx, snapshot.Name+sealedEnding, sealed)
 }
 
 // List returns the snapshots in the bucket, newest first. Other objects are left out. A snapshot without a description has its name and
@@ -113,26 +118,15 @@ func (r Remote) keyOf(ctx context.Context, snapshot Snapshot) (string, error) {
 // Prune deletes the snapshots of this cluster that the rule does not keep, with their descriptions, and returns their names, newest
 // first. What has no description is not this tool's, and stays, unless it is one of the cluster itself and the rule is for those, too.
 func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
-	all, err := r.stored(ctx)
+	ours, err := r.own(ctx)
 	if err != nil {
 		return nil, err
 	}
 	keys := map[retention.Name]string{}
-	var ours []retention.Name
-	for _, one := range all {
-		isOurs := r.OfPods
-		if one.name.Kind != Scheduled {
-			snapshot, err := r.read(ctx, one.name)
-			if err != nil {
-				return nil, err
-			}
-			isOurs = snapshot.Cluster.Name == r.Cluster && snapshot.Contents != (Contents{})
-		}
-		if isOurs {
-			ours, keys[one.name] = append(ours, one.name), one.key
-		}
+	for _, one := range ours {
+		keys[one.name] = one.key
 	}
-	for _, name := range r.Keep.Excess(ours) {
+	for _, name := range r.Keep.Excess(namesOf(ours)) {
 		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // in this order: what is left of a killed run has a description
 			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, bucket.ErrNotFound) {
 				return deleted, err
@@ -145,12 +139,8 @@ func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 
 // Names returns the names of the snapshots in the bucket, newest first. Other objects are left out.
 func (r Remote) Names(ctx context.Context) ([]retention.Name, error) {
-	stored, err := r.stored(ctx)
-	var names []retention.Name
-	for _, one := range stored {
-		names = append(names, one.name)
-	}
-	return names, err
+	all, err := r.stored(ctx)
+	return namesOf(all), err
 }
 
 // stored is a snapshot in the bucket.
@@ -158,6 +148,13 @@ type stored struct {
 	name retention.Name
 	// key of the object.
 	key string
+}
+
+func namesOf(all []stored) (names []retention.Name) {
+	for _, one := range all {
+		names = append(names, one.name)
+	}
+	return names
 }
 
 // stored returns the snapshots in the bucket, newest first.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"regexp"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+
+	"github.com/em-infra/em-infra/internal/bucket/address"
 )
 
 // Project is the name of the Pulumi project.
@@ -116,12 +119,16 @@ func (w *Workspace) Snapshots() string { return snapshotsIn(w.Backups) }
 // Snapshots returns the same folder of a stack of real machines, for a program that the engine runs without em-infra.
 func Snapshots(root, stack string) string { return snapshotsIn(backupsOf(root, stack)) }
 
-// BucketFolder returns the folder that stands for the bucket of the inventory in a rehearsal; empty for a stack of real machines.
-func (w *Workspace) BucketFolder() string {
+// BucketVariable names the URL of a bucket that stands for that of the inventory in a rehearsal, instead of a folder.
+const BucketVariable = "EM_INFRA_LAB_BUCKET"
+
+// BucketStandIn returns the URL of what stands for the bucket of the inventory in a rehearsal, which must not write to what the real
+// cluster needs; empty for a stack of real machines.
+func (w *Workspace) BucketStandIn() string {
 	if !w.Rehearsed {
 		return ""
 	}
-	return filepath.Join(w.Dir, "bucket")
+	return cmp.Or(os.Getenv(BucketVariable), address.OfFolder(filepath.Join(w.Dir, "bucket")))
 }
 
 // Kits returns the folder of the recovery kits.

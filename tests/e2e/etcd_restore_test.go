@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,19 +14,31 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/em-infra/em-infra/internal/bucket/s3test"
+	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/tests/labstack"
 )
 
 // TestE2EALostClusterIsRestored deletes the only control plane on the host. One command makes its machine anew and brings etcd back
-// from the newest snapshot, which is in the bucket alone, in two runs, of which the first is killed as soon as the machine is being made. Then it goes back in time
-// on purpose, and the only control plane is replaced by another machine under its name.
+// from the newest snapshot, which is in the bucket of an S3 server alone, in two runs, of which the first is killed as soon as the machine
+// is being made. Then it goes back in time on purpose. The bucket did not take the snapshot at first: the next up copied it there.
 func TestE2EALostClusterIsRestored(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
 	both := []string{"k3s-dev-control-1", "k3s-dev-worker-1"}
 	r.remember()
 	r.writeInventory("cluster.yaml", r.read(filepath.Join(r.inventory, "cluster.yaml"))+"backups: {bucket: \"s3://backups?region=eu-central-1\"}\n")
-	snapshot := snapshotName(t, r.mustRun(0, "etcd", "snapshot", "--lab"))
+	url := s3test.Start(t)
+	withBucket := func(url string) {
+		r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", workspace.BucketVariable + "=" + url} //nolint:gosec // the server asks nobody
+	}
+	withBucket(strings.Replace(url, "s3://states?", "s3://other?", 1))
+	refused := r.mustRun(1, "etcd", "snapshot", "--lab")
+	require.Contains(t, refused, "the snapshot is on this machine alone, because there is no bucket s3://other (NoSuchBucket): create it, or correct its URL")
+	snapshot := snapshotName(t, refused)
+	withBucket(url)
+	require.Contains(t, r.mustRun(0, "status", "--lab"), "snapshot      1 of etcd on this machine are missing in s3://")
+	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "copied to s3://states, which lacked them: "+snapshot+"\n")
 	require.Regexp(t, snapshot+` .* both\n`, r.mustRun(0, "etcd", "list", "--lab"))
 	require.Regexp(t, `copies +snapshot of etcd \d min old, in the bucket \d min old, no recovery kit\n`, r.mustRun(0, "status", "--lab"))
 	require.NoError(t, os.RemoveAll(filepath.Join(r.dir(), "backups", "etcd"))) // as on another machine
@@ -36,7 +49,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	require.Contains(t, refusal, "refused: say --allow-replace k3s-dev-control-1 to go on, or bring etcd back from a snapshot with `")
 	require.Regexp(t, "etcd restore --stack .* --lab`, or restore the VM of k3s-dev-control-1 from a backup", refusal)
 	plan := r.mustRun(0, "etcd", "restore", "--lab", "--dry-run", "--allow-replace", "k3s-dev-control-1")
-	require.Contains(t, plan, "the snapshot "+snapshot+" is copied from file://")
+	require.Contains(t, plan, "the snapshot "+snapshot+" is copied from s3://states")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost`, plan)
 	require.Contains(t, plan, "etcd is restored from "+snapshot+": what was written after revision ")
 	require.Contains(t, plan, "nothing was changed (--dry-run)")

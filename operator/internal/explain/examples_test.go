@@ -170,10 +170,11 @@ var fromSources = map[string][]string{
 	"backup-bucket-absent":  {"there is no bucket s3://backups/home (NoSuchBucket): create it, or correct its URL"},
 	"backup-bucket-key": {
 		"there is no key for the bucket s3://backups: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
-		"snapshot of etcd: .backups/k3s-dev/etcd/2026-11-23T07-12-43-before-up.snap.age; warning: it is on this machine alone, because the bucket s3://backups/home refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there; then take one more with `em-infra etcd snapshot`",
+		"snapshot of etcd: .backups/k3s-dev/etcd/2026-11-23T07-12-43-before-up.snap.age; warning: it is on this machine alone, because the bucket s3://backups/home refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there; the next `em-infra up` or `em-infra etcd snapshot` copies it",
 		"the bucket s3://backups does not accept the key (SignatureDoesNotMatch): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to one that may list, read, write and delete there",
 	},
 	"backup-bucket-silent": {
+		"warning: snapshots of etcd may be on this machine alone, because the bucket s3://backups does not answer (dial tcp 192.168.1.7:9000: i/o timeout): see that its endpoint is right and can be reached from here; the next `em-infra up` or `em-infra etcd snapshot` copies them",
 		"the snapshot is on this machine alone, because the bucket s3://backups does not answer (dial tcp 192.168.1.7:9000: connect: no route to host): see that its endpoint is right and can be reached from here",
 		"the server of the bucket s3://backups has a certificate that is not trusted here (x509: certificate signed by unknown authority): set AWS_CA_BUNDLE to the file with the certificate of its authority",
 	},

@@ -27,6 +27,8 @@ type BucketCopies struct {
 	URL string `json:"url"`
 	// Snapshot is the newest snapshot of etcd; absent if there is none, or if the bucket does not say what it has.
 	Snapshot *Copy `json:"snapshot,omitempty"`
+	// Missing is the number of snapshots on this machine that the bucket lacks and should have.
+	Missing int `json:"missing,omitempty"`
 	// Scheduled is the newest snapshot that the cluster itself has stored there; absent if there is none.
 	Scheduled *Copy `json:"scheduled,omitempty"`
 	// Due is when the schedule of addons.etcdBackup has the next one after it, or after now if there is none; absent without the addon.
@@ -85,6 +87,8 @@ func (b *BucketCopies) printFinding(out io.Writer, now time.Time) {
 	switch {
 	case b.Problem != "":
 		fmt.Fprintf(out, "snapshot      %s\n", b.Problem)
+	case b.Missing > 0:
+		fmt.Fprintf(out, "snapshot      %d of etcd on this machine are missing in %s: `em-infra up` and `em-infra etcd snapshot` copy them\n", b.Missing, b.URL)
 	case b.missed(out, now):
 	case b.Snapshot == nil:
 		fmt.Fprintf(out, "snapshot      %s has none of etcd: `em-infra etcd snapshot` takes one\n", b.URL)

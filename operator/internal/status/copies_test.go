@@ -77,6 +77,11 @@ func TestCopies(t *testing.T) {
 				"snapshot      the cluster itself has stored none in s3://backups yet, the first one is due at 2026-11-21 14:00 UTC: `kubectl -n etcd-backup create job --from=cronjob/etcd-backup first` takes one\n",
 		},
 		{
+			"a bucket that lacks some", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Snapshot: of(7 * day), Missing: 2}},
+			"copies        snapshot of etcd 60 min old, in the bucket 7 days old, recovery kit 60 min old\n" +
+				"snapshot      2 of etcd on this machine are missing in s3://backups: `em-infra up` and `em-infra etcd snapshot` copy them\n",
+		},
+		{
 			"a bucket that refuses", status.Copies{Expected: true, Kit: of(time.Hour), Bucket: &status.BucketCopies{URL: "s3://backups", Problem: "there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL"}},
 			"copies        no snapshot of etcd, unknown in the bucket, recovery kit 60 min old\n" +
 				"snapshot      there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL\n",
