@@ -103,6 +103,9 @@ func (s *session) resumed(r *etcdRestoration, begun restoreNote) (*etcdRestorati
 	case begun.Emptied && isOther:
 		return nil, refused(s.place.CompleteError(fmt.Errorf("a restore of etcd from %s was begun, and the data from before is deleted: run `em-infra etcd restore` without --from first, which ends it", begun.Snapshot)))
 	case isOther, begun.Replaces && !begun.Emptied && r.dataOf(begun.On) == etcdrestore.Some:
+		if s.restorePlan != nil {
+			return r, nil
+		}
 		return r, s.restoreNotes().end()
 	}
 	r.note = begun

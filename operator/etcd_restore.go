@@ -1,17 +1,12 @@
 package operator
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // EtcdRestoreOptions are the options of [Operator.RestoreEtcd].
 type EtcdRestoreOptions struct {
 	// From is the name of the snapshot. Default: what a control plane still has of etcd's data, else the newest snapshot. It is required
 	// while etcd works.
 	From string
-	// DryRun ends before anything is changed. What a control plane still has of etcd's data is kept as a snapshot even so.
-	DryRun bool
 	// Allow lists the control planes whose data of etcd may be deleted. Default: none.
 	Allow []Permission
 }
@@ -26,25 +21,13 @@ type EtcdRestored struct {
 	Away []string
 }
 
-// errDryRun ends a dry run after the assessment.
-var errDryRun = errors.New("dry run")
-
 // RestoreEtcd brings the etcd of a cluster back from a snapshot: after the loss of its quorum or of all control planes, or to go back
-// in time. Machines that are gone are made again first. It is an [Operator.Up] otherwise, and as safe to run again. The result is nil
-// after a dry run.
+// in time. Machines that are gone are made again first. It is an [Operator.Up] otherwise, and as safe to run again.
 func (o *Operator) RestoreEtcd(ctx context.Context, options EtcdRestoreOptions) (*UpResult, error) {
-	needed := needs{lab: true, refresh: true, consent: "restore etcd"}
-	if options.DryRun {
-		needed.consent = "" // nothing happens that somebody could agree to
-	}
-	s, err := o.begin(ctx, needed)
+	s, err := o.begin(ctx, needs{lab: true, refresh: true, consent: "restore etcd"})
 	if err != nil {
 		return nil, err
 	}
 	s.restoreAsked = &options
-	result, err := s.bringUp(ctx, wholeSpan, options.Allow)
-	if errors.Is(err, errDryRun) {
-		return nil, nil
-	}
-	return result, err
+	return s.bringUp(ctx, wholeSpan, options.Allow)
 }

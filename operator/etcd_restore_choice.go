@@ -154,7 +154,7 @@ func (s *session) salvage(ctx context.Context, r *etcdRestoration) (newest *Etcd
 			problems = append(problems, err)
 			continue
 		}
-		s.tellRestore("%s still has the data of etcd, kept as %s: revision %d", node.Name, s.place.Complete(saved.Text()), saved.Revision)
+		s.tellSalvaged(node.Name, *saved)
 		if newest == nil || saved.Revision > newest.Revision {
 			newest, on = &saved.Snapshot, node.Name
 		}
@@ -170,11 +170,25 @@ func (s *session) salvageFrom(ctx context.Context, health nodeops.Health, node e
 	if err != nil {
 		return nil, err
 	}
-	saved, err := s.keep(ctx, "before-restore", *found)
+	var saved *KeptSnapshot
+	if s.restorePlan != nil {
+		saved, err = s.restorePlan.keep(ctx, s, *found)
+	} else {
+		saved, err = s.keep(ctx, "before-restore", *found)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the data of etcd on %s: %w", node.Name, err)
 	}
 	return saved, nil
+}
+
+// tellSalvaged says what a control plane still has, and where it is kept.
+func (s *session) tellSalvaged(name string, saved KeptSnapshot) {
+	kept := "kept as " + s.place.Complete(saved.Text())
+	if s.restorePlan != nil {
+		kept = "which the restore keeps as a snapshot first"
+	}
+	s.tellRestore("%s still has the data of etcd, %s: revision %d", name, kept, saved.Revision)
 }
 
 // target returns the control plane on which etcd starts from the snapshot: the first that answers, else the first.

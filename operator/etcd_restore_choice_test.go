@@ -3,6 +3,7 @@ package operator
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -129,5 +130,46 @@ func TestControlPlanesThatAreOnlyOffAreStarted(t *testing.T) {
 		} else {
 			require.EqualError(t, err, test.want, test.name)
 		}
+	}
+}
+
+// TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot of this run, whatever is asked for; a run that was killed after it goes on.
+func TestTheOnlyControlPlaneIsNotReplacedWithoutASnapshot(t *testing.T) {
+	t.Parallel()
+	const cp = "k3s-dev-control-1"
+	for _, test := range []struct {
+		name   string
+		begun  *etcdRestoration
+		failed error
+		want   string
+	}{
+		{
+			"etcd runs nowhere", nil, nil,
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore --stack k3s-dev`",
+		},
+		{
+			"it gives none", nil, errors.New("no control plane gives a snapshot of etcd (" + cp + ": its Talos API does not answer): see `em-infra status`, bring one back, then try again"),
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd: no control plane gives a snapshot of etcd (" + cp + ": its Talos API does not answer): see `em-infra status`, bring one back, then try again",
+		},
+		{
+			"nothing can seal it", nil, errors.New("it would be sealed with the passphrase of the stack, and there is none"),
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd: it would be sealed with the passphrase of the stack, and there is none",
+		},
+		{
+			"an earlier run has one of another control plane", &etcdRestoration{note: restoreNote{On: "k3s-dev-control-9"}}, nil,
+			cp + " is the only control plane, and is not replaced without a snapshot of etcd, which runs nowhere: bring etcd back first with `em-infra etcd restore --stack k3s-dev`",
+		},
+		{"an earlier run has one", &etcdRestoration{note: restoreNote{On: cp}}, errors.New("its machine is gone"), ""},
+	} {
+		s := &session{etcdRestore: test.begun}
+		s.place.Stack = "--stack k3s-dev"
+		err := s.replaceOnly(t.Context(), cp, nil, test.failed)
+		if test.want == "" {
+			require.NoError(t, err, test.name)
+			continue
+		}
+		require.EqualError(t, err, test.want, test.name)
+		var refusal *RefusedError
+		require.ErrorAs(t, err, &refusal, test.name)
 	}
 }

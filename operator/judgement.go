@@ -81,13 +81,17 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 // weigh implements [upEngine]. It emits the assessment first.
 func (s *session) weigh(ctx context.Context, judged judgement, w work) error {
 	s.emit(Assessed{judged.Assessment})
-	if refusal := judged.Refusal(w.allowed); refusal != "" {
+	given := w.allowed
+	if s.restorePlan != nil {
+		given = s.restorePlan.allow(judged, given)
+	}
+	if refusal := judged.Refusal(given); refusal != "" {
 		return refused(s.place.CompleteError(errors.New(refusal)))
 	}
 	if err := w.isPlanned(judged.fingerprint); err != nil {
 		return refused(s.place.CompleteError(err))
 	}
-	if s.restoreAsked != nil && s.restoreAsked.DryRun {
+	if s.restorePlan != nil {
 		return errDryRun
 	}
 	return s.consent.ask(ctx)

@@ -57,6 +57,7 @@ type session struct {
 	started      time.Time
 
 	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
+	restorePlan  *restorePlan        // nil unless that is a dry run
 }
 
 // needs are what an operation requires.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/terminal"
 	"github.com/em-infra/em-infra/operator"
 )
@@ -17,6 +18,8 @@ func newEtcdRestoreCommand() *cobra.Command {
 		flags   stackFlags
 		options operator.EtcdRestoreOptions
 		allowed allowances
+
+		isDryRun bool
 	)
 	command := &cobra.Command{
 		Use:   "restore --stack STACK",
@@ -41,13 +44,15 @@ is lost. If the command is killed, run it again: it continues.`,
 			if err != nil {
 				return err
 			}
-			result, err := o.RestoreEtcd(command.Context(), options)
-			switch {
-			case err != nil:
+			if isDryRun {
+				if options, err = o.PlanEtcdRestore(command.Context(), options); err == nil {
+					fmt.Fprintf(streams.out, "\nnothing was changed (--dry-run)\nnext: %s\n", restoreCommand(options, o.Place()))
+				}
 				return err
-			case result == nil:
-				fmt.Fprintf(streams.out, "\nnothing was changed (--dry-run)\nnext: %s\n", typed("etcd restore %s", o.Place()))
-				return nil
+			}
+			result, err := o.RestoreEtcd(command.Context(), options)
+			if err != nil {
+				return err
 			}
 			return printSummary(streams.out, result, o.Place())
 		},
@@ -59,9 +64,21 @@ is lost. If the command is killed, run it again: it continues.`,
 	flags.bindVerbose(command)
 	allowed.bind(command, &flags)
 	command.Flags().StringVar(&options.From, "from", "", "the name of the snapshot (default: the data that a control plane still has, or else the newest snapshot)")
-	command.Flags().BoolVar(&options.DryRun, "dry-run", false, "show what would be done, and change nothing")
+	command.Flags().BoolVar(&isDryRun, "dry-run", false, "show what would be done and which permissions it needs, and change nothing")
 	completeFlag(command, "from", flags.completeSnapshots)
 	return command
+}
+
+// restoreCommand returns the command that restores etcd with these options.
+func restoreCommand(options operator.EtcdRestoreOptions, place string) string {
+	words := []string{typed("etcd restore %s", place)}
+	if options.From != "" {
+		words = append(words, "--from "+shell.Word(options.From))
+	}
+	for _, permission := range options.Allow {
+		words = append(words, permission.String())
+	}
+	return strings.Join(words, " ")
 }
 
 // printRestored prints what was verified after a restore of etcd.

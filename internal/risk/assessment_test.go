@@ -101,6 +101,15 @@ func rows() []row {
 			" CHANGE   cp-1  host vmhost → other\n          it moves there as it runs\n", "",
 		},
 		{
+			"a node's machine is changed", "another storage for the only control plane",
+			func() []event {
+				events := node("cp-1", "control-plane", 101, apitype.OpUpdate, map[string]any{"disks": []any{map[string]any{"size": 64.0, "datastoreId": "tank"}}}, "disks[0].datastoreId")
+				events[1].old["disks"] = []any{map[string]any{"size": 64.0, "datastoreId": "local-lvm"}}
+				return events
+			}(),
+			" REBOOT   cp-1  storage local-lvm → tank\n          drained, reboots; the Kubernetes API is away for about 1 min: this is the only control plane\n", "",
+		},
+		{
 			"a node's machine is changed", "another host for one with a GPU",
 			func() []event {
 				events := node("w-1", "worker", 111, apitype.OpUpdate, map[string]any{"nodeName": "other"}, "nodeName")

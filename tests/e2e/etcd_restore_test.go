@@ -37,7 +37,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	require.Contains(t, refused, "the snapshot is on this machine alone, because there is no bucket s3://other (NoSuchBucket): create it, or correct its URL")
 	snapshot := snapshotName(t, refused)
 	withBucket(url)
-	require.Contains(t, r.mustRun(0, "status", "--lab"), "snapshot      1 of etcd on this machine are missing in s3://")
+	require.Regexp(t, `"bucket": \{\s+"url": "[^"]+",\s+"missing": 1\s`, r.mustRun(0, "status", "--lab", "--output", "json"))
 	require.Contains(t, r.mustRun(0, "up", "--lab", "--yes"), "copied to s3://states, which lacked them: "+snapshot+"\n")
 	require.Regexp(t, snapshot+` .* both\n`, r.mustRun(0, "etcd", "list", "--lab"))
 	require.Regexp(t, `copies +snapshot of etcd \d min old, in the bucket \d min old, no recovery kit\n`, r.mustRun(0, "status", "--lab"))
@@ -52,7 +52,7 @@ func TestE2EALostClusterIsRestored(t *testing.T) {
 	require.Contains(t, plan, "the snapshot "+snapshot+" is copied from s3://states")
 	require.Regexp(t, `CREATE +k3s-dev-control-1 +VM 101 on vmhost`, plan)
 	require.Contains(t, plan, "etcd is restored from "+snapshot+": what was written after revision ")
-	require.Contains(t, plan, "nothing was changed (--dry-run)")
+	require.Regexp(t, `nothing was changed \(--dry-run\)\nnext: .*etcd restore --stack \S+ --lab.* --allow-replace k3s-dev-control-1\n`, plan)
 
 	flags := []string{"etcd", "restore", "--lab", "--yes"}
 	kill := r.startToKill(flags...)
@@ -116,7 +116,7 @@ func TestE2ETheOnlyControlPlaneIsReplaced(t *testing.T) {
 }
 
 // TestE2EALostQuorumIsRestored loses two of three control planes: one is deleted, one is off and comes back with data of the time before.
-// The data file of the third one is all that is left.
+// The data file of the third one is all that is left. Then it loses all three, and the newest snapshot is.
 func TestE2EALostQuorumIsRestored(t *testing.T) {
 	t.Parallel()
 	r := standing(t, three)
@@ -124,7 +124,12 @@ func TestE2EALostQuorumIsRestored(t *testing.T) {
 	r.power(false, 103)
 	r.deleteOnHost(102)
 	flags := []string{"etcd", "restore", "--lab", "--yes"}
-	output := r.mustRun(3, flags...)
+	output := r.mustRun(0, "etcd", "restore", "--lab", "--dry-run", "--allow-replace", "k3s-dev-control-3")
+	require.Contains(t, output, "k3s-dev-control-1 still has the data of etcd, which the restore keeps as a snapshot first: revision ")
+	require.Regexp(t, `next: .*etcd restore --stack \S+ --lab.* --allow-replace k3s-dev-control-3 --allow-replace k3s-dev-control-1\n`, output)
+	require.Empty(t, r.snapshots("before-restore"), "of a dry run")
+	require.NoDirExists(t, filepath.Join(r.dir(), "backups", "etcd", "dry-run"))
+	output = r.mustRun(3, flags...)
 	require.Contains(t, output, "k3s-dev-control-1 still has the data of etcd, kept as ")
 	require.Contains(t, output, "refused: say --allow-replace k3s-dev-control-1 --allow-replace k3s-dev-control-3 to go on")
 	output = r.mustRun(0, append(flags, "--allow-replace", "k3s-dev-control-1", "--allow-replace", "k3s-dev-control-3")...)
@@ -132,7 +137,16 @@ func TestE2EALostQuorumIsRestored(t *testing.T) {
 	require.Contains(t, output, "k3s-dev-control-3 deletes its data of etcd and reboots", "it would never join")
 	require.Regexp(t, `members of etcd +k3s-dev-control-1, k3s-dev-control-2, k3s-dev-control-3\n`, output)
 	require.Regexp(t, `Nodes Ready +3 of 3\n`, output)
-	r.cameBack([]string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3"})
+	all := []string{"k3s-dev-control-1", "k3s-dev-control-2", "k3s-dev-control-3"}
+	r.cameBack(all)
+
+	r.deleteOnHost(101)
+	r.deleteOnHost(102)
+	r.deleteOnHost(103)
+	output = r.mustRun(0, flags...)
+	require.Regexp(t, `members of etcd +k3s-dev-control-1, k3s-dev-control-2, k3s-dev-control-3\n`, output)
+	require.Regexp(t, `Nodes Ready +3 of 3\n`, output)
+	r.cameBack(all)
 }
 
 var snapshotFile = regexp.MustCompile(`([0-9T-]+-by-hand)\.snap\.age`)
@@ -142,6 +156,14 @@ func snapshotName(t *testing.T, output string) string {
 	found := snapshotFile.FindStringSubmatch(output)
 	require.Len(t, found, 2, output)
 	return found[1]
+}
+
+// snapshots returns the files of the snapshots that were taken for a reason.
+func (r *rehearsal) snapshots(reason string) []string {
+	r.t.Helper()
+	found, err := filepath.Glob(filepath.Join(r.dir(), "backups", "etcd", "*-"+reason+".snap.age"))
+	require.NoError(r.t, err)
+	return found
 }
 
 // writes creates an object after the snapshot.
