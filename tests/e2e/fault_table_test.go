@@ -24,7 +24,7 @@ const (
 // What a run says of an etcd that has an alarm.
 const (
 	fullEtcd    = "nothing was touched, because etcd has reached the quota of its database and takes no writes: `em-infra etcd defragment"
-	corruptEtcd = "nothing was touched, because the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: put a snapshot"
+	corruptEtcd = "nothing was touched, because the data of etcd on k3s-dev-control-1 differ from those of the others: there is no other member with its data: find a snapshot"
 )
 
 // faultTable has each fault of the lab.

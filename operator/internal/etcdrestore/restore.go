@@ -128,11 +128,25 @@ func (r Restore) recover(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("restoring etcd on %s: %w", r.On.Name, context.Cause(ctx))
 	case ended != nil:
-		return fmt.Errorf("etcd on %s does not work with the data of the snapshot (%w): see the console of its VM in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
-			r.On.Name, last)
+		return r.unfinished(last)
 	}
 	r.Say("etcd works on %s with the data of the snapshot", r.On.Name)
 	return nil
+}
+
+// unfinished returns the error of a restore that ends before etcd works, and why it did not.
+func (r Restore) unfinished(why error) error {
+	reason, remedy := "nothing was seen", "see the console of its VM in Proxmox VE"
+	if why != nil {
+		reason = why.Error()
+	}
+	switch {
+	case errors.Is(why, nodeops.ErrUntimely):
+		reason, remedy, _ = strings.Cut(reason, ": ")
+	case strings.Contains(reason, "time is not in sync"): // Talos v1.12, v1alpha1_server.go, Bootstrap
+		remedy = "see that it reaches the servers of network.timeServers (UDP 123)"
+	}
+	return fmt.Errorf("etcd on %s does not work with the data of the snapshot (%s): %s, then run `em-infra etcd restore` again; it goes on from here", r.On.Name, reason, remedy)
 }
 
 // upload sends the snapshot. One that is there from a run before is replaced.

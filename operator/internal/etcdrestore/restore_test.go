@@ -31,6 +31,7 @@ type cluster struct {
 	t        *testing.T
 	nodes    []rolling.Node
 	snapshot []byte
+	faults   *fault.Set
 	killer   *talostest.Killer
 	emptied  bool
 	said     []string
@@ -38,8 +39,9 @@ type cluster struct {
 
 func newCluster(t *testing.T, controlPlanes int) *cluster {
 	t.Helper()
-	killer := talostest.NewKiller(talos.NewFaultSet(fault.NewSet([32]byte{}, talos.FaultKinds()), nil))
-	c := &cluster{t: t, killer: killer, Cluster: talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion, talos.Config{Faults: killer})}
+	faults := fault.NewSet([32]byte{}, talos.FaultKinds())
+	killer := talostest.NewKiller(talos.NewFaultSet(faults, nil))
+	c := &cluster{t: t, faults: faults, killer: killer, Cluster: talostest.NewCluster(t, "v1.12.4", constants.DefaultKubernetesVersion, talos.Config{Faults: killer})}
 	for i := range controlPlanes {
 		name := fmt.Sprintf("control-%d", i+1)
 		c.Join(talostest.First+i, name, machinetype.TypeControlPlane)

@@ -220,6 +220,7 @@ var fromSources = map[string][]string{
 	"restore-needless": {"etcd works and has 3 members, and a restore takes it back in time: if that is meant, give --from the name of one that `em-infra etcd list` shows"},
 	"restore-off":      {"k3s-dev-control-2, k3s-dev-control-3 of 3 control planes are switched off, and may have all data of etcd: run `em-infra up`, which starts them; only if that does not help, delete their VMs, then run `em-infra etcd restore` again"},
 	"restore-half": {
+		"etcd on k3s-dev-control-1 does not work with the data of the snapshot (its Talos API: time is not in sync yet): see that it reaches the servers of network.timeServers (UDP 123), then run `em-infra etcd restore` again; it goes on from here",
 		"etcd on k3s-dev-control-1 does not work with the data of the snapshot (its Talos API does not answer): see the console of its VM in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
 		"not every control plane was emptied of its data of etcd (k3s-dev-control-1 has not rebooted yet): see the consoles of their VMs in Proxmox VE, then run `em-infra etcd restore` again; it goes on from here",
 		"etcd has the data of the snapshot, and not every control plane has joined it (k3s-dev-control-2 is no member yet): see `em-infra status`, mend that, then run `em-infra etcd restore` again; it goes on from here",
