@@ -56,7 +56,7 @@ func TestThePreviewAsAComment(t *testing.T) {
 			{Kind: risk.Replace, Subject: "cp-1", What: []string{says}, Needs: []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}}},
 			{Kind: risk.Delete, Subject: "w-1", Needs: []Permission{{Flag: risk.FlagDelete, Subject: "w-1"}}},
 		}},
-		Changes:    map[apitype.OpType]int{apitype.OpReplace: 1}, Refusal: says, Fingerprint: reviewed, Host: Checks{{Result: preflight.Warn, Sentence: says}},
+		Changes: map[apitype.OpType]int{apitype.OpReplace: 1}, Refusal: says, Fingerprint: reviewed, Host: Checks{{Result: preflight.Warn, Sentence: says}},
 		Images:  OtherImages{Unread: []string{says}},
 		steps:   []plan.Step{{Op: apitype.OpReplace, URN: urnVM, Changed: []string{says}}},
 		allowed: []Permission{{Flag: risk.FlagReplace, Subject: "cp-1"}},
