@@ -162,7 +162,11 @@ func (s *session) kitFiles(ctx context.Context, of *recoverykit.Description, sec
 	if err != nil {
 		return nil, err
 	}
-	talosconfig, err := secrets.Talosconfig(of.Cluster, role.Operator, s.clock.Now(), controlPlaneAddresses(s.inventory))
+	lifetime, err := secrets.UntilCAEnds(s.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	talosconfig, err := secrets.Talosconfig(of.Cluster, role.Operator, lifetime, controlPlaneAddresses(s.inventory))
 	if err != nil {
 		return nil, err
 	}

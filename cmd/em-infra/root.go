@@ -44,6 +44,7 @@ func newRootCommand() *cobra.Command {
 		newGuardCommand(),
 		newISOCommand(),
 		newSecretsCommand(),
+		newCredentialsCommand(),
 		newCICommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {

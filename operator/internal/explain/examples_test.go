@@ -159,6 +159,8 @@ var fromSources = map[string][]string{
 	"kit-other-files":            {"the project has other files than the recovery kit: stacks/k3s-dev/nodes.yaml: add --existing keep to leave them as they are, or --existing replace to take those of the kit"},
 	"kit-other-stack":            {"the recovery kit is of the stack k3s-dev, not of other: run the command with --stack k3s-dev"},
 	"kit-unfit":                  {"the cluster cannot be rebuilt from this recovery kit"},
+	"certificate-outlives-ca":    {"--ttl: the certificate would end on 2037-11-21, after its CA (2036-11-18): give a shorter time"},
+	"credentials-file-exists":    {"/home/anna/talosconfig exists already: name another file, or delete it first"},
 	"machine-secrets-incomplete": {"the machine secrets are not complete"},
 	"etcd-alarm-space":           {"k3s-dev-control-1: etcd has reached the quota of its database and takes no writes: `em-infra etcd defragment --stack k3s-dev` frees it"},
 	"etcd-alarm-again":           {"etcd raises the alarm NOSPACE again, because its database is still as large as its quota: wait five minutes for Kubernetes to compact it and run `em-infra etcd defragment` again"},

@@ -168,7 +168,7 @@ func newKit(t *testing.T, c cluster, controlPlanes ...netip.Addr) *kit {
 	require.NoError(t, err)
 	secrets, err := c.bundle.Text()
 	require.NoError(t, err)
-	talosconfig, err := c.bundle.Talosconfig("k3s-dev", role.Operator, time.Now(), controlPlanes)
+	talosconfig, err := c.bundle.Talosconfig("k3s-dev", role.Operator, machinesecrets.Lifetime{From: time.Now(), Until: time.Now().Add(time.Hour)}, controlPlanes)
 	require.NoError(t, err)
 	k := &kit{
 		t: t, recipient: identity.Recipient(),

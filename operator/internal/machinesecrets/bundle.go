@@ -7,14 +7,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"fmt"
-	"net/netip"
-	"time"
 
 	"github.com/siderolabs/crypto/x509"
-	clientconfig "github.com/siderolabs/talos/pkg/machinery/client/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/generate/secrets"
-	"github.com/siderolabs/talos/pkg/machinery/role"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/em-infra/em-infra/internal/engine/propertymap"
@@ -94,24 +89,4 @@ func (b Bundle) CA() (string, error) {
 	}
 	sum := sha256.Sum256(certificate.Raw)
 	return hex.EncodeToString(sum[:]), nil
-}
-
-// Talosconfig returns a talosconfig with a role for the Talos APIs at addresses. Its certificate is valid from now until the end of the
-// CA, ten years after the cluster was made.
-func (b Bundle) Talosconfig(cluster string, as role.Role, now time.Time, addresses []netip.Addr) ([]byte, error) {
-	ca, err := b.bundle.Certs.OS.GetCert()
-	if err != nil {
-		return nil, ErrIncomplete
-	}
-	client, err := secrets.NewAdminCertificateAndKey(now, b.bundle.Certs.OS, role.MakeSet(as), ca.NotAfter.Sub(now))
-	if err != nil {
-		return nil, fmt.Errorf("make a certificate for the Talos API: %w", ErrIncomplete)
-	}
-	endpoints := make([]string, len(addresses))
-	for i, address := range addresses {
-		endpoints[i] = address.String()
-	}
-	config := clientconfig.NewConfig(cluster, endpoints, b.bundle.Certs.OS.Crt, client)
-	config.Contexts[cluster].Nodes = endpoints
-	return config.Bytes()
 }
