@@ -43,9 +43,13 @@ func (o *Operator) Status(ctx context.Context) (*Status, error) {
 	copies, unread := s.copies(ctx)
 	sources.Copies = copies
 	report := sources.Report(ctx, s.clock.Now())
-	if unread != nil {
-		report.Unread = append(report.Unread, unread.Error())
+	credentials, noCredentials := s.listedCredentials(ctx, sources.Host, copies)
+	for _, problem := range []error{unread, noCredentials} {
+		if problem != nil {
+			report.Unread = append(report.Unread, problem.Error())
+		}
 	}
+	report = report.WithCredentials(credentials)
 	return &Status{StatusReport: report.At(s.place)}, nil
 }
 

@@ -48,6 +48,11 @@ func longReport() status.Report {
 		},
 		Members:      []nodeops.EtcdMember{{Name: longName, Problem: "its etcd member knows no leader"}, {Name: "k3s-production-control-plane-2", Learner: true}},
 		Certificates: []status.Certificate{{Name: "talosconfig", Ends: now.AddDate(0, 0, 3)}, {Name: "kubeconfig", Ends: now.AddDate(0, 0, 364)}},
+		Credentials: []status.Credential{
+			{Kind: status.KindProxmoxToken, Name: "operator-of-the-cluster@authentik!em-infra-2026", Ends: &now, Rotation: "rotate proxmox-token", Due: true},
+			{Kind: status.KindAgeRecipient, Name: "age1mlctyyjug8tcnuefthugadpauuc3yv6j0udwhprcd5va02vu6amqp43328"},
+			{Kind: status.KindRecoveryKit, Name: "2026-11-20T22-15-00-kit.tar.age", Made: &now, Rotation: "kit create"},
+		},
 		State: status.State{
 			Resources: 1234, LastUpdate: &status.Update{Kind: "update", Result: "in-progress", Ended: now},
 			Pending: []string{"creating " + longName + "-configuration"},

@@ -13,10 +13,10 @@ func newStatusCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "status --stack STACK",
-		Short: "Show machines, Talos, etcd, Kubernetes, certificates, state, orphans; only reads",
-		Long: `Show each machine as Proxmox VE, Talos and Kubernetes see it, the members of etcd, the days left on the administrator's
-certificates, the last run, operations that never ended, locks with their owners, and orphans: machines, disks and ISOs on the
-host that nothing uses any more.
+		Short: "Show machines, Talos, etcd, Kubernetes, credentials, state, orphans; only reads",
+		Long: `Show each machine as Proxmox VE, Talos and Kubernetes see it, the credentials with their age and their end, the members of
+etcd, the last run, operations that never ended, locks with their owners, and orphans: machines, disks and ISOs on the host that
+nothing uses any more. The credentials that end first are listed first, with the command that rotates them.
 
 Exit codes: 0 everything is sound, 1 something is not, or could not be read.`,
 		Example: "  em-infra status --stack k3s-dev\n  em-infra status --stack k3s-dev --lab --output json",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Version of Proxmox VE, as 8.4.1.
@@ -40,4 +41,44 @@ func (r Reader) RolePrivileges(ctx context.Context, role string) (names []string
 		names = append(names, name)
 	}
 	return names, err == nil, err
+}
+
+// TokenEnd returns when a token USER@REALM!NAME or its user ends, whichever is first; zero if neither does. The list of users has it for
+// everybody who may audit them, while a token may not ask for itself (pve-access-control, API2/User.pm, index). The error is
+// [ErrForbidden] if the list does not show the user.
+func (r Reader) TokenEnd(ctx context.Context, token string) (time.Time, error) {
+	owner, name, _ := strings.Cut(token, "!")
+	var users []struct {
+		UserID string `json:"userid"`
+		Expire int64  `json:"expire"`
+		Tokens []struct {
+			TokenID string `json:"tokenid"`
+			Expire  int64  `json:"expire"`
+		} `json:"tokens"`
+	}
+	if err := r.get(ctx, &users, "/access/users", "full", "1"); err != nil {
+		return time.Time{}, err
+	}
+	for _, user := range users {
+		if user.UserID != owner {
+			continue
+		}
+		for _, one := range user.Tokens {
+			if one.TokenID == name {
+				return firstEnd(user.Expire, one.Expire), nil
+			}
+		}
+	}
+	return time.Time{}, ErrForbidden
+}
+
+// firstEnd returns the first of times in seconds since 1970, of which 0 means never.
+func firstEnd(seconds ...int64) time.Time {
+	var first time.Time
+	for _, second := range seconds {
+		if at := time.Unix(second, 0).UTC(); second != 0 && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	return first
 }

@@ -100,3 +100,16 @@ func TestRolesThatStandAndDoNot(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, found)
 }
+
+// TestATokenReadsItsEnd: the privileges of the role show it, as they show the end of its user.
+func TestATokenReadsItsEnd(t *testing.T) {
+	t.Parallel()
+	e := newHost(t, nil)
+	reader, err := pve.NewReader(e.connection)
+	require.NoError(t, err)
+	end, err := reader.TokenEnd(t.Context(), tokenID)
+	require.NoError(t, err)
+	require.Zero(t, end)
+	_, err = reader.TokenEnd(t.Context(), tokenID+"x")
+	require.ErrorIs(t, err, pve.ErrForbidden)
+}

@@ -20,6 +20,21 @@ func TestE2ECredentials(t *testing.T) {
 	t.Parallel()
 	r := standing(t, pair)
 	r.credentialsHaveARole()
+	r.statusListsCredentials()
+}
+
+// statusListsCredentials: those with the first end come first, and each has the end that the cluster or the host gave it.
+func (r *rehearsal) statusListsCredentials() {
+	r.t.Helper()
+	var kinds []string
+	for _, credential := range r.status(0).Credentials {
+		kinds = append(kinds, string(credential.Kind))
+		require.Empty(r.t, credential.Problem, credential.Kind)
+		require.False(r.t, credential.Due, credential.Kind)
+	}
+	require.ElementsMatch(r.t, []string{"talosconfig", "kubeconfig"}, kinds[:2])
+	require.ElementsMatch(r.t, []string{"Talos CA", "Kubernetes CA", "etcd CA", "aggregator CA"}, kinds[2:6])
+	require.Equal(r.t, []string{"Proxmox token", "state secrets"}, kinds[6:])
 }
 
 // credentialsHaveARole makes a talosconfig that may only read, and kubeconfigs of an administrator and of an unknown user.

@@ -90,3 +90,28 @@ func (b Bundle) CA() (string, error) {
 	sum := sha256.Sum256(certificate.Raw)
 	return hex.EncodeToString(sum[:]), nil
 }
+
+// Authority is a CA of a cluster.
+type Authority struct {
+	// Name is Talos, Kubernetes, etcd or aggregator.
+	Name string
+	// Valid is how long it is valid.
+	Valid Lifetime
+}
+
+// Authorities returns the CAs of the cluster.
+func (b Bundle) Authorities() ([]Authority, error) {
+	certs := b.bundle.Certs
+	var found []Authority
+	for _, one := range []struct {
+		name string
+		pair *x509.PEMEncodedCertificateAndKey
+	}{{"Talos", certs.OS}, {"Kubernetes", certs.K8s}, {"etcd", certs.Etcd}, {"aggregator", certs.K8sAggregator}} {
+		certificate, err := one.pair.GetCert()
+		if err != nil {
+			return nil, ErrIncomplete
+		}
+		found = append(found, Authority{Name: one.name, Valid: Lifetime{From: certificate.NotBefore, Until: certificate.NotAfter}})
+	}
+	return found, nil
+}

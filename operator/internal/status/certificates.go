@@ -17,6 +17,8 @@ import (
 type Certificate struct {
 	// Name of its file: talosconfig or kubeconfig.
 	Name string `json:"name"`
+	// Begins is from when on it is valid.
+	Begins time.Time `json:"begins"`
 	// Ends is when it does not open it any more.
 	Ends time.Time `json:"ends"`
 }
@@ -41,43 +43,43 @@ func Certificates(talosconfig, kubeconfig []byte) ([]Certificate, error) {
 	if err := errors.Join(talosErr, kubernetesErr); err != nil {
 		return nil, err
 	}
-	return []Certificate{{Name: "talosconfig", Ends: talos}, {Name: "kubeconfig", Ends: kubernetes}}, nil
+	return []Certificate{talos, kubernetes}, nil
 }
 
-func talosCertificate(talosconfig []byte) (time.Time, error) {
+func talosCertificate(talosconfig []byte) (Certificate, error) {
 	config, err := clientconfig.FromBytes(talosconfig)
 	if err != nil || config.Contexts[config.Context] == nil {
-		return time.Time{}, unreadable("talosconfig")
+		return Certificate{}, unreadable("talosconfig")
 	}
 	certificate, err := base64.StdEncoding.DecodeString(config.Contexts[config.Context].Crt)
 	if err != nil {
-		return time.Time{}, unreadable("talosconfig")
+		return Certificate{}, unreadable("talosconfig")
 	}
-	return endOf("talosconfig", certificate)
+	return certificateIn("talosconfig", certificate)
 }
 
-func kubernetesCertificate(kubeconfig []byte) (time.Time, error) {
+func kubernetesCertificate(kubeconfig []byte) (Certificate, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil || config.Contexts[config.CurrentContext] == nil {
-		return time.Time{}, unreadable("kubeconfig")
+		return Certificate{}, unreadable("kubeconfig")
 	}
 	user := config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo]
 	if user == nil {
-		return time.Time{}, unreadable("kubeconfig")
+		return Certificate{}, unreadable("kubeconfig")
 	}
-	return endOf("kubeconfig", user.ClientCertificateData)
+	return certificateIn("kubeconfig", user.ClientCertificateData)
 }
 
-func endOf(name string, text []byte) (time.Time, error) {
+func certificateIn(name string, text []byte) (Certificate, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
-		return time.Time{}, unreadable(name)
+		return Certificate{}, unreadable(name)
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return time.Time{}, unreadable(name)
+		return Certificate{}, unreadable(name)
 	}
-	return certificate.NotAfter, nil
+	return Certificate{Name: name, Begins: certificate.NotBefore, Ends: certificate.NotAfter}, nil
 }
 
 func unreadable(name string) error {

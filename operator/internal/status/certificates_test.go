@@ -17,6 +17,9 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/status"
 )
 
+// madeAt is when the certificates of the tests begin.
+var madeAt = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
 var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 // certificateUntil returns a certificate for the test as PEM text.
@@ -24,7 +27,7 @@ func certificateUntil(t *testing.T, end time.Time) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: end}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: madeAt, NotAfter: end}
 	text, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	require.NoError(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: text})
@@ -44,7 +47,7 @@ func TestCertificates(t *testing.T) {
 	talos, kubernetes := today.AddDate(0, 0, 12), today.AddDate(1, 0, 0)
 	certificates, err := status.Certificates(talosconfigWith(certificateUntil(t, talos)), kubeconfigWith(certificateUntil(t, kubernetes)))
 	require.NoError(t, err)
-	require.Equal(t, []status.Certificate{{Name: "talosconfig", Ends: talos}, {Name: "kubeconfig", Ends: kubernetes}}, certificates)
+	require.Equal(t, []status.Certificate{{Name: "talosconfig", Begins: madeAt, Ends: talos}, {Name: "kubeconfig", Begins: madeAt, Ends: kubernetes}}, certificates)
 }
 
 func TestDaysLeft(t *testing.T) {

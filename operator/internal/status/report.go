@@ -31,6 +31,8 @@ type Report struct {
 	Members []nodeops.EtcdMember `json:"etcdMembers,omitempty"`
 	// Certificates of the administrator.
 	Certificates []Certificate `json:"certificates,omitempty"`
+	// Credentials of the stack, those that end first at the front; absent where they were not looked for.
+	Credentials []Credential `json:"credentials,omitempty"`
 	// State summarises the engine's state.
 	State State `json:"state"`
 	// Copies are the newest copies of the cluster on this machine.

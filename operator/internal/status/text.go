@@ -18,6 +18,12 @@ func (r Report) WriteText(out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
+	if credentials := r.credentialsTable(out); len(credentials.Rows) > 0 {
+		if err := credentials.Write(out); err != nil {
+			return err
+		}
+		fmt.Fprintln(out)
+	}
 	var text strings.Builder
 	r.printFacts(&text)
 	r.printFindings(&text)
@@ -116,7 +122,7 @@ func (r Report) printFacts(out io.Writer) {
 	if members := r.memberTexts(); len(members) > 0 {
 		fmt.Fprintf(out, "etcd          %s\n", strings.Join(members, ", "))
 	}
-	if certificates := r.certificateTexts(); len(certificates) > 0 {
+	if certificates := r.certificateTexts(); len(certificates) > 0 && len(r.Credentials) == 0 {
 		fmt.Fprintf(out, "certificates  %s\n", strings.Join(certificates, ", "))
 	}
 	for _, machine := range r.Machines {
@@ -213,6 +219,7 @@ func (r Report) printFindings(out io.Writer) {
 			fmt.Fprintf(out, "certificate   of the %s ends in %d days: `em-infra up` renews it\n", certificate.Name, certificate.DaysLeft(r.Time))
 		}
 	}
+	r.printCredentials(out)
 	r.Copies.printFindings(out, r.Time)
 	for _, iso := range r.LostISOs {
 		fmt.Fprintf(out, "ISO           %s is not on %s, and machines that are made there do not start: `em-infra up` downloads it\n", iso.Volume, iso.Host)

@@ -1,0 +1,52 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/em-infra/em-infra/internal/engine/state"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/pve/role"
+	"github.com/em-infra/em-infra/operator/internal/machinesecrets"
+	"github.com/em-infra/em-infra/operator/internal/status"
+)
+
+// listedCredentials returns the credentials of the stack without the client certificates.
+func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies status.Copies) ([]status.Credential, error) {
+	var found []status.Credential
+	if token, err := role.ParseToken(s.host.Token); err == nil { // a bad one is reported where the host is asked
+		found = append(found, status.AskToken(ctx, host, token.String()))
+	}
+	authorities, err := s.authorities(ctx)
+	found = append(found, authorities...)
+	found = append(found, status.Credential{Kind: status.KindSecretsProvider, Name: cmp.Or(s.state.SecretsProvider, "passphrase")})
+	if kit := copies.Kit; kit != nil {
+		found = append(found, status.Credential{Kind: status.KindRecoveryKit, Name: kit.Name, Made: &kit.Taken, Rotation: "kit create"})
+	}
+	for _, recipient := range s.inventory.Cluster.Backups.Recipients {
+		found = append(found, status.Credential{Kind: status.KindAgeRecipient, Name: recipient.String()})
+	}
+	return found, err
+}
+
+// authorities returns the CAs in the state; none if the cluster was never brought up.
+func (s *session) authorities(ctx context.Context) ([]status.Credential, error) {
+	exported, err := s.state.Seen(ctx)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := state.MachineSecretsText(exported.Deployment)
+	if err != nil || properties == nil {
+		return nil, err
+	}
+	bundle, err := machinesecrets.FromState(properties)
+	if err != nil {
+		return nil, err
+	}
+	authorities, err := bundle.Authorities()
+	var found []status.Credential
+	for _, one := range authorities {
+		found = append(found, status.Credential{Kind: status.CredentialKind(one.Name + " CA"), Made: &one.Valid.From, Ends: &one.Valid.Until})
+	}
+	return found, err
+}
