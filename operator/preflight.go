@@ -9,7 +9,8 @@ import (
 	"github.com/em-infra/em-infra/operator/internal/preflight"
 )
 
-// Preflight checks whether the host can run what the inventory describes. It reports all findings and changes nothing.
+// Preflight checks whether the host can run what the inventory describes. It reports all findings and changes nothing on the host. In a
+// bucket with the state, it stores a small object and deletes it.
 func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 	s, err := o.begin(ctx, needs{newStack: true, hostMayBeAway: true})
 	if err != nil {
@@ -19,12 +20,15 @@ func (o *Operator) Preflight(ctx context.Context) (Checks, error) {
 	return report.At(s.place), err
 }
 
-// preflight checks the session's host.
+// preflight checks the session's host, and the bucket with the state.
 func (s *session) preflight(ctx context.Context) (preflight.Report, error) {
 	if err := s.findFormerNames(ctx); err != nil {
 		return nil, err
 	}
-	return s.examineHost(ctx)
+	probed := s.probeState(ctx)
+	host, err := s.examineHost(ctx)
+	state, probeErr := probed()
+	return append(state, host...), errors.Join(err, probeErr)
 }
 
 // examineHost implements [previewHost].

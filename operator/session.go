@@ -220,6 +220,9 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if !create {
 		return refused(fmt.Errorf("there is no state of stack %s: nothing was ever brought up; `em-infra up` does that", s.workspace.Stack))
 	}
+	if err := s.checkPlace(ctx, s.workspace.Backend); err != nil {
+		return err
+	}
 	s.stack, err = stacks.Upsert(ctx, embedding)
 	return sentenceOf(err)
 }

@@ -37,6 +37,9 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 	if first.workspace.At(options.To).Backend == first.workspace.Backend {
 		return refused(fmt.Errorf("the state is there already: %s", options.To))
 	}
+	if err := first.checkPlace(ctx, first.workspace.At(options.To).Backend); err != nil {
+		return err
+	}
 	moving := append([]string{o.workspace.Stack}, options.With...)
 	if err := checkAllMove(ctx, first.state, moving); err != nil {
 		return err

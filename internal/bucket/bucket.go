@@ -15,7 +15,6 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/s3blob"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 )
@@ -25,6 +24,7 @@ type Bucket struct {
 	objects *blob.Bucket
 	address *url.URL
 	limits  Limits
+	doing   string // of a probe
 }
 
 // Limits are how long one request waits. With all retries a server that is gone costs no more.
@@ -46,6 +46,11 @@ type Object struct {
 // Open opens the folder below the URL: s3://BUCKET[/PREFIX][?PARAMETERS] as the engine's backends have it, with the credentials of the
 // environment, or file:///FOLDER. Nothing is asked yet. The caller closes it.
 func Open(ctx context.Context, at, folder string, limits Limits) (*Bucket, error) {
+	return open(ctx, at, folder, limits, false)
+}
+
+// open opens the folder. With deaf, uploads have a checksum whatever the URL says.
+func open(ctx context.Context, at, folder string, limits Limits, deaf bool) (*Bucket, error) {
 	if limits == (Limits{}) {
 		limits = Limits{Answer: time.Minute, Transfer: 30 * time.Minute}
 	}
@@ -63,7 +68,7 @@ func Open(ctx context.Context, at, folder string, limits Limits) (*Bucket, error
 		}
 	default:
 		prefix = strings.Trim(parsed.Path, "/") // as the engine's backend has it (pulumi pkg/v3 v3.254.0, backend/diy/backend.go, New)
-		b.objects, err = new(s3blob.URLOpener).OpenBucketURL(ctx, parsed)
+		b.objects, err = openS3(ctx, parsed, deaf)
 	}
 	if err != nil {
 		return nil, b.problem(ctx, err)
@@ -79,14 +84,19 @@ func (b *Bucket) String() string { return address.Shown(b.address) }
 func (b *Bucket) List(ctx context.Context) ([]Object, error) {
 	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
 	defer cancel()
+	all, err := b.all(asking)
+	return all, b.problem(ctx, err)
+}
+
+func (b *Bucket) all(ctx context.Context) ([]Object, error) {
 	var all []Object
 	for list := b.objects.List(nil); ; {
-		object, err := list.Next(asking)
+		object, err := list.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
 		if err != nil {
-			return nil, b.problem(ctx, err)
+			return nil, err
 		}
 		all = append(all, Object{Key: object.Key, Bytes: object.Size})
 	}

@@ -122,6 +122,7 @@ func answering(t *testing.T, status int, code string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
+		w.Header().Set("Date", "Mon, 23 Nov 2026 09:00:00 GMT")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, "<Error><Code>%s</Code><Message>the message\nof the server</Message></Error>", code)
 	}))
@@ -140,9 +141,9 @@ func TestRefusals(t *testing.T) {
 		{http.StatusForbidden, "AccessDenied", "the bucket s3://backups/home refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there"},
 		{http.StatusForbidden, "InvalidAccessKeyId", "the bucket s3://backups/home does not accept the key (InvalidAccessKeyId): " + key},
 		{http.StatusForbidden, "SignatureDoesNotMatch", "the bucket s3://backups/home does not accept the key (SignatureDoesNotMatch): " + key},
-		{http.StatusForbidden, "RequestTimeTooSkewed", "the bucket s3://backups/home refuses the time of the request (RequestTimeTooSkewed): set the clock of this machine or of the server"},
+		{http.StatusForbidden, "RequestTimeTooSkewed", "the bucket s3://backups/home refuses the time of the request (RequestTimeTooSkewed; its clock shows Mon, 23 Nov 2026 09:00:00 GMT): set the clock of this machine or of the server"},
 		{http.StatusBadRequest, "InvalidDigest", "the bucket s3://backups/home refuses the checksum of an object (InvalidDigest): add request_checksum_calculation=when_required to its URL, or remove it there"},
-		{http.StatusBadRequest, "AuthorizationHeaderMalformed", "the bucket s3://backups/home is in another region (AuthorizationHeaderMalformed): correct region=REGION in its URL"},
+		{http.StatusBadRequest, "AuthorizationHeaderMalformed", "the bucket s3://backups/home is in another region (AuthorizationHeaderMalformed): write region=REGION in its URL"},
 		{http.StatusInternalServerError, "InternalError", "the bucket s3://backups/home answers InternalError (the message): see the log of its server"},
 	} {
 		t.Run(test.code, func(t *testing.T) {

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	gcaws "gocloud.dev/aws"
 	"gocloud.dev/gcerrors"
 
@@ -38,11 +40,12 @@ func (b *Bucket) problem(ctx context.Context, err error) error {
 	}
 	var answered smithy.APIError
 	if errors.As(err, &answered) {
-		return b.refusal(answered)
+		return b.refusal(answered, headersOf(err))
 	}
 	var (
 		untrusted *tls.CertificateVerificationError
 		unreached net.Error
+		other     *smithyhttp.ResponseError
 	)
 	switch {
 	case gcerrors.Code(err) == gcerrors.NotFound:
@@ -53,6 +56,10 @@ func (b *Bucket) problem(ctx context.Context, err error) error {
 		return fmt.Errorf("the URL of the bucket %s names no region: add region=REGION to it (us-east-1 for most servers of your own)", b)
 	case errors.As(err, &untrusted):
 		return fmt.Errorf("the server of the bucket %s has a certificate that is not trusted here (%s): set AWS_CA_BUNDLE to the file with the certificate of its authority", b, firstLine(untrusted.Err.Error()))
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return fmt.Errorf("the server of the bucket %s speaks HTTP where its URL says HTTPS: write endpoint=http://HOST:PORT in the URL", b)
+	case errors.As(err, &other) && other.HTTPStatusCode() != 0:
+		return b.noS3(other.HTTPStatusCode())
 	case errors.As(err, &unreached), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("the bucket %s does not answer (%s): see that its endpoint is right and can be reached from here", b, rootOf(err))
 	default:
@@ -62,28 +69,6 @@ func (b *Bucket) problem(ctx context.Context, err error) error {
 
 func (b *Bucket) absent(code string) error {
 	return notFound{fmt.Errorf("there is no bucket %s (%s): create it, or correct its URL", b, code)}
-}
-
-// refusal returns what an answer of the server means, by its code (S3 API reference, Error responses).
-func (b *Bucket) refusal(answered smithy.APIError) error {
-	switch code := answered.ErrorCode(); code {
-	case "NoSuchBucket":
-		return b.absent(code)
-	case "NoSuchKey", "NotFound":
-		return notFound{fmt.Errorf("the bucket %s does not have the object (%s): list what is there", b, code)}
-	case "AccessDenied", "Forbidden", "AllAccessDisabled":
-		return fmt.Errorf("the bucket %s refuses the key (%s): give the key rights, with which it %s", b, code, rights)
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Unauthorized":
-		return fmt.Errorf("the bucket %s does not accept the key (%s): set %s to one that %s", b, code, keyVariables, rights)
-	case "InvalidDigest", "BadDigest", "NotImplemented", "XAmzContentSHA256Mismatch":
-		return fmt.Errorf("the bucket %s refuses the checksum of an object (%s): add request_checksum_calculation=when_required to its URL, or remove it there", b, code)
-	case "RequestTimeTooSkewed":
-		return fmt.Errorf("the bucket %s refuses the time of the request (%s): set the clock of this machine or of the server", b, code)
-	case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
-		return fmt.Errorf("the bucket %s is in another region (%s): correct region=REGION in its URL", b, code)
-	default:
-		return fmt.Errorf("the bucket %s answers %s (%s): see the log of its server", b, code, firstLine(answered.ErrorMessage()))
-	}
 }
 
 func (b *Bucket) folderProblem(err error) error {
@@ -110,7 +95,7 @@ func (b *Bucket) lacksCredentials(ctx context.Context) bool {
 	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
 	defer cancel()
 	_, err = config.Credentials.Retrieve(asking)
-	return err != nil
+	return err != nil && asking.Err() == nil // a limit that is over says nothing of a key
 }
 
 func (b *Bucket) lacksRegion(ctx context.Context) bool {

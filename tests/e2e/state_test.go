@@ -2,6 +2,8 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,11 +83,16 @@ func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
 	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
 
+	none := s3test.Before(t, bucket, func(w http.ResponseWriter, r *http.Request) bool {
+		return r.Method == http.MethodPut && s3test.Answer(w, http.StatusNotFound, "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>")
+	}, (*httptest.Server).Start)
+	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", none), "there is no bucket s3://states (NoSuchBucket): create it, or correct its URL")
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
 	require.NoFileExists(t, r.stateFile())
 	require.Contains(t, r.read(filepath.Join(r.dir(), "Pulumi.yaml")), "url: "+bucket)
 	require.Equal(t, stackFile, r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")), "the salt of the passphrase, too")
 	r.mustRun(0, "preview", "--lab", "--refresh")
+	require.Contains(t, r.mustRun(0, "preflight", "--lab"), "the bucket of the state, s3://states, stores, returns, copies, lists and deletes objects")
 	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", bucket), "the state is there already")
 	require.Contains(t, r.mustRun(3, "state", "unlock", "--lab"), "cannot be judged from here")
 	r.mustRun(0, "state", "unlock", "--lab", "--force")

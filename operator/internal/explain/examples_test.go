@@ -169,21 +169,35 @@ var fromSources = map[string][]string{
 		"rpc error: code = DataLoss desc = etcdserver: corrupt cluster",
 	},
 	"etcd-not-defragmented": {"k3s-dev-control-3 is not defragmented, because etcd cannot do without it (k3s-dev-control-2: its Talos API does not answer): start or repair that control plane, then run the same command again"},
-	"backup-bucket-absent":  {"there is no bucket s3://backups/home (NoSuchBucket): create it, or correct its URL"},
-	"backup-bucket-key": {
+	"bucket-absent":         {"there is no bucket s3://backups/home (NoSuchBucket): create it, or correct its URL"},
+	"bucket-key": {
 		"there is no key for the bucket s3://backups: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
 		"snapshot of etcd: .backups/k3s-dev/etcd/2026-11-23T07-12-43-before-up.snap.age; warning: it is on this machine alone, because the bucket s3://backups/home refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there; the next `em-infra up` or `em-infra etcd snapshot` copies it",
 		"the bucket s3://backups does not accept the key (SignatureDoesNotMatch): set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to one that may list, read, write and delete there",
 	},
-	"backup-bucket-silent": {
+	"bucket-silent": {
 		"warning: snapshots of etcd may be on this machine alone, because the bucket s3://backups does not answer (dial tcp 192.168.1.7:9000: i/o timeout): see that its endpoint is right and can be reached from here; the next `em-infra up` or `em-infra etcd snapshot` copies them",
 		"the snapshot is on this machine alone, because the bucket s3://backups does not answer (dial tcp 192.168.1.7:9000: connect: no route to host): see that its endpoint is right and can be reached from here",
 		"the server of the bucket s3://backups has a certificate that is not trusted here (x509: certificate signed by unknown authority): set AWS_CA_BUNDLE to the file with the certificate of its authority",
 	},
-	"backup-bucket-refused": {
+	"bucket-request": {
 		"the URL of the bucket s3://backups names no region: add region=REGION to it (us-east-1 for most servers of your own)",
 		"the bucket s3://backups refuses the checksum of an object (InvalidDigest): add request_checksum_calculation=when_required to its URL, or remove it there",
 	},
+	"bucket-port": {
+		"what answers for the bucket s3://states is no S3 server (403 Forbidden): correct scheme and port of endpoint= in its URL, which are those of the API and not of the web console",
+		"the server of the bucket s3://states speaks HTTP where its URL says HTTPS: write endpoint=http://HOST:PORT in the URL",
+	},
+	"bucket-checksums": {
+		"the bucket s3://states refuses the checksums of its URL (InvalidDigest): change the URL to s3://states?endpoint=https://r2.example&request_checksum_calculation=when_supported, which was tried and works",
+		"the bucket s3://states refuses the checksums that the Pulumi CLI 3.254.0 sends whatever the URL says (NotImplemented): put a Pulumi CLI from 3.258.0 on PATH, and change the URL to s3://states?request_checksum_calculation=when_required, which was tried and works",
+	},
+	"bucket-odd": {
+		"the bucket s3://states does not list what was just stored, so that two runs at once would not see each other: choose another server for a state",
+		"the bucket s3://states does not return what was just stored: choose another server for a state",
+		"the bucket s3://states returns other bytes than were stored: choose another server for a state",
+	},
+	"bucket-answer": {`error: could not create stack: unable to check if stack exists: blob (key ".pulumi/stacks/em-infra/k3s-dev.json") (code=Unknown): operation error S3: PutObject, https response error StatusCode: 501, RequestID: , HostID: , api error NotImplemented: STREAMING-UNSIGNED-PAYLOAD-TRAILER not implemented`},
 	"backup-folder-away": {
 		"there is no folder /mnt/nas/backups: mount it or create it",
 		"the folder file:///mnt/nas/backups cannot be used (permission denied): see that it is mounted and has space, and that you may write there",

@@ -17,6 +17,13 @@ var backend = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "bucket-answer", speaker: "the bucket", source: "aws-sdk-go-v2; pulumi/pulumi#23525, pulumi/pulumi#24219",
+		pattern: saying(`\(code=\w+\): operation error S3: (?P<operation>\w+), [^\n]*api error (?P<code>\w+): (?P<why>[^\n"]*)`),
+		meaning: "the bucket with the state refuses a request of the engine, {operation} ({code}: {why})",
+		do:      "run `em-infra preflight`, which tries the bucket and says in one sentence what to correct; then the same command again",
+		safe:    "yes: what the engine did is in the state from before the last write, or is found on the host by the next run",
+	},
+	{
 		name: "bucket-region", speaker: "the bucket", source: "aws-sdk-go; pulumi/pulumi#13899, pulumi/pulumi-aws#1170",
 		pattern: saying(`MissingRegion: could not find region configuration`),
 		meaning: "the URL of the bucket with the state names no region",
