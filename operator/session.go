@@ -56,6 +56,7 @@ type session struct {
 	etcdRestore  *etcdRestoration   // nil for none
 	started      time.Time
 
+	rotates      bool                // its passphrase is changed
 	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
 	restorePlan  *restorePlan        // nil unless that is a dry run
 }
@@ -229,6 +230,9 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 
 // attach sets up the access to the stack's state with the engine's CLI, after repairing torn files of the state.
 func (s *session) attach(tools *toolchain.Installed) error {
+	if err := s.checkRotation(); err != nil {
+		return err
+	}
 	if err := s.mendState(); err != nil {
 		return err
 	}

@@ -15,14 +15,20 @@ import (
 // beginWithState prepares an operation on the state alone: it needs neither a valid inventory nor a host that answers.
 func (o *Operator) beginWithState(ctx context.Context, consent string) (*session, *toolchain.Installed, error) {
 	s := o.session(consent)
+	tools, err := o.beginOnState(ctx, s)
+	return s, tools, err
+}
+
+// beginOnState does so with a session.
+func (o *Operator) beginOnState(ctx context.Context, s *session) (*toolchain.Installed, error) {
 	if err := s.checkState(); err != nil {
-		return nil, nil, refused(err)
+		return nil, refused(err)
 	}
 	tools, err := o.installTools(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return s, tools, s.attach(tools)
+	return tools, s.attach(tools)
 }
 
 // checkState returns errors early that would otherwise occur after minutes.

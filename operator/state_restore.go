@@ -86,6 +86,9 @@ func (r restoration) choose(name string) (backup.Backup, *engine.Exported, error
 	if err != nil {
 		return chosen, nil, err
 	}
+	if chosen.NeedsFormerPassphrase() {
+		return chosen, nil, fmt.Errorf("backup %s needs the passphrase from before it was changed: choose a newer one with --from; `em-infra state list %s` shows them", chosen.Name, r.place.Stack)
+	}
 	text, err := chosen.Text()
 	if err != nil {
 		return chosen, nil, err

@@ -19,7 +19,11 @@ func (s *session) listedCredentials(ctx context.Context, host pve.Reader, copies
 	}
 	authorities, err := s.authorities(ctx)
 	found = append(found, authorities...)
-	found = append(found, status.Credential{Kind: status.KindSecretsProvider, Name: cmp.Or(s.state.SecretsProvider, "passphrase")})
+	provider := status.Credential{Kind: status.KindSecretsProvider, Name: cmp.Or(s.state.SecretsProvider, "passphrase")}
+	if s.state.SealedByPassphrase() {
+		provider.Rotation = "rotate passphrase"
+	}
+	found = append(found, provider)
 	if kit := copies.Kit; kit != nil {
 		found = append(found, status.Credential{Kind: status.KindRecoveryKit, Name: kit.Name, Made: &kit.Taken, Rotation: "kit create"})
 	}

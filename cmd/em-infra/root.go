@@ -45,6 +45,7 @@ func newRootCommand() *cobra.Command {
 		newISOCommand(),
 		newSecretsCommand(),
 		newCredentialsCommand(),
+		newRotateCommand(),
 		newCICommand(),
 	)
 	command.SetFlagErrorFunc(func(command *cobra.Command, err error) error {

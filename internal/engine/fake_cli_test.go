@@ -136,7 +136,7 @@ func store() int {
 	if err != nil {
 		return 1
 	}
-	if strings.Contains(strings.Join(seen.Args, " "), "stack import") {
+	if words := strings.Join(seen.Args, " "); strings.Contains(words, "stack import") || strings.Contains(words, "change-secrets-provider") {
 		text, err := json.Marshal(seen)
 		if err != nil || os.WriteFile(file, text, 0o600) != nil {
 			return 1

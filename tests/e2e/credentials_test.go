@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
@@ -21,6 +22,56 @@ func TestE2ECredentials(t *testing.T) {
 	r := standing(t, pair)
 	r.credentialsHaveARole()
 	r.statusListsCredentials()
+	r.passphraseIsRotated()
+}
+
+// passphraseIsRotated kills a change of the passphrase in its middle. Until it is run again, nothing works on the stack; then the
+// cluster is as it was, and the older backups say which passphrase they need.
+func (r *rehearsal) passphraseIsRotated() {
+	r.t.Helper()
+	phrase := filepath.Join(r.t.TempDir(), "phrase")
+	require.NoError(r.t, os.WriteFile(phrase, []byte("another passphrase\n"), 0o600))
+	rotate := []string{"rotate", "passphrase", "--lab", "--yes", "--new-passphrase-file", phrase}
+	seen := len(r.calls())
+	note := filepath.Join(r.dir(), "backups", "passphrase-rotation", "Pulumi."+r.stack+".yaml")
+	kill := r.startWith([]string{"pulumi"}, rotate...)
+	r.eventually("the stack's file is kept", func() bool { _, err := os.Stat(note); return err == nil })
+	kill()
+	require.Contains(r.t, r.mustRun(3, "preview", "--lab"), "a change of the passphrase was cut off: run `em-infra rotate passphrase --stack "+r.stack)
+	r.cutOffBeforeTheState(note)
+
+	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed; commit ")
+	require.Equal(r.t, "another passphrase", r.read(filepath.Join(r.dir(), "passphrase")))
+	r.mustRun(0, "preview", "--lab")
+	require.Empty(r.t, writes(r.calls()[seen:]))
+	require.Contains(r.t, r.mustRun(3, rotate...), "is sealed with that passphrase already")
+	require.Contains(r.t, r.newestBackup(), "-after-rotate")
+	require.Contains(r.t, r.mustRun(0, "state", "list", "--lab"), "-after-up-former-passphrase")
+	require.Contains(r.t, r.mustRun(3, "state", "restore", "--lab", "--yes", "--from", r.formerBackup()), "needs the passphrase from before it was changed: ")
+}
+
+// cutOffBeforeTheState leaves what a kill leaves after Pulumi has written the salt of the new passphrase: a file with old secrets, which
+// neither passphrase opens.
+func (r *rehearsal) cutOffBeforeTheState(note string) {
+	r.t.Helper()
+	file := filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml")
+	_, rest, found := strings.Cut(r.read(note), "encryptionsalt: ")
+	require.True(r.t, found)
+	salt, _, _ := strings.Cut(rest, "\n")
+	require.NoError(r.t, os.WriteFile(file, []byte(strings.Replace(r.read(note), salt, "v1:AAAAAAAAAAA=:v1:AAAAAAAAAAAAAAAA:AAAA", 1)), 0o600))
+	require.Contains(r.t, r.mustRun(3, "status", "--lab"), "a change of the passphrase was cut off")
+}
+
+// formerBackup returns the name of a backup from before the passphrase was changed.
+func (r *rehearsal) formerBackup() string {
+	r.t.Helper()
+	for _, name := range strings.Fields(r.mustRun(0, "state", "list", "--lab")) {
+		if strings.HasSuffix(name, "-former-passphrase") {
+			return name
+		}
+	}
+	require.Fail(r.t, "there is none")
+	return ""
 }
 
 // statusListsCredentials: those with the first end come first, and each has the end that the cluster or the host gave it.

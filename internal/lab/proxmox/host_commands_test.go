@@ -38,6 +38,7 @@ var hostCommands = []hostCommand{
 	{"pveum role modify", []string{"roleid"}, http.MethodPut, "/access/roles/{roleid}"},
 	{"pveum user add", []string{"userid"}, http.MethodPost, "/access/users"},
 	{"pveum user token add", []string{"userid", "tokenid"}, http.MethodPost, "/access/users/{userid}/token/{tokenid}"},
+	{"pveum user token remove", []string{"userid", "tokenid"}, http.MethodDelete, "/access/users/{userid}/token/{tokenid}"},
 	{"pveum acl modify", []string{"path"}, http.MethodPut, "/access/acl"},
 	{"pvenode task status", []string{"upid"}, http.MethodGet, "/nodes/{node}/tasks/{upid}/status"},
 	{"pvesh get", []string{"api_path"}, http.MethodGet, "{api_path}"},

@@ -58,6 +58,7 @@ var remedies = []remedy{
 		"pveum role %s %s --privs \"%s\"", "pveum user add ", "pveum acl modify / --users ", "pveum user token add %s %s --privsep 0",
 		"pveum user token add",
 	}, works: makeTheToken},
+	{texts: []string{"pveum user token remove"}, works: removeTheToken},
 	{texts: []string{"pveum role modify %s --append 1 --privs \"%s\"", "pveum acl modify / --tokens '%s' --roles %s"}, works: repairTheToken},
 	{texts: []string{"pvesh get /nodes/HOST/tasks --source active", "pvesm status"}, works: look},
 
@@ -438,6 +439,15 @@ func makeTheToken(t *testing.T) {
 	want := slices.Clone(release84.Privileges())
 	slices.Sort(want)
 	require.Equal(t, want, l.privileges(role.DefaultToken.String(), secret, "/"))
+}
+
+// removeTheToken: the host accepts the token until then.
+func removeTheToken(t *testing.T) {
+	l := administrator(t)
+	secret := l.tokenAsDocumented()
+	require.NotEmpty(t, l.privileges(role.DefaultToken.String(), secret, "/"))
+	require.Empty(t, l.asRoot(node, "pveum user token remove "+role.DefaultToken.User+" "+role.DefaultToken.Name))
+	require.Contains(t, l.asRoot(node, "pveum user token remove "+role.DefaultToken.User+" "+role.DefaultToken.Name), "no such token")
 }
 
 // repairTheToken: a role that lacks privileges, and a token that is separated from its user.

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/shell"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator"
+)
+
+func newRotateCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "rotate",
+		Short: "Replace a credential by a new one",
+		Long: `Replace a credential by a new one. Each command names its steps with --dry-run, goes on where it was killed when it is run again,
+and changes nothing in the cluster.`,
+	}
+	command.AddCommand(newRotatePassphraseCommand())
+	return command
+}
+
+// printSteps prints what a rotation would do.
+func printSteps(out io.Writer, steps []string) error {
+	for i, step := range steps {
+		fmt.Fprintf(out, "%d. %s\n", i+1, step)
+	}
+	_, err := fmt.Fprintln(out, "nothing in the cluster stops or restarts")
+	return err
+}
+
+func newRotatePassphraseCommand() *cobra.Command {
+	var (
+		flags    stackFlags
+		file     string
+		isDryRun bool
+	)
+	command := &cobra.Command{
+		Use:   "passphrase --stack STACK --new-passphrase-file FILE",
+		Short: "Seal the configuration and the state with a new passphrase",
+		Long: `Seal the configuration and the state with a new passphrase, the first line of a file. The present passphrase is read from where
+it always is. If the command is killed, run it again with the same two passphrases; until then other commands refuse the stack.
+
+Backups of the state from before keep the former passphrase; their names end with -former-passphrase. So do snapshots of etcd and
+recovery kits that are sealed with it: keep it as long as you keep them.`,
+		Example: "  em-infra rotate passphrase --stack k3s-dev --new-passphrase-file ~/k3s-dev.new",
+		RunE: func(command *cobra.Command, _ []string) error {
+			streams := streamsOf(command)
+			if isDryRun {
+				return printSteps(streams.out, operator.PassphraseRotation)
+			}
+			phrase, err := readPassphrase(file)
+			if err != nil {
+				return err
+			}
+			options := operator.RotatePassphraseOptions{NewPassphrase: phrase}
+			if err := options.Check(); err != nil {
+				return err
+			}
+			o, err := flags.open(streams)
+			if err != nil {
+				return err
+			}
+			rotated, err := o.RotatePassphrase(command.Context(), options)
+			if err != nil {
+				return err
+			}
+			printRotatedPassphrase(streams.out, o, rotated, file)
+			return nil
+		},
+	}
+	flags.bindPlace(command)
+	flags.bindLab(command)
+	flags.bindYes(command)
+	command.Flags().StringVar(&file, "new-passphrase-file", "", "the file with the new passphrase")
+	command.Flags().BoolVar(&isDryRun, "dry-run", false, "print the steps and change nothing")
+	return command
+}
+
+// readPassphrase reads a passphrase as Pulumi does: without the white space around it.
+func readPassphrase(file string) (string, error) {
+	if file == "" {
+		return "", refused(errors.New("no new passphrase is given: write one into a file and add --new-passphrase-file FILE"))
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the user named it
+	if err != nil {
+		return "", refused(fmt.Errorf("--new-passphrase-file: %w: name the file with the new passphrase", err))
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func printRotatedPassphrase(out io.Writer, o *operator.Operator, rotated *operator.PassphraseRotated, file string) {
+	place := o.Workspace()
+	fmt.Fprintf(out, "\nthe passphrase of stack %s is changed; commit %s\n", place.Stack, workspace.Nearby(place.StackFile()))
+	fmt.Fprintf(out, "keep the former passphrase for %d older backups of the state, and for the snapshots of etcd and the recovery kits that it seals\n", rotated.Former)
+	if !place.Rehearsed {
+		fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))
+	}
+	fmt.Fprintf(out, "next: %s   # a new kit, with a new snapshot of etcd\n", typed("kit create %s", o.Place()))
+}
