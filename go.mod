@@ -45,8 +45,9 @@ require (
 	gocloud.dev v0.46.0 // backups in a bucket, by the URLs of the engine, which has the same version
 	golang.org/x/mod v0.35.0 // versions in go.mod files of tools/
 	golang.org/x/sync v0.20.0 // groups of goroutines
-	golang.org/x/sys v0.45.0 // file locks
+	golang.org/x/sys v0.45.0 // file locks, processes, space on disks
 	golang.org/x/term v0.43.0 // is somebody there to be asked
+	golang.org/x/tools v0.44.0 // tests: the types of what is shipped, on other systems
 	google.golang.org/grpc v1.82.1 // Talos API
 	google.golang.org/protobuf v1.36.11 // Talos API
 	k8s.io/api v0.35.0 // upgrade of Kubernetes: when each API ends; lab: objects
@@ -294,7 +295,6 @@ require (
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/text v0.37.0 // indirect
 	golang.org/x/time v0.15.0 // indirect
-	golang.org/x/tools v0.44.0 // indirect
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da // indirect
 	google.golang.org/api v0.272.0 // indirect
 	google.golang.org/genproto v0.0.0-20260316180232-0b37fe3546d5 // indirect

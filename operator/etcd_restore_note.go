@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
 // restoreNote is how far a restore of etcd got, so that the next run goes on from there.
@@ -62,7 +62,7 @@ func (n restoreNotes) read() (*restoreNote, error) {
 func (n restoreNotes) write(note restoreNote) error {
 	text, err := json.MarshalIndent(note, "", "  ")
 	if err == nil {
-		err = renameio.WriteFile(n.path, append(text, '\n'), 0o600)
+		err = atomicfile.Write(n.path, append(text, '\n'), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("note the restore of etcd: %w", err)

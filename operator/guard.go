@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 
+	"github.com/em-infra/em-infra/internal/process"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -45,18 +45,18 @@ func guard(tool, home string) (release func() error, err error) {
 	if tool == "" {
 		return func() error { return nil }, nil
 	}
-	process := exec.Command(tool, guardCommand, home) //nolint:gosec // the em-infra that the caller has named
-	process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	held, err := process.StdinPipe()
+	watch := exec.Command(tool, guardCommand, home) //nolint:gosec // the em-infra that the caller has named
+	process.Lead(watch)
+	held, err := watch.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := process.Start(); err != nil {
+	if err := watch.Start(); err != nil {
 		return nil, fmt.Errorf("start the guard of the plugins: %w", err)
 	}
 	return func() error {
 		err := held.Close()
-		_ = process.Wait() // the guard may have been killed; the plugins have ended with their engine
+		_ = watch.Wait() // the guard may have been killed; the plugins have ended with their engine
 		return err
 	}, nil
 }

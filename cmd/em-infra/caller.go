@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // errCallerGone is the reason why an operation that a Command of the program has called ends early.
@@ -38,18 +39,10 @@ func whileRead(ctx context.Context, out *os.File) (context.Context, context.Canc
 	ctx, cancel := context.WithCancelCause(ctx)
 	if info, err := out.Stat(); err == nil && info.Mode()&os.ModeNamedPipe != 0 {
 		go func() {
-			for ctx.Err() == nil && isRead(int(out.Fd())) {
+			for ctx.Err() == nil && process.IsRead(out, callerInterval) {
 			}
 			cancel(errCallerGone)
 		}()
 	}
 	return ctx, func() { cancel(nil) }
-}
-
-// isRead waits for callerInterval and reports whether the reader of a pipe is still there. Linux reports its end as an error,
-// BSD and macOS as a hang-up.
-func isRead(fd int) bool {
-	polled := []unix.PollFd{{Fd: int32(fd)}}
-	n, err := unix.Poll(polled, int(callerInterval.Milliseconds()))
-	return err != nil || n == 0 || polled[0].Revents&(unix.POLLERR|unix.POLLHUP) == 0
 }

@@ -12,10 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // Command runs one Pulumi CLI. The Automation API's own command kills the CLI ten seconds after an interrupt; this one waits
@@ -72,7 +73,7 @@ func (c *Command) Run(ctx context.Context, dir string, stdin io.Reader, stdouts,
 	cmd.Stdout = newTee(&stdout, stdouts)
 	cmd.Stderr = newTee(&stderr, stderrs)
 	// A process group of its own: a Ctrl-C in the terminal must reach the CLI once; a second one would end it at once.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process.Lead(cmd)
 
 	err := runInterruptible(ctx, cmd)
 	if err != nil && cmd.ProcessState == nil {
@@ -99,13 +100,13 @@ func runInterruptible(ctx context.Context, cmd *exec.Cmd) error {
 }
 
 // interrupt sends one interrupt when ctx ends and a second one on termination, unless the process ends first.
-func interrupt(ctx context.Context, process *os.Process, ended <-chan struct{}) {
+func interrupt(ctx context.Context, cli *os.Process, ended <-chan struct{}) {
 	for _, asked := range []<-chan struct{}{ctx.Done(), termination(ctx)} {
 		select {
 		case <-ended:
 			return
 		case <-asked:
-			_ = process.Signal(os.Interrupt) // it may have ended just now
+			_ = process.Interrupt(cli) // it may have ended just now
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
 // certificateFile returns the path of the host's certificate and key. The host keeps its certificate over a restart, because
@@ -53,7 +53,7 @@ func writeCertificate(dir string, certificate tls.Certificate) error {
 	}
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
-	return renameio.WriteFile(certificateFile(dir), text, 0o600, renameio.WithTempDir(dir))
+	return atomicfile.Write(certificateFile(dir), text, 0o600)
 }
 
 // selfSigned returns a self-signed certificate, as a fresh Proxmox VE host has.

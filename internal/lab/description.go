@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 
 	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
 )
@@ -97,5 +97,5 @@ func (d Description) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(descriptionFile(dir), append(text, '\n'), 0o600, renameio.WithTempDir(dir))
+	return atomicfile.Write(descriptionFile(dir), append(text, '\n'), 0o600)
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -31,10 +29,6 @@ var (
 var errLocked = errors.New("a lab runs in this folder already: see it with `em-infra lab status`")
 
 func lockFile(dir string) string { return filepath.Join(dir, "lab.lock") }
-
-// wholeFile returns a lock on a whole file (fcntl(2), open file description locks). It belongs to the open file, ends with
-// the process in every case, and can be queried without being taken.
-func wholeFile() *unix.Flock_t { return &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart} }
 
 // Running returns the process ID of the lab that runs in a folder, 0 if none runs.
 func Running(dir string) (int, error) {
@@ -64,15 +58,6 @@ func Running(dir string) (int, error) {
 	}
 }
 
-// isHeld reports whether a file is locked.
-func isHeld(file *os.File) (bool, error) {
-	held := wholeFile()
-	if err := unix.FcntlFlock(file.Fd(), unix.F_OFD_GETLK, held); err != nil {
-		return false, fmt.Errorf("%s: %w", file.Name(), err)
-	}
-	return held.Type != unix.F_UNLCK, nil
-}
-
 // hold is a lab's lock on its folder.
 type hold struct{ file *os.File }
 
@@ -82,11 +67,7 @@ func lock(dir string) (*hold, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, wholeFile())
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		err = errLocked
-	}
-	if err == nil {
+	if err = take(file); err == nil {
 		err = errors.Join(file.Truncate(0), writeAt(file, strconv.Itoa(os.Getpid())+"\n"))
 	}
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/poll"
@@ -34,6 +34,9 @@ func LogFile(dir string) string { return filepath.Join(dir, "lab.log") }
 // Start runs a lab in its own process, which continues after this one, and returns when it listens. serve is the command that
 // calls [Serve]. If the lab fails to start, the error is its message and the process has ended.
 func Start(ctx context.Context, dir string, serve *exec.Cmd) error {
+	if err := CheckSystem(runtime.GOOS); err != nil {
+		return err
+	}
 	log, err := os.OpenFile(LogFile(dir), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func Start(ctx context.Context, dir string, serve *exec.Cmd) error {
 	serve.Stdout, serve.Stderr = log, log
 	serve.ExtraFiles = []*os.File{say}
 	serve.Env = append(serve.Environ(), readyVariable+"=3") // the first of ExtraFiles
-	serve.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	detach(serve)
 	err = serve.Start()
 	say.Close()
 	if err != nil {
@@ -110,7 +113,7 @@ func Stop(ctx context.Context, dir string) (bool, error) {
 	if err != nil || pid == 0 {
 		return false, err
 	}
-	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
+	if err := terminate(pid); err != nil {
 		return false, fmt.Errorf("end the lab (process %d): %w", pid, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stopTimeout, errStays)

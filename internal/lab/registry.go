@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
 // A registry is a folder with one file for each lab of this user, of every project: its content is the folder of the lab. A lab
@@ -41,7 +41,7 @@ func (r registry) add(dir string) error {
 	}
 	sum := sha256.Sum256([]byte(dir))
 	file := filepath.Join(string(r), hex.EncodeToString(sum[:8])+entries)
-	return renameio.WriteFile(file, []byte(dir), 0o600, renameio.WithTempDir(string(r)))
+	return atomicfile.Write(file, []byte(dir), 0o600)
 }
 
 // others returns the descriptions of all registered labs but the one in dir. It forgets labs that were deleted, and skips those

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 )
 
 // head begins the first line of a file that is written; the checksum of the rest follows.
@@ -43,7 +43,7 @@ func (p Pipeline) Write(root string, overwrite bool) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil { //nolint:gosec // not secret
 		return false, err
 	}
-	return true, renameio.WriteFile(path, []byte(wanted), fileMode)
+	return true, atomicfile.Write(path, []byte(wanted), fileMode)
 }
 
 // isEdited reports whether a file is another one than was written.

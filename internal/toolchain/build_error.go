@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/em-infra/em-infra/internal/diskspace"
 )
 
 // BuildError is a build that failed because of the machine, its network, or this project's sources.
@@ -36,7 +36,7 @@ func (in *installer) explainBuild(ctx context.Context, g goCommand, w *wanted, e
 	}
 	var failed *goError
 	compiled := errors.As(err, &failed)
-	if errors.Is(err, unix.ENOSPC) || compiled && strings.Contains(failed.output, unix.ENOSPC.Error()) {
+	if diskspace.IsUsedUp(err) || compiled && strings.Contains(failed.output, diskspace.UsedUp) {
 		return in.spaceRanOut(g, w)
 	}
 	if !compiled {

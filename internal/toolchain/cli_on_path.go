@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // versionTimeout is how long a pulumi on PATH may take to print its version.
@@ -51,7 +53,7 @@ func (in *installer) versionOf(ctx context.Context, path string) (string, error)
 
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	cmd := group(exec.CommandContext(ctx, path, "version"))
+	cmd := process.KillTreeOnCancel(exec.CommandContext(ctx, path, "version"))
 	cmd.Env = append(in.seams.environ(), "PULUMI_SKIP_UPDATE_CHECK=true")
 	out, err := cmd.Output()
 	if err != nil {

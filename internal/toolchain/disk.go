@@ -3,11 +3,9 @@ package toolchain
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/em-infra/em-infra/internal/diskspace"
 )
 
 // ErrNoSpace means that a disk has not enough space for a build.
@@ -36,9 +34,9 @@ func (in *installer) shares(g goCommand, todo []*wanted) []share {
 // checkSpace refuses builds that would fill a disk.
 func (in *installer) checkSpace(g goCommand, todo []*wanted) error {
 	var disks []share // one per file system, named by the first of its folders
-	var devices []uint64
+	var devices []string
 	for _, s := range in.shares(g, todo) {
-		device, err := deviceOf(s.dir)
+		device, err := diskspace.Disk(s.dir)
 		if err != nil {
 			return fmt.Errorf("look for space in %s: %w", s.dir, err)
 		}
@@ -95,31 +93,4 @@ func size(bytes int64) string {
 		return fmt.Sprintf("%d MiB", bytes/mebibyte)
 	}
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
-}
-
-// existing returns the folder itself, or the nearest parent that exists.
-func existing(dir string) string {
-	for {
-		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
-			return dir
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-func deviceOf(dir string) (uint64, error) {
-	var stat unix.Stat_t
-	if err := unix.Stat(existing(dir), &stat); err != nil {
-		return 0, err
-	}
-	return uint64(stat.Dev), nil
-}
-
-// freeSpace returns the space that an ordinary user may still use, in bytes.
-func freeSpace(dir string) (int64, error) {
-	var stat unix.Statfs_t
-	if err := unix.Statfs(existing(dir), &stat); err != nil {
-		return 0, err
-	}
-	return int64(stat.Bavail) * int64(stat.Bsize), nil
 }

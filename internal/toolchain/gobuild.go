@@ -12,9 +12,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // ErrNoGo means that there is no go command to build with.
@@ -38,7 +37,7 @@ func (in *installer) newGoCommand(ctx context.Context) (goCommand, error) {
 	g := goCommand{path: path, environ: append(in.seams.environ(),
 		"GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)}
 
-	cmd := group(exec.CommandContext(ctx, g.path, "env", "-json", "GOCACHE", "GOMODCACHE"))
+	cmd := process.KillTreeOnCancel(exec.CommandContext(ctx, g.path, "env", "-json", "GOCACHE", "GOMODCACHE"))
 	cmd.Env = g.environ
 	out, err := cmd.Output()
 	if err != nil {
@@ -73,7 +72,7 @@ func (g goCommand) build(ctx context.Context, w *wanted, module, partial string,
 	if w.modFile != "" {
 		args = append(args, "-modfile", w.modFile)
 	}
-	cmd := group(exec.CommandContext(ctx, g.path, append(args, w.main)...))
+	cmd := process.KillTreeOnCancel(exec.CommandContext(ctx, g.path, append(args, w.main)...))
 	cmd.Dir = module
 	cmd.Env = slices.Concat(g.environ, []string{"GOTMPDIR=" + work})
 	output := &tail{each: note}
@@ -93,15 +92,6 @@ func (s spec) executable() string {
 		return "pulumi-" + s.name
 	}
 	return s.name
-}
-
-// group makes a command lead a process group of its own, so that the end of its context ends all its children, compilers and
-// linkers too. The terminal's Ctrl-C then reaches it only through the context.
-func group(cmd *exec.Cmd) *exec.Cmd {
-	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
-	return cmd
 }
 
 // downloading starts the lines in which the go command names a module that it downloads.

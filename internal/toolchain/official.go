@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // Limits of the attempts to reach official servers, so that a machine without internet waits for seconds only.
@@ -130,7 +132,7 @@ func (in *installer) pluginInstall(ctx context.Context, cli string, w *wanted, p
 	if w.server != "" {
 		args = append(args, "--server", w.server)
 	}
-	cmd := group(exec.CommandContext(ctx, cli, args...))
+	cmd := process.KillTreeOnCancel(exec.CommandContext(ctx, cli, args...))
 	cmd.Env = append(in.seams.environ(), "PULUMI_HOME="+home, "PULUMI_SKIP_UPDATE_CHECK=true")
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"os/exec"
+
+	"github.com/em-infra/em-infra/internal/diskspace"
 )
 
 // seams are the calls to the machine that a test replaces. A nil field means the real call.
@@ -22,7 +24,7 @@ func (s seams) orReal() seams {
 		s.environ = os.Environ
 	}
 	if s.freeSpace == nil {
-		s.freeSpace = freeSpace
+		s.freeSpace = diskspace.Free
 	}
 	if s.probe == nil {
 		s.probe = probe

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -81,7 +81,7 @@ func (w *Workspace) MoveBackend(url string) error {
 		return fmt.Errorf("%s: %w", w.projectFile(), err)
 	}
 	w.Backend = w.absolute(url)
-	return replaceFile(w.projectFile(), moved)
+	return atomicfile.Replace(w.projectFile(), moved)
 }
 
 var errBackendForm = errors.New("backend.url is not on one line of its own: write it as `url: …` below `backend:`")
@@ -103,13 +103,4 @@ func withBackend(text []byte, url string) ([]byte, error) {
 	}
 	lines[old.Line-1] = before + url + after
 	return []byte(strings.Join(lines, "")), nil
-}
-
-// replaceFile replaces a file atomically.
-func replaceFile(path string, text []byte) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, text, info.Mode().Perm(), renameio.IgnoreUmask(), renameio.WithTempDir(filepath.Dir(path)))
 }

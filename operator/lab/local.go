@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"runtime"
 	"slices"
 
 	emulator "github.com/em-infra/em-infra/internal/lab"
@@ -32,7 +33,12 @@ var _ operator.Lab = Local{}
 type Choices = command.Choices
 
 // Check implements [operator.Lab].
-func (l Local) Check(site operator.Site) error { return l.Choices.Check(site.Dir) }
+func (l Local) Check(site operator.Site) error {
+	if err := emulator.CheckSystem(runtime.GOOS); err != nil {
+		return err
+	}
+	return l.Choices.Check(site.Dir)
+}
 
 // Start implements [operator.Lab].
 func (l Local) Start(ctx context.Context, site operator.Site) (operator.LabHost, error) {

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -196,5 +196,5 @@ func (f folder) make() error {
 
 // write replaces a file atomically. Only its owner can read it.
 func write(path string, content []byte) error {
-	return renameio.WriteFile(path, content, 0o600, renameio.WithTempDir(filepath.Dir(path)))
+	return atomicfile.Write(path, content, 0o600)
 }

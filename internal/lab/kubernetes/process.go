@@ -86,8 +86,7 @@ func (c component) run(ctx context.Context, dir string) error {
 	command.Dir = dir
 	command.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	command.Stdout, command.Stderr = log, log
-	// A separate process group shields it from the terminal's signals.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	bind(command)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = patience
 

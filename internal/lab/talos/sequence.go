@@ -9,7 +9,6 @@ import (
 	"github.com/siderolabs/talos/pkg/machinery/api/common"
 	"github.com/siderolabs/talos/pkg/machinery/api/machine"
 	"github.com/siderolabs/talos/pkg/machinery/resources/runtime"
-	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -81,15 +80,22 @@ func (s *system) execute(ctx context.Context, c command) (outcome, error) {
 	return s.conclude(c)
 }
 
+// The commands of reboot(2) in the events of Talos (include/uapi/linux/reboot.h); golang.org/x/sys has them for Linux only.
+const (
+	rebootRestart  = 0x01234567
+	rebootPowerOff = 0x4321fedc
+	rebootKexec    = 0x45584543
+)
+
 // conclude publishes the last event of a sequence, which contains what the machine does next.
 func (s *system) conclude(c command) (outcome, error) {
-	last := int64(unix.LINUX_REBOOT_CMD_RESTART)
+	last := int64(rebootRestart)
 
 	switch {
 	case c.outcome() == outcomeOff:
-		last = unix.LINUX_REBOOT_CMD_POWER_OFF
+		last = rebootPowerOff
 	case slices.ContainsFunc(phases(c), func(p phase) bool { return p.name == phaseKexec }):
-		last = unix.LINUX_REBOOT_CMD_KEXEC
+		last = rebootKexec
 	}
 
 	return c.outcome(), errors.Join(

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/em-infra/em-infra/internal/atomicfile"
 
 	"github.com/em-infra/em-infra/internal/lab/talos/etcd"
 )
@@ -114,7 +114,7 @@ func write(path string, value any) error {
 		return fmt.Errorf("encode %s: %w", filepath.Base(path), err)
 	}
 
-	if err := renameio.WriteFile(path, data, 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+	if err := atomicfile.Write(path, data, 0o600); err != nil {
 		return fmt.Errorf("write the state: %w", err)
 	}
 

@@ -9,10 +9,11 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	processes "github.com/em-infra/em-infra/internal/process"
 )
 
 // Plugin is a provider plugin on this machine.
@@ -37,7 +38,7 @@ type process struct {
 func (p Plugin) start(engine string) (*process, error) {
 	command := exec.Command(p.Path, engine) //nolint:gosec // the plugin that the tool chain has installed
 	command.Env = p.Env
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as the engine starts it
+	processes.Lead(command) // as the engine starts it
 	output, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ var fromSources = map[string][]string{
 	"adopt-losses":          {"with the inventory as it is, an up would destroy what runs:"},
 	"birth-fact":            {`before hook "k3s-dev-born" failed: contract v1.12 → v1.11 cannot change, since the cluster was born with it (every machine configuration would be made by other rules, among them what disks are encrypted with): set contract back to v1.12, or destroy the cluster and bring it up anew; nothing was touched`},
 	"renamed-worker":        {"k3s-dev-blue-1 has the VMID 102 of k3s-dev-worker-1, and would be made while that one still stands: run `em-infra up`, which replaces a machine under another name, or give it the name k3s-dev-worker-1 again; nothing was touched"},
+	"lab-needs-linux":       {"the lab needs Linux, and this is Windows: run the same command on Linux, for example in WSL 2 or in a container; runs without the lab work here"},
 	"ci-edited":             {".github/workflows/em-infra-k3s-dev.yml was edited, and is kept: add --overwrite to replace it"},
 	"ci-no-job":             {"no pipeline of GitHub, GitLab or Forgejo runs here: this command is for the jobs that `em-infra ci init` writes"},
 	"ci-no-token":           {"EM_INFRA_GITLAB_TOKEN is empty: make a project access token with the scope api, and put it into a masked variable of that name", "GITHUB_TOKEN is empty: give the step the token of its job, as `em-infra ci init` writes it"},

@@ -84,6 +84,13 @@ var backend = []row{
 // programs contains the engine's errors about the program, its language and its plugins.
 var programs = []row{
 	{
+		name: "lab-needs-linux", speaker: program, source: "internal/lab/system.go",
+		pattern: saying(`the lab needs Linux, and this is (?P<system>\w+)`),
+		meaning: "the emulated host locks files, uses addresses of 127.0.0.0/8 and ends its processes by means that {system} does not have",
+		do:      "run the same command in WSL 2 (Windows), or in a container or a VM with Linux; `em-infra up` on a real host works on {system}",
+		safe:    notTouched,
+	},
+	{
 		name: "language-absent", speaker: pulumi, source: "pulumi sdk/v3 go/common/workspace; pulumi/pulumi#11228, pulumi/pulumi#1956",
 		pattern: saying(`language plugin '(?:pulumi-language-)?(?P<language>\w+)'`),
 		meaning: "the language host for {language} is not where pulumi looks: pulumi alone was installed, without what lies beside it",

@@ -2,8 +2,6 @@ package recovery_test
 
 import (
 	"io"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,42 +47,4 @@ func TestAGuardWaitsForAnEngineThatWorks(t *testing.T) {
 func TestAGuardWithoutPlugins(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, recovery.Guard(t.TempDir(), strings.NewReader("")))
-}
-
-// TestProcessesWithoutProc: on other systems than Linux, ps lists the processes.
-func TestProcessesWithoutProc(t *testing.T) {
-	t.Parallel()
-	home := t.TempDir()
-	plugin := pluginIn(t, home)
-	engine, pid := engineWith(t, plugin)
-	t.Cleanup(func() {
-		require.NoError(t, engine.Process.Kill())
-		require.Error(t, engine.Wait(), "it was killed")
-		_, err := recovery.EndOrphans(home)
-		require.NoError(t, err)
-	})
-	parent, program, isCLI, err := recovery.ThroughPS(strconv.Itoa(pid))
-	require.NoError(t, err)
-	require.Equal(t, engine.Process.Pid, parent)
-	require.Equal(t, plugin+" 600", program)
-	require.False(t, isCLI)
-	parent, _, isCLI, err = recovery.ThroughPS(strconv.Itoa(engine.Process.Pid))
-	require.NoError(t, err)
-	require.Equal(t, os.Getpid(), parent)
-	require.True(t, isCLI)
-}
-
-func TestIsCLI(t *testing.T) {
-	t.Parallel()
-	for arguments, want := range map[string]bool{
-		"pulumi":                              true,
-		"/opt/pulumi/bin/pulumi up --yes":     true,
-		"/Users/A Person/bin/pulumi preview":  true,
-		"/bin/sh -c pulumi-resource-command":  false,
-		"/opt/pulumi/pulumi-language-go 1234": false,
-		"vim pulumi.md":                       false,
-		"":                                    false,
-	} {
-		require.Equal(t, want, recovery.IsCLI(arguments), arguments)
-	}
 }

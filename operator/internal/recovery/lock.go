@@ -8,7 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // Lock is the content of the engine's lock file in a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
@@ -110,12 +111,15 @@ func readLock(file string) (Lock, error) {
 // alive reports whether a process is a running Pulumi CLI, of any user. The name is checked because the system reuses process IDs; a
 // killed process keeps its ID until its parent has waited for it.
 func alive(pid int) bool {
-	if err := syscall.Kill(pid, 0); err != nil && !errors.Is(err, syscall.EPERM) {
+	if !process.Exists(pid) {
 		return false
 	}
-	process, err := processOf(pid)
+	found, err := process.Find(pid)
 	if err != nil {
 		return true // the process cannot be examined
 	}
-	return process.cli && !process.dead
+	return found.Runs(cliName) && !found.Dead
 }
+
+// cliName is the name of a Pulumi CLI.
+const cliName = "pulumi"

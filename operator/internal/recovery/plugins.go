@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/em-infra/em-infra/internal/process"
 )
 
 // EndOrphans ends the provider plugins of a PULUMI_HOME whose engine is dead, and returns their number. A plugin checks for its
@@ -20,11 +21,11 @@ func EndOrphans(home string) (int, error) {
 	}
 	ended := 0
 	for _, plugin := range plugins {
-		if alive(plugin.parent) {
+		if alive(plugin.Parent) {
 			continue
 		}
-		if err := syscall.Kill(plugin.pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-			return ended, fmt.Errorf("end plugin process %d of the run before: %w", plugin.pid, err)
+		if err := process.Kill(plugin.PID); err != nil {
+			return ended, fmt.Errorf("end plugin process %d of the run before: %w", plugin.PID, err)
 		}
 		ended++
 	}
@@ -54,7 +55,7 @@ func Guard(home string, tool io.Reader) error {
 
 // pluginsOf returns the processes that run from the plugins of a PULUMI_HOME. A plugin may be a symbolic link to its build, and the
 // path of the home may contain one.
-func pluginsOf(home string) ([]process, error) {
+func pluginsOf(home string) ([]process.Process, error) {
 	folder := filepath.Join(home, "plugins")
 	resolved, err := filepath.EvalSymlinks(folder)
 	if os.IsNotExist(err) {
@@ -63,15 +64,15 @@ func pluginsOf(home string) ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := processes()
+	all, err := process.List()
 	if err != nil {
 		return nil, err
 	}
-	var found []process
+	var found []process.Process
 	for _, p := range all {
-		isOfHome := strings.HasPrefix(p.program, resolved+string(filepath.Separator)) ||
-			strings.HasPrefix(p.program, folder+string(filepath.Separator))
-		if isOfHome && !p.dead {
+		isOfHome := strings.HasPrefix(p.Program, resolved+string(filepath.Separator)) ||
+			strings.HasPrefix(p.Program, folder+string(filepath.Separator))
+		if isOfHome && !p.Dead {
 			found = append(found, p)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	provider "github.com/pulumi/pulumi-go-provider"
 )
@@ -72,7 +71,7 @@ func workDir(in CommandInputs) (string, error) {
 // newCmd has the command's process lead a group of its own, and kills that group when the context ends: the
 // interpreter alone would leave what it started behind.
 func newCmd(ctx context.Context, command string, in CommandInputs, previous Results) *exec.Cmd {
-	argv := []string{"/bin/sh", "-c"}
+	argv := interpreter()
 	if in.Interpreter != nil && len(*in.Interpreter) > 0 {
 		argv = slices.Clone(*in.Interpreter)
 	}
@@ -83,8 +82,7 @@ func newCmd(ctx context.Context, command string, in CommandInputs, previous Resu
 	if in.Stdin != nil {
 		cmd.Stdin = strings.NewReader(*in.Stdin)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	lead(cmd)
 	return cmd
 }
 

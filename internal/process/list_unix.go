@@ -1,4 +1,6 @@
-package recovery
+//go:build unix
+
+package process
 
 import (
 	"fmt"
@@ -9,25 +11,11 @@ import (
 	"strings"
 )
 
-// cliName is the process name of a Pulumi CLI.
-const cliName = "pulumi"
-
-// process is a process as the system reports it.
-type process struct {
-	pid, parent int
-	// dead reports whether the process is a zombie: it has ended, and its parent has not waited for it.
-	dead bool
-	// cli reports whether the process is a Pulumi CLI.
-	cli bool
-	// program is the path of the program; its arguments may follow.
-	program string
-}
-
 // procFS is where Linux lists its processes. Other systems have ps.
 const procFS = "/proc"
 
-// processes returns all visible processes.
-func processes() ([]process, error) {
+// List returns all visible processes.
+func List() ([]Process, error) {
 	if _, err := os.Stat(filepath.Join(procFS, "self", "stat")); err != nil {
 		return askPS("-A")
 	}
@@ -35,7 +23,7 @@ func processes() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []process
+	var found []Process
 	for _, folder := range folders {
 		if p, err := inProcFS(folder); err == nil { // else it has ended, or is not visible to us
 			found = append(found, p)
@@ -44,26 +32,26 @@ func processes() ([]process, error) {
 	return found, nil
 }
 
-// processOf returns one process.
-func processOf(pid int) (process, error) {
+// Find returns one process.
+func Find(pid int) (Process, error) {
 	if _, err := os.Stat(filepath.Join(procFS, "self", "stat")); err == nil {
 		return inProcFS(filepath.Join(procFS, strconv.Itoa(pid)))
 	}
 	found, err := askPS("-p", strconv.Itoa(pid))
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
 	if len(found) != 1 {
-		return process{}, fmt.Errorf("ps shows no process %d", pid)
+		return Process{}, fmt.Errorf("ps shows no process %d", pid)
 	}
 	return found[0], nil
 }
 
 // inProcFS reads the folder of a process. Its stat is "PID (NAME) STATE PARENT …"; the name may contain parentheses.
-func inProcFS(folder string) (process, error) {
+func inProcFS(folder string) (Process, error) {
 	text, err := os.ReadFile(filepath.Join(folder, "stat"))
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
 	begin, end := strings.IndexByte(string(text), '('), strings.LastIndexByte(string(text), ')')
 	var fields []string
@@ -71,28 +59,28 @@ func inProcFS(folder string) (process, error) {
 		fields = strings.Fields(string(text[end+1:]))
 	}
 	if len(fields) < 2 {
-		return process{}, fmt.Errorf("%s/stat is not of the form PID (NAME) STATE PARENT", folder)
+		return Process{}, fmt.Errorf("%s/stat is not of the form PID (NAME) STATE PARENT", folder)
 	}
 	arguments, err := os.ReadFile(filepath.Join(folder, "cmdline"))
 	if err != nil {
-		return process{}, err
+		return Process{}, err
 	}
-	p := process{dead: fields[0] == "Z", cli: string(text[begin+1:end]) == cliName}
-	p.program, _, _ = strings.Cut(string(arguments), "\x00")
-	if p.pid, err = strconv.Atoi(filepath.Base(folder)); err != nil {
-		return process{}, err
+	p := Process{Dead: fields[0] == "Z", Name: string(text[begin+1 : end])}
+	p.Program, _, _ = strings.Cut(string(arguments), "\x00")
+	if p.PID, err = strconv.Atoi(filepath.Base(folder)); err != nil {
+		return Process{}, err
 	}
-	p.parent, err = strconv.Atoi(fields[1])
+	p.Parent, err = strconv.Atoi(fields[1])
 	return p, err
 }
 
 // askPS runs POSIX ps. IEEE 1003.1 defines all these columns but stat, which BSD, macOS and Linux have.
-func askPS(which ...string) ([]process, error) {
+func askPS(which ...string) ([]Process, error) {
 	output, err := exec.Command("ps", append(which, "-o", "pid=", "-o", "ppid=", "-o", "stat=", "-o", "args=")...).Output() //nolint:gosec // fixed but for a process ID
 	if err != nil && len(output) > 0 {
 		return nil, fmt.Errorf("ps: %w", err)
 	}
-	var found []process
+	var found []Process
 	for line := range strings.Lines(string(output)) {
 		p, err := lineOfPS(line)
 		if err != nil {
@@ -103,28 +91,31 @@ func askPS(which ...string) ([]process, error) {
 	return found, nil
 }
 
-func lineOfPS(line string) (p process, err error) {
+func lineOfPS(line string) (p Process, err error) {
 	rest := strings.TrimSpace(line)
 	var columns [3]string
 	for i := range columns {
 		columns[i], rest, _ = strings.Cut(rest, " ")
 		rest = strings.TrimLeft(rest, " ")
 	}
-	if p.pid, err = strconv.Atoi(columns[0]); err == nil {
-		p.parent, err = strconv.Atoi(columns[1])
+	if p.PID, err = strconv.Atoi(columns[0]); err == nil {
+		p.Parent, err = strconv.Atoi(columns[1])
 	}
 	if err != nil {
 		return p, fmt.Errorf("ps: %q is not of the form PID PPID STAT ARGS", line)
 	}
-	p.dead, p.program = strings.HasPrefix(columns[2], "Z"), rest
-	p.cli = isCLI(rest)
+	p.Dead, p.Program = strings.HasPrefix(columns[2], "Z"), rest
 	return p, nil
 }
 
-// isCLI reports whether a command line starts a Pulumi CLI. Its path may contain spaces.
-func isCLI(arguments string) bool {
-	for end, c := range arguments + " " {
-		if c == ' ' && filepath.Base(arguments[:end]) == cliName {
+// Runs reports whether the process runs a program of that name. Without a name of its own, each beginning of the command line that
+// ends before a space may be the path, as ps does not quote spaces.
+func (p Process) Runs(name string) bool {
+	if p.Name != "" {
+		return p.Name == name
+	}
+	for end, c := range p.Program + " " {
+		if c == ' ' && filepath.Base(p.Program[:end]) == name {
 			return true
 		}
 	}
