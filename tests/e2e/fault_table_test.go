@@ -47,6 +47,7 @@ var faultTable = []faultRow{
 	{"lock-lingers", both(bears()), never(nothingCloned), never(nothingCloned)},
 	{"status-lags", both(bears()), never(nothingStarted), both(bears())},
 	{"start-fails", both(stops("start failed: QEMU exited with code 1")), never(nothingStarted), both(stops("because its machine stays off"))},
+	{"disk-gone", both(stops("the storage does not have vm-10")), never(nothingStarted), both(stops("because its machine stays off"))},
 	{"gpu-in-use", both(stops("already in use by VMID '999'").with(withAGPU)), never(nothingStarted), never(noGPU)},
 	{"shutdown-ignored", never(nothingShutDown), never(nothingShutDown), both(stops("the machine did not react to its power button"))},
 	{"download-fails", both(stops("the download of the ISO broke off")), never(nothingDownloaded), never(nothingDownloaded)},

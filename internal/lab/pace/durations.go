@@ -55,6 +55,8 @@ const (
 	// StorageLockTimeout is how long an allocation waits for its storage (pve-storage Storage/Plugin.pm,
 	// cluster_lock_storage).
 	StorageLockTimeout = 10 * time.Second
+	// DiskTimeout is how long a start waits for the device of a disk (pve-storage Storage/ZFSPoolPlugin.pm, zfs_wait_for_zvol_link).
+	DiskTimeout = 5 * time.Minute
 	// ShutdownTimeout is the default limit of a shutdown (qemu-server QemuServer.pm, _do_vm_stop).
 	ShutdownTimeout = 60 * time.Second
 	// AgentPing is how long Proxmox VE waits for a guest agent before it considers it absent (qemu-server

@@ -156,6 +156,7 @@ func TestFaults(t *testing.T) {
 		"move-disk-fails":      {"move a disk", "storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1"},
 		"clone-hangs":          {"clone and stop", "received interrupt"},
 		"start-fails":          {"start", "start failed: QEMU exited with code 1"},
+		"disk-gone":            {"start", "timeout: no zvol device link for 'vm-101-disk-1' found after 300 sec."},
 		"gpu-in-use":           {"start the GPU", "PCI device '0000:01:00.0' already in use by VMID '999'"},
 		"shutdown-ignored":     {"start and shut down", "VM quit/powerdown failed - got timeout"},
 		"template-missing":     {"clone", "500 Configuration file 'nodes/vmhost/qemu-server/9000.conf' does not exist"},

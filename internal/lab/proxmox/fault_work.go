@@ -77,6 +77,16 @@ var workFaults = []faultKind{
 		step: StepStart, fail: func(TaskInfo) error { return power.ErrQEMU },
 	},
 	{
+		Kind: fault.Kind{
+			Name: "disk-gone", About: "a disk of a machine is not on its storage any more, as after its drive has died",
+			Source: "pve-storage Storage/ZFSPoolPlugin.pm",
+		},
+		step: StepStart, wait: pace.DiskTimeout,
+		fail: func(t TaskInfo) error {
+			return fmt.Errorf("timeout: no zvol device link for 'vm-%d-disk-1' found after %.0f sec.", t.VMID, pace.DiskTimeout.Seconds())
+		},
+	},
+	{
 		Kind: fault.Kind{Name: "gpu-in-use", About: "another VM, 999, has the PCI device of a VM that starts", Source: "F14"},
 		step: StepStart, work: func(t TaskInfo) bool { return len(t.PCI) > 0 },
 		fail: func(t TaskInfo) error {

@@ -46,7 +46,7 @@ var remedies = []remedy{
 	{texts: []string{"qm set {vmid} --agent 0"}, works: turnTheAgentOff},
 	{texts: []string{"qm set VMID --citype nocloud", "qm set %d --citype nocloud"}, works: nameTheFormat},
 	{texts: []string{
-		"qm destroy", "qm destroy VMID --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
+		"qm destroy", "qm destroy VMID --purge", "qm destroy {vmid} --purge", "qm destroy %d --purge", "qm stop VMID && qm destroy VMID --purge",
 	}, works: destroyAVM},
 	{texts: []string{"qm disk unlink %d --idlist %s --force", "pvesm free "}, works: removeWhatIsUnused},
 	{texts: []string{"ha-manager remove vm:{vmid}"}, works: takeAVMFromTheHAManager},
@@ -255,12 +255,16 @@ func unlockAVM(t *testing.T) {
 	})
 	l.template()
 	l.ok(http.MethodPost, "/nodes/vmhost/qemu/9000/clone", values("newid=101 full=1"), nil)
+	answers := func(path string) func() bool {
+		return func() bool {
+			r, err := l.try(t.Context(), l.token, http.MethodGet, path, nil)
+			return err == nil && r.Status == "200 OK"
+		}
+	}
+	polltest.Until(t, answers("/nodes/vmhost/qemu/101/config")) // its worker has begun
 	_, err := l.try(t.Context(), l.token, http.MethodPost, "/pools", values("poolid=a1"))
 	require.ErrorContains(t, err, "EOF")
-	polltest.Until(t, func() bool {
-		r, err := l.try(t.Context(), l.token, http.MethodGet, "/version", nil)
-		return err == nil && r.Status == "200 OK"
-	})
+	polltest.Until(t, answers("/version"))
 	require.Equal(t, "VM is locked (clone)", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))
 	require.Empty(t, l.asRoot(node, "qm unlock 101"))
 	require.Equal(t, "OK", l.consequence(http.MethodDelete, "/nodes/vmhost/qemu/101", nil))

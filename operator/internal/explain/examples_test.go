@@ -65,7 +65,11 @@ var fromSources = map[string][]string{
 	"no-memory":           {`kvm: cannot set up guest memory 'pc.ram': Cannot allocate memory`},
 	"status-timeout":      {`timeout while waiting for VM 102 to enter the status "running"`},
 	"agent-timeout":       {`timeout while waiting for the QEMU agent on VM "102" to publish the network interfaces`},
-	"start-failed":        {`task "UPID:vmhost:1:2:3:qmstart:102:root@pam:" failed to complete with exit code: start failed: QEMU exited with code 1`},
+	"disk-gone": {
+		`failed to complete with exit code: timeout: no zvol device link for 'vm-102-disk-1' found after 300 sec.`,
+		`failed to complete with exit code: can't activate LV '/dev/pve/vm-102-disk-1':   Failed to find logical volume "pve/vm-102-disk-1"`,
+	},
+	"start-failed": {`task "UPID:vmhost:1:2:3:qmstart:102:root@pam:" failed to complete with exit code: start failed: QEMU exited with code 1`},
 
 	"move-failed": {`error waiting for VM disk move: task "UPID:vmhost:1:2:3:qmmove:102:em-infra@pve!x:" failed to complete with exit code: storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f raw -O raw' failed: exit code 1`},
 
@@ -232,7 +236,7 @@ var fromSources = map[string][]string{
 	},
 	"installer-refuses-host": {"host version 1.10.9 is too old to upgrade to Talos 1.13.9", "[talos] host version 1.14.1 is too new to downgrade to Talos 1.12.11"},
 	"restore-foreign": {
-		"the snapshot 2026-11-21T09-14-03-by-hand is of another cluster: the key in the state opens none of its 7 Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
+		"the snapshot 2026-11-21T09-14-03-by-hand is of another cluster: the key in the state opens none of its Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
 		"the snapshot 2026-11-21T09-14-03-by-hand is of the cluster k3s-prod, and this is k3s-dev: choose another one that `em-infra etcd list` shows with --from",
 	},
 	"restore-minor":    {"the snapshot 2026-11-21T09-14-03-by-hand is of Kubernetes v1.34.2, and the inventory says v1.35.4, which is another minor release: set kubernetes.version to v1.34.2, restore, then upgrade"},

@@ -149,6 +149,7 @@ func TestErrorsOfTheEmulatedHost(t *testing.T) {
 		{row: "copy-broke", fault: "clone-fails", verb: http.MethodPost, path: "/nodes/vmhost/qemu/9000/clone", params: "newid=102&full=1"},
 		{row: "vm-gone", fault: "template-missing", verb: http.MethodPost, path: "/nodes/vmhost/qemu/9000/clone", params: "newid=102&full=1"},
 		{row: "no-worker", fault: "no-worker", verb: http.MethodPost, path: "/nodes/vmhost/qemu/101/status/start"},
+		{row: "disk-gone", fault: "disk-gone", verb: http.MethodPost, path: "/nodes/vmhost/qemu/101/status/start"},
 		{row: "start-failed", fault: "start-fails", verb: http.MethodPost, path: "/nodes/vmhost/qemu/101/status/start"},
 		{row: "unauthorized", fault: "unauthorized", verb: http.MethodGet, path: "/version"},
 		{row: "permission", fault: "forbidden", verb: http.MethodGet, path: "/nodes/vmhost/qemu/101/config"},

@@ -72,6 +72,13 @@ var storages = []row{
 		safe:    "yes: an installed node boots from its disk",
 	},
 	{
+		name: "disk-gone", speaker: proxmox, source: "pve-storage Storage/ZFSPoolPlugin.pm, zfs_wait_for_zvol_link; Storage/LVMPlugin.pm, activate_volume",
+		pattern: saying(`(?:no zvol device link for|can't activate LV) '(?:[^']*/)?(?P<volume>vm-(?P<vmid>\d+)-[^'/]+)'`),
+		meaning: "the storage does not have {volume}, a disk of VM {vmid}: its drive has died, its pool is not imported, or it was deleted",
+		do:      "see `zpool status` or `lvs` on the host, and bring the disk back; if it is lost, `qm destroy {vmid} --purge` there, then " + upAgain + ", which creates the machine with new disks; if it was the only control plane, `em-infra etcd restore` brings its data back",
+		safe:    "yes, but what was on the disks of VM {vmid} is lost once it is destroyed",
+	},
+	{
 		name: "root-full", speaker: "the machine", source: "errno(3), ENOSPC",
 		pattern: saying(`(?i)no space left on device`),
 		meaning: "a file system is full: that of the host, of the node, or of this machine, as the words before say",
