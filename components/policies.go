@@ -92,8 +92,12 @@ func signedBy(secrets *machine.Secrets) pulumi.ResourceOption {
 
 // replacedWith replaces a resource that acts on a machine together with the machine, since a new machine is in maintenance
 // mode. When the machine is deleted, the resource needs no deletion of its own.
+//
+// It is deleted before the machine, and never again: without DeleteBeforeReplace, the engine would delete it a second time if the
+// machine in its place could not be made at first (pulumi pkg/v3 v3.254.0, step_generator.go, generateStepsFromDiff).
 func replacedWith(machine pulumi.Resource) pulumi.ResourceOption {
 	return pulumi.Composite(
+		pulumi.DeleteBeforeReplace(true),
 		pulumi.DependsOn([]pulumi.Resource{machine}),
 		pulumi.ReplaceWith([]pulumi.Resource{machine}),
 		pulumi.DeletedWith(machine),
@@ -101,9 +105,11 @@ func replacedWith(machine pulumi.Resource) pulumi.ResourceOption {
 }
 
 // memberOf: before a machine is replaced or deleted, its node leaves the cluster; a replaced one joins again. When the whole
-// cluster is deleted, nothing is drained and no API has to answer (F24, F26).
+// cluster is deleted, nothing is drained and no API has to answer (F24, F26). It leaves once: see [replacedWith]; a second deletion would
+// remove the new node, which has its name.
 func memberOf(cluster, machine pulumi.Resource) pulumi.ResourceOption {
 	return pulumi.Composite(
+		pulumi.DeleteBeforeReplace(true),
 		pulumi.DependsOn([]pulumi.Resource{machine}),
 		pulumi.ReplaceWith([]pulumi.Resource{machine}),
 		pulumi.DeletedWith(cluster),
