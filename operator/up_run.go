@@ -191,6 +191,9 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 			return false, err
 		}
 	}
+	if err := r.recovery.DeleteNeverRan(ctx); err != nil { // first: the engine starts what is left of one, which then runs
+		return false, err
+	}
 	if len(judged.Alone) > 0 {
 		if seen, judged, err = r.replaceAlone(ctx, w, seen, judged.Alone); err != nil {
 			return false, err
@@ -203,9 +206,6 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 		if restores, err = r.restore.beginRestore(ctx); err != nil {
 			return restores, err
 		}
-	}
-	if err := r.recovery.DeleteNeverRan(ctx); err != nil {
-		return restores, err
 	}
 	if err := r.state.prepareState(ctx, seen, judged); err != nil {
 		return restores, err

@@ -135,7 +135,7 @@ func (p *parts) order() upRun {
 // whole is the order of the steps of an up with an existing state.
 var whole = []string{
 	"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "check etcd", "choose targets", "find changes by hand",
-	"judge []", "consent []", "snapshot of etcd", "delete remnants", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
+	"judge []", "consent []", "delete remnants", "snapshot of etcd", "prepare the state", "find lost ISOs", "engine up [] [iso] (cluster: true)", "backup after-up",
 }
 
 // engineStep is the place of the engine in it.
@@ -184,7 +184,7 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 	t.Parallel()
 	restored := []string{
 		"end what a killed run left working", "preflight", "backup before-up", "recover (going up: true)", "choose the snapshot", "check etcd", "choose targets", "find changes by hand",
-		"judge []", "consent []", "snapshot of etcd", "begin the restore", "delete remnants", "prepare the state", "find lost ISOs",
+		"judge []", "consent []", "delete remnants", "snapshot of etcd", "begin the restore", "prepare the state", "find lost ISOs",
 		"engine up [] [iso] (cluster: false)", "backup after-up", "finish the restore", "await Kubernetes", "find changes by hand", "judge []",
 	}
 	p := &parts{restores: true}
@@ -200,7 +200,7 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 // TestControlPlanesAreReplacedAlone: each in a run of the engine of its own, after one consent, and what is left comes after them.
 func TestControlPlanesAreReplacedAlone(t *testing.T) {
 	t.Parallel()
-	before := slices.Index(whole, "snapshot of etcd")
+	before := slices.Index(whole, "snapshot of etcd") // what never ran is deleted once, before them
 	alone := slices.Clone(whole[:before])
 	for _, names := range []string{"[cp-1 cp-2]", "[cp-1]"} {
 		alone = append(alone, "choose of "+names, "choose targets", "judge []", "snapshot of etcd", "prepare the state", "engine up-cp-"+names[len(names)-2:len(names)-1]+" [] [] (cluster: true)", "backup after-up")
