@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -17,7 +18,9 @@ import (
 
 // failed returns the error of an operation whose engine failed, with the root causes and their explanations.
 func (s *session) failed(ctx context.Context, operation string, err error) error {
-	again := operation + " " + s.place.Stack
+	place := s.place
+	place.Up = flagsOf(s.consented)
+	again := strings.Trim(operation+" "+place.Stack+" "+place.Up, " ")
 	refusal := s.refusal.take()
 	switch {
 	case ctx.Err() != nil:
@@ -34,10 +37,19 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 		for j := range causes[i].Explanations {
 			e := &causes[i].Explanations[j]
 			e.Subject = "" // the line before names it
-			*e = e.For(operation).At(s.place)
+			*e = e.For(operation).At(place)
 		}
 	}
 	return &FailedError{Operation: operation, Again: again, Causes: causes}
+}
+
+// flagsOf returns permissions as the user types them.
+func flagsOf(permissions []Permission) string {
+	flags := make([]string, len(permissions))
+	for i, permission := range permissions {
+		flags[i] = permission.String()
+	}
+	return strings.Join(flags, " ")
 }
 
 // reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are

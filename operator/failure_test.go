@@ -43,6 +43,19 @@ func TestAnInterruptIsNoRefusal(t *testing.T) {
 	require.NoError(t, s.refusal.take())
 }
 
+// TestFailedNamesThePermissions that the run needed: the next one needs them, too.
+func TestFailedNamesThePermissions(t *testing.T) {
+	t.Parallel()
+	s, _ := sessionWith(t, nil, true)
+	s.failures = []progress.Failure{{Text: "dial tcp 192.168.20.11:50000: connect: connection refused"}}
+	s.consented = []Permission{{Flag: "allow-replace", Subject: "control-1"}, {Flag: "allow-version-skip"}}
+	failure := new(FailedError)
+	require.ErrorAs(t, s.failed(t.Context(), opUp, errors.New("failed to update: exit status 255")), &failure)
+	const again = "up --stack k3s-dev --lab --allow-replace control-1 --allow-version-skip"
+	require.Equal(t, again, failure.Again)
+	require.Contains(t, failure.Causes[0].Explanations[0].Do, "then run `em-infra "+again+"` again")
+}
+
 // TestFailedExplains: the error of a failed run contains explanations for the command that failed.
 func TestFailedExplains(t *testing.T) {
 	t.Parallel()

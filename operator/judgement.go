@@ -78,7 +78,7 @@ func (s *session) preview(ctx context.Context, options ...optpreview.Option) (ch
 	return result.ChangeSummary, s.recovery.WithRecoveries(seen), err
 }
 
-// weigh implements [upEngine]. It emits the assessment first.
+// weigh implements [upEngine]. It emits the assessment first, and records the permissions that the changes need.
 func (s *session) weigh(ctx context.Context, judged judgement, w work) error {
 	s.emit(Assessed{judged.Assessment})
 	given := w.allowed
@@ -94,7 +94,11 @@ func (s *session) weigh(ctx context.Context, judged judgement, w work) error {
 	if s.restorePlan != nil {
 		return errDryRun
 	}
-	return s.consent.ask(ctx)
+	if err := s.consent.ask(ctx); err != nil {
+		return err
+	}
+	s.consented = judged.Missing(nil)
+	return nil
 }
 
 func hasChanges(summary map[apitype.OpType]int) bool {

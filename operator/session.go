@@ -58,6 +58,7 @@ type session struct {
 
 	rotates      bool                // its passphrase is changed
 	restoreAsked *EtcdRestoreOptions // nil unless etcd is to be restored
+	consented    []Permission        // that the changes of this run need; nil before they are assessed
 	restorePlan  *restorePlan        // nil unless that is a dry run
 }
 

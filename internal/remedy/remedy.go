@@ -19,6 +19,8 @@ type Place struct {
 	Name string
 	// Stack are the flags that select the stack, as in --stack k3s-dev --lab. Default: none.
 	Stack string
+	// Up are flags that `em-infra up` needs besides, as in --allow-replace k3s-dev-control-1. Default: none.
+	Up string
 	// Lab are the flags that select the lab, as in --stack k3s-dev. With them, commands of the lab replace those on a host, which
 	// has no login there. Default: none, no rehearsal.
 	Lab string
@@ -100,7 +102,11 @@ func (p Place) onStack(command string) string {
 	if !ours || p.Stack == "" || !isReboot && !slices.Contains(stackCommands, verb) {
 		return command
 	}
-	return command + " " + p.Stack
+	command += " " + p.Stack
+	if verb == "up" && p.Up != "" {
+		command += " " + p.Up
+	}
+	return command
 }
 
 // hostCommands are commands of a Proxmox VE host with their replacements in a lab; $1 is the VMID.

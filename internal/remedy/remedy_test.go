@@ -11,6 +11,13 @@ import (
 	"github.com/em-infra/em-infra/internal/remedy"
 )
 
+// TestCompleteWithFlagsOfUp: only `em-infra up` gets them.
+func TestCompleteWithFlagsOfUp(t *testing.T) {
+	t.Parallel()
+	place := remedy.Place{Stack: "--stack home", Up: "--allow-replace home-control-1"}
+	require.Equal(t, "see `em-infra status --stack home`, then `em-infra up --stack home --allow-replace home-control-1`", place.Complete("see `em-infra status`, then `em-infra up`"))
+}
+
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	real := remedy.Place{Tool: "go run ./cmd/em-infra", Name: "home", Stack: "--stack home"}

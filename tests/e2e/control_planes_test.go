@@ -72,7 +72,8 @@ func TestE2EControlPlanesComeAndGo(t *testing.T) {
 }
 
 // TestE2EControlPlanesAreExchanged exchanges two of three control planes in one run: one has another VMID under its name, the other one
-// another name in its place. They go one after the other, also when the run is killed between them, and the third one stays.
+// another name in its place. They go one after the other, also when the run is killed between them and when the first new machine does
+// not start at first, and the third one stays.
 func TestE2EControlPlanesAreExchanged(t *testing.T) {
 	t.Parallel()
 	r := standing(t, three)
@@ -84,8 +85,8 @@ func TestE2EControlPlanesAreExchanged(t *testing.T) {
 	flags := []string{"up", "--lab", "--yes", "--allow-replace", "k3s-dev-control-1", "--allow-replace", "k3s-dev-control-9"}
 	began := time.Now()
 	require.Equal(t, "k3s-dev-control-1", r.killsARemoval(flags))
+	r.newMachineDoesNotCome(131, flags)
 	output := r.mustRun(0, flags...)
-	require.Contains(t, output, "makes the machine of k3s-dev-control-1, alone; control planes that follow: 1")
 	require.Contains(t, output, "the member of k3s-dev-control-2 has left etcd")
 	require.Contains(t, output, "k3s-dev-control-2 is no longer a Node of the cluster")
 	r.cameBack([]string{"k3s-dev-control-1", "k3s-dev-control-3", "k3s-dev-control-9"})
@@ -107,6 +108,21 @@ func (r *rehearsal) killsARemoval(flags []string) string {
 	kill()
 	lines := r.talosLog(began)
 	return fmt.Sprintf("k3s-dev-control-%d", lines[slices.IndexFunc(lines, stops)].VMID-100)
+}
+
+// newMachineDoesNotCome ends the removal of a control plane, and QEMU does not start the machine in its place: the run says how to go
+// on, and no other control plane is touched.
+func (r *rehearsal) newMachineDoesNotCome(vmid int, flags []string) {
+	r.t.Helper()
+	r.mustRun(0, "lab", "fault", "set", "start-fails", "--vm", fmt.Sprint(vmid))
+	began := time.Now()
+	output := r.mustRun(1, flags...)
+	require.Contains(r.t, output, "makes the machine of k3s-dev-control-1, alone; control planes that follow: 1")
+	require.Contains(r.t, output, "start failed: QEMU exited with code 1")
+	require.Regexp(r.t, "safe to run again: em-infra up .* --allow-replace k3s-dev-control-9\n", output)
+	down := slices.DeleteFunc(vmids(labstack.Outages(r.talosLog(began))), func(down int) bool { return down == 101 || down == vmid })
+	require.Empty(r.t, down, "two of three stay")
+	r.mustRun(0, "lab", "fault", "clear")
 }
 
 // plainEngineRefusesToRemove runs a plain Pulumi, which does not know which control planes stay: no machine is touched.
