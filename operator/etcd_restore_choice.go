@@ -236,8 +236,8 @@ func (s *session) fits(r *etcdRestoration, key []byte) error {
 			return refused(err)
 		}
 		if encryption.Foreign() {
-			return refused(s.place.CompleteError(fmt.Errorf("the snapshot %s is of another cluster: the key in the state opens none of its %d Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
-				snapshot.Name, encryption.Sealed)))
+			return refused(s.place.CompleteError(fmt.Errorf("the snapshot %s is of another cluster: the key in the state opens none of its Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
+				snapshot.Name)))
 		}
 	}
 	if snapshot.Cluster.Name != "" && snapshot.Cluster.Name != cluster.Name {

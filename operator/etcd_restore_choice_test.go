@@ -64,7 +64,7 @@ func TestASnapshotThatDoesNotFitIsRefused(t *testing.T) {
 		{"without a description", func(c *etcdsnapshot.Cluster) { *c = etcdsnapshot.Cluster{} }, ours, ""},
 		{
 			"another cluster's key", func(*etcdsnapshot.Cluster) {}, theirs,
-			"the snapshot 2026-11-20T22-15-00-by-hand is of another cluster: the key in the state opens none of its 1 Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
+			"the snapshot 2026-11-20T22-15-00-by-hand is of another cluster: the key in the state opens none of its Secrets; choose another one that `em-infra etcd list` shows with --from, or restore the state that belongs to it with `em-infra state restore`",
 		},
 		{
 			"another name", func(c *etcdsnapshot.Cluster) { c.Name = "k3s-prod" }, ours,
