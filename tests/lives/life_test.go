@@ -34,6 +34,10 @@ type life struct {
 	deleted bool
 	// armed are the disturbances of the next run.
 	armed []history.Move
+	// snapshots of etcd by their names, with the life's objects that they contain.
+	snapshots map[string][]string
+	// restoring is true from the begin of a restore of etcd until it has ended, in this run or a later one.
+	restoring bool
 
 	texts   map[string]string // that must hold no secret, by what they are
 	log     []string
@@ -44,7 +48,7 @@ type life struct {
 func newLife(t testing.TB, l *lane) *life {
 	return &life{
 		t: t, lane: l, stack: l.stack, began: time.Now(), site: site.New(l.topology),
-		cordoned: map[string]bool{}, keeper: model.NewKeeper(), texts: map[string]string{},
+		cordoned: map[string]bool{}, keeper: model.NewKeeper(), snapshots: map[string][]string{}, texts: map[string]string{},
 	}
 }
 
@@ -147,7 +151,27 @@ func (f *life) do(m history.Move) {
 	case history.Hand:
 		f.byHand(m)
 	case history.Run:
-		f.run(m.What)
+		f.runs(m.What)
+	}
+}
+
+func (f *life) runs(what string) {
+	f.t.Helper()
+	switch what {
+	case "snapshot-etcd":
+		f.takeSnapshot()
+	case "restore-etcd":
+		f.restoreEtcd()
+	case "adopt":
+		f.adopt()
+	case "restore-oldest":
+		if _, found := f.oldestBackup(); !found {
+			f.say("  means nothing here")
+			return
+		}
+		f.run(what)
+	default:
+		f.run(what)
 	}
 }
 

@@ -184,10 +184,10 @@ const (
 	canaryLabel     = "lives/canary"
 )
 
-// leaveCanary creates an object in etcd before a move, while Kubernetes answers.
+// leaveCanary creates an object in etcd before a move, while Kubernetes answers. A restore that has not ended would take it back.
 func (f *life) leaveCanary(n int) {
 	f.t.Helper()
-	if f.gone {
+	if f.gone || f.restoring {
 		return
 	}
 	api, err := f.kubernetes()

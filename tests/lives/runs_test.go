@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -32,6 +31,8 @@ var arguments = map[string][]string{
 	"only-verify":     {"up", "--lab", "--yes", "--only", "verify"},
 	"only-bootstrap":  {"up", "--lab", "--yes", "--only", "bootstrap"},
 	"destroy":         {"destroy", "--lab", "--yes"},
+	"snapshot-etcd":   {"etcd", "snapshot", "--lab"},
+	"adopt":           {"adopt", "--lab"},
 }
 
 // em returns a command of em-infra on the stack.
@@ -157,7 +158,7 @@ func (f *life) run(what string) model.Run {
 	killer.afterwards()
 	result.Killed = killer.hit
 	f.disturbed = f.disturbed || killer.hit || occurred > 0
-	result.Excused = f.disturbed || what == "pulumi" && f.pending > 0 || what == "only-bootstrap" && f.pending > 0
+	result.Excused = f.disturbed || f.pending > 0 && slices.Contains([]string{"pulumi", "only-bootstrap", "snapshot-etcd", "restore-etcd", "adopt"}, what)
 	if what == "pulumi" && result.Code != 0 && result.Excused {
 		result.Killed = true // what the engine says is not judged
 	}
@@ -173,17 +174,17 @@ func (f *life) commandOf(what string) *exec.Cmd {
 	case "pulumi":
 		return f.pulumi()
 	case "restore-oldest":
-		backups, err := filepath.Glob(filepath.Join(f.stack.Dir(), "backups", "*.json")) // their names begin with their time
-		require.NoError(f.t, err)
-		require.NotEmpty(f.t, backups)
-		return f.em("state", "restore", "--lab", "--yes", "--from", strings.TrimSuffix(filepath.Base(backups[0]), ".json"))
+		backup, _ := f.oldestBackup()
+		return f.em("state", "restore", "--lab", "--yes", "--from", backup)
+	case "restore-etcd":
+		return f.em(append(f.restoreArguments(), f.consents(what)...)...)
 	}
 	return f.em(append(slices.Clone(arguments[what]), f.consents(what)...)...)
 }
 
 // consents returns the flags for the control planes that an up removes.
 func (f *life) consents(what string) (flags []string) {
-	if arguments[what] == nil || arguments[what][0] != "up" {
+	if what != "restore-etcd" && (arguments[what] == nil || arguments[what][0] != "up") {
 		return nil
 	}
 	for _, m := range f.see().Machines {
@@ -221,23 +222,28 @@ func (f *life) judge(r model.Run) {
 // holds checks the state after a run.
 func (f *life) holds(what string, r model.Run, began time.Time) {
 	f.t.Helper()
-	f.oneAtATime(began)
+	if !f.restoring { // which takes all control planes down
+		f.oneAtATime(began)
+	}
 	f.nothingIsLost()
 	if r.Code != 0 || r.Killed {
 		return
 	}
 	switch what {
 	case "up":
-		f.gone, f.disturbed, f.pending, f.deleted = false, false, 0, false
+		f.gone, f.disturbed, f.pending, f.deleted, f.restoring = false, false, 0, false, false
 		f.holdsWhole()
 	case "destroy":
-		f.gone, f.disturbed, f.pending, f.deleted = true, false, 0, false
+		f.gone, f.disturbed, f.pending, f.deleted, f.restoring = true, false, 0, false, false
 		f.cordoned = map[string]bool{}
 		f.holdsWhole()
+	case "restore-etcd":
+		f.restoring = false
+		f.pending++
 	case "restore-oldest":
 		f.disturbed = true // the state knows less than there is
 		f.pending++
-	case "pulumi", "until-provision", "until-bootstrap":
+	case "pulumi", "until-provision", "until-bootstrap", "adopt":
 		f.gone = false
 		f.pending++ // something may be left to em-infra, or to the phases that follow
 	}

@@ -75,10 +75,16 @@ func (d *drawer) run(changes bool) Move {
 		what = "destroy"
 	} else if n < 17 && !changes {
 		what = "restore-oldest"
-	} else if n < 30 && !changes {
+	} else if n < 20 && !changes {
+		what = "snapshot-etcd"
+	} else if n < 24 {
+		what = "restore-etcd"
+	} else if n < 26 {
+		what = "adopt"
+	} else if n < 36 && !changes {
 		what = pick(d.Rand, []string{"preview", "status", "drift", "only-verify", "only-bootstrap"})
 	}
-	if !slices.Contains([]string{"preview", "status", "drift", "only-verify", "restore-oldest"}, what) {
+	if !slices.Contains([]string{"preview", "status", "drift", "only-verify", "restore-oldest", "snapshot-etcd", "adopt"}, what) {
 		d.waiting, d.disturbed = 0, 0
 	}
 	return Move{Verb: Run, What: what}

@@ -44,8 +44,8 @@ type Move struct {
 // form is the text form of moves of a verb.
 type form struct{ ofNode, numbered bool }
 
-// Runs, by their arguments of em-infra.
-var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy", "restore-oldest"}
+// Runs, by their arguments of em-infra. Before an adoption, the state is lost.
+var Runs = []string{"up", "preview", "status", "drift", "pulumi", "until-provision", "until-bootstrap", "only-verify", "only-bootstrap", "destroy", "restore-oldest", "snapshot-etcd", "restore-etcd", "adopt"}
 
 // Victims are the targets of a kill: SIGKILL, or SIGINT for the last two.
 var Victims = []string{"tool", "engine", "plugin", "all", "host", "interrupt", "interrupt-twice"}

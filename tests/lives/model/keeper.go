@@ -44,6 +44,14 @@ func (k *Keeper) GiveUp(vmid int) { k.given[vmid] = true }
 // GiveUpMember allows the loss of a member of etcd from now on.
 func (k *Keeper) GiveUpMember(name string) { delete(k.members, name) }
 
+// Canaries returns the life's objects in etcd, sorted.
+func (k *Keeper) Canaries() []string { return slices.Sorted(maps.Keys(k.canaries)) }
+
+// GoBack allows the loss of all objects in etcd but these, as by a restore of the snapshot that has them.
+func (k *Keeper) GoBack(canaries []string) {
+	maps.DeleteFunc(k.canaries, func(name string, _ bool) bool { return !slices.Contains(canaries, name) })
+}
+
 // GiveUpAll allows the loss of everything from now on, as by a destroy.
 func (k *Keeper) GiveUpAll() { *k = *NewKeeper() }
 

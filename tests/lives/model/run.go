@@ -26,7 +26,8 @@ type Run struct {
 const (
 	done    = 0
 	changes = 2
-	refused = 3
+	// Refused is that of a refusal.
+	Refused = 3
 )
 
 // Bound is the maximal duration of a run. It is below all limits of em-infra's own waits, of which the shortest is ten minutes:
@@ -35,6 +36,9 @@ const Bound = 9 * time.Minute
 
 // reads are runs that change nothing.
 var reads = []string{"preview", "status", "drift", "only-verify"}
+
+// reading are all runs that leave the host as it is.
+var reading = append(slices.Clone(reads), "snapshot-etcd", "adopt")
 
 // saysWhatToDo matches the end of a failure that names a remedy: a command, or what to change.
 var saysWhatToDo = regexp.MustCompile("`[a-z][^`]+`|\\b(run|say|set|put|restore|give|write|mend|wait|check|look|choose|delete|remove|try|make|repair)\\b [a-z-]+")
@@ -48,15 +52,15 @@ func Judge(r Run) []Violation {
 	switch {
 	case strings.Contains(r.Output, "goroutine ") || strings.Contains(r.Output, "panic:"):
 		refusals.say("%s panicked:\n%s", r.What, r.Output)
-	case r.Killed:
-	case slices.Contains(reads, r.What) && len(r.Writes) > 0:
+	case slices.Contains(reading, r.What) && len(r.Writes) > 0:
 		refusals.say("%s only reads, and called %s", r.What, strings.Join(r.Writes, ", "))
-	case r.Code == refused && len(r.Writes) > 0:
+	case r.Killed:
+	case r.Code == Refused && len(r.Writes) > 0:
 		refusals.say("%s was refused, and called %s:\n%s", r.What, strings.Join(r.Writes, ", "), r.Output)
-	case r.Code < 0 || r.Code > refused:
+	case r.Code < 0 || r.Code > Refused:
 		refusals.say("%s ended with exit code %d:\n%s", r.What, r.Code, r.Output)
 	case (r.Code == done || r.Code == changes) && r.What != "mistake":
-	case r.What == "mistake" && r.Code != refused:
+	case r.What == "mistake" && r.Code != Refused:
 		refusals.say("a mistake was not refused, but ended with exit code %d:\n%s", r.Code, r.Output)
 	case r.What == "mistake":
 	case !saysWhatToDo.MatchString(r.Output):
