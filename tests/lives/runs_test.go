@@ -182,14 +182,19 @@ func (f *life) commandOf(what string) *exec.Cmd {
 	return f.em(append(slices.Clone(arguments[what]), f.consents(what)...)...)
 }
 
-// consents returns the flags for the control planes that an up removes.
+// consents returns the flags for the control planes that an up removes or replaces.
 func (f *life) consents(what string) (flags []string) {
 	if what != "restore-etcd" && (arguments[what] == nil || arguments[what][0] != "up") {
 		return nil
 	}
 	for _, m := range f.see().Machines {
-		if strings.HasPrefix(m.Name, "control-") && !slices.Contains(f.site.Names(site.ControlPlane), m.Name) {
+		if !strings.HasPrefix(m.Name, "control-") {
+			continue
+		}
+		if n, stays := f.site.Find(m.Name); !stays {
 			flags = append(flags, "--allow-delete", m.Name)
+		} else if n.VMID != m.VMID {
+			flags = append(flags, "--allow-replace", m.Name)
 		}
 	}
 	return flags

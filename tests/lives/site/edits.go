@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Edit is a change of the inventory that em-infra has to carry out.
@@ -64,6 +65,7 @@ var Edits = map[string]Change{
 	"host":           {OfNode: true, Numbered: true, site: moveNode},
 	"control-planes": {Numbered: true, site: countControlPlanes},
 	"exchange":       {OfNode: true, site: exchange},
+	"renumber":       {OfNode: true, node: renumber},
 }
 
 // upgrade sets another patch number; there is no way back.
@@ -164,6 +166,19 @@ func exchange(s *Site, name string, _ int) bool {
 		return false
 	}
 	s.Nodes[i] = s.newControlPlane()
+	return true
+}
+
+// apart is the distance between the two VMIDs of a node.
+const apart = 50
+
+// renumber gives a node the other one of its VMIDs: its machine is replaced under its name.
+func renumber(n *Node, _ int) bool {
+	if word, _, _ := strings.Cut(n.Name, "-"); n.VMID < kinds[word].vmid+apart {
+		n.VMID += apart
+	} else {
+		n.VMID -= apart
+	}
 	return true
 }
 

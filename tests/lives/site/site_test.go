@@ -61,6 +61,7 @@ func TestEdits(t *testing.T) {
 		"a node less":   {site.Edit{What: "remove", Node: "worker-1"}, func(s site.Site) bool { return len(s.Nodes) == 1 }},
 		"another host":  {site.Edit{What: "host", Node: "worker-1", Number: 2}, func(s site.Site) bool { return s.Nodes[1].Host == "vmhost2" }},
 		"three of them": {site.Edit{What: "control-planes", Number: 3}, func(s site.Site) bool { return len(s.Names(site.ControlPlane)) == 3 }},
+		"renumbered":    {site.Edit{What: "renumber", Node: "worker-1"}, func(s site.Site) bool { return s.Nodes[1].VMID == 161 && s.Nodes[1].Name == "worker-1" }},
 		"exchanged":     {site.Edit{What: "exchange", Node: "control-1"}, func(s site.Site) bool { return s.Nodes[0].Name == "control-2" && s.Nodes[0].VMID == 102 }},
 		"a data disk":   {site.Edit{What: "data-disk", Node: "worker-1", Number: 7}, func(s site.Site) bool { return s.Nodes[1].DataDisks[0].SizeGiB == 7 }},
 		"a sysctl": {site.Edit{What: "sysctl", Node: "worker-1", Number: 9}, func(s site.Site) bool {
