@@ -6,6 +6,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
 )
 
@@ -101,9 +102,10 @@ type work struct {
 	replace []string // replaced although the engine sees no difference
 	judged  bool     // a first run can neither delete nor replace: it is assessed only if consent is needed
 	allowed []Permission
-	limited bool   // to some phases
-	plan    string // the fingerprint of the only plan that is carried out; empty for any
-	again   bool   // a second pass: it asks for no consent if nothing is left to do
+	limited bool     // to some phases
+	plan    string   // the fingerprint of the only plan that is carried out; empty for any
+	later   []string // URNs that are left to the second pass
+	again   bool     // a second pass: it asks for no consent if nothing is left to do
 }
 
 // run brings the cluster up and verifies it, as far as the span reaches.
@@ -172,6 +174,7 @@ func (r upRun) reachIntoCluster(ctx context.Context, w work) error {
 		return err
 	}
 	seen.noAnswer, w.again = "", true // an error of the API is reported by the engine now
+	w.plan = ""                       // the first pass was compared with it, as a whole
 	_, err = r.do(ctx, w, seen)
 	return err
 }
@@ -205,6 +208,9 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 	if !w.again {
 		if restores, err = r.restore.beginRestore(ctx); err != nil {
 			return restores, err
+		}
+		if restores {
+			w.later = plan.RemovedWorkers(judged.steps) // the API that a removal needs may not answer before
 		}
 	}
 	if err := r.state.prepareState(ctx, seen, judged); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/engine/plan"
 	"github.com/em-infra/em-infra/internal/phase"
 	"github.com/em-infra/em-infra/internal/risk"
 )
@@ -25,6 +26,7 @@ type parts struct {
 	judged   judgement
 	restores bool // etcd
 	weighed  work
+	later    [][]string // what each run of the engine leaves to a second pass
 }
 
 var errStep = errors.New("refused in a test")
@@ -76,6 +78,7 @@ func (p *parts) weigh(_ context.Context, _ judgement, w work) error {
 }
 
 func (p *parts) update(_ context.Context, w work, reachesCluster bool) error {
+	p.later = append(p.later, w.later)
 	return p.step(fmt.Sprintf("engine %s %v %v (cluster: %t)", w.name, w.targets, w.replace, reachesCluster))
 }
 
@@ -195,6 +198,23 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 		require.ErrorIs(t, p.order().bringUp(t.Context(), wholeSpan, nil), errStep)
 		require.Equal(t, restored[:slices.Index(restored, step)+1], p.steps)
 	}
+}
+
+// TestWorkersLeaveAfterARestore: the removal of a worker needs the API of Kubernetes, so it is left to the second pass.
+func TestWorkersLeaveAfterARestore(t *testing.T) {
+	t.Parallel()
+	const membership = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$command:local:Command::k3s-dev-worker-1-membership"
+	judged := judgement{
+		counts: map[apitype.OpType]int{apitype.OpDelete: 1},
+		steps:  []plan.Step{{Op: apitype.OpDelete, URN: membership, Old: map[string]any{"delete": "em-infra node remove --name worker-1 --address 192.168.20.21"}}},
+	}
+	p := &parts{restores: true, judged: judged}
+	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.Equal(t, [][]string{{membership}, nil}, p.later)
+
+	p = &parts{judged: judged}
+	require.NoError(t, p.order().bringUp(t.Context(), wholeSpan, nil))
+	require.Equal(t, [][]string{nil}, p.later)
 }
 
 // TestControlPlanesAreReplacedAlone: each in a run of the engine of its own, after one consent, and what is left comes after them.

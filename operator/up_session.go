@@ -28,6 +28,7 @@ func (s *session) prepareState(ctx context.Context, seen outOfBand, judged judge
 // update implements [upEngine].
 func (s *session) update(ctx context.Context, w work, reachesCluster bool) error {
 	targets, excluded := scope(w.targets, !reachesCluster)
+	excluded = append(excluded, w.later...)
 	options := []optup.Option{optup.Target(targets), optup.Exclude(excluded), optup.Replace(w.replace), optup.SuppressOutputs()}
 	defer s.keepJoining(ctx)()
 	return s.onTargets(ctx, targets, func() error {
