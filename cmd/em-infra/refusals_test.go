@@ -34,6 +34,7 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{[]string{"credentials", "new", "--user", "anna"}, "--user and --group are for a kubeconfig: add --kubeconfig, or leave them out"},
 		{[]string{"credentials", "new", "--kubeconfig"}, "no user is named: add --user NAME, the name in the RoleBindings of Kubernetes"},
 		{[]string{"credentials", "new", "--kubeconfig", "--role", "os:reader"}, "--role is for a talosconfig, and --kubeconfig makes a kubeconfig: leave one of the two out"},
+		{[]string{"rotate", "proxmox-token"}, noStack},
 		{[]string{"rotate", "passphrase"}, "no new passphrase is given: write one into a file and add --new-passphrase-file FILE"},
 		{[]string{"rotate", "passphrase", "--new-passphrase-file", os.DevNull}, "the new passphrase is empty: write one into a file and add --new-passphrase-file FILE"},
 		{[]string{"rotate", "passphrase", "--new-passphrase-file", "main.go"}, "the new passphrase has several lines, of which Pulumi reads the first: write it on one line"},

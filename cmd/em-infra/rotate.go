@@ -21,14 +21,14 @@ func newRotateCommand() *cobra.Command {
 		Long: `Replace a credential by a new one. Each command names its steps with --dry-run, goes on where it was killed when it is run again,
 and changes nothing in the cluster.`,
 	}
-	command.AddCommand(newRotatePassphraseCommand())
+	command.AddCommand(newRotatePassphraseCommand(), newRotateTokenCommand())
 	return command
 }
 
 // printSteps prints what a rotation would do.
 func printSteps(out io.Writer, steps []string) error {
 	for i, step := range steps {
-		fmt.Fprintf(out, "%d. %s\n", i+1, step)
+		fmt.Fprintf(out, "%d. %s\n", i+1, asTyped(step))
 	}
 	_, err := fmt.Fprintln(out, "nothing in the cluster stops or restarts")
 	return err

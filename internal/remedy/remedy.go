@@ -89,7 +89,7 @@ func (p Place) call(command string) string {
 var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role",
 	"state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
-	"kit create", "task list", "task stop UPID", "rotate passphrase",
+	"kit create", "task list", "task stop UPID", "rotate passphrase", "rotate proxmox-token",
 }
 
 // onStack adds the flags of the stack to a command.

@@ -37,4 +37,25 @@ var credentials = []row{
 		do:      "restore a newer backup: the one that the change of the passphrase has made is the newest from then",
 		safe:    notTouched,
 	},
+	{
+		name: "token-no-administrator", speaker: program, source: "operator/rotate_token.go",
+		pattern: saying(`the token may not manage tokens`),
+		meaning: "a token of Proxmox VE may not make tokens for its own user, and the token at hand has no privilege for that",
+		do:      "put a token with User.Modify on /access/groups and Permissions.Modify on / into EM_INFRA_PROXMOX_ADMIN_TOKEN, or replace the token by hand",
+		safe:    notTouched,
+	},
+	{
+		name: "token-in-use", speaker: program, source: "operator/rotate_token.go",
+		pattern: saying(`the state still contains the former token (?P<token>\S+?):`),
+		meaning: "resources in the state would still use the token {token} when they are deleted",
+		do:      "run `em-infra up`, which writes the new token into the state, then `em-infra rotate proxmox-token` again",
+		safe:    notTouched,
+	},
+	{
+		name: "token-too-little", speaker: program, source: "internal/pve/tokens.go",
+		pattern: saying(`the token (?P<token>\S+) has not (?P<privilege>\S+) on (?P<path>\S+), which the present token has`),
+		meaning: "the new token {token} lacks {privilege} on {path}, so it was deleted again and the present token stays in use",
+		do:      "give the administrator's token Permissions.Modify on /, so that it can copy all entries, then run the command again",
+		safe:    notTouched,
+	},
 }

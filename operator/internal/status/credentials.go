@@ -86,7 +86,7 @@ func (r Report) clientCredentials() []Credential {
 func AskToken(ctx context.Context, host pve.Reader, token string) Credential {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	found := Credential{Kind: KindProxmoxToken, Name: token}
+	found := Credential{Kind: KindProxmoxToken, Name: token, Rotation: "rotate proxmox-token"}
 	end, err := host.TokenEnd(ctx, token)
 	switch {
 	case errors.Is(err, pve.ErrForbidden):

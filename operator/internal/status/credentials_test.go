@@ -26,7 +26,7 @@ func TestPrintCredentials(t *testing.T) {
 	r := wellReport().At(remedy.Place{Stack: "--stack k3s-dev"})
 	r.Certificates[0].Begins, r.Certificates[1].Begins = *at(-1), *at(-1)
 	r = r.WithCredentials([]status.Credential{
-		{Kind: status.KindProxmoxToken, Name: "em-infra@pve!operator", Ends: at(29)},
+		{Kind: status.KindProxmoxToken, Name: "em-infra@pve!operator", Ends: at(29), Rotation: "rotate proxmox-token"},
 		{Kind: status.KindTalosCA, Made: at(-3300), Ends: at(364)},
 		{Kind: status.KindEtcdCA, Made: at(-1), Ends: at(3650)},
 		{Kind: status.KindSecretsProvider, Name: "passphrase"},
@@ -36,7 +36,7 @@ func TestPrintCredentials(t *testing.T) {
 	require.NoError(t, r.WriteText(&text))
 	require.Contains(t, text.String(), `
 CREDENTIAL                           AGE        ENDS        ROTATED BY
-Proxmox token em-infra@pve!operator  unknown    2026-12-20  hand
+Proxmox token em-infra@pve!operator  unknown    2026-12-20  rotate proxmox-token
 talosconfig                          24 h       2027-11-20  up
 kubeconfig                           24 h       2027-11-20  up
 Talos CA                             3300 days  2027-11-20  hand
@@ -45,7 +45,7 @@ state secrets passphrase             unknown    never       hand
 recovery kit 2026-11-20-kit.tar.age  24 h       never       kit create
 
 `)
-	require.Contains(t, text.String(), "credential    Proxmox token em-infra@pve!operator ends on 2026-12-20: rotate it by hand, see docs/security.md\n"+
+	require.Contains(t, text.String(), "credential    Proxmox token em-infra@pve!operator ends on 2026-12-20: `em-infra rotate proxmox-token --stack k3s-dev` rotates it\n"+
 		"credential    Talos CA ends on 2027-11-20: rotate it by hand, see docs/security.md\n")
 	require.NotContains(t, text.String(), "certificates  ", "they are in the table")
 	var order []string
@@ -76,7 +76,7 @@ func TestATokenThatMayNotReadItsEnd(t *testing.T) {
 		t.Cleanup(server.Close)
 		host, err := pve.NewReader(pve.Connection{Endpoint: server.URL, Token: "a@pve!t=0-0", Insecure: true})
 		require.NoError(t, err)
-		require.Equal(t, status.Credential{Kind: status.KindProxmoxToken, Name: "a@pve!t", Ends: test.ends, Problem: test.problem}, status.AskToken(t.Context(), host, "a@pve!t"))
+		require.Equal(t, status.Credential{Kind: status.KindProxmoxToken, Name: "a@pve!t", Ends: test.ends, Problem: test.problem, Rotation: "rotate proxmox-token"}, status.AskToken(t.Context(), host, "a@pve!t"))
 	}
 	r := wellReport()
 	r.Certificates = nil

@@ -1,0 +1,141 @@
+package operator
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
+	"github.com/stretchr/testify/require"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/lab/proxmox"
+	"github.com/em-infra/em-infra/internal/lab/proxmox/schema"
+	"github.com/em-infra/em-infra/internal/pve"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/operator/internal/stackstate"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+// hostWithTokens serves an emulated host with the tokens em-infra@pve!operator and admin@pve!all, both with the same secret.
+func hostWithTokens(t *testing.T, secret string) pve.Connection {
+	t.Helper()
+	server, err := proxmox.NewServer(proxmox.Config{
+		Hosts: []proxmox.Host{{Name: "vmhost", Cores: 8, CPUModel: "AMD EPYC", MemoryMiB: 32 << 10}},
+		Tokens: []proxmox.Token{
+			{ID: "em-infra@pve!operator", Secret: secret, Role: proxmox.OperatorRole, Privileges: proxmox.OperatorPrivileges(schema.Release84)},
+			{ID: "admin@pve!all", Secret: secret, Role: "Administrator"},
+		},
+		StateFile: filepath.Join(t.TempDir(), "host.json"), Now: time.Now,
+	})
+	require.NoError(t, err)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Close())
+		require.NoError(t, <-served)
+	})
+	return pve.Connection{Endpoint: "https://" + listener.Addr().String(), Token: "em-infra@pve!operator=" + secret, Insecure: true}
+}
+
+// sealedStack is a stack in folders, sealed with a passphrase.
+type sealedStack struct {
+	t          *testing.T
+	dir, state string
+	crypter    config.Crypter
+	salt       string
+}
+
+func newSealedStack(t *testing.T) sealedStack {
+	t.Helper()
+	salt := []byte("saltsalt")
+	s := sealedStack{t: t, dir: t.TempDir(), state: t.TempDir(), crypter: config.NewSymmetricCrypterFromPassphrase("open sesame", salt)}
+	s.salt = "v1:" + base64.StdEncoding.EncodeToString(salt) + ":" + s.seal("pulumi")
+	s.write(filepath.Join(s.dir, "Pulumi.yaml"), "name: em-infra\nruntime: go\n")
+	s.write(filepath.Join(s.dir, "Pulumi.home.yaml"), "encryptionsalt: "+s.salt+"\n")
+	return s
+}
+
+func (s sealedStack) seal(text string) string {
+	s.t.Helper()
+	sealed, err := s.crypter.EncryptValue(s.t.Context(), text)
+	require.NoError(s.t, err)
+	return sealed
+}
+
+func (s sealedStack) write(file, text string) {
+	s.t.Helper()
+	require.NoError(s.t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(s.t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// has writes a state with one secret.
+func (s sealedStack) has(secret string) {
+	s.write(filepath.Join(s.state, ".pulumi", "stacks", "em-infra", "home.json"), `{"version":3,"checkpoint":{"stack":"organization/em-infra/home","latest":{`+
+		`"manifest":{"time":"2026-01-02T03:04:05Z","magic":"m","version":"v3.254.0"},"secrets_providers":{"type":"passphrase","state":{"salt":"`+s.salt+`"}},`+
+		`"resources":[{"urn":"urn:pulumi:home::em-infra::a:b:C::d","custom":true,"type":"a:b:C",`+
+		`"outputs":{"token":{"4dabf18193072939515e22adb298388d":"1b47061264138c4ac30d75fd1eb44270","ciphertext":"`+s.seal(`"`+secret+`"`)+`"}}}],"metadata":{}}}}`)
+}
+
+// session returns a session that has read what the stack contains now.
+func (s sealedStack) session(host pve.Connection) *session {
+	s.t.Helper()
+	return &session{
+		Operator: &Operator{clock: systemClock{}}, host: host, place: remedy.Place{Stack: "--stack home"},
+		state: &stackstate.State{State: engine.State{
+			Command: new(engine.Command), Dir: s.dir, Project: "em-infra", Stack: "home",
+			Env: map[string]string{"PULUMI_BACKEND_URL": "file://" + s.state}, Passphrase: engine.NewPassphrase("open sesame"),
+		}},
+	}
+}
+
+// TestTheTokenOfAStackIsReplaced: the configuration gets the new token, and the former one lives as long as the state contains it.
+func TestTheTokenOfAStackIsReplaced(t *testing.T) {
+	t.Parallel()
+	secret := rand.Text()
+	host, stack := hostWithTokens(t, secret), newSealedStack(t)
+	stack.has(host.Token)
+	_, err := stack.session(host).rotateToken(t.Context(), RotateTokenOptions{})
+	require.EqualError(t, err, "the token may not manage tokens: set EM_INFRA_PROXMOX_ADMIN_TOKEN to one with User.Modify on /access/groups and Permissions.Modify on /, or replace the token by hand, see docs/security.md")
+
+	options := RotateTokenOptions{Administrator: "admin@pve!all=" + secret}
+	rotated, err := stack.session(host).rotateToken(t.Context(), options)
+	require.NoError(t, err)
+	require.Equal(t, &TokenRotated{Made: "em-infra@pve!operator-r2", Former: "em-infra@pve!operator"}, rotated)
+	saved, read := stack.session(host).state.Config()
+	require.True(t, read)
+	configured := saved[stacks.Key(stacks.KeyProxmoxToken)]
+	require.True(t, configured.Secret)
+	now := host
+	now.Token = configured.Value
+	_, err = now.Reach(t.Context())
+	require.NoError(t, err)
+
+	_, err = stack.session(now).rotateToken(t.Context(), options)
+	require.EqualError(t, err, "the state still contains the former token em-infra@pve!operator: run `em-infra up --stack home` first, then `em-infra rotate proxmox-token --stack home` again")
+	_, err = host.Reach(t.Context())
+	require.NoError(t, err, "it is still there")
+
+	stack.has(now.Token)
+	rotated, err = stack.session(now).rotateToken(t.Context(), options)
+	require.NoError(t, err)
+	require.Equal(t, &TokenRotated{Former: "em-infra@pve!operator"}, rotated)
+	_, err = host.Reach(t.Context())
+	require.ErrorContains(t, err, "refuses the token em-infra@pve!operator")
+}
