@@ -52,7 +52,8 @@ func (o *Operator) Adopt(ctx context.Context, options AdoptOptions) (*Adopted, e
 	if err != nil {
 		return nil, err
 	}
-	if _, err := own.recovery.ClearLocks(); err != nil {
+	defer own.recovery.Release(ctx)
+	if _, err := own.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
 	draft, err := o.openDraft() // first, since it removes that of a killed run

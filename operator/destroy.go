@@ -29,6 +29,7 @@ func (o *Operator) Destroy(ctx context.Context, options DestroyOptions) (*Destro
 	if err != nil {
 		return nil, err
 	}
+	defer s.recovery.Release(ctx)
 	target := s.destroyTarget()
 	return destroyRun{recovery: s.recovery, host: target, state: target, copies: s.state, engine: s, stack: s.workspace.Stack, place: s.place, tell: s.emit}.run(ctx)
 }

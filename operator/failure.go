@@ -14,6 +14,7 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/operator/internal/cause"
 	"github.com/em-infra/em-infra/operator/internal/progress"
+	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
 // failed returns the error of an operation whose engine failed, with the root causes and their explanations.
@@ -26,7 +27,7 @@ func (s *session) failed(ctx context.Context, operation string, err error) error
 	case ctx.Err() != nil:
 		return &FailedError{Operation: operation, Again: again, Interrupted: true}
 	case auto.IsConcurrentUpdateError(err):
-		return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
+		return s.busy(ctx)
 	}
 	if refusal != nil {
 		return refused(refusal)
@@ -50,6 +51,14 @@ func flagsOf(permissions []Permission) string {
 		flags[i] = permission.String()
 	}
 	return strings.Join(flags, " ")
+}
+
+// busy returns the refusal of a run that has met the engine's lock of another one, with its owner if that is known.
+func (s *session) busy(ctx context.Context) error {
+	if owner, err := recovery.Owner(ctx, s.stateAt()); err == nil && owner != nil {
+		return refused(owner)
+	}
+	return refused(errors.New("another run works on this stack: wait for it to end, then run again"))
 }
 
 // reportedFailures returns the errors that the engine reported, without the final message about the run as a whole. If there are

@@ -152,7 +152,7 @@ func (r kitRestore) state(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := s.attach(tools); err != nil {
+	if err := s.attach(ctx, tools); err != nil {
 		return 0, err
 	}
 	empty, err := s.hasEmptyState(ctx)

@@ -32,6 +32,7 @@ func (o *Operator) Reboot(ctx context.Context, options RebootOptions) error {
 	if err != nil {
 		return err
 	}
+	defer s.recovery.Release(ctx)
 	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}

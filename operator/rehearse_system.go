@@ -56,6 +56,7 @@ func (s *stage) Up(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer session.recovery.Release(ctx)
 	if err := session.recovery.SettleProcesses(ctx); err != nil {
 		return nil, err
 	}
@@ -99,6 +100,7 @@ func (s *stage) Destroy(ctx context.Context) ([]rehearsal.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer session.recovery.Release(ctx)
 	if err := session.recovery.SettleProcesses(ctx); err != nil {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ func (o *Operator) Rollback(ctx context.Context, options RollbackOptions) error 
 	if err != nil {
 		return err
 	}
+	defer s.recovery.Release(ctx)
 	if err := s.recovery.SettleProcesses(ctx); err != nil {
 		return err
 	}

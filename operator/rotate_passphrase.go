@@ -59,7 +59,8 @@ func (o *Operator) RotatePassphrase(ctx context.Context, options RotatePassphras
 	if !s.state.SealedByPassphrase() {
 		return nil, refused(fmt.Errorf("the secrets of stack %s are sealed by %s and not by a passphrase: change the key there", o.workspace.Stack, s.state.SecretsProvider))
 	}
-	if _, err := s.recovery.ClearLocks(); err != nil {
+	defer s.recovery.Release(ctx)
+	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
 	r := passphraseRotation{session: s, to: engine.NewPassphrase(options.NewPassphrase), note: s.rotationNote()}

@@ -58,7 +58,8 @@ func (o *Operator) RotateToken(ctx context.Context, options RotateTokenOptions) 
 	if !s.state.SealedByPassphrase() {
 		return nil, refused(fmt.Errorf("the secrets of stack %s are sealed by %s: replace the token by hand, see docs/security.md", o.workspace.Stack, s.state.SecretsProvider))
 	}
-	if _, err := s.recovery.ClearLocks(); err != nil {
+	defer s.recovery.Release(ctx)
+	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.consent.ask(ctx); err != nil {

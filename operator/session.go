@@ -189,7 +189,7 @@ func (o *Operator) startLab(ctx context.Context, inv *inventory.Inventory, tell 
 }
 
 func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, create bool) error {
-	if err := s.attach(tools); err != nil {
+	if err := s.attach(ctx, tools); err != nil {
 		return err
 	}
 	s.program = stacks.Options{
@@ -214,7 +214,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	var err error
 	s.stack, err = stacks.Select(ctx, embedding)
 	if !errors.Is(err, stacks.ErrNoStack) {
-		return sentenceOf(err)
+		return s.selected(ctx, err)
 	}
 	if err := s.checkNotLost(); err != nil {
 		return refused(err)
@@ -230,11 +230,11 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 }
 
 // attach sets up the access to the stack's state with the engine's CLI, after repairing torn files of the state.
-func (s *session) attach(tools *toolchain.Installed) error {
+func (s *session) attach(ctx context.Context, tools *toolchain.Installed) error {
 	if err := s.checkRotation(); err != nil {
 		return err
 	}
-	if err := s.mendState(); err != nil {
+	if err := s.mendState(ctx); err != nil {
 		return err
 	}
 	command, err := cli(tools)

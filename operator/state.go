@@ -28,7 +28,7 @@ func (o *Operator) beginOnState(ctx context.Context, s *session) (*toolchain.Ins
 	if err != nil {
 		return nil, err
 	}
-	return tools, s.attach(tools)
+	return tools, s.attach(ctx, tools)
 }
 
 // checkState returns errors early that would otherwise occur after minutes.
@@ -63,8 +63,11 @@ func (s *session) checkNotLost() error {
 }
 
 // mendState repairs the state's files after a run was killed while writing them, unless a run holds the lock.
-func (o *Operator) mendState() error {
-	locks, err := recovery.Locks(o.workspace.Backend, workspace.Project, o.workspace.Stack)
+func (o *Operator) mendState(ctx context.Context) error {
+	if o.workspace.StateFolder() == "" {
+		return nil // an object of a bucket is written completely or not at all
+	}
+	locks, err := recovery.Locks(ctx, o.stateAt())
 	if err != nil {
 		return refused(err)
 	}
@@ -74,4 +77,9 @@ func (o *Operator) mendState() error {
 	mended, err := recovery.MendState(o.workspace.Backend, workspace.Project, o.workspace.Stack)
 	o.recovered(mended...)
 	return err
+}
+
+// stateAt returns where the state is.
+func (o *Operator) stateAt() recovery.Place {
+	return recovery.Place{Backend: o.workspace.Backend, Project: workspace.Project, Stack: o.workspace.Stack}
 }

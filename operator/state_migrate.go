@@ -53,6 +53,7 @@ func (o *Operator) Migrate(ctx context.Context, options MigrateOptions) error {
 		if err != nil {
 			return err
 		}
+		defer s.recovery.Release(ctx)
 		if err := s.copyState(ctx, options.To); err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func checkAllMove(ctx context.Context, state *stackstate.State, moving []string)
 
 // copyState copies the state to its new location and reads it back. The old one stays in use.
 func (s *session) copyState(ctx context.Context, to string) error {
-	if _, err := s.recovery.ClearLocks(); err != nil {
+	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return err
 	}
 	if _, err := s.state.BackUp(ctx, "before-migrate"); err != nil {

@@ -1,9 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"path"
-	"strings"
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
@@ -17,7 +17,7 @@ const probes = ".pulumi/probes"
 // probe returns the probe of a place for states; ok is false if the place is no bucket of S3.
 func (s *session) probe(at string) (probe bucket.Probe, ok bool) {
 	return bucket.Probe{URL: at, Folder: path.Join(probes, workspace.Project, s.workspace.Stack), CLI: s.state.Command.Version()},
-		strings.HasPrefix(at, address.S3+"://")
+		address.IsS3(at)
 }
 
 // checkPlace refuses a place where no state can be kept, before anything is written there.
@@ -30,6 +30,14 @@ func (s *session) checkPlace(ctx context.Context, at string) error {
 		return refused(err)
 	}
 	return nil
+}
+
+// selected returns why the engine could not open its state: a bucket that fails the probe says it in one sentence.
+func (s *session) selected(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return sentenceOf(err)
+	}
+	return cmp.Or(s.checkPlace(ctx, s.workspace.Backend), sentenceOf(err))
 }
 
 // probeState starts the check of the bucket with the state, and returns what waits for it. Its report is empty if the state is in none.

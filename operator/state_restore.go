@@ -31,6 +31,7 @@ func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, e
 	if err != nil {
 		return nil, err
 	}
+	defer s.recovery.Release(ctx)
 	return s.restore(ctx, tools, backupName)
 }
 
@@ -40,7 +41,7 @@ func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from 
 	if err != nil {
 		return nil, refused(err)
 	}
-	if _, err := s.recovery.ClearLocks(); err != nil {
+	if _, err := s.recovery.ClearLocks(ctx); err != nil {
 		return nil, err
 	}
 	present, err := r.present(ctx)

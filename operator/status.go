@@ -12,7 +12,6 @@ import (
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/retention"
-	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -75,7 +74,7 @@ func (s *session) sources(ctx context.Context) (status.Sources, error) {
 	if err != nil {
 		return status.Sources{}, err
 	}
-	locks, err := recovery.Locks(s.workspace.Backend, workspace.Project, s.workspace.Stack)
+	locks, err := recovery.Locks(ctx, s.stateAt())
 	if err != nil {
 		return status.Sources{}, err
 	}

@@ -66,6 +66,7 @@ func (o *Operator) Up(ctx context.Context, options UpOptions) (*UpResult, error)
 
 // bringUp runs an up.
 func (s *session) bringUp(ctx context.Context, span span, allowed []Permission) (*UpResult, error) {
+	defer s.recovery.Release(ctx)
 	run := upRun{recovery: s.recovery, host: s, state: s, copies: s.state, engine: s, cluster: s, restore: s, asksConsent: s.consent.needed()}
 	result, err := run.run(ctx, span, allowed)
 	if err := errors.Join(err, s.closeRestore()); err != nil {

@@ -17,7 +17,8 @@ func newStateUnlockCommand() *cobra.Command {
 		Use:   "unlock --stack STACK",
 		Short: "Remove the lock of a dead run from the state",
 		Long: `Remove the lock of a dead run from the state. The lock of a live run, or of a run on another computer, stays, and its owner
-is named; --force removes it too. up and destroy remove the locks of runs that are known to be dead.`,
+is named; --force removes it too. up and destroy remove the locks of runs that are known to be dead. In a bucket, a lock of
+another computer is removed if it is older than a day.`,
 		Example: "  em-infra state unlock --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
 			streams := streamsOf(command)

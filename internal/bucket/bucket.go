@@ -10,11 +10,14 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/aws/smithy-go"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/gcerrors"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
 )
@@ -34,6 +37,13 @@ type Limits struct {
 	// Transfer is the limit of a file that is read or written. Default: 30 min.
 	Transfer time.Duration
 }
+
+var (
+	// ErrExists means that an object exists already.
+	ErrExists = errors.New("the object exists")
+	// ErrUnconditional means that a server does not know conditions of a write.
+	ErrUnconditional = errors.New("the server knows no conditions of a write")
+)
 
 // Object is a file in a bucket.
 type Object struct {
@@ -133,3 +143,21 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 
 // Close ends its connections.
 func (b *Bucket) Close() error { return b.objects.Close() }
+
+// WriteNew stores a small object that does not exist. The error wraps [ErrExists] if it does, and [ErrUnconditional] if the server does not
+// know the condition.
+func (b *Bucket) WriteNew(ctx context.Context, key string, text []byte) error {
+	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
+	defer cancel()
+	err := b.objects.WriteAll(asking, key, text, &blob.WriterOptions{IfNotExist: true})
+	var answered smithy.APIError
+	switch {
+	case gcerrors.Code(err) == gcerrors.FailedPrecondition:
+		return ErrExists
+	case errors.As(err, &answered) && slices.Contains([]string{"PreconditionFailed", "ConditionalRequestConflict"}, answered.ErrorCode()):
+		return ErrExists
+	case errors.As(err, &answered) && answered.ErrorCode() == "NotImplemented":
+		return ErrUnconditional
+	}
+	return b.problem(ctx, err)
+}

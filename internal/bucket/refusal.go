@@ -79,7 +79,7 @@ func clockIn(headers http.Header) string {
 }
 
 // regions are the ways in which servers name the region that they expect: AWS, MinIO and versitygw, and R2, which takes auto.
-var regions = regexp.MustCompile(`expecting '([a-z0-9-]+)'|one of: .*\b(auto)\b`)
+var regions = regexp.MustCompile(`expecting ['"]([a-z0-9-]+)['"]|one of: .*\b(auto)\b`)
 
 // regionIn returns the region that the server expects, or the placeholder REGION.
 func regionIn(message string, headers http.Header) string {

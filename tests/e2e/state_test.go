@@ -2,15 +2,20 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 )
 
@@ -81,12 +86,45 @@ func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	r := standing(t, pair)
 	bucket := s3test.Start(t)
 	r.env = []string{"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any"} //nolint:gosec // the server asks nobody
-	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
-
 	none := s3test.Before(t, bucket, func(w http.ResponseWriter, r *http.Request) bool {
 		return r.Method == http.MethodPut && s3test.Answer(w, http.StatusNotFound, "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>")
 	}, (*httptest.Server).Start)
 	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", none), "there is no bucket s3://states (NoSuchBucket): create it, or correct its URL")
+	r.livesInABucket(bucket, func(key, text string) {
+		r.store(bucket+"&anonymous=true", key, text)
+	})
+	r.secureAPIAnswers(r.nodes())
+	r.mustRun(0, "destroy", "--lab", "--yes")
+}
+
+// onS3 runs TestE2EStateOnARealS3Server, whose server is built.
+var onS3 = flag.Bool("s3", false, "keep a state on a real S3 server, versitygw: TestE2EStateOnARealS3Server")
+
+// TestE2EStateOnARealS3Server: the same on a server that checks signatures, dates, regions and checksums, over TLS. Run it with
+//
+//	go test ./tests/e2e -run TestE2EStateOnARealS3Server -s3
+func TestE2EStateOnARealS3Server(t *testing.T) {
+	t.Parallel()
+	if !*onS3 {
+		t.Skip("builds an S3 server, two minutes of processor time: run it with -s3")
+	}
+	r := standing(t, pair)
+	server := s3test.StartVersitygw(t)
+	r.env = server.Env
+	r.livesInABucket(server.URL, func(key, text string) {
+		file := filepath.Join(server.Folder, filepath.FromSlash(key))
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	})
+	r.secureAPIAnswers(r.nodes())
+}
+
+// livesInABucket moves the state there and back. In between there are previews, an up, and the lock of a run on another machine, which
+// store writes.
+func (r *rehearsal) livesInABucket(bucket string, store func(key, text string)) {
+	t := r.t
+	t.Helper()
+	folder, stackFile := "file://"+filepath.Join(r.dir(), "state"), r.read(filepath.Join(r.dir(), "Pulumi."+r.stack+".yaml"))
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", bucket)
 	require.NoFileExists(t, r.stateFile())
 	require.Contains(t, r.read(filepath.Join(r.dir(), "Pulumi.yaml")), "url: "+bucket)
@@ -94,15 +132,28 @@ func TestE2EStateMovesToABucketAndBack(t *testing.T) {
 	r.mustRun(0, "preview", "--lab", "--refresh")
 	require.Contains(t, r.mustRun(0, "preflight", "--lab"), "the bucket of the state, s3://states, stores, returns, copies, lists and deletes objects")
 	require.Contains(t, r.mustRun(3, "state", "migrate", "--lab", "--yes", "--to", bucket), "the state is there already")
-	require.Contains(t, r.mustRun(3, "state", "unlock", "--lab"), "cannot be judged from here")
+	require.Contains(t, r.mustRun(0, "state", "unlock", "--lab"), "no lock is on stack "+r.stack)
+
+	store(".pulumi/locks/organization/em-infra/"+r.stack+"/one.json", fmt.Sprintf(`{"pid":4712,"username":"alice","hostname":"laptop.invalid","timestamp":%q}`, time.Now().UTC().Format(time.RFC3339)))
+	const owner = "another run works on this stack (process 4712 of alice on laptop.invalid, since "
+	require.Contains(t, r.mustRun(3, "up", "--lab", "--yes"), owner)
+	require.Contains(t, r.mustRun(3, "state", "unlock", "--lab"), owner)
 	r.mustRun(0, "state", "unlock", "--lab", "--force")
 	r.mustRun(0, "up", "--lab", "--yes")
+	require.Contains(t, r.mustRun(0, "state", "unlock", "--lab"), "no lock is on stack "+r.stack, "the run has ended its claim")
 
 	r.mustRun(0, "state", "migrate", "--lab", "--yes", "--to", folder)
 	require.FileExists(t, r.stateFile())
 	r.mustRun(0, "preview", "--lab", "--refresh")
-	r.secureAPIAnswers(r.nodes())
-	r.mustRun(0, "destroy", "--lab", "--yes")
+}
+
+// store writes an object into a bucket.
+func (r *rehearsal) store(url, key, text string) {
+	r.t.Helper()
+	objects, err := bucket.Open(r.t.Context(), url, path.Dir(key), bucket.Limits{})
+	require.NoError(r.t, err)
+	require.NoError(r.t, objects.Write(r.t.Context(), path.Base(key), []byte(text)))
+	require.NoError(r.t, objects.Close())
 }
 
 func (r *rehearsal) stateFile() string {

@@ -100,6 +100,9 @@ func Shown(address *url.URL) string {
 	return short.String()
 }
 
+// IsS3 reports whether a URL is that of a bucket of S3.
+func IsS3(text string) bool { return strings.HasPrefix(text, S3+"://") }
+
 // OfFolder returns the URL of a folder, whose path is absolute.
 func OfFolder(path string) string {
 	address := url.URL{Scheme: File, Path: filepath.ToSlash(path)}

@@ -208,6 +208,13 @@ var fromSources = map[string][]string{
 		"the bucket s3://states does not return what was just stored: choose another server for a state",
 		"the bucket s3://states returns other bytes than were stored: choose another server for a state",
 	},
+	"run-busy": {
+		"another run works on this stack (process 812 of runner on runner-7f3, https://github.com/home/lab/actions/runs/4711, since 2026-11-23 09:12:44 UTC): wait for it to end, then run again",
+		"other runs work on this stack, one after the other: run again",
+	},
+	"claim-torn": {
+		"the claim run.json in s3://states cannot be read (unexpected end of JSON input): if no other run is going on, remove it with `em-infra state unlock --force`",
+	},
 	"bucket-answer": {`error: could not create stack: unable to check if stack exists: blob (key ".pulumi/stacks/em-infra/k3s-dev.json") (code=Unknown): operation error S3: PutObject, https response error StatusCode: 501, RequestID: , HostID: , api error NotImplemented: STREAMING-UNSIGNED-PAYLOAD-TRAILER not implemented`},
 	"backup-folder-away": {
 		"there is no folder /mnt/nas/backups: mount it or create it",

@@ -17,6 +17,20 @@ var backend = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "run-busy", speaker: program, failure: "F35", source: "operator/internal/recovery/lock.go; pulumi pkg/v3 backend/diy/lock.go",
+		pattern: saying(`another run works on this stack \((?P<owner>[^)]*)\)|other runs work on this stack, one after the other`),
+		meaning: "a run holds the state, or one on another machine was killed and its lock is left",
+		do:      "wait for it to end, then " + upAgain + "; if it has certainly ended, `em-infra state unlock` removes what is a day old, and `em-infra state unlock --force` anything",
+		safe:    "yes, when the other run has ended",
+	},
+	{
+		name: "claim-torn", speaker: program, source: "operator/internal/recovery/claim.go, operator/internal/recovery/lock_bucket.go",
+		pattern: saying(`the (?:claim|lock) (?P<key>\S+) in (?P<bucket>s3://\S+) cannot be read \(`),
+		meaning: "{key} in {bucket} is not what em-infra and the engine write there",
+		do:      "see that no run works on the stack, then `em-infra state unlock --force`",
+		safe:    notTouched,
+	},
+	{
 		name: "bucket-answer", speaker: "the bucket", source: "aws-sdk-go-v2; pulumi/pulumi#23525, pulumi/pulumi#24219",
 		pattern: saying(`\(code=\w+\): operation error S3: (?P<operation>\w+), [^\n]*api error (?P<code>\w+): (?P<why>[^\n"]*)`),
 		meaning: "the bucket with the state refuses a request of the engine, {operation} ({code}: {why})",

@@ -12,7 +12,6 @@ import (
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/nodeops"
-	"github.com/em-infra/em-infra/internal/workspace"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
 
@@ -74,7 +73,7 @@ func (r *Recovery) note(ctx context.Context, exported *engine.Exported, survey r
 // Foresee determines for a preview what up would delete on the host and adopt. It changes nothing. While another run holds the lock
 // it does nothing, since that run may complete its machines.
 func (r *Recovery) Foresee(ctx context.Context) error {
-	locks, err := recovery.Locks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
+	locks, err := recovery.Locks(ctx, r.at())
 	if err != nil || slices.ContainsFunc(locks, func(lock recovery.Lock) bool { return !lock.Stale }) {
 		return err
 	}

@@ -17,7 +17,7 @@ func (r *Recovery) SettleProcesses(ctx context.Context) error {
 	if err := r.awaitAbandoned(ctx); err != nil {
 		return err
 	}
-	_, err := r.ClearLocks()
+	_, err := r.ClearLocks(ctx)
 	return err
 }
 
@@ -26,7 +26,7 @@ const abandonedLimit = 30 * time.Minute
 
 // awaitAbandoned waits for an engine whose em-infra was killed: it finishes its running operations and records them in the state.
 func (r *Recovery) awaitAbandoned(ctx context.Context) error {
-	owner, err := recovery.Owner(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
+	owner, err := recovery.Owner(ctx, r.at())
 	if err != nil || owner == nil || !owner.Abandoned(ctx) {
 		return err
 	}
@@ -39,9 +39,29 @@ func (r *Recovery) awaitAbandoned(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// ClearLocks removes the lock of a dead run, ends its plugins, and returns the number of locks.
-func (r *Recovery) ClearLocks() (int, error) {
-	cleared, err := recovery.ClearStaleLocks(r.Workspace.Backend, workspace.Project, r.Workspace.Stack)
+// at returns where the state is.
+func (r *Recovery) at() recovery.Place {
+	return recovery.Place{Backend: r.Workspace.Backend, Project: workspace.Project, Stack: r.Workspace.Stack}
+}
+
+// ClearLocks removes the lock of a dead run, ends its plugins, claims the stack until [Recovery.Release], and returns the number of locks.
+func (r *Recovery) ClearLocks(ctx context.Context) (int, error) {
+	return r.clearLocks(ctx, time.Time{})
+}
+
+// Unlock removes the locks of dead runs, and those from before a time, and returns their number.
+func (r *Recovery) Unlock(ctx context.Context, before time.Time) (int, error) {
+	return r.clearLocks(ctx, before)
+}
+
+func (r *Recovery) clearLocks(ctx context.Context, before time.Time) (int, error) {
+	if r.claim != nil {
+		return 0, nil
+	}
+	cleared, err := recovery.ClearStaleLocks(ctx, r.at(), before)
+	if err == nil {
+		r.claim, err = recovery.Take(ctx, r.at(), r.Now())
+	}
 	var busy *recovery.BusyError
 	if errors.As(err, &busy) {
 		return 0, refusal.Of(err)
@@ -56,6 +76,22 @@ func (r *Recovery) ClearLocks() (int, error) {
 	}
 	return cleared, r.EndOrphans(which)
 }
+
+// Release ends the claim of [Recovery.ClearLocks]; without one it does nothing. It is called when the context may have ended.
+func (r *Recovery) Release(ctx context.Context) {
+	if r.claim == nil {
+		return
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseLimit)
+	defer cancel()
+	if err := r.claim.Release(ending, r.at()); err != nil {
+		r.say(fmt.Sprintf("this run still has its claim on the stack, because %v; the next run from this machine removes it, or `em-infra state unlock %s --force`", err, r.Place.Stack))
+	}
+	r.claim = nil
+}
+
+// releaseLimit is the time limit for the end of a claim.
+const releaseLimit = time.Minute
 
 // EndOrphans ends the plugins whose engine is dead. It does not depend on a lock, since a killed preview leaves none.
 func (r *Recovery) EndOrphans(which string) error {

@@ -45,6 +45,7 @@ type Recovery struct {
 	neverRan   []recovery.Remnant // deleted after the consent
 	unanswered []recovery.Remnant // found by a preview; up adopts them
 	restarted  bool               // machines were started before the consent
+	claim      *recovery.Claim    // of this run on the stack; nil for none
 }
 
 // State is the access to the stack's state.

@@ -27,7 +27,7 @@ func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(lock, fmt.Appendf(nil, `{"pid":%d,"hostname":%q}`, cli, here), 0o600))
 
-	owner, err := recovery.Owner("file://"+state, "em-infra", "k3s-dev")
+	owner, err := recovery.Owner(t.Context(), placeIn(state))
 	require.NoError(t, err)
 	require.Equal(t, cli, owner.PID)
 	require.False(t, owner.Abandoned(t.Context()), "its em-infra is there")
@@ -39,7 +39,7 @@ func TestAnAbandonedEngineIsWaitedFor(t *testing.T) {
 	require.ErrorIs(t, owner.AwaitEnd(cancelled), context.Canceled)
 	end()
 	require.NoError(t, owner.AwaitEnd(t.Context()))
-	owner, err = recovery.Owner("file://"+state, "em-infra", "k3s-dev")
+	owner, err = recovery.Owner(t.Context(), placeIn(state))
 	require.NoError(t, err)
 	require.Nil(t, owner)
 }
@@ -53,9 +53,9 @@ func TestWhoIsNotAbandoned(t *testing.T) {
 		name  string
 		owner recovery.BusyError
 	}{
-		{"one on another machine", recovery.BusyError{PID: gone, Hostname: "elsewhere.invalid"}},
-		{"a plain pulumi, which asks no em-infra", recovery.BusyError{PID: livingCLI(t), Hostname: here}},
-		{"one that has ended", recovery.BusyError{PID: deadProcess(t), Hostname: here}},
+		{"one on another machine", recovery.BusyError{Lock: recovery.Lock{PID: gone, Hostname: "elsewhere.invalid"}}},
+		{"a plain pulumi, which asks no em-infra", recovery.BusyError{Lock: recovery.Lock{PID: livingCLI(t), Hostname: here}}},
+		{"one that has ended", recovery.BusyError{Lock: recovery.Lock{PID: deadProcess(t), Hostname: here}}},
 	} {
 		require.False(t, test.owner.Abandoned(t.Context()), test.name)
 	}

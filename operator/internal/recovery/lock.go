@@ -2,77 +2,121 @@ package recovery
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/em-infra/em-infra/internal/process"
 )
 
-// Lock is the content of the engine's lock file in a file backend (pulumi pkg/v3 v3.254.0, backend/diy/lock.go).
+// Lock is the content of the engine's lock file (pulumi pkg/v3 v3.254.0, backend/diy/lock.go), or of a [Claim].
 type Lock struct {
 	// PID is the process that holds it.
 	PID int `json:"pid"`
+	// Username is the user of that process; empty for a claim of a user without a name.
+	Username string `json:"username,omitempty"`
 	// Hostname is the machine of that process.
 	Hostname string `json:"hostname"`
+	// Since is when it was taken, by the clock of that machine.
+	Since time.Time `json:"timestamp,omitzero"`
+	// Run is the URL of the run of a pipeline that holds it; empty for none, or an unknown one.
+	Run string `json:"run,omitempty"`
 	// Stale says that its owner is dead. One on another machine may live.
 	Stale bool `json:"stale"`
 
-	file string
+	remove func(context.Context) error
+	own    bool // the claim of this process
 }
 
 // fileScheme is the scheme of a state in a folder of this machine.
 const fileScheme = "file://"
 
 // BusyError is returned if another run works on the stack.
-type BusyError struct {
-	PID      int
-	Hostname string
-}
+type BusyError struct{ Lock }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", e.PID, e.Hostname)
+	return fmt.Sprintf("another run works on this stack (%s): wait for it to end, then run again", e.Owner())
 }
 
+// Owner describes who holds a lock, and since when.
+func (l Lock) Owner() string {
+	owner := fmt.Sprintf("process %d", l.PID)
+	if l.Username != "" {
+		owner += " of " + l.Username
+	}
+	owner += " on " + l.Hostname
+	if l.Run != "" {
+		owner += ", " + l.Run
+	}
+	if !l.Since.IsZero() {
+		owner += ", since " + l.Since.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return owner
+}
+
+// Abandonable is the age from which a lock of another machine counts as one of a run that has ended, if a person asks for its removal. The
+// longest job of a hosted runner takes 6 hours (GitHub, Usage limits), and no wait of a run is as long.
+const Abandonable = 24 * time.Hour
+
 // ClearStaleLocks removes a stack's locks whose owners are dead, and returns their number. It returns a [BusyError] if an owner is
-// alive, or may be alive on another machine.
-func ClearStaleLocks(backend, project, stack string) (int, error) {
-	locks, err := Locks(backend, project, stack)
+// alive, or may be alive on another machine. Locks from before a time are removed as well; the zero time means none.
+func ClearStaleLocks(ctx context.Context, at Place, before time.Time) (int, error) {
+	locks, err := Locks(ctx, at)
 	if err != nil {
 		return 0, err
 	}
 	for _, lock := range locks {
-		if !lock.Stale {
-			return 0, &BusyError{PID: lock.PID, Hostname: lock.Hostname}
+		if !lock.Stale && !lock.takenBefore(before) {
+			return 0, &BusyError{lock}
 		}
-		if err := os.Remove(lock.file); err != nil {
+		if err := lock.remove(ctx); err != nil {
 			return 0, err
 		}
 	}
 	return len(locks), nil
 }
 
-// Owner returns the run that works on a stack; nil if none is known.
-func Owner(backend, project, stack string) (*BusyError, error) {
-	locks, err := Locks(backend, project, stack)
+func (l Lock) takenBefore(limit time.Time) bool { return !l.Since.IsZero() && l.Since.Before(limit) }
+
+// Owner returns the other run that works on a stack; nil if none is known.
+func Owner(ctx context.Context, at Place) (*BusyError, error) {
+	locks, err := Locks(ctx, at)
 	for _, lock := range locks {
-		if !lock.Stale {
-			return &BusyError{PID: lock.PID, Hostname: lock.Hostname}, nil
+		if !lock.Stale && !lock.own {
+			return &BusyError{lock}, nil
 		}
 	}
 	return nil, err
 }
 
-// Locks returns the locks of a stack; nil if its state is not in a folder of this machine.
-func Locks(backend, project, stack string) ([]Lock, error) {
-	folder, isFile := strings.CutPrefix(backend, fileScheme)
+// Place is where the state of a stack is.
+type Place struct {
+	// Backend is the URL, Project and Stack the names.
+	Backend, Project, Stack string
+}
+
+// locks is the folder of the engine's locks below the backend.
+func (p Place) locks() string {
+	return path.Join(".pulumi", "locks", "organization", p.Project, p.Stack)
+}
+
+// Locks returns the locks of a stack, that of an em-infra first; nil if its state is neither in a folder of this machine nor in a bucket of
+// S3.
+func Locks(ctx context.Context, at Place) ([]Lock, error) {
+	if at.inBucket() {
+		return at.locksInBucket(ctx)
+	}
+	folder, isFile := strings.CutPrefix(at.Backend, fileScheme)
 	if !isFile {
 		return nil, nil
 	}
-	files, err := filepath.Glob(filepath.Join(folder, ".pulumi", "locks", "organization", project, stack, "*.json"))
+	files, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(at.locks()), "*.json"))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +135,7 @@ func Locks(backend, project, stack string) ([]Lock, error) {
 }
 
 func readLock(file string) (Lock, error) {
-	lock := Lock{file: file}
+	lock := Lock{remove: func(context.Context) error { return os.Remove(file) }}
 	text, err := os.ReadFile(file) //nolint:gosec // below the state's folder
 	if err != nil {
 		return lock, err

@@ -20,24 +20,33 @@ func TestClearStaleLocks(t *testing.T) {
 	dead, living := deadProcess(t), livingCLI(t)
 	here, err := os.Hostname()
 	require.NoError(t, err)
+	const elsewhere = `{"pid":4712,"username":"alice","hostname":"laptop.invalid","timestamp":"2026-11-23T09:12:44.125+01:00"}`
+	taken := time.Date(2026, 11, 23, 8, 12, 44, 125e6, time.UTC)
 	for _, test := range []struct {
 		name    string
 		owner   string
+		before  time.Time
 		cleared int
 		err     string
 	}{
-		{"dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, dead, here), 1, ""},
+		{"dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, dead, here), time.Time{}, 1, ""},
 		{
-			"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, living, here), 0,
+			"living owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, living, here), time.Time{}, 0,
 			fmt.Sprintf("another run works on this stack (process %d on %s): wait for it to end, then run again", living, here),
 		},
-		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), 1, ""},
-		{"lost with the power", "", 1, ""},
-		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), 1, ""},
+		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), time.Time{}, 1, ""},
+		{"lost with the power", "", time.Time{}, 1, ""},
+		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), time.Time{}, 1, ""},
 		{
-			"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, 0,
+			"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, time.Time{}, 0,
 			"another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again",
 		},
+		{
+			"owner elsewhere, as the engine writes it", elsewhere, taken, 0,
+			"another run works on this stack (process 4712 of alice on laptop.invalid, since 2026-11-23 08:12:44 UTC): wait for it to end, then run again",
+		},
+		{"owner elsewhere, of before the limit", elsewhere, taken.Add(time.Second), 1, ""},
+		{"an age that is not known", `{"pid":1,"hostname":"elsewhere.invalid"}`, taken, 0, "another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -47,7 +56,7 @@ func TestClearStaleLocks(t *testing.T) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 			require.NoError(t, os.WriteFile(file, []byte(test.owner), 0o600))
 
-			cleared, err := recovery.ClearStaleLocks("file://"+state, "em-infra", "k3s-dev")
+			cleared, err := recovery.ClearStaleLocks(t.Context(), placeIn(state), test.before)
 			require.Equal(t, test.cleared, cleared)
 			if test.err != "" {
 				require.EqualError(t, err, test.err)
@@ -63,9 +72,14 @@ func TestClearStaleLocks(t *testing.T) {
 func TestClearStaleLocksLeavesOtherBackendsAlone(t *testing.T) {
 	t.Parallel()
 
-	cleared, err := recovery.ClearStaleLocks("s3://bucket", "em-infra", "k3s-dev")
+	cleared, err := recovery.ClearStaleLocks(t.Context(), recovery.Place{Backend: "gs://bucket", Project: "em-infra", Stack: "k3s-dev"}, time.Time{})
 	require.NoError(t, err)
 	require.Zero(t, cleared)
+}
+
+// placeIn is where the state of a stack in a folder is.
+func placeIn(folder string) recovery.Place {
+	return recovery.Place{Backend: "file://" + folder, Project: "em-infra", Stack: "k3s-dev"}
 }
 
 // deadProcess returns the ID of a process that has just ended.

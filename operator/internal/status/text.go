@@ -209,10 +209,10 @@ func (r Report) printFindings(out io.Writer) {
 	}
 	for _, lock := range r.State.Locks {
 		if lock.Stale {
-			fmt.Fprintf(out, "lock          of process %d on %s, which is dead: `em-infra up` or `em-infra state unlock` removes it\n", lock.PID, lock.Hostname)
+			fmt.Fprintf(out, "lock          of %s, which is dead: `em-infra up` or `em-infra state unlock` removes it\n", lock.Owner())
 			continue
 		}
-		fmt.Fprintf(out, "lock          of process %d on %s: a run works on this stack\n", lock.PID, lock.Hostname)
+		fmt.Fprintf(out, "lock          of %s: a run works on this stack\n", lock.Owner())
 	}
 	for _, certificate := range r.Certificates {
 		if certificate.IsDue(r.Time) {

@@ -1,0 +1,168 @@
+package recovery
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path"
+	"time"
+
+	"github.com/em-infra/em-infra/internal/bucket"
+)
+
+// Claim is the object by which an em-infra says in the bucket with the state that it works on a stack, from its first change to its last.
+// The engine's own locks are taken anew for each of its runs, do not say which pipeline has taken them, and let two that start at once
+// both give up.
+type Claim struct {
+	Lock
+
+	// ID is different for each claim.
+	ID string `json:"id"`
+	// Machine identifies what the process number belongs to: a boot of a machine, and a container on it. Empty if this system does not
+	// tell.
+	Machine string `json:"machine,omitempty"`
+	// Begun is when the process began, in the system's own unit: process numbers are used again.
+	Begun string `json:"begun,omitempty"`
+	// Job identifies a job of a pipeline, and Attempt how often it was started.
+	Job     string `json:"job,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+}
+
+const (
+	claimKey = "run.json"
+	endedKey = "ended-"
+)
+
+// claims is the folder of the claim below the backend. The engine reads nothing there.
+func (p Place) claims() string { return path.Join(".pulumi", "claims", p.Project, p.Stack) }
+
+// ownClaim describes this process.
+func ownClaim() Claim {
+	claim := Claim{Machine: machineOf(), Begun: begun(os.Getpid())}
+	claim.PID = os.Getpid()
+	claim.Hostname, _ = os.Hostname() // a name for people; empty if there is none
+	if who, err := user.Current(); err == nil {
+		claim.Username = who.Username
+	}
+	claim.Run, claim.Job, claim.Attempt = pipelineRun(os.Getenv)
+	return claim
+}
+
+// Take claims a stack for this process until Release. It returns a [BusyError] if another run has claimed it. A state that is in no bucket of
+// S3 is not claimed: its claim is nil.
+func Take(ctx context.Context, at Place, now time.Time) (*Claim, error) {
+	if !at.inBucket() {
+		return nil, nil
+	}
+	claim := ownClaim()
+	claim.Since = now.UTC().Truncate(time.Second)
+	return claim.take(ctx, at)
+}
+
+// tries is how often a claim is tried that another run ends at the same moment.
+const tries = 5
+
+// errJustEnded means that a claim was there at each try, and gone when it was read.
+var errJustEnded = errors.New("other runs work on this stack, one after the other: run again")
+
+func (c Claim) take(ctx context.Context, at Place) (*Claim, error) {
+	c.ID = rand.Text()
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	for range tries {
+		if err := at.writeClaim(ctx, text); err != nil && !errors.Is(err, bucket.ErrExists) {
+			return nil, err
+		}
+		held, err := at.claim(ctx) // a server that ignores the condition has the last one
+		switch {
+		case err != nil:
+			return nil, err
+		case held != nil && held.ID == c.ID:
+			return held, nil
+		case held != nil:
+			return nil, &BusyError{held.Lock}
+		}
+	}
+	return nil, errJustEnded
+}
+
+// writeClaim stores a claim. The error wraps [bucket.ErrExists] if there is one.
+func (p Place) writeClaim(ctx context.Context, text []byte) error {
+	return p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error {
+		err := b.WriteNew(ctx, claimKey, text)
+		if !errors.Is(err, bucket.ErrUnconditional) {
+			return err
+		}
+		if _, err := b.Read(ctx, claimKey); !errors.Is(err, bucket.ErrNotFound) {
+			return errors.Join(err, bucket.ErrExists)
+		}
+		return b.Write(ctx, claimKey, text) // the engine's locks keep two apart that come here at once
+	})
+}
+
+// Release ends the claim.
+func (c *Claim) Release(ctx context.Context, at Place) error {
+	held, err := at.claim(ctx)
+	if err != nil || held == nil || held.ID != c.ID {
+		return err
+	}
+	return at.remove(ctx, at.claims(), claimKey)
+}
+
+// claim returns the claim of a stack; nil for none.
+func (p Place) claim(ctx context.Context) (*Claim, error) {
+	var claim *Claim
+	return claim, p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error {
+		text, err := b.Read(ctx, claimKey)
+		if errors.Is(err, bucket.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		claim = &Claim{}
+		if err := json.Unmarshal(text, claim); err != nil {
+			return fmt.Errorf("the claim %s in %s cannot be read (%w): if no other run is going on, remove it with `em-infra state unlock --force`", claimKey, b, err)
+		}
+		return nil
+	})
+}
+
+// removeClaim removes the claim of a dead run. Of several that find it dead, the one that writes the mark first removes it: a later one would
+// remove the claim of a run that has begun since.
+func (p Place) removeClaim(ctx context.Context, dead Claim) error {
+	mark := endedKey + dead.ID + ".json"
+	err := p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error { return b.WriteNew(ctx, mark, []byte("{}")) })
+	switch {
+	case errors.Is(err, bucket.ErrExists):
+		return &BusyError{dead.Lock} // another run is removing it
+	case err != nil && !errors.Is(err, bucket.ErrUnconditional):
+		return err
+	}
+	return errors.Join(dead.Release(ctx, p), p.remove(ctx, p.claims(), mark))
+}
+
+// RemoveClaims removes the claim of a stack and the marks of claims, whoever holds them.
+func RemoveClaims(ctx context.Context, at Place) error {
+	if !at.inBucket() {
+		return nil
+	}
+	return at.inFolder(ctx, at.claims(), func(b *bucket.Bucket) error {
+		objects, err := b.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			if err := b.Delete(ctx, object.Key); err != nil && !errors.Is(err, bucket.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+}
