@@ -17,6 +17,7 @@ require (
 	github.com/gofrs/flock v0.13.0 // one process at a time makes a tool
 	github.com/google/go-cmp v0.7.0 // tests
 	github.com/google/renameio/v2 v2.0.0 // files that are whole at any moment
+	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // the command line of an editor
 	github.com/google/uuid v1.6.0 // marks of machines; lab: identities of nodes
 	github.com/hashicorp/go-multierror v1.1.1 // lab: errors of Talos' validation, in its form
 	github.com/invopop/jsonschema v0.13.0 // schemas of the inventory from its Go types
@@ -169,7 +170,7 @@ require (
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/go-containerregistry v0.20.6 // indirect
 	github.com/google/s2a-go v0.1.9 // indirect
-	github.com/google/shlex v0.0.0-20191202100458-e7afc7fbc510 // indirect
+
 	github.com/google/wire v0.7.0 // indirect
 	github.com/googleapis/enterprise-certificate-proxy v0.3.14 // indirect
 	github.com/googleapis/gax-go/v2 v2.19.0 // indirect

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"unicode"
 
 	"filippo.io/age"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -22,6 +23,18 @@ type key struct {
 	path string
 }
 
+// variable returns the environment variable that wins over both, for runs that have the secret from elsewhere, as in CI.
+func (k key) variable() string {
+	name := []rune("EM_INFRA_")
+	for _, letter := range k.config {
+		if unicode.IsUpper(letter) {
+			name = append(name, '_')
+		}
+		name = append(name, unicode.ToUpper(letter))
+	}
+	return string(name)
+}
+
 // The keys of addons.
 var (
 	truenasAPIKey = key{"truenasApiKey", "truenas.apiKey"}
@@ -35,7 +48,7 @@ var (
 	backupSecretAccessKey = key{"etcdBackupSecretAccessKey", "etcdBackup.secretAccessKey"}
 )
 
-// keys reads secrets from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.
+// keys reads secrets from the environment, from the stack's configuration, from secrets.sops.yaml and from files, and collects what is missing.
 type keys struct {
 	ctx      *pulumi.Context
 	inv      *inventory.Inventory
@@ -56,6 +69,9 @@ func newKeys(ctx *pulumi.Context, inv *inventory.Inventory, options Options) *ke
 
 // secret returns a key. addon is the path of the addon that needs it.
 func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
+	if text := os.Getenv(wanted.variable()); text != "" {
+		return secretText(text)
+	}
 	if text, given := k.ctx.GetConfig(Key(wanted.config)); given {
 		return secretText(text)
 	}
@@ -64,7 +80,7 @@ func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 		k.refuseFile(err)
 		return nil
 	}
-	if value, found := values[wanted.path]; found {
+	if value := values[wanted.path]; value != "" {
 		return secretText(value)
 	}
 	k.refuse(strictyaml.Fault{

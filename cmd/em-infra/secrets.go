@@ -12,9 +12,12 @@ import (
 func newSecretsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "secrets",
-		Short: "Operations on secrets.sops.yaml, called by the program",
+		Short: "The secrets of a stack in secrets.sops.yaml, encrypted with SOPS",
 	}
-	command.AddCommand(newSecretsRevealCommand())
+	command.AddCommand(
+		newSecretsInitCommand(), newSecretsEditCommand(), newSecretsShowKeysCommand(), newSecretsRotateCommand(), newSecretsRecipientsCommand(),
+		newSecretsRevealCommand(),
+	)
 	return command
 }
 

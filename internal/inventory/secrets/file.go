@@ -14,8 +14,6 @@ import (
 	"github.com/getsops/sops/v3"
 	"github.com/getsops/sops/v3/aes"
 	"github.com/getsops/sops/v3/age"
-	"github.com/getsops/sops/v3/config"
-	sopsyaml "github.com/getsops/sops/v3/stores/yaml"
 
 	"github.com/em-infra/em-infra/internal/inventory"
 )
@@ -74,10 +72,24 @@ func Load(dir string, keys Keys) (*Secrets, error) {
 	return secrets, nil
 }
 
-// decrypt decrypts the file: its data key with an age key, its values with the data key, and checks its MAC.
+// decrypt decrypts the file and reads its values.
 func decrypt(data []byte, keys Keys) (*Secrets, error) {
-	store := sopsyaml.NewStore(&config.YAMLStoreConfig{})
-	tree, err := store.LoadEncryptedFile(data)
+	d, err := opened(data, keys)
+	if err != nil {
+		return nil, err
+	}
+	secrets := &Secrets{values: map[string]Secret{}}
+	for _, branch := range d.tree.Branches {
+		if err := secrets.collect(branch, nil); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
+}
+
+// opened decrypts the file: its data key with an age key, its values with the data key, and checks its MAC.
+func opened(data []byte, keys Keys) (*Document, error) {
+	tree, err := store().LoadEncryptedFile(data)
 	switch {
 	case errors.Is(err, sops.MetadataNotFound):
 		return nil, fmt.Errorf("%w: run `sops encrypt --in-place` on it, and replace what others may have read", ErrNotEncrypted)
@@ -88,16 +100,11 @@ func decrypt(data []byte, keys Keys) (*Secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unseal(&tree, key); err != nil {
+	cipher := aes.NewCipher()
+	if err := unseal(&tree, key, cipher); err != nil {
 		return nil, err
 	}
-	secrets := &Secrets{values: map[string]Secret{}}
-	for _, branch := range tree.Branches {
-		if err := secrets.collect(branch, nil); err != nil {
-			return nil, err
-		}
-	}
-	return secrets, nil
+	return &Document{tree: tree, key: key, cipher: cipher}, nil
 }
 
 // dataKey decrypts the file's data key with the first matching age key.
@@ -153,8 +160,7 @@ func sealedKeys(metadata sops.Metadata) []*age.MasterKey {
 
 // unseal decrypts the values in place and checks that none was changed, added or removed. The library's errors may quote
 // values, so they are not passed on.
-func unseal(tree *sops.Tree, key []byte) error {
-	cipher := aes.NewCipher()
+func unseal(tree *sops.Tree, key []byte, cipher aes.Cipher) error {
 	sum, err := tree.Decrypt(key, cipher)
 	if err != nil {
 		return fmt.Errorf("%w: restore it from a backup", ErrTampered)

@@ -43,6 +43,45 @@ func KeysOf(environment func(string) string, configDir string) Keys {
 	return keys
 }
 
+// Own returns the public halves of the keys that are found. If there is none, it makes a key in the user's configuration folder,
+// which only the user can read, and returns its path.
+func (k Keys) Own() (recipients []string, made string, err error) {
+	found, _, err := k.identities()
+	if err != nil {
+		return nil, "", err
+	}
+	for _, key := range found {
+		if key.recipient != "" {
+			recipients = append(recipients, key.recipient)
+		}
+	}
+	if len(recipients) > 0 {
+		return recipients, "", nil
+	}
+	if k.UserFile == "" {
+		return nil, "", fmt.Errorf("%w, and this user has no configuration folder for a new one: make one with age-keygen, and set %s to its file", ErrNoKey, KeyFileVariable)
+	}
+	recipient, err := makeKey(k.UserFile)
+	return []string{recipient}, k.UserFile, err
+}
+
+// makeKey writes a new age key to a file that does not exist, in the form of age-keygen, and returns its public half.
+func makeKey(path string) (string, error) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the place of sops
+	if err != nil {
+		return "", fmt.Errorf("make an age key: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "# public key: %s\n%s\n", key.Recipient(), key)
+	return key.Recipient().String(), errors.Join(err, file.Sync(), file.Close())
+}
+
 // identity is an age key and its public half, which a file names as its recipient.
 type identity struct {
 	age.Identity

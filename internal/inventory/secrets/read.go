@@ -3,6 +3,7 @@ package secrets
 import (
 	"context"
 	"os"
+	"runtime"
 )
 
 // KeysHere returns the places that sops itself searches on this machine.
@@ -10,6 +11,9 @@ func KeysHere() Keys {
 	configDir, err := os.UserConfigDir()
 	if err != nil {
 		configDir = "" // sops itself goes without one then
+	}
+	if other := os.Getenv("XDG_CONFIG_HOME"); runtime.GOOS == "darwin" && other != "" {
+		configDir = other // as sops does on macOS (age/keysource.go, getUserConfigDir)
 	}
 	return KeysOf(os.Getenv, configDir)
 }

@@ -20,7 +20,7 @@ var table = slices.Concat(
 	// what runs in the cluster
 	kubernetes, objects, pods, podNetwork, releases, deliveries, gpuNodes,
 	// the engine
-	engine, backend, plans, pipelines, adoptions, kits, credentials, programs,
+	engine, backend, plans, pipelines, ownSecrets, adoptions, kits, credentials, programs,
 	general,
 )
 

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
+)
+
+func newSecretsInitCommand() *cobra.Command {
+	var place secretsPlace
+	return secretsCommand(&place, &cobra.Command{
+		Use:   "init --stack STACK",
+		Short: "Make secrets.sops.yaml of a stack, with the names of what its addons need",
+		Long: `Make secrets.sops.yaml beside the stack's inventory, encrypted for your age keys, with an empty value for each secret that its
+addons need, and a rule with its recipients in .sops.yaml. If there is no age key in the usual place of SOPS, one is made there,
+which only you can read. An existing file is not touched.`,
+		Example: "  em-infra secrets init --stack k3s-dev",
+		RunE: func(command *cobra.Command, _ []string) error {
+			return initSecrets(&place, streamsOf(command))
+		},
+	})
+}
+
+func initSecrets(place *secretsPlace, s streams) error {
+	w, inv, err := place.load()
+	if err != nil {
+		return refused(err)
+	}
+	if err := secrets.CheckNew(workspace.Nearby(w.Inventory)); err != nil {
+		return refused(err)
+	}
+	recipients, made, err := secrets.KeysHere().Own()
+	if err != nil {
+		return refused(err)
+	}
+	if made != "" {
+		fmt.Fprintf(s.out, "age key    made in %s: copy that file to a safe place, because nothing else opens the secrets\n", made)
+	}
+	rules, err := secrets.WriteRule(w.Root, w.Inventory, recipients)
+	if err != nil {
+		return err
+	}
+	needed := stacks.SecretPaths(inv.Cluster.Addons)
+	if err := secrets.Create(workspace.Nearby(w.Inventory), recipients, needed); err != nil {
+		return err
+	}
+	for _, recipient := range recipients {
+		fmt.Fprintf(s.out, "recipient  %s\n", recipient)
+	}
+	fmt.Fprintf(s.out, "secrets    %s/%s, rule in %s\n", workspace.Nearby(w.Inventory), secrets.File, workspace.Nearby(rules))
+	for _, path := range needed {
+		fmt.Fprintf(s.out, "to fill in %s\n", path)
+	}
+	printNext(s.out, "next", typed("secrets edit --stack %s", w.Stack))
+	return nil
+}
