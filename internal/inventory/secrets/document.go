@@ -137,7 +137,7 @@ func (d *Document) Replace(text []byte) error {
 	found := &Secrets{values: map[string]Secret{}}
 	for _, branch := range branches {
 		if store().HasSopsTopLevelKey(branch) {
-			return fmt.Errorf("the new text %w: the key sops belongs to SOPS itself, so take another name", ErrInvalid)
+			return fmt.Errorf("the new text %w: SOPS keeps the name \"sops\" for itself, so take another", ErrInvalid)
 		}
 		if err := found.collect(branch, nil); err != nil {
 			return err

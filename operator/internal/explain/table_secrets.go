@@ -20,7 +20,7 @@ var ownSecrets = []row{
 		name: "secrets-other-keys", speaker: program, source: "internal/inventory/secrets/recipients.go",
 		pattern: saying(`has keys of another kind than age|has several groups of keys`),
 		meaning: "the file is also encrypted for PGP or for a key service of a cloud, which em-infra has no client for, so it cannot give them a new data key",
-		do:      "use the command sops for that file",
+		do:      "use SOPS itself for that file",
 		safe:    notTouched,
 	},
 	{
