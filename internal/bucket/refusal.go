@@ -12,7 +12,7 @@ import (
 )
 
 // refusal returns what an answer of the server means, by its code (S3 API reference, Error responses; the codes of Cloudflare R2 and of
-// MinIO, cmd/api-errors.go, where they differ).
+// MinIO, cmd/api-errors.go, and of versitygw, s3err, where they differ).
 func (b *Bucket) refusal(answered smithy.APIError, headers http.Header) error {
 	code, message := answered.ErrorCode(), firstLine(answered.ErrorMessage())
 	switch {
@@ -28,7 +28,7 @@ func (b *Bucket) refusal(answered smithy.APIError, headers http.Header) error {
 		return notFound{fmt.Errorf("the bucket %s does not have the object (%s): list what is there", b, code)}
 	case "AccessDenied", "Forbidden", "AllAccessDisabled":
 		return fmt.Errorf("the bucket %s refuses the key (%s): give the key rights, with which it %s", b, b.during(code), rights)
-	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Unauthorized":
+	case "InvalidAccessKeyId", "XAdminUserNotFound", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "Unauthorized":
 		return b.keyNotAccepted(code)
 	case "InvalidDigest", "BadDigest", "NotImplemented", "XAmzContentSHA256Mismatch":
 		return fmt.Errorf("the bucket %s refuses the checksum of an object (%s): add request_checksum_calculation=when_required to its URL, or remove it there", b, code)
