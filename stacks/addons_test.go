@@ -141,10 +141,10 @@ func TestWhatAddonsLackIsRefusedAllAtOnce(t *testing.T) { //nolint:paralleltest 
 	}{
 		"nothing is there": {
 			addons: everyKey + "  kubeletServingCertApprover: {chart: {path: charts/approver.tgz}}\n",
-			want: `DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.username (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitUsername`" + `
-DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.password (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitPassword`" + `
+			want: `DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.username (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`em-infra secrets edit --stack k3s-dev`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitUsername`" + `
+DIR/cluster.yaml:{2}: addons.flux.gitRepository: lacks git.password (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`em-infra secrets edit --stack k3s-dev`, or run `pulumi config set --secret --stack k3s-dev em-infra:gitPassword`" + `
 DIR/cluster.yaml:{4}: addons.flux.decryption.ageKeyFile: has no file with the age key (it is looked for at HOME/keys.txt): correct the path or restore the file
-DIR/cluster.yaml:{5}: addons.truenas: lacks truenas.apiKey (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:truenasApiKey`" + `
+DIR/cluster.yaml:{5}: addons.truenas: lacks truenas.apiKey (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with ` + "`em-infra secrets edit --stack k3s-dev`, or run `pulumi config set --secret --stack k3s-dev em-infra:truenasApiKey`" + `
 DIR/cluster.yaml:{6}: addons.kubeletServingCertApprover.chart.path: is no chart on this machine (it is looked for at DIR/charts/approver.tgz; got charts/approver.tgz): correct the path, or put the chart there with ` + "`helm pull`" + `
 5 problems in 1 file; nothing was touched`,
 		},
@@ -235,7 +235,7 @@ func TestTheClusterNeedsItsOwnKeyOfTheBucket(t *testing.T) {
 	options := withBackup(t, "s3://backups?region=eu-central-1")
 	_, err := runWith(t, options, reachable(nil))
 	at := fmt.Sprintf("%s/cluster.yaml:%d: addons.etcdBackup: lacks etcdBackup.", options.Inventory, lineOf(t, options.Inventory, "addons:")+1)
-	const lack = " (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with `sops edit`, or run `pulumi config set --secret --stack k3s-dev em-infra:"
+	const lack = " (it is neither in secrets.sops.yaml nor in the stack's configuration): add it with `em-infra secrets edit --stack k3s-dev`, or run `pulumi config set --secret --stack k3s-dev em-infra:"
 	require.EqualError(t, err, "1 error occurred:\n\t* "+at+"accessKeyId"+lack+"etcdBackupAccessKeyId`\n"+at+"secretAccessKey"+lack+
 		"etcdBackupSecretAccessKey`\n2 problems in 1 file; nothing was touched\n\n")
 }
@@ -259,7 +259,7 @@ func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
 	options.Secrets = nil
 	write(t, filepath.Join(options.Inventory, secrets.File), "sealed")
 	answers := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\n[ \"$*\" = \"secrets reveal --inventory $WANTED\" ] && echo '{\"truenas.apiKey\": \"from the tool\"}'\n")
-	refuses := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\necho 'no age key was found: make one' >&2\necho 'exit status 3' >&2\nexit 1\n")
+	refuses := write(t, filepath.Join(t.TempDir(), "em-infra"), "#!/bin/sh\necho 'pin is not text: put it in quotes with `em-infra secrets edit`' >&2\necho 'exit status 3' >&2\nexit 1\n")
 	for _, tool := range []string{answers, refuses} {
 		require.NoError(t, os.Chmod(tool, 0o700))
 	}
@@ -272,5 +272,5 @@ func TestSecretsComeFromTheToolOtherwise(t *testing.T) {
 
 	t.Setenv("EM_INFRA", refuses)
 	_, err = runWith(t, options, reachable(nil))
-	require.ErrorContains(t, err, "addons: need secrets that cannot be read: no age key was found: make one\n1 problem in 1 file")
+	require.ErrorContains(t, err, "addons: need secrets that cannot be read: pin is not text: put it in quotes with `em-infra secrets edit --stack k3s-dev`\n1 problem in 1 file")
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/strictyaml"
+	"github.com/em-infra/em-infra/internal/remedy"
 )
 
 // key is a secret that an addon needs, by its two names.
@@ -85,15 +86,20 @@ func (k *keys) secret(wanted key, addon ...string) pulumi.StringInput {
 	}
 	k.refuse(strictyaml.Fault{
 		What: "lacks " + wanted.path, Rule: "it is neither in " + inventory.SecretsFile + " nor in the stack's configuration",
-		Do: "add it with `sops edit`, or run `pulumi config set --secret --stack " + k.ctx.Stack() + " " + Key(wanted.config) + "`",
+		Do: k.place().Complete("add it with `em-infra secrets edit`, or run `pulumi config set --secret --stack STACK " + Key(wanted.config) + "`"),
 	}, addon...)
 	return nil
+}
+
+// place completes the commands in what the program itself reports, which plain pulumi shows too.
+func (k *keys) place() remedy.Place {
+	return remedy.Place{Name: k.ctx.Stack(), Stack: "--stack " + k.ctx.Stack()}
 }
 
 // refuseFile reports once what is wrong with the file, however many keys are read from it.
 func (k *keys) refuseFile(err error) {
 	if !k.reported {
-		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: err.Error()}, "addons")
+		k.refuse(strictyaml.Fault{What: "need secrets that cannot be read", Do: k.place().Complete(err.Error())}, "addons")
 	}
 	k.reported = true
 }

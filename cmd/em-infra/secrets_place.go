@@ -4,6 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/em-infra/em-infra/internal/inventory/secrets"
+	"github.com/em-infra/em-infra/internal/remedy"
+	"github.com/em-infra/em-infra/internal/shell"
 	"github.com/em-infra/em-infra/internal/workspace"
 )
 
@@ -17,7 +19,16 @@ func (p *secretsPlace) open() (*workspace.Workspace, *secrets.Document, error) {
 		return nil, nil, err
 	}
 	document, err := secrets.Open(workspace.Nearby(w.Inventory), secrets.KeysHere())
-	return w, document, refused(err)
+	return w, document, p.refused(w, err)
+}
+
+// refused returns an error with the flags of the stack in its commands.
+func (p *secretsPlace) refused(w *workspace.Workspace, err error) error {
+	flags := "--stack " + w.Stack
+	if p.inventory != "" {
+		flags += " --inventory " + shell.Word(p.inventory)
+	}
+	return refused(remedy.Place{Stack: flags}.CompleteError(err))
 }
 
 // saveRecipients writes the file, and its recipients into the rules of sops.

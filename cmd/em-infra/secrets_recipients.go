@@ -16,13 +16,13 @@ func newSecretsShowKeysCommand() *cobra.Command {
 		Short:   "Show the names of the secrets of a stack, and which are empty; no value is shown",
 		Example: "  em-infra secrets show-keys --stack k3s-dev",
 		RunE: func(command *cobra.Command, _ []string) error {
-			_, document, err := place.open()
+			w, document, err := place.open()
 			if err != nil {
 				return err
 			}
 			values, err := document.Values()
 			if err != nil {
-				return refused(err)
+				return place.refused(w, err)
 			}
 			for _, value := range values {
 				state := "set"
@@ -135,7 +135,7 @@ each older version of the file, so the values that it knew are named: change eac
 			}
 			values, err := document.Values()
 			if err != nil {
-				return refused(err)
+				return place.refused(w, err)
 			}
 			if err := saveRecipients(w, document); err != nil {
 				return err

@@ -50,7 +50,7 @@ func TestSecretsFromTheFirstToTheEdit(t *testing.T) {
 		"to fill in truenas.apiKey\n"+
 		"next:\n  em-infra secrets edit --stack k3s-dev\n", made.out)
 	require.NotContains(t, made.out, "AGE-SECRET-KEY")
-	require.Equal(t, refusal("stacks/k3s-dev/secrets.sops.yaml exists: change it with `em-infra secrets edit`"),
+	require.Equal(t, refusal("stacks/k3s-dev/secrets.sops.yaml exists: change it with `em-infra secrets edit --stack k3s-dev`"),
 		em(t.Context(), "secrets", "init", "--stack", "k3s-dev"))
 
 	require.Equal(t, "empty  truenas.apiKey\n", em(t.Context(), "secrets", "show-keys", "k3s-dev").out)
@@ -65,6 +65,38 @@ func TestSecretsFromTheFirstToTheEdit(t *testing.T) {
 	left, err := os.ReadDir(clear)
 	require.NoError(t, err)
 	require.Empty(t, left, "nothing stays in clear")
+}
+
+// TestANewFileIsForTheRecipientsOfItsRule and for its maker. When the rule is refused, no key was made.
+func TestANewFileIsForTheRecipientsOfItsRule(t *testing.T) {
+	root := project(t)
+	withTrueNAS(t, root)
+	_, edit := owner(t)
+	rules, ana := filepath.Join(root, ".sops.yaml"), sopstest.NewKey(t)
+	pattern := `^stacks/k3s-dev/secrets\.sops\.yaml$`
+	writeFile(t, rules, "creation_rules:\n  - path_regex: sops\\.yaml$\n    pgp: F00\n")
+	require.Equal(t, refusal("the rule of "+rules+" for stacks/k3s-dev/secrets.sops.yaml has keys of another kind than age (pgp): put a rule with path_regex "+
+		pattern+" and only age recipients before it"), em(t.Context(), "secrets", "init", "k3s-dev"))
+	require.NoFileExists(t, filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "sops/age/keys.txt"))
+
+	theirs := "  - path_regex: sops\\.yaml$\n    age: " + ana.Recipient().String() + "\n"
+	writeFile(t, rules, "creation_rules:\n"+theirs)
+	made := em(t.Context(), "secrets", "init", "k3s-dev")
+	require.Empty(t, made.err)
+	mine, _, err := secrets.KeysHere().Own()
+	require.NoError(t, err)
+	require.Contains(t, made.out, "recipient  "+ana.Recipient().String()+" (its rule in .sops.yaml names it)\nrecipient  "+mine[0]+"\n")
+	text, err := os.ReadFile(rules)
+	require.NoError(t, err)
+	require.Equal(t, "creation_rules:\n  - path_regex: "+pattern+"\n    age: "+ana.Recipient().String()+","+mine[0]+"\n"+theirs, string(text))
+
+	edit(`echo "pin: '1234'" > "$1"`)
+	require.Empty(t, em(t.Context(), "secrets", "edit", "k3s-dev").err)
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv(secrets.KeyVariable, ana.String())
+	read, err := secrets.Read(t.Context(), "stacks/k3s-dev")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"pin": "1234"}, read)
 }
 
 func TestAnEditThatFailsLosesNothing(t *testing.T) {

@@ -3,6 +3,7 @@
 package remedy
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -92,12 +93,18 @@ var stackCommands = []string{
 	"kit create", "task list", "task stop UPID", "rotate passphrase", "rotate proxmox-token",
 }
 
+// fileCommands are those that change the files of a stack, which a rehearsal reads too: they do not know the flag of the lab.
+var fileCommands = []string{"secrets init", "secrets edit"}
+
 // onStack adds the flags of the stack to a command.
 func (p Place) onStack(command string) string {
 	if p.Name != "" && strings.HasPrefix(command, "pulumi ") {
 		return strings.Replace(command, "--stack STACK", "--stack "+p.Name, 1)
 	}
 	verb, ours := strings.CutPrefix(command, tool+" ")
+	if ours && slices.Contains(fileCommands, verb) {
+		return strings.TrimSuffix(command+" "+cmp.Or(p.Lab, p.Stack), " ")
+	}
 	isReboot := strings.HasPrefix(verb, "reboot ") && !strings.Contains(verb, "--stack")
 	if !ours || p.Stack == "" || !isReboot && !slices.Contains(stackCommands, verb) {
 		return command

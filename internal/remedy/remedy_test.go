@@ -37,6 +37,11 @@ func TestComplete(t *testing.T) {
 			"`em-infra reboot worker-1 --stack home --lab`, or `em-infra reboot worker-1 --stack home`",
 		},
 		{
+			"of the stack's files", "add it with `em-infra secrets edit`, or make it with `em-infra secrets init`",
+			"add it with `go run ./cmd/em-infra secrets edit --stack home`, or make it with `go run ./cmd/em-infra secrets init --stack home`",
+			"add it with `em-infra secrets edit --stack home`, or make it with `em-infra secrets init --stack home`",
+		},
+		{
 			"of no stack", "`em-infra tools install`", "`go run ./cmd/em-infra tools install`", "`em-infra tools install`",
 		},
 		{

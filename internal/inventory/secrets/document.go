@@ -160,7 +160,7 @@ func (d *Document) Values() ([]Value, error) {
 	found := &Secrets{values: map[string]Secret{}}
 	for _, branch := range d.tree.Branches {
 		if err := found.collect(branch, nil); err != nil {
-			return nil, err
+			return nil, inFile(err)
 		}
 	}
 	values := make([]Value, 0, len(found.values))

@@ -108,7 +108,7 @@ func TestATextThatIsNotValidChangesNothing(t *testing.T) {
 		"a: b\nhunter2: [\n":     "the new text is not valid YAML at line 2",
 		"a:\n  b: c\n d: hunter": "the new text is not valid YAML at line 2",
 		"sops: {}\n":             `the new text is not valid: SOPS keeps the name "sops" for itself, so take another`,
-		"pin: 1234\n":            "pin is not text: put it in quotes with `sops edit`",
+		"pin: 1234\n":            "pin is not text: put it in quotes",
 	} {
 		require.EqualError(t, d.Replace([]byte(text)), want)
 	}

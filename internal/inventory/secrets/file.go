@@ -81,7 +81,7 @@ func decrypt(data []byte, keys Keys) (*Secrets, error) {
 	secrets := &Secrets{values: map[string]Secret{}}
 	for _, branch := range d.tree.Branches {
 		if err := secrets.collect(branch, nil); err != nil {
-			return nil, err
+			return nil, inFile(err)
 		}
 	}
 	return secrets, nil
@@ -172,6 +172,9 @@ func unseal(tree *sops.Tree, key []byte, cipher aes.Cipher) error {
 	return nil
 }
 
+// inFile adds to the error of a value in the file how the file is changed.
+func inFile(err error) error { return fmt.Errorf("%w with `em-infra secrets edit`", err) }
+
 // collect reads the values of a mapping, recursively. Names are not secret: sops does not encrypt them.
 func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
 	for _, item := range branch {
@@ -188,7 +191,7 @@ func (s *Secrets) collect(branch sops.TreeBranch, path []string) error {
 		case string:
 			s.values[joined(inner)] = newSecret(value)
 		default:
-			return fmt.Errorf("%s %w: put it in quotes with `sops edit`", strings.Join(inner, "."), ErrNotText)
+			return fmt.Errorf("%s %w: put it in quotes", strings.Join(inner, "."), ErrNotText)
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func (d *Document) AddRecipient(recipient string) error {
 		return fmt.Errorf("%s %w: nothing to do", recipient, ErrIsRecipient)
 	}
 	if len(d.tree.Metadata.KeyGroups) > 1 {
-		return fmt.Errorf("%s has several groups of keys: change them with `sops`", d.path)
+		return fmt.Errorf("%s %w: change them with `sops`", d.path, ErrSeveralGroups)
 	}
 	if err := sealed.Encrypt(d.key); err != nil {
 		return fmt.Errorf("encrypt for %s: %w", recipient, err)

@@ -2,12 +2,14 @@ package secrets
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,74 +20,141 @@ import (
 // RuleFile is the name of the file in which sops looks for the recipients of a new file, from the current folder upwards.
 const RuleFile = ".sops.yaml"
 
-// WriteRule sets the recipients of the secrets of a folder in the rules of the project's root, for plain `sops`. The first rule that
-// matches counts, so a new one comes first; the others are unchanged. A folder outside the project gets a file of its own.
-func WriteRule(root, dir string, recipients []string) (string, error) {
-	relative, err := filepath.Rel(root, dir)
-	if err != nil || strings.HasPrefix(relative, "..") {
-		root, relative = dir, "."
+// place is where the rules for the secrets of a folder are.
+type place struct {
+	// rules is the path of the file of rules, which need not exist.
+	rules string
+	// file is the path of the secrets from the folder of that file, as path_regex sees it.
+	file string
+}
+
+// placeOf returns the nearest rules from the project's root upwards that its Git repository has, as sops finds them when it runs in the
+// root; without any, a new file in the root. For a folder outside the project, it begins in that folder.
+func placeOf(root, dir string) (place, error) {
+	if relative, err := filepath.Rel(root, dir); err != nil || strings.HasPrefix(relative, "..") {
+		root = dir
 	}
-	pattern := "^" + regexp.QuoteMeta(filepath.ToSlash(filepath.Join(relative, File))) + "$"
-	path := filepath.Join(root, RuleFile)
-	text, err := os.ReadFile(path) //nolint:gosec // in the project
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	rules := nearestRules(root)
+	file, err := filepath.Rel(filepath.Dir(rules), filepath.Join(dir, File))
+	return place{rules: rules, file: filepath.ToSlash(file)}, err
+}
+
+// nearestRules searches from a folder up to that of its Git repository. Rules above a repository are of its owner's other work.
+func nearestRules(folder string) string {
+	own, found := filepath.Join(folder, RuleFile), ""
+	for at := folder; ; at = filepath.Dir(at) {
+		if found == "" && exists(filepath.Join(at, RuleFile)) {
+			found = filepath.Join(at, RuleFile)
+		}
+		if exists(filepath.Join(at, ".git")) {
+			return cmp.Or(found, own)
+		}
+		if at == filepath.Dir(at) {
+			return own
+		}
+	}
+}
+
+// exists reports whether something has that path. What cannot be looked at fails when it is read.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// pattern is a path_regex for the secrets alone.
+func (p place) pattern() string { return "^" + regexp.QuoteMeta(p.file) + "$" }
+
+// read returns the text of the rules; none without a file.
+func (p place) read() ([]byte, error) {
+	text, err := os.ReadFile(p.rules)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// WriteRule sets the recipients of the secrets of a folder in the rules of the project, for plain `sops`. The first rule that matches
+// counts, so that of the file comes first; the others are unchanged. A folder outside the project has rules of its own.
+func WriteRule(root, dir string, recipients []string) (string, error) {
+	p, err := placeOf(root, dir)
+	if err != nil {
 		return "", err
 	}
-	changed, err := withRule(text, pattern, strings.Join(recipients, ","))
+	text, err := p.read()
 	if err != nil {
-		return "", fmt.Errorf("%s %w: it needs a list creation_rules, so correct it or move it away", path, err)
+		return "", err
 	}
-	return path, atomicfile.Write(path, changed, 0o644)
+	changed, err := withRule(text, p.pattern(), strings.Join(recipients, ","))
+	if err != nil {
+		return "", p.invalid(err)
+	}
+	return p.rules, atomicfile.Write(p.rules, changed, 0o644)
+}
+
+// invalid is the error of a file that has no list of rules.
+func (p place) invalid(err error) error {
+	return fmt.Errorf("%s %w: it needs a list creation_rules, so correct it or move it away", p.rules, err)
 }
 
 // withRule returns the text of a file of rules with a rule in it.
 func withRule(text []byte, pattern, recipients string) ([]byte, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, ErrInvalid
-	}
-	if document.Kind == 0 {
-		document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
-	}
-	top := document.Content[0]
-	if top.Kind != yaml.MappingNode {
-		return nil, ErrInvalid
-	}
-	rules := entry(top, "creation_rules")
-	if rules == nil {
-		rules = &yaml.Node{Kind: yaml.SequenceNode}
-		top.Content = append(top.Content, scalar("creation_rules"), rules)
-	}
-	if rules.Kind != yaml.SequenceNode {
-		return nil, ErrInvalid
+	document, rules, err := parsedRules(text)
+	if err != nil {
+		return nil, err
 	}
 	setRule(rules, pattern, recipients)
 	var out bytes.Buffer
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(&document); err != nil {
+	if err := encoder.Encode(document); err != nil {
 		return nil, err
 	}
 	return out.Bytes(), encoder.Close()
 }
 
-// setRule sets the recipients of the rule with a pattern, or puts a new one in front.
+// parsedRules returns the document of a file of rules and its list, which is new if there is none.
+func parsedRules(text []byte) (document, rules *yaml.Node, err error) {
+	document = &yaml.Node{}
+	if err := yaml.Unmarshal(text, document); err != nil {
+		return nil, nil, ErrInvalid
+	}
+	if document.Kind == 0 {
+		document = &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode}}}
+	}
+	top := document.Content[0]
+	if top.Kind != yaml.MappingNode {
+		return nil, nil, ErrInvalid
+	}
+	rules = entry(top, "creation_rules")
+	if rules == nil {
+		rules = &yaml.Node{Kind: yaml.SequenceNode}
+		top.Content = append(top.Content, scalar("creation_rules"), rules)
+	}
+	if rules.Kind != yaml.SequenceNode {
+		return nil, nil, ErrInvalid
+	}
+	return document, rules, nil
+}
+
+// setRule sets the recipients of the rule with a pattern, or makes one, and puts it in front.
 func setRule(rules *yaml.Node, pattern, recipients string) {
-	for _, rule := range rules.Content {
-		if found := entry(rule, "path_regex"); found == nil || found.Value != pattern {
-			continue
-		}
-		if ages := entry(rule, "age"); ages != nil {
-			*ages = *scalar(recipients)
-		} else {
-			rule.Content = append(rule.Content, scalar("age"), scalar(recipients))
-		}
+	at := slices.IndexFunc(rules.Content, func(rule *yaml.Node) bool {
+		found := entry(rule, "path_regex")
+		return found != nil && found.Value == pattern
+	})
+	if at < 0 {
+		rules.Content = slices.Insert(rules.Content, 0, &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
+			scalar("path_regex"), scalar(pattern), scalar("age"), scalar(recipients),
+		}})
 		return
 	}
-	rule := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{
-		scalar("path_regex"), scalar(pattern), scalar("age"), scalar(recipients),
-	}}
-	rules.Content = append([]*yaml.Node{rule}, rules.Content...)
+	rule := rules.Content[at]
+	if ages := entry(rule, "age"); ages != nil {
+		*ages = *scalar(recipients)
+	} else {
+		rule.Content = append(rule.Content, scalar("age"), scalar(recipients))
+	}
+	rules.Content = slices.Insert(slices.Delete(rules.Content, at, at+1), 0, rule)
 }
 
 // entry returns the value of a key in a mapping; nil if there is none.

@@ -139,8 +139,8 @@ func TestRefusals(t *testing.T) {
 			": is not encrypted: run `sops encrypt --in-place` on it, and replace what others may have read",
 		},
 		"not YAML":   {folder(t, "correct: [horse"), mine, secrets.ErrNotSOPS, ": is not a file that sops wrote: restore it from a backup"},
-		"not text":   {encrypted(t, "nas: {port: 443}\n", key), mine, secrets.ErrNotText, ": nas.port is not text: put it in quotes with `sops edit`"},
-		"a list":     {encrypted(t, "keys: [a, b]\n", key), mine, secrets.ErrNotText, ": keys is not text: put it in quotes with `sops edit`"},
+		"not text":   {encrypted(t, "nas: {port: 443}\n", key), mine, secrets.ErrNotText, ": nas.port is not text: put it in quotes with `em-infra secrets edit`"},
+		"a list":     {encrypted(t, "keys: [a, b]\n", key), mine, secrets.ErrNotText, ": keys is not text: put it in quotes with `em-infra secrets edit`"},
 		"added line": {appended(t, dir, "extra: sneaked in\n"), mine, secrets.ErrTampered, ": was changed after it was encrypted: restore it from a backup"},
 		"changed value": {
 			replaced(t, dir, "nas.example", "evil.example"), mine, secrets.ErrTampered,

@@ -17,8 +17,22 @@ var ownSecrets = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "secrets-rule", speaker: program, source: "internal/inventory/secrets/rule_recipients.go",
+		pattern: saying(`the rule of (?P<rules>\S+) for (?P<file>\S+) has (?:keys of another kind than age|several groups of keys)`),
+		meaning: "the project's rules of SOPS ask for keys of PGP or of a key service, or for parts of a key, and em-infra encrypts a new file for age keys alone",
+		do:      "add a rule for this file alone, with the age recipients that may read it, before the one that matches now, then `em-infra secrets init`; or make the file with SOPS itself, for an age key of yours too",
+		safe:    notTouched,
+	},
+	{
+		name: "secrets-rules-file", speaker: program, source: "internal/inventory/secrets/rule.go, rule_recipients.go",
+		pattern: saying(`(?P<rules>\S+) is not valid: (?:it needs a list creation_rules|its rule for \S+ cannot be read|the path_regex .* is no regular expression)`),
+		meaning: "the project's rules of SOPS cannot be read, so it is not known which recipients the file of secrets is for",
+		do:      "correct the file (https://getsops.io has its form), then run the command again",
+		safe:    notTouched,
+	},
+	{
 		name: "secrets-other-keys", speaker: program, source: "internal/inventory/secrets/recipients.go",
-		pattern: saying(`has keys of another kind than age|has several groups of keys`),
+		pattern: saying(`has keys of another kind than age:|has several groups of keys: change`),
 		meaning: "the file is also encrypted for PGP or for a key service of a cloud, which em-infra has no client for, so it cannot give them a new data key",
 		do:      "use SOPS itself for that file",
 		safe:    notTouched,
