@@ -70,10 +70,18 @@ func (o *Operator) hostWithoutInventory() (pve.Connection, error) {
 	if err := checkSecrets(o.workspace); err != nil {
 		return pve.Connection{}, err
 	}
+	provider, err := o.workspace.SecretsProvider()
+	if err != nil {
+		return pve.Connection{}, err
+	}
 	state := engine.State{
 		Dir: o.workspace.Dir, Project: workspace.Project, Stack: o.workspace.Stack, Passphrase: engine.PassphraseIn(o.workspace.Environment()),
 	}
 	config, isRead := state.Config()
+	if !isRead && !engine.SealsByPassphrase(provider) {
+		return pve.Connection{}, fmt.Errorf("%s is sealed by %s, which the engine asks for a state alone, and there is none yet: seal it with a passphrase until the cluster is adopted, then choose that service",
+			workspace.Nearby(o.workspace.StackFile()), provider)
+	}
 	if !isRead {
 		return pve.Connection{}, fmt.Errorf("%s cannot be read with this passphrase: set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack", workspace.Nearby(o.workspace.StackFile()))
 	}

@@ -53,5 +53,8 @@ func (o *Operator) Validate() (*inventory.Inventory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inv, o.checkBeside(inv)
+	if err := o.checkBeside(inv); err != nil {
+		return inv, err
+	}
+	return inv, refused(o.checkSealing(inv))
 }

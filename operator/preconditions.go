@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/stacks"
 )
 
 // checkPreconditions returns errors early that would otherwise occur after minutes: missing consent, secrets or lab.
@@ -23,9 +26,19 @@ func (s *session) checkPreconditions(needed needs) error {
 	return err
 }
 
+// checkSealing refuses a stack whose secrets a key service seals, and whose inventory names no recipient of snapshots and kits. A rehearsal
+// has a passphrase of its own.
+func (o *Operator) checkSealing(inv *inventory.Inventory) error {
+	provider, err := o.workspace.SecretsProvider()
+	if err != nil {
+		return err
+	}
+	return stacks.CheckSealing(o.workspace.Stack, inv, provider)
+}
+
 // checkSecrets checks that the secrets for the real host are set.
 func checkSecrets(w *workspace.Workspace) error {
-	if err := checkPassphrase(); err != nil {
+	if err := checkPassphrase(w); err != nil {
 		return err
 	}
 	if _, err := os.Stat(w.StackFile()); errors.Is(err, os.ErrNotExist) {
@@ -46,8 +59,11 @@ func noStackFile(w *workspace.Workspace) error {
 }
 
 // checkPassphrase looks in the same places as the CLI (pulumi pkg/v3 v3.254.0, secrets/passphrase/manager.go, readPassphrase). An
-// empty passphrase is valid.
-func checkPassphrase() error {
+// empty passphrase is valid. A stack whose secrets a key service seals needs none.
+func checkPassphrase(w *workspace.Workspace) error {
+	if provider, err := w.SecretsProvider(); err != nil || !engine.SealsByPassphrase(provider) {
+		return err
+	}
 	if _, found := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); found {
 		return nil
 	}

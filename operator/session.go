@@ -104,6 +104,9 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 		if err := o.checkBeside(s.inventory); err != nil {
 			return nil, refused(err)
 		}
+		if err := o.checkSealing(s.inventory); err != nil {
+			return nil, refused(err)
+		}
 	}
 	if err := s.checkPreconditions(needed); err != nil {
 		return nil, refused(err)
@@ -201,6 +204,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		Refused: s.refusal.note,
 		Unread:  s.unread.note,
 
+		SecretsProvider:   s.state.SecretsProvider,
 		UpgradeKubernetes: upgradeKubernetes,
 		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed
 	}
@@ -210,6 +214,8 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 		Env:     s.state.Env,
 		Command: s.state.Automation(),
 		Program: stacks.Program(s.program),
+
+		SecretsProvider: s.state.SecretsProvider,
 	}
 	var err error
 	s.stack, err = stacks.Select(ctx, embedding)

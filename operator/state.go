@@ -37,7 +37,7 @@ func (s *session) checkState() error {
 		return err
 	}
 	if !s.workspace.Rehearsed {
-		return checkPassphrase()
+		return checkPassphrase(s.workspace)
 	}
 	if _, err := os.Stat(s.workspace.Dir); err != nil {
 		return fmt.Errorf("stack %s was never rehearsed (%w): `em-infra up --lab` does that", s.workspace.Stack, err)

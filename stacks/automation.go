@@ -20,6 +20,8 @@ type Embedding struct {
 	WorkDir string
 	// Env is the environment of the engine: PULUMI_HOME, PULUMI_BACKEND_URL, the passphrase.
 	Env map[string]string
+	// SecretsProvider is the secrets provider of a stack that is created, as its file names it. Default: empty, a passphrase.
+	SecretsProvider string
 	// Command is the Pulumi CLI. Required.
 	Command auto.PulumiCommand
 	// Program is what is deployed, e.g. the result of [Program].
@@ -44,7 +46,7 @@ func Select(ctx context.Context, e Embedding) (auto.Stack, error) {
 var ErrNoStack = errors.New("there is no such stack")
 
 func (e Embedding) options() []auto.LocalWorkspaceOption {
-	return []auto.LocalWorkspaceOption{auto.WorkDir(e.WorkDir), auto.EnvVars(e.Env), auto.Pulumi(e.Command)}
+	return []auto.LocalWorkspaceOption{auto.WorkDir(e.WorkDir), auto.EnvVars(e.Env), auto.Pulumi(e.Command), auto.SecretsProvider(e.SecretsProvider)}
 }
 
 // Outputs are the stack's outputs for programs outside of Pulumi.

@@ -143,7 +143,7 @@ func SnapshotOf(inv *inventory.Inventory, taken components.EtcdSnapshot) etcdsna
 }
 
 // SnapshotStore returns where the snapshots of etcd of a stack are kept. The recipients in the inventory open them, else the passphrase
-// that seals the same secrets in the state. An error means that there is no passphrase.
+// that seals the same secrets in the state. An error means that there is no passphrase, or that a key service seals the state.
 func SnapshotStore(stack string, inv *inventory.Inventory, options Options) (etcdsnapshot.Store, error) {
 	backups := inv.Cluster.Backups
 	store := etcdsnapshot.Store{Dir: cmp.Or(options.Snapshots, workspace.Snapshots(options.Root, stack)), Keep: backups.Keep.Rule()}
@@ -153,9 +153,22 @@ func SnapshotStore(stack string, inv *inventory.Inventory, options Options) (etc
 	if len(store.Recipients) > 0 {
 		return store, nil
 	}
+	if err := CheckSealing(stack, inv, options.SecretsProvider); err != nil {
+		return store, err
+	}
 	recipient, err := passphraseOf(options)
 	store.Recipients = append(store.Recipients, recipient)
 	return store, err
+}
+
+// CheckSealing refuses a stack without anything that could seal the snapshots of etcd and the recovery kits: its secrets are sealed by a
+// key service, which seals no files, and the inventory names no recipient.
+func CheckSealing(stack string, inv *inventory.Inventory, secretsProvider string) error {
+	if engine.SealsByPassphrase(secretsProvider) || len(inv.Cluster.Backups.Recipients) > 0 {
+		return nil
+	}
+	return fmt.Errorf("the secrets of stack %s are sealed by %s, so it has no passphrase for snapshots of etcd and recovery kits: add an age recipient to backups.recipients in cluster.yaml",
+		stack, secretsProvider)
 }
 
 func passphraseOf(options Options) (age.Recipient, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
 	"github.com/em-infra/em-infra/internal/inventory"
+	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/stacks"
 )
 
@@ -82,4 +83,28 @@ func TestASnapshotIsKeptInBothPlaces(t *testing.T) {
 			require.Equal(t, sealed, copied, "sealed as it is")
 		})
 	}
+}
+
+// TestAKeyServiceSealsNoSnapshot: a passphrase in the environment is that of another stack then, and only recipients seal.
+func TestAKeyServiceSealsNoSnapshot(t *testing.T) {
+	t.Parallel()
+	options := stacks.Options{Snapshots: t.TempDir(), SecretsProvider: "awskms://alias/states", Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse"}}
+	inv := &inventory.Inventory{}
+	_, err := stacks.SnapshotStore("home", inv, options)
+	require.EqualError(t, err, "the secrets of stack home are sealed by awskms://alias/states, so it has no passphrase for snapshots of etcd and recovery kits: "+
+		"add an age recipient to backups.recipients in cluster.yaml")
+	for _, provider := range []string{"", "default", "passphrase"} {
+		options.SecretsProvider = provider
+		store, err := stacks.SnapshotStore("home", inv, options)
+		require.NoError(t, err, provider)
+		require.Len(t, store.Recipients, 1)
+	}
+
+	var recipient inventory.Recipient
+	require.NoError(t, recipient.UnmarshalText([]byte(sopstest.NewKey(t).Recipient().String())))
+	inv.Cluster.Backups.Recipients = append(inv.Cluster.Backups.Recipients, recipient)
+	options.SecretsProvider = "awskms://alias/states"
+	store, err := stacks.SnapshotStore("home", inv, options)
+	require.NoError(t, err)
+	require.Equal(t, recipient.Key(), store.Recipients[0])
 }

@@ -17,7 +17,13 @@ import (
 )
 
 // Run is the program, as `pulumi up` runs it: paths in the stack's configuration are relative to the project.
-func Run(ctx *pulumi.Context) error { return program(ctx, Options{Root: ctx.RootDirectory()}) }
+func Run(ctx *pulumi.Context) error {
+	provider, err := (&workspace.Workspace{Dir: ctx.RootDirectory(), Stack: ctx.Stack()}).SecretsProvider()
+	if err != nil {
+		return err
+	}
+	return program(ctx, Options{Root: ctx.RootDirectory(), SecretsProvider: provider})
+}
 
 // Options are the settings of an embedding that an ordinary run takes from its project.
 type Options struct {
@@ -49,6 +55,9 @@ type Options struct {
 	// Env is the environment of the engine, as in [Embedding]: the passphrase in it seals the snapshots. Default: nil, that of this
 	// process.
 	Env map[string]string
+	// SecretsProvider is the secrets provider of the stack, as its file names it: with a key service, there is no passphrase that could seal
+	// the snapshots. Default: empty, a passphrase.
+	SecretsProvider string
 	// FormerNames are the names in the state of nodes that the inventory names differently, from [FormerNames]. Default: nil, the
 	// state was not searched; a node with the VMID or an address of a node of another name in the state is then refused.
 	FormerNames map[string]string

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/internal/shell"
 )
 
@@ -132,6 +133,24 @@ func TestSecretsThatAreMissing(t *testing.T) {
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE_FILE", "")
 	t.Setenv("PULUMI_CONFIG_PASSPHRASE", "")
 	require.Equal(t, refusal(noToken), preview(), "an empty passphrase is one")
+}
+
+// TestAKeyServiceNeedsNoPassphrase, but a recipient of what it does not seal: that is said before anything else.
+func TestAKeyServiceNeedsNoPassphrase(t *testing.T) {
+	root := project(t)
+	writeFile(t, filepath.Join(root, "Pulumi.k3s-dev.yaml"), "secretsprovider: hashivault://k3s-dev\nencryptedkey: c2VhbGVk\nconfig: {}\n")
+	before := files(t, root)
+	const noRecipient = "the secrets of stack k3s-dev are sealed by hashivault://k3s-dev, so it has no passphrase for snapshots of etcd and recovery kits: " +
+		"add an age recipient to backups.recipients in cluster.yaml"
+	for _, args := range [][]string{{"validate"}, {"preflight"}, {"preview"}, {"up", "--yes"}} {
+		require.Equal(t, refusal(noRecipient), em(t.Context(), append(args, "--stack", "k3s-dev")...), args)
+	}
+	require.Equal(t, before, files(t, root))
+
+	writeFile(t, filepath.Join(root, "stacks/k3s-dev/cluster.yaml"), soundCluster+"backups: {recipients: ["+sopstest.NewKey(t).Recipient().String()+"]}\n")
+	require.Empty(t, em(t.Context(), "validate", "--stack", "k3s-dev").err)
+	require.Equal(t, refusal("Pulumi.k3s-dev.yaml holds no Proxmox API token: run `pulumi config set --stack k3s-dev --secret "+
+		"em-infra:proxmoxToken 'USER@REALM!NAME=SECRET'`, or add --lab to rehearse without"), em(t.Context(), "preview", "--stack", "k3s-dev"))
 }
 
 func TestTheStackIsAnArgumentToo(t *testing.T) {

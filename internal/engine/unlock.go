@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
@@ -53,7 +54,28 @@ func unlockResource(resource *apitype.ResourceV3, opener config.Decrypter) error
 
 // SealedByPassphrase reports whether a passphrase seals the secrets of the stack, and no key service.
 func (s State) SealedByPassphrase() bool {
-	return s.SecretsProvider == "" || s.SecretsProvider == passphraseProvider
+	return SealsByPassphrase(s.SecretsProvider)
+}
+
+// SealsByPassphrase reports whether a secrets provider, as a stack's file names it, is a passphrase. Without one, and with "default", a
+// state that is not in Pulumi Cloud has a passphrase (pulumi pkg/v3 v3.254.0, cmd/pulumi/stack/secrets.go, createSecretsManager).
+func SealsByPassphrase(provider string) bool {
+	return provider == "" || provider == "default" || provider == passphraseProvider
+}
+
+// KeyService returns the service that seals the secrets of a state; empty for a passphrase, and for a state without secrets.
+func (e *Exported) KeyService() (string, error) {
+	provider := e.Deployment.SecretsProviders
+	if provider == nil || provider.Type == passphraseProvider {
+		return "", nil
+	}
+	var service struct {
+		URL string `json:"url"` // of the type cloud (pulumi pkg/v3 v3.254.0, secrets/cloud/manager.go)
+	}
+	if err := json.Unmarshal(provider.State, &service); err != nil {
+		return "", err
+	}
+	return cmp.Or(service.URL, provider.Type), nil
 }
 
 // ReadOpened parses the text of a state whose secrets are sealed with the passphrase, and decrypts them.

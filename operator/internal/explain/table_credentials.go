@@ -17,6 +17,20 @@ var credentials = []row{
 		safe:    notTouched,
 	},
 	{
+		name: "service-seals-no-files", speaker: program, source: "stacks/etcd_snapshots.go",
+		pattern: saying(`the secrets of stack (?P<stack>\S+) are sealed by (?P<service>\S+), so it has no passphrase for snapshots`),
+		meaning: "snapshots of etcd and recovery kits are sealed with the passphrase of the stack or for backups.recipients, and {service} seals the secrets of {stack} in place of a passphrase",
+		do:      "add the public half of an age key to backups.recipients in cluster.yaml (age-keygen makes one), and keep its private half apart from this machine",
+		safe:    notTouched,
+	},
+	{
+		name: "service-not-asked", speaker: program, source: "operator/adopt_inventory.go",
+		pattern: saying(`(?P<file>\S+) is sealed by (?P<service>\S+), which the engine asks for a state alone`),
+		meaning: "the token of Proxmox VE in {file} is sealed by {service}, and only a run on a state asks that service",
+		do:      "seal the file with a passphrase until the cluster is adopted, then choose that service as docs/security.md says",
+		safe:    notTouched,
+	},
+	{
 		name: "passphrase-cut-off", speaker: program, source: "operator/rotate_passphrase.go",
 		pattern: saying(`a change of the passphrase was cut off`),
 		meaning: "em-infra rotate passphrase was killed: the file of the stack and its state may be sealed with different passphrases",

@@ -101,6 +101,9 @@ func TestAKitThatDoesNotFit(t *testing.T) {
 		{"the state of another cluster", func(t *testing.T, k *kit) {
 			k.files["state/2026-11-20T22-15-00-for-kit.json"] = stateOf(t, clusterOf(t, theirs), "open sesame")
 		}, 4, []string{"fail the state has other machine secrets than the kit" + makeNew}},
+		{"a state that a key service seals", func(_ *testing.T, k *kit) {
+			k.files["state/2026-11-20T22-15-00-for-kit.json"] = []byte(`{"version": 3, "deployment": {"secrets_providers": {"type": "cloud", "state": {"url": "hashivault://k3s-dev", "encryptedkey": "c2VhbGVk"}}}}`)
+		}, 4, []string{"warn the state is sealed by hashivault://k3s-dev, which is not asked: whoever rebuilds the cluster needs access to it"}},
 		{"no snapshot", func(_ *testing.T, k *kit) { k.description.Snapshot = "" },
 			5, []string{"warn there is no snapshot of etcd in it: the objects of Kubernetes could not be restored: when etcd answers, make a new one with `em-infra kit create`"}},
 		{"a snapshot that is cut off", func(_ *testing.T, k *kit) { k.files[k.sealedSnapshot()] = k.files[k.sealedSnapshot()][:600] },

@@ -23,6 +23,10 @@ func (c *checks) state(secrets string) {
 		c.add("state", preflight.Fail, "the state is missing", newKit)
 		return
 	}
+	if service, err := serviceOf(text); err == nil && service != "" {
+		c.add("state", preflight.Warn, "the state is sealed by "+service+", which is not asked: whoever rebuilds the cluster needs access to it", "")
+		return
+	}
 	copied, err := c.open(text)
 	if err != nil {
 		c.add("state", preflight.Fail, "the passphrase does not open the state", "set PULUMI_CONFIG_PASSPHRASE_FILE to the file with the passphrase of the stack, or "+newKit)
@@ -33,6 +37,15 @@ func (c *checks) state(secrets string) {
 		return
 	}
 	c.add("state", preflight.OK, fmt.Sprintf("the state opens, has the same machine secrets and %d resources", len(copied.Deployment.Resources)), "")
+}
+
+// serviceOf returns the key service that seals a state; empty for a passphrase.
+func serviceOf(text []byte) (string, error) {
+	exported, err := engine.State{}.Read(text)
+	if err != nil {
+		return "", err
+	}
+	return exported.KeyService()
 }
 
 // open decrypts the state with the passphrase in the kit, or else with that of the user.
