@@ -96,9 +96,10 @@ func readPassphrase(file string) (string, error) {
 
 func printRotatedPassphrase(out io.Writer, o *operator.Operator, rotated *operator.PassphraseRotated, file string) {
 	place := o.Workspace()
-	fmt.Fprintf(out, "\nthe passphrase of stack %s is changed; commit %s\n", place.Stack, workspace.Nearby(place.StackFile()))
-	fmt.Fprintf(out, "keep the former passphrase for %d older backups of the state, and for the snapshots of etcd and the recovery kits that it seals\n", rotated.Former)
+	fmt.Fprintf(out, "\nthe passphrase of stack %s is changed\n", place.Stack)
+	fmt.Fprintf(out, "keep the former one for the older backups of the state (%d), and for the snapshots of etcd and the recovery kits that it seals\n", rotated.Former)
 	if !place.Rehearsed {
+		fmt.Fprintf(out, "commit %s\n", workspace.Nearby(place.StackFile()))
 		fmt.Fprintf(out, "run   export PULUMI_CONFIG_PASSPHRASE_FILE=%s\n", shell.Word(file))
 	}
 	fmt.Fprintf(out, "next: %s   # a new kit, with a new snapshot of etcd\n", typed("kit create %s", o.Place()))

@@ -54,7 +54,7 @@ func newSecretsRotateCommand() *cobra.Command {
 			if err := document.Save(); err != nil {
 				return err
 			}
-			fmt.Fprintf(command.OutOrStdout(), "%s has a new data key, for %d recipients\n", secrets.File, len(document.Recipients()))
+			fmt.Fprintf(command.OutOrStdout(), "%s has a new data key; recipients: %d\n", secrets.File, len(document.Recipients()))
 			return nil
 		},
 	})

@@ -153,7 +153,7 @@ func TestRecipientsComeAndGo(t *testing.T) {
 		return string(text)
 	}
 	require.Contains(t, rules(), "age: "+mine[0]+","+other+"\n")
-	require.Equal(t, outcome{out: "secrets.sops.yaml has a new data key, for 2 recipients\n"}, em(t.Context(), "secrets", "rotate", "k3s-dev"))
+	require.Equal(t, outcome{out: "secrets.sops.yaml has a new data key; recipients: 2\n"}, em(t.Context(), "secrets", "rotate", "k3s-dev"))
 
 	require.Equal(t, outcome{out: other + " can no longer read secrets.sops.yaml\n" +
 		"it knew these, in this file and in its older versions: change each where it comes from\n  git.password\n  truenas.apiKey\n" +

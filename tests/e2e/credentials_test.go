@@ -40,7 +40,7 @@ func (r *rehearsal) passphraseIsRotated() {
 	require.Contains(r.t, r.mustRun(3, "preview", "--lab"), "a change of the passphrase was cut off: run `em-infra rotate passphrase --stack "+r.stack)
 	r.cutOffBeforeTheState(note)
 
-	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed; commit ")
+	require.Contains(r.t, r.mustRun(0, rotate...), "the passphrase of stack "+r.stack+" is changed\n")
 	require.Equal(r.t, "another passphrase", r.read(filepath.Join(r.dir(), "passphrase")))
 	r.mustRun(0, "preview", "--lab")
 	require.Empty(r.t, writes(r.calls()[seen:]))
