@@ -210,7 +210,7 @@ func (r upRun) do(ctx context.Context, w work, seen outOfBand) (restores bool, e
 			return restores, err
 		}
 		if restores {
-			w.later = plan.RemovedWorkers(judged.steps) // the API that a removal needs may not answer before
+			w.later = plan.ChangedWorkers(judged.steps) // they need what is away until etcd is restored
 		}
 	}
 	if err := r.state.prepareState(ctx, seen, judged); err != nil {

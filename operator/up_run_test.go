@@ -200,8 +200,8 @@ func TestARestoreOfEtcdInAnUp(t *testing.T) {
 	}
 }
 
-// TestWorkersLeaveAfterARestore: the removal of a worker needs the API of Kubernetes, so it is left to the second pass.
-func TestWorkersLeaveAfterARestore(t *testing.T) {
+// TestWorkersAreChangedAfterARestore: a worker that is removed or changed needs the API of Kubernetes, so it is left to the second pass.
+func TestWorkersAreChangedAfterARestore(t *testing.T) {
 	t.Parallel()
 	const membership = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster$command:local:Command::k3s-dev-worker-1-membership"
 	judged := judgement{

@@ -10,7 +10,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/plan"
 )
 
-func TestRemovedWorkers(t *testing.T) {
+func TestChangedWorkers(t *testing.T) {
 	t.Parallel()
 	const (
 		cluster = "urn:pulumi:k3s-dev::em-infra::em-infra:index:TalosCluster"
@@ -29,12 +29,13 @@ func TestRemovedWorkers(t *testing.T) {
 	var steps []plan.Step
 	steps = append(steps, of("control-1", " --control-plane", apitype.OpReplace)...)
 	steps = append(steps, of("worker-1", "", apitype.OpReplace)...)
-	steps = append(steps, of("worker-11", "", apitype.OpUpdate)...)
-	steps = append(steps, of("worker-2", "", apitype.OpDelete)...)
+	steps = append(steps, of("worker-11", "", apitype.OpSame)...)
+	steps = append(steps, plan.Step{Op: apitype.OpCreate, URN: cluster + "$command:local:Command::worker-12-membership"})
+	steps = append(steps, of("worker-2", "", apitype.OpUpdate)...)
 	steps = append(steps, plan.Step{Op: apitype.OpReplace, URN: cluster + "$command:local:Command::k3s-dev-iso"})
 	require.Equal(t, []string{
 		node + "::worker-1", node + "$proxmoxve:VM/virtualMachine:VirtualMachine::worker-1-vm", cluster + "$command:local:Command::worker-1-membership",
 		node + "::worker-2", node + "$proxmoxve:VM/virtualMachine:VirtualMachine::worker-2-vm", cluster + "$command:local:Command::worker-2-membership",
-	}, plan.RemovedWorkers(steps))
-	require.Empty(t, plan.RemovedWorkers(nil))
+	}, plan.ChangedWorkers(steps))
+	require.Empty(t, plan.ChangedWorkers(nil))
 }
