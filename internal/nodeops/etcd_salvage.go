@@ -40,6 +40,10 @@ func (h Health) SalvageEtcd(ctx context.Context, node rolling.Node) (*EtcdSnapsh
 
 // copyDatabase copies the data file, and appends its checksum.
 func (h Health) copyDatabase(ctx context.Context, node rolling.Node, to io.Writer) error {
+	return unlessStalled(ctx, stallLimit, to, func(ctx context.Context, to io.Writer) error { return h.streamDatabase(ctx, node, to) })
+}
+
+func (h Health) streamDatabase(ctx context.Context, node rolling.Node, to io.Writer) error {
 	address := node.Address.String()
 	api, err := Connect(ctx, h.Talosconfig, address)
 	if err != nil {

@@ -158,6 +158,10 @@ func isLeader(ctx context.Context, api *client.Client) (bool, error) {
 }
 
 func (h Health) copySnapshot(ctx context.Context, node rolling.Node, to io.Writer) error {
+	return unlessStalled(ctx, stallLimit, to, func(ctx context.Context, to io.Writer) error { return h.streamSnapshot(ctx, node, to) })
+}
+
+func (h Health) streamSnapshot(ctx context.Context, node rolling.Node, to io.Writer) error {
 	address := node.Address.String()
 	api, err := Connect(ctx, h.Talosconfig, address)
 	if err != nil {

@@ -68,3 +68,6 @@ func Astray(server string) error {
 
 // NotReady returns the error of a look when Nodes are not Ready.
 func NotReady(names ...string) error { return &unreadyError{names: names, lacks: names} }
+
+// UnlessStalled is the limit of streams.
+var UnlessStalled = unlessStalled

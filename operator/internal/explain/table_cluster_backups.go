@@ -8,9 +8,9 @@ const storesLater = "yes: the cluster runs, and the next snapshot is taken by th
 var clusterBackups = []row{
 	{
 		name: "talos-account-refused", speaker: talos, source: "siderolabs/talos kubeaccess/serviceaccount/crd_controller.go; siderolabs/talos-backup#55",
-		pattern: saying(`Secret already exists and is not managed by controller: (?P<secret>\S+)`),
-		meaning: "somebody else has made the Secret {secret}, and Talos does not write its certificate into a Secret of others",
-		do:      "delete that Secret and make none of that name: Talos makes it within a minute",
+		pattern: saying(`Secret already exists and is not managed by controller: (?P<secret>[^\s,]+)`),
+		meaning: "the Secret {secret} exists and was not made by Talos, so Talos does not write its certificate into it",
+		do:      "delete that Secret: Talos makes it again within a minute",
 		safe:    storesLater,
 	},
 	{

@@ -36,7 +36,7 @@ func TestClearStaleLocks(t *testing.T) {
 		},
 		{"another program has the number", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, os.Getpid(), here), time.Time{}, 1, ""},
 		{"lost with the power", "", time.Time{}, 1, ""},
-		{"nobody has looked at the dead owner", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), time.Time{}, 1, ""},
+		{"the owner has ended, and its parent has not read its exit code", fmt.Sprintf(`{"pid":%d,"hostname":%q}`, zombieCLI(t), here), time.Time{}, 1, ""},
 		{
 			"owner elsewhere", `{"pid":1,"hostname":"elsewhere.invalid"}`, time.Time{}, 0,
 			"another run works on this stack (process 1 on elsewhere.invalid): wait for it to end, then run again",
