@@ -74,6 +74,8 @@ type needs struct {
 	refresh bool
 	// consent completes "type the name of the stack to …"; empty if no consent is needed.
 	consent string
+	// rotates is the rotation of machine secrets that may go on, as on the command line; empty for none.
+	rotates string
 }
 
 // session returns a session with neither inventory nor engine. The purpose is that of [needs.consent].
@@ -120,6 +122,9 @@ func (o *Operator) begin(ctx context.Context, needed needs) (*session, error) {
 		return nil, err
 	}
 	if err := s.selectStack(ctx, tools, needed.newStack); err != nil {
+		return nil, err
+	}
+	if err := s.checkNoRotation(ctx, needed.rotates); err != nil {
 		return nil, err
 	}
 	if err := s.configure(ctx, lab); err != nil {

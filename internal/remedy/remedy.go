@@ -91,6 +91,7 @@ var stackCommands = []string{
 	"up", "destroy", "preview", "drift", "preflight", "status", "role",
 	"state list", "state restore", "state unlock", "etcd list", "etcd snapshot", "etcd restore", "etcd defragment", "etcd disarm",
 	"kit create", "task list", "task stop UPID", "rotate passphrase", "rotate proxmox-token",
+	"rotate talos-ca", "rotate kubernetes-ca", "rotate encryption-key", "rotate service-account-key", "rotate join-tokens",
 }
 
 // fileCommands are those that change the files of a stack, which a rehearsal reads too: they do not know the flag of the lab.

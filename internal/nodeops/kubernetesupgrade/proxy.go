@@ -6,6 +6,8 @@ import (
 
 	"github.com/siderolabs/talos/pkg/machinery/client"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
+
+	"github.com/em-infra/em-infra/internal/nodeops"
 )
 
 // upgradeProxy sets the image of kube-proxy in the machine configurations of the control planes, from which Talos makes its
@@ -27,7 +29,7 @@ func (u Upgrade) upgradeProxy(ctx context.Context, controlPlanes []member) error
 // proxyImage returns the image in the machine configuration of a control plane, or Talos' default.
 func (u Upgrade) proxyImage(ctx context.Context, m member) (image string, err error) {
 	err = u.call(ctx, m.Node, func(ctx context.Context, api *client.Client) error {
-		running, err := runningConfiguration(ctx, api)
+		running, err := nodeops.RunningConfiguration(ctx, api)
 		if err == nil {
 			image = running.Cluster().Proxy().Image()
 		}

@@ -1,0 +1,204 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/em-infra/em-infra/internal/engine"
+	"github.com/em-infra/em-infra/internal/nodeops/rolling"
+	"github.com/em-infra/em-infra/operator/internal/rotation"
+)
+
+// secretsRotation is a rotation of machine secrets, which changes the nodes and the state together. Its new secrets are made once: they
+// are in the state, sealed, from the begin to the end, so that it goes on with them after a kill at any point.
+type secretsRotation struct {
+	// what is the argument of `em-infra rotate`, e.g. talos-ca.
+	what string
+	// purpose completes "type the name of the stack to …".
+	purpose string
+	// steps in their order. Each can be repeated.
+	steps []rotationStep
+	// renew returns the new secrets for those in the state.
+	renew func(s *session, exported *engine.Exported) (rotation.Replacements, error)
+}
+
+// rotationStep is a step of a rotation.
+type rotationStep struct {
+	// text says what it does, in the list of the steps and in the progress of a run.
+	text string
+	// run does it. Default: nil, nothing.
+	run func(ctx context.Context, r *secretsRun) error
+	// writes is whether the new secrets are in the state from the end of the step on.
+	writes bool
+}
+
+// What every rotation of machine secrets begins and ends with.
+const (
+	rotationBackup = "back up the state, and take a snapshot of etcd"
+	rotationKeep   = "make the new secrets and keep them in the state, sealed, until the end"
+	rotationEnd    = "back up the state, and write the files with the credentials of the administrator"
+)
+
+// list returns all steps for a person.
+func (r secretsRotation) list() []string {
+	texts := []string{rotationBackup, rotationKeep}
+	for _, step := range r.steps {
+		texts = append(texts, step.text)
+	}
+	return append(texts, rotationEnd)
+}
+
+// secretsRun is a rotation in a run.
+type secretsRun struct {
+	*session
+	secretsRotation
+	note  rotation.Note
+	nodes []rolling.Node // of the state, control planes first
+}
+
+// rotateSecrets carries out a rotation, after consent, or goes on with the one that was begun.
+func (o *Operator) rotateSecrets(ctx context.Context, wanted secretsRotation) error {
+	s, err := o.begin(ctx, needs{consent: wanted.purpose, rotates: wanted.what})
+	if err != nil {
+		return err
+	}
+	defer s.recovery.Release(ctx)
+	if err := s.recovery.SettleProcesses(ctx); err != nil {
+		return err
+	}
+	nodes, err := s.nodesInState(ctx)
+	if err != nil {
+		return refused(s.place.CompleteError(err))
+	}
+	r := &secretsRun{session: s, secretsRotation: wanted, nodes: nodes}
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	for r.note.Done < len(r.steps) {
+		if err := r.next(ctx); err != nil {
+			return r.again(err)
+		}
+	}
+	return r.again(r.finish(ctx))
+}
+
+// again adds what to do to an error in the middle of a rotation.
+func (r *secretsRun) again(err error) error {
+	if err == nil {
+		return nil
+	}
+	return r.place.CompleteError(fmt.Errorf("%w: mend that, then run `em-infra rotate %s` again, which goes on from there", err, r.what))
+}
+
+// prepare finds the rotation that was begun, or begins one.
+func (r *secretsRun) prepare(ctx context.Context) error {
+	exported, err := r.state.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	note, err := rotation.NoteIn(exported.Deployment)
+	if err != nil {
+		return refused(r.place.CompleteError(err))
+	}
+	if note != nil {
+		r.note = *note
+		r.recovered(fmt.Sprintf("the rotation that was begun at %s goes on with the same new secrets", note.Begun.UTC().Format("2006-01-02 15:04:05 UTC")))
+		return nil
+	}
+	if len(exported.Deployment.PendingOperations) > 0 {
+		return refused(r.place.CompleteError(fmt.Errorf("a run on stack %s was killed and is not settled: run `em-infra up` first", r.workspace.Stack)))
+	}
+	if _, err := r.secretsInState(ctx); err != nil {
+		return err
+	}
+	if err := r.consent.ask(ctx); err != nil {
+		return err
+	}
+	return r.start(ctx)
+}
+
+// start copies what is there, and keeps the new secrets in the state.
+func (r *secretsRun) start(ctx context.Context) error {
+	if _, err := r.state.BackUp(ctx, "before-rotate"); err != nil {
+		return err
+	}
+	saved, err := r.snapshotEtcd(ctx, "before-rotate")
+	if err != nil {
+		return err
+	}
+	if saved != nil {
+		r.tellSnapshot(*saved)
+	}
+	return r.change(ctx, func(exported *engine.Exported) error {
+		replacements, err := r.renew(r.session, exported)
+		if err != nil {
+			return err
+		}
+		r.note = rotation.Note{What: r.what, Begun: r.clock.Now(), Replacements: replacements}
+		return r.note.In(&exported.Deployment)
+	})
+}
+
+// next does the next step and notes it.
+func (r *secretsRun) next(ctx context.Context) error {
+	step, began := r.steps[r.note.Done], r.clock.Now()
+	if step.run != nil {
+		if err := step.run(ctx, r); err != nil {
+			return err
+		}
+	}
+	err := r.change(ctx, func(exported *engine.Exported) error {
+		if step.writes {
+			if err := r.note.Replacements.In(&exported.Deployment); err != nil {
+				return err
+			}
+		}
+		r.note.Done++
+		return r.note.In(&exported.Deployment)
+	})
+	if err != nil {
+		return err
+	}
+	r.emit(Progress{Part: "rotate", What: step.text, Took: r.clock.Now().Sub(began)})
+	return nil
+}
+
+// finish removes the note, and with it the old secrets, from the state.
+func (r *secretsRun) finish(ctx context.Context) error {
+	err := r.change(ctx, func(exported *engine.Exported) error {
+		rotation.Remove(&exported.Deployment)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := r.state.BackUp(ctx, "after-rotate"); err != nil {
+		return err
+	}
+	return r.salvageCredentials(ctx)
+}
+
+// change changes the state.
+func (r *secretsRun) change(ctx context.Context, how func(*engine.Exported) error) error {
+	exported, err := r.state.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	if err := how(exported); err != nil {
+		return err
+	}
+	return r.state.Import(ctx, exported)
+}
+
+// checkNoRotation refuses to work on a stack whose machine secrets are being rotated, unless that is what is to be done. Nodes and state
+// may have different secrets. Whoever needs a state says why there is none, or why it cannot be read.
+func (s *session) checkNoRotation(ctx context.Context, allowed string) error {
+	seen, err := s.state.Last(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	if what := rotation.Begun(seen.Deployment); what != "" && what != allowed {
+		return refused(s.place.CompleteError(fmt.Errorf("a rotation (%s) was begun and has not ended: run `em-infra rotate %s` again, which goes on from there", what, what)))
+	}
+	return nil
+}
