@@ -66,7 +66,10 @@ func HostCalls(dir string) string { return filepath.Join(dir, "calls-proxmox.jso
 // NodeCalls returns the path of the Talos APIs' call log in a lab's folder, JSON lines.
 func NodeCalls(dir string) string { return filepath.Join(dir, "calls-talos.jsonl") }
 
-func descriptionFile(dir string) string { return filepath.Join(dir, "lab.json") }
+func descriptionFile(dir string) string { return filepath.Join(dir, DescriptionName) }
+
+// DescriptionName is the name of the file with the description, in the folder of a lab.
+const DescriptionName = "lab.json"
 
 // ReadDescription reads the description of the lab in a folder. The error is [ErrNoLab] when there is none.
 func ReadDescription(dir string) (Description, error) {

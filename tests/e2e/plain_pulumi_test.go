@@ -64,6 +64,7 @@ func newClone(t *testing.T) *clone {
 	folder := t.TempDir()
 	c := &clone{rehearsal: &rehearsal{t: t, stack: "k3s-dev", root: filepath.Join(folder, "em-infra")}, home: filepath.Join(folder, "home")}
 	require.NoError(t, os.Mkdir(c.home, 0o700))
+	shareRegistry(t, c.home)
 	c.env = personsEnvironment(t, checkout, c.home)
 	output, err := exec.Command("git", "clone", "--quiet", checkout, c.root).CombinedOutput()
 	require.NoError(t, err, "%s", output)
@@ -76,6 +77,18 @@ func newClone(t *testing.T) *clone {
 		require.NoError(t, err, "%s", output)
 	}
 	return c
+}
+
+// shareRegistry lets the labs of that user know those of the tests: with a registry of its own, a lab of it would take the ports of a lab
+// that is stopped while it is copied.
+func shareRegistry(t *testing.T, home string) {
+	t.Helper()
+	registry := lab.DefaultRegistry()
+	require.NotEmpty(t, registry, "without a cache folder, labs know nothing of each other")
+	caches := filepath.Join(home, ".cache", "em-infra")
+	require.NoError(t, os.MkdirAll(registry, 0o700))
+	require.NoError(t, os.MkdirAll(caches, 0o700))
+	require.NoError(t, os.Symlink(registry, filepath.Join(caches, "labs")))
 }
 
 // personsEnvironment returns the environment of that user's shell; nothing of the test's own Pulumi.

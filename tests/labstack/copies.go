@@ -1,18 +1,27 @@
 package labstack
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/em-infra/em-infra/internal/atomicfile"
+	"github.com/em-infra/em-infra/internal/lab"
 )
 
 // plugins is the folder of a lab that every copy shares: no test changes it.
 const plugins = "pulumi-home"
 
-// Copy makes the folder of a lab that does not run like another. The plugins stay where they are.
+// Copy makes the folder of a lab that does not run like another. The plugins stay where they are. The folder has a description at each
+// moment, if it had one: a lab that starts meanwhile, elsewhere, chooses other ports than those of the labs that it can read of.
 func Copy(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	if err := replaceDescription(from, to); err != nil {
 		return err
 	}
 	if err := eachEntry(to, os.RemoveAll); err != nil {
@@ -28,13 +37,25 @@ func Copy(from, to string) error {
 	})
 }
 
+// replaceDescription replaces the description in one step. A folder without one is copied as it is.
+func replaceDescription(from, to string) error {
+	text, err := os.ReadFile(filepath.Join(from, lab.DescriptionName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(to, lab.DescriptionName), text, 0o600)
+}
+
 func eachEntry(dir string, do func(path string) error) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, entry := range found {
-		if entry.Name() == plugins {
+		if name := entry.Name(); name == plugins || name == lab.DescriptionName {
 			continue
 		}
 		if err := do(filepath.Join(dir, entry.Name())); err != nil {
