@@ -9,7 +9,6 @@ import (
 
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/workspace"
-	"github.com/em-infra/em-infra/stacks"
 )
 
 // EtcdCopy is a snapshot of etcd, and whether it is on this machine and in the bucket.
@@ -52,20 +51,15 @@ func (s *session) sendSnapshots(ctx context.Context) error {
 	if err != nil || len(local) == 0 {
 		return err
 	}
-	remote, err := s.snapshotBucket(ctx)
-	if err == nil && remote == nil {
+	if s.inventory.Cluster.Backups.Bucket.IsZero() {
 		return nil
 	}
-	var sent []string
-	if err == nil {
-		sent, err = remote.SendMissing(ctx, local)
-		err = errors.Join(err, remote.Objects.Close())
-	}
+	copies, err := CopySnapshots(ctx, s.workspace.Stack, s.inventory, s.program)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if len(sent) > 0 {
-		s.emit(Note{Text: fmt.Sprintf("copied to %s, which lacked them: %s", remote.Objects, strings.Join(sent, ", "))})
+	if len(copies.Sent) > 0 {
+		s.emit(Note{Text: fmt.Sprintf("copied to %s, which lacked them: %s", copies.Bucket, strings.Join(copies.Sent, ", "))})
 	}
 	if err != nil {
 		s.emit(Note{Text: s.place.Complete(fmt.Sprintf("warning: snapshots of etcd may be on this machine alone, because %s; the next `em-infra up` or `em-infra etcd snapshot` copies them", err))})
@@ -79,7 +73,7 @@ func (o *Operator) snapshotBucket(ctx context.Context) (*etcdsnapshot.Remote, er
 	if err != nil {
 		return nil, err
 	}
-	return stacks.SnapshotBucket(ctx, o.workspace.Stack, inv, stacks.Options{BucketStandIn: o.workspace.BucketStandIn()})
+	return openSnapshotBucket(ctx, o.workspace.Stack, inv, o.workspace.BucketStandIn())
 }
 
 // findSnapshot returns the snapshot with that name; "" means the newest. One that is not on this machine is copied from the bucket.

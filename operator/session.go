@@ -211,6 +211,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 
 		SecretsProvider:   s.state.SecretsProvider,
 		UpgradeKubernetes: upgradeKubernetes,
+		CopySnapshots:     CopySnapshots,
 		AllowReplace:      controlPlaneNames(s.inventory), // until their loss is assessed
 	}
 	embedding := stacks.Embedding{

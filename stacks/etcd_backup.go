@@ -8,8 +8,8 @@ import (
 	"github.com/em-infra/em-infra/internal/inventory"
 )
 
-// snapshotFolder returns the folder of a stack's snapshots of etcd, below what the URL of the bucket names.
-func snapshotFolder(stack string) string { return path.Join(stack, "etcd") }
+// SnapshotFolder returns the folder of a stack's snapshots of etcd, below what the URL of the bucket names.
+func SnapshotFolder(stack string) string { return path.Join(stack, "etcd") }
 
 // snapshotNamespace returns the namespace whose pods take snapshots of etcd; empty if none do.
 func snapshotNamespace(addons inventory.Addons) string {
@@ -24,7 +24,7 @@ func (m *addonMapping) etcdBackup(backup inventory.EtcdBackup, stack string) *co
 	settings, _ := address.SettingsOf(m.inv.Cluster.Backups.Bucket.String()) // the loader has checked it
 	return &components.EtcdBackup{
 		Schedule: backup.Schedule.String(), Image: backup.Image, Recipient: backup.Recipient.String(),
-		Bucket: settings.Bucket, Prefix: path.Join(settings.Prefix, snapshotFolder(stack)), Region: settings.Region,
+		Bucket: settings.Bucket, Prefix: path.Join(settings.Prefix, SnapshotFolder(stack)), Region: settings.Region,
 		Endpoint: settings.Endpoint, PathStyle: settings.PathStyle && settings.Endpoint != "",
 		AccessKeyID:     m.keys.secret(backupAccessKeyID, "addons", "etcdBackup"),
 		SecretAccessKey: m.keys.secret(backupSecretAccessKey, "addons", "etcdBackup"),

@@ -5,15 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"filippo.io/age"
 
 	"github.com/em-infra/em-infra/components"
-	"github.com/em-infra/em-infra/internal/bucket"
-	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/inventory"
@@ -71,6 +69,19 @@ func (k KeptSnapshot) Text() string {
 	}
 }
 
+// takes adds what was copied into the bucket, and why not all of it was.
+func (k *KeptSnapshot) takes(copies SnapshotCopies, err error) {
+	at := slices.Index(copies.Sent, k.Name)
+	if at < 0 {
+		k.NotInBucket = err
+		if err == nil {
+			k.NotInBucket = fmt.Errorf("the bucket %s has another snapshot %s: take a new one", copies.Bucket, k.Name)
+		}
+		return
+	}
+	k.Bucket, k.Sent, k.NotSent = copies.Bucket, slices.Delete(slices.Clone(copies.Sent), at, at+1), err
+}
+
 // KeepSnapshot takes a snapshot and keeps it on this machine, and in the bucket of the inventory if it names one. What goes wrong in the
 // bucket is no error: the snapshot is kept.
 func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, options Options, request SnapshotRequest) (KeptSnapshot, error) {
@@ -83,58 +94,13 @@ func KeepSnapshot(ctx context.Context, stack string, inv *inventory.Inventory, o
 	if err != nil || inv.Cluster.Backups.Bucket.IsZero() {
 		return kept, err
 	}
-	kept.NotInBucket = kept.copy(ctx, stack, inv, options, store)
+	copier := options.CopySnapshots
+	if copier == nil {
+		copier = copyByTool
+	}
+	copies, err := copier(ctx, stack, inv, options)
+	kept.takes(copies, err)
 	return kept, nil
-}
-
-// copy stores the snapshot in the bucket, and the older ones that are missing there.
-func (k *KeptSnapshot) copy(ctx context.Context, stack string, inv *inventory.Inventory, options Options, store etcdsnapshot.Store) error {
-	remote, err := SnapshotBucket(ctx, stack, inv, options)
-	if err != nil {
-		return err
-	}
-	if err := remote.Put(ctx, k.Snapshot); err != nil {
-		return errors.Join(err, remote.Objects.Close())
-	}
-	k.Bucket = remote.Objects.String()
-	local, err := store.List()
-	if err == nil {
-		k.Sent, err = remote.SendMissing(ctx, local)
-	}
-	k.NotSent = errors.Join(err, remote.Objects.Close())
-	return nil
-}
-
-// SnapshotBucket returns where the copies of the snapshots of etcd are in the bucket of the inventory; nil if it names none. The caller
-// closes it.
-func SnapshotBucket(ctx context.Context, stack string, inv *inventory.Inventory, options Options) (*etcdsnapshot.Remote, error) {
-	backups := inv.Cluster.Backups
-	if backups.Bucket.IsZero() {
-		return nil, nil
-	}
-	at := cmp.Or(options.BucketStandIn, backups.Bucket.String())
-	if options.BucketStandIn != "" {
-		if err := makeStandIn(options.BucketStandIn); err != nil {
-			return nil, err
-		}
-	}
-	objects, err := bucket.Open(ctx, at, snapshotFolder(stack), bucket.Limits{})
-	if err != nil {
-		return nil, err
-	}
-	return &etcdsnapshot.Remote{Objects: objects, Cluster: inv.Cluster.Name, Keep: backups.Keep.Rule(), OfPods: inv.Cluster.Addons.EtcdBackup != nil}, nil
-}
-
-// makeStandIn creates the folder that stands for a bucket, if it is one.
-func makeStandIn(url string) error {
-	at, err := address.Parse(url)
-	if err != nil {
-		return fmt.Errorf("the URL of the bucket %w", err)
-	}
-	if at.Scheme != address.File {
-		return nil
-	}
-	return os.MkdirAll(at.Path, 0o700)
 }
 
 // SnapshotOf returns the description of a snapshot of the inventory's cluster.

@@ -2,8 +2,6 @@ package stacks_test
 
 import (
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,74 +11,77 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/components"
-	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
 	"github.com/em-infra/em-infra/internal/inventory"
 	"github.com/em-infra/em-infra/internal/inventory/secrets/sopstest"
 	"github.com/em-infra/em-infra/stacks"
 )
 
-// keep keeps a snapshot of a cluster whose inventory names that bucket.
-func keep(t *testing.T, bucket string, options stacks.Options) (stacks.KeptSnapshot, error) {
-	t.Helper()
-	text := snapshottest.Signed(snapshottest.Database(t, 2, 3))
-	inv := &inventory.Inventory{}
-	inv.Cluster.Name = "k3s-dev"
-	if bucket != "" {
-		require.NoError(t, inv.Cluster.Backups.Bucket.UnmarshalText([]byte(bucket)))
-	}
-	options.Env = map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse"}
-	return stacks.KeepSnapshot(t.Context(), "home", inv, options, stacks.SnapshotRequest{
-		At: time.Date(2026, 11, 20, 22, 15, 0, 0, time.UTC), Reason: "before-up",
-		Of: components.EtcdSnapshot{Talos: "v1.12.4", Take: func(to io.Writer) error {
-			_, err := to.Write(text)
-			return err
-		}},
-	})
-}
-
-// TestASnapshotIsKeptInBothPlaces, and here when the bucket does not take it: the text says why, in one sentence that ends with what to do.
-func TestASnapshotIsKeptInBothPlaces(t *testing.T) {
+// TestTheToolCopiesASnapshotIntoTheBucket, if the embedding has no client of one. What it says is what the snapshot says.
+func TestTheToolCopiesASnapshotIntoTheBucket(t *testing.T) {
 	t.Parallel()
-	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusForbidden)
-		_, _ = strings.NewReader("<Error><Code>AccessDenied</Code></Error>").WriteTo(w)
-	}))
-	t.Cleanup(refuses.Close)
-	folder := t.TempDir()
-	const again = "; the next `em-infra up` or `em-infra etcd snapshot` copies it"
+	const again = "; warning: it is on this machine alone, because "
 	for _, test := range []struct {
-		name, bucket, standIn, after string
-		objects                      string // where the copy is
+		name, tool, after string
+		// called are the tool's arguments, with the folders of this test as DIR and INVENTORY.
+		called  string
+		standIn string
 	}{
-		{name: "no bucket"},
-		{name: "a folder", bucket: address.OfFolder(folder), after: " and file://" + folder, objects: folder},
-		{name: "a rehearsal", bucket: "s3://backups?region=eu-central-1", standIn: address.OfFolder(filepath.Join(folder, "lab")), after: " and file://" + filepath.Join(folder, "lab"), objects: filepath.Join(folder, "lab")},
 		{
-			name: "a bucket that refuses", bucket: "s3://backups?anonymous=true&region=us-east-1&use_path_style=true&endpoint=" + refuses.URL,
-			after: "; warning: it is on this machine alone, because the bucket s3://backups refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there" + again,
+			name: "copied", tool: `echo '{"bucket": "s3://backups", "sent": ["2026-11-20T22-15-00-before-up", "2026-11-19T22-15-00-before-up"]}'`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR",
+			after:  " and s3://backups, which has 2026-11-19T22-15-00-before-up now, too",
 		},
 		{
-			name: "a share that is not mounted", bucket: "file:///no/such/share",
-			after: "; warning: it is on this machine alone, because there is no folder /no/such/share: mount it or create it" + again,
+			name: "a rehearsal", standIn: "file:///tmp/of a lab", tool: `echo '{"bucket": "s3://backups", "sent": ["2026-11-20T22-15-00-before-up"]}'`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR --bucket file:///tmp/of a lab",
+			after:  " and s3://backups",
+		},
+		{
+			name: "copied in part", tool: `echo '{"bucket": "s3://backups", "sent": ["2026-11-20T22-15-00-before-up"]}'; echo 'the key may not write: give it rights' >&2; exit 1`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR",
+			after:  " and s3://backups; warning: older ones are on this machine alone, because the key may not write: give it rights; the next `em-infra up` or `em-infra etcd snapshot` copies them",
+		},
+		{
+			name: "refused", tool: `echo 'the key may not write: give it rights' >&2; exit 1`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR",
+			after:  again + "the key may not write: give it rights; the next `em-infra up` or `em-infra etcd snapshot` copies it",
+		},
+		{
+			name: "another of that name", tool: `echo '{"bucket": "s3://backups", "sent": []}'`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR",
+			after:  again + "the bucket s3://backups has another snapshot 2026-11-20T22-15-00-before-up: take a new one; the next `em-infra up` or `em-infra etcd snapshot` copies it",
+		},
+		{
+			name: "another program", tool: `echo hello`,
+			called: "etcd copy --stack home --inventory INVENTORY --output json --snapshots DIR",
+			after:  again + "em-infra etcd copy did not answer in JSON: build em-infra anew; the next `em-infra up` or `em-infra etcd snapshot` copies it",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			here := t.TempDir()
-			kept, err := keep(t, test.bucket, stacks.Options{Snapshots: here, BucketStandIn: test.standIn})
+			folder, here := t.TempDir(), t.TempDir()
+			tool := filepath.Join(folder, "em-infra")
+			require.NoError(t, os.WriteFile(tool, []byte("#!/bin/sh\necho \"$@\" > "+folder+"/called\n"+test.tool+"\n"), 0o700))
+			inv := &inventory.Inventory{Dir: folder}
+			inv.Cluster.Name = "k3s-dev"
+			require.NoError(t, inv.Cluster.Backups.Bucket.UnmarshalText([]byte("s3://backups")))
+			text := snapshottest.Signed(snapshottest.Database(t, 2, 3))
+
+			kept, err := stacks.KeepSnapshot(t.Context(), "home", inv, stacks.Options{
+				Snapshots: here, BucketStandIn: test.standIn, Env: map[string]string{"PULUMI_CONFIG_PASSPHRASE": "correct horse", "EM_INFRA": tool},
+			}, stacks.SnapshotRequest{
+				At: time.Date(2026, 11, 20, 22, 15, 0, 0, time.UTC), Reason: "before-up",
+				Of: components.EtcdSnapshot{Talos: "v1.12.4", Take: func(to io.Writer) error {
+					_, err := to.Write(text)
+					return err
+				}},
+			})
 			require.NoError(t, err)
-			require.Equal(t, filepath.Join(here, "2026-11-20T22-15-00-before-up.snap.age"), kept.Path)
 			require.Equal(t, kept.Path+test.after, kept.Text())
-			sealed, err := os.ReadFile(kept.Path)
+			called, err := os.ReadFile(filepath.Join(folder, "called"))
 			require.NoError(t, err)
-			require.FileExists(t, filepath.Join(here, "2026-11-20T22-15-00-before-up.json"))
-			if test.objects == "" {
-				return
-			}
-			copied, err := os.ReadFile(filepath.Join(test.objects, "home", "etcd", filepath.Base(kept.Path)))
-			require.NoError(t, err)
-			require.Equal(t, sealed, copied, "sealed as it is")
+			require.Equal(t, strings.NewReplacer("INVENTORY", folder, "DIR", here).Replace(test.called)+"\n", string(called))
 		})
 	}
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// BucketStandIn is the URL of what stands for the bucket of the inventory, in a rehearsal; a folder is created. Default: empty, the
 	// bucket itself.
 	BucketStandIn string
+	// CopySnapshots copies snapshots of etcd into the bucket of the inventory. Default: nil, em-infra does it in a process of its own, with
+	// Env.
+	CopySnapshots SnapshotCopier
 	// Env is the environment of the engine, as in [Embedding]: the passphrase in it seals the snapshots. Default: nil, that of this
 	// process.
 	Env map[string]string

@@ -19,7 +19,7 @@ snapshot, list them, check one, restore etcd from one, and delete those that bac
 snapshot is checked as a database before it is kept, and encrypted: for backups.recipients, or with the passphrase of the stack.
 defragment and disarm end an alarm. While there is one, etcd accepts no writes.`,
 	}
-	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand(),
+	command.AddCommand(newEtcdSnapshotCommand(), newEtcdListCommand(), newEtcdCopyCommand(), newEtcdVerifyCommand(), newEtcdRestoreCommand(), newEtcdPruneCommand(),
 		newEtcdDefragmentCommand(), newEtcdDisarmCommand())
 	return command
 }

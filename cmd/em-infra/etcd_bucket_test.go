@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/address"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
@@ -50,7 +51,9 @@ func anotherMachine(t *testing.T, url string) *age.X25519Identity {
 			return err
 		})
 		require.NoError(t, err)
-		require.NoError(t, remote.Put(t.Context(), saved))
+		sent, err := remote.SendMissing(t.Context(), []etcdsnapshot.Snapshot{saved})
+		require.NoError(t, err)
+		require.Equal(t, []string{saved.Name}, sent)
 	}
 	require.NoError(t, objects.Close())
 	return identity
@@ -87,6 +90,11 @@ func TestSnapshotsInABucketAreUsedHere(t *testing.T) {
 		em(t.Context(), "etcd", "verify", "--stack", "k3s-dev"))
 	require.Contains(t, em(t.Context(), "etcd", "list", "--stack", "k3s-dev").out, "both\n")
 	require.Contains(t, em(t.Context(), "etcd", "list", "--stack", "k3s-dev", "--output", "json").out, `"local": true,`)
+
+	require.Equal(t, outcome{out: "nothing to copy: s3://states has the snapshots that the rule keeps\n"}, em(t.Context(), "etcd", "copy", "--stack", "k3s-dev"))
+	standIn := address.OfFolder(t.TempDir())
+	require.Equal(t, outcome{out: "copied to " + standIn + ", which lacked it: 2026-11-20T21-00-00-by-hand\n"}, em(t.Context(), "etcd", "copy", "--stack", "k3s-dev", "--bucket", standIn))
+	require.Equal(t, outcome{out: "{\n  \"bucket\": \"" + standIn + "\",\n  \"sent\": []\n}\n"}, em(t.Context(), "etcd", "copy", "--stack", "k3s-dev", "--bucket", standIn, "--output", "json"))
 
 	require.Equal(t, outcome{out: "deleted 2026-11-20T20-00-00-by-hand in s3://states\n"}, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev"))
 	require.Equal(t, outcome{out: "nothing to delete: the rule keeps all snapshots\n"}, em(t.Context(), "etcd", "prune", "--stack", "k3s-dev"))

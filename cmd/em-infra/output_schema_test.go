@@ -35,6 +35,7 @@ var update = flag.Bool("update", false, "write the schemas of --output json")
 // outputs are what --output json prints, by command.
 var outputs = map[string]reflect.Type{
 	"drift":          reflect.TypeFor[operator.DriftReport](),
+	"etcd copy":      reflect.TypeFor[operator.SnapshotCopies](),
 	"etcd list":      reflect.TypeFor[[]operator.EtcdCopy](),
 	"explain":        reflect.TypeFor[[]operator.Explanation](),
 	"kit list":       reflect.TypeFor[[]operator.Kit](),
@@ -131,7 +132,7 @@ func asText(t reflect.Type) *jsonschema.Schema {
 func commentsOfSources(t *testing.T) map[string]string {
 	t.Helper()
 	comments := map[string]string{}
-	for _, folder := range []string{".", "../../internal", "../../components", "../../operator"} {
+	for _, folder := range []string{".", "../../internal", "../../components", "../../operator", "../../stacks"} {
 		require.NoError(t, filepath.WalkDir(folder, func(file string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 				return err

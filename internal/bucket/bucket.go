@@ -20,6 +20,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 )
 
 // Bucket is a folder of a bucket. Its keys are relative to the folder.
@@ -44,14 +45,6 @@ var (
 	// ErrUnconditional means that a server does not know conditions of a write.
 	ErrUnconditional = errors.New("the server knows no conditions of a write")
 )
-
-// Object is a file in a bucket.
-type Object struct {
-	// Key is its name, relative to the folder.
-	Key string
-	// Bytes is its size.
-	Bytes int64
-}
 
 // Open opens the folder below the URL: s3://BUCKET[/PREFIX][?PARAMETERS] as the engine's backends have it, with the credentials of the
 // environment, or file:///FOLDER. Nothing is asked yet. The caller closes it.
@@ -91,24 +84,24 @@ func open(ctx context.Context, at, folder string, limits Limits, deaf bool) (*Bu
 func (b *Bucket) String() string { return address.Shown(b.address) }
 
 // List returns all files, sorted by their keys.
-func (b *Bucket) List(ctx context.Context) ([]Object, error) {
+func (b *Bucket) List(ctx context.Context) ([]object.Object, error) {
 	asking, cancel := context.WithTimeout(ctx, b.limits.Answer)
 	defer cancel()
 	all, err := b.all(asking)
 	return all, b.problem(ctx, err)
 }
 
-func (b *Bucket) all(ctx context.Context) ([]Object, error) {
-	var all []Object
+func (b *Bucket) all(ctx context.Context) ([]object.Object, error) {
+	var all []object.Object
 	for list := b.objects.List(nil); ; {
-		object, err := list.Next(ctx)
+		next, err := list.Next(ctx)
 		if errors.Is(err, io.EOF) {
 			return all, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, Object{Key: object.Key, Bytes: object.Size})
+		all = append(all, object.Object{Key: next.Key, Bytes: next.Size})
 	}
 }
 

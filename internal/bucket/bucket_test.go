@@ -21,6 +21,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 )
 
@@ -74,10 +75,10 @@ func TestObjects(t *testing.T) {
 			require.NoError(t, ours.Write(ctx, "small.json", []byte("{}")))
 			list, err = ours.List(ctx)
 			require.NoError(t, err)
-			require.Equal(t, []bucket.Object{{Key: "large", Bytes: int64(len(large))}, {Key: "small.json", Bytes: 2}}, list)
+			require.Equal(t, []object.Object{{Key: "large", Bytes: int64(len(large))}, {Key: "small.json", Bytes: 2}}, list)
 			list, err = theirs.List(ctx)
 			require.NoError(t, err)
-			require.Equal(t, []bucket.Object{{Key: "etcd/large", Bytes: int64(len(large))}, {Key: "etcd/small.json", Bytes: 2}}, list)
+			require.Equal(t, []object.Object{{Key: "etcd/large", Bytes: int64(len(large))}, {Key: "etcd/small.json", Bytes: 2}}, list)
 
 			var back bytes.Buffer
 			require.NoError(t, ours.Download(ctx, "large", &back))
@@ -88,10 +89,10 @@ func TestObjects(t *testing.T) {
 
 			require.NoError(t, ours.Delete(ctx, "large"))
 			_, err = ours.Read(ctx, "large")
-			require.ErrorIs(t, err, bucket.ErrNotFound)
+			require.ErrorIs(t, err, object.ErrNotFound)
 			list, err = ours.List(ctx)
 			require.NoError(t, err)
-			require.Equal(t, []bucket.Object{{Key: "small.json", Bytes: 2}}, list)
+			require.Equal(t, []object.Object{{Key: "small.json", Bytes: 2}}, list)
 
 			for _, read := range []int{0, 100, len(large)} {
 				cut := io.MultiReader(bytes.NewReader(large[:read]), iotest.ErrReader(errors.New("read cluster.snap.age: input/output error")))
@@ -99,7 +100,7 @@ func TestObjects(t *testing.T) {
 			}
 			list, err = ours.List(ctx)
 			require.NoError(t, err)
-			require.Equal(t, []bucket.Object{{Key: "small.json", Bytes: 2}}, list, "an upload that fails leaves nothing")
+			require.Equal(t, []object.Object{{Key: "small.json", Bytes: 2}}, list, "an upload that fails leaves nothing")
 		})
 	}
 }
@@ -114,7 +115,7 @@ func TestAPrefixInTheURL(t *testing.T) {
 	require.NoError(t, open(t, strings.Replace(url, "s3://states?", "s3://states/home/?", 1), "k3s-dev/etcd").Write(t.Context(), "a", nil))
 	list, err := open(t, url, "home").List(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []bucket.Object{{Key: "k3s-dev/etcd/a"}}, list)
+	require.Equal(t, []object.Object{{Key: "k3s-dev/etcd/a"}}, list)
 }
 
 // answering returns the URL of a bucket whose server gives one answer to everything.

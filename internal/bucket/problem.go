@@ -16,10 +16,8 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 )
-
-// ErrNotFound means that a bucket or an object does not exist.
-var ErrNotFound = errors.New("not found")
 
 // keyVariables are what gives the credentials.
 const keyVariables = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
@@ -78,10 +76,10 @@ func (b *Bucket) folderProblem(err error) error {
 	return fmt.Errorf("the folder %s cannot be used (%s): see that it is mounted and has space, and that you may write there", b, rootOf(err))
 }
 
-// notFound is an error that is [ErrNotFound] too.
+// notFound is an error that is [object.ErrNotFound] too.
 type notFound struct{ error }
 
-func (notFound) Is(target error) bool { return target == ErrNotFound }
+func (notFound) Is(target error) bool { return target == object.ErrNotFound }
 
 // lacksCredentials reports whether nothing gives a key. It is asked after a failure: the library's own error is a text.
 func (b *Bucket) lacksCredentials(ctx context.Context) bool {

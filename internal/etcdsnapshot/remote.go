@@ -6,18 +6,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 
-	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/retention"
 )
+
+// Objects are the files of a folder of a bucket. The program is built without the client of a server, which is a third of what its build
+// takes, so this is declared here. An object that does not exist is an [object.ErrNotFound].
+type Objects interface {
+	fmt.Stringer
+	io.Closer
+	// List returns the objects, sorted by their keys.
+	List(ctx context.Context) ([]object.Object, error)
+	Read(ctx context.Context, key string) ([]byte, error)
+	Write(ctx context.Context, key string, content []byte) error
+	Upload(ctx context.Context, key string, content io.Reader) error
+	Download(ctx context.Context, key string, to io.Writer) error
+	Delete(ctx context.Context, key string) error
+}
 
 // Remote are the copies of the snapshots of a stack in a bucket: each sealed as it is in the store, with its description beside it.
 type Remote struct {
 	// Objects is the folder of the bucket. Required.
-	Objects *bucket.Bucket
+	Objects Objects
 	// Cluster is the name of the cluster. Required: snapshots of another one are not deleted.
 	Cluster string
 	// Keep is the rule by which snapshots stay, as that of the store.
@@ -25,22 +40,6 @@ type Remote struct {
 	// OfPods is whether the rule is also for the snapshots that the cluster itself stores there: nothing but their names says whose they
 	// are. Default: false, they are not deleted.
 	OfPods bool
-}
-
-// Put stores a copy of a snapshot, and deletes those that the rule does not keep. Nothing that is there is replaced.
-func (r Remote) Put(ctx context.Context, snapshot Snapshot) error {
-	names, err := r.Names(ctx)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(names, func(n retention.Name) bool { return n.String() == snapshot.Name }) {
-		return fmt.Errorf("the bucket %s has another snapshot %s: take a new one", r.Objects, snapshot.Name)
-	}
-	if err := r.put(ctx, snapshot); err != nil {
-		return err
-	}
-	_, err = r.Prune(ctx)
-	return err
 }
 
 // put stores a copy of a snapshot.
@@ -128,7 +127,7 @@ func (r Remote) Prune(ctx context.Context) (deleted []string, err error) {
 	}
 	for _, name := range r.Keep.Excess(namesOf(ours)) {
 		for _, key := range []string{keys[name], name.String() + descriptionEnding} { // in this order: what is left of a killed run has a description
-			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, bucket.ErrNotFound) {
+			if err := r.Objects.Delete(ctx, key); err != nil && !errors.Is(err, object.ErrNotFound) {
 				return deleted, err
 			}
 		}
@@ -164,10 +163,10 @@ func (r Remote) stored(ctx context.Context) ([]stored, error) {
 		return nil, err
 	}
 	var all []stored
-	for _, object := range objects {
-		text, isSnapshot := strings.CutSuffix(object.Key, sealedEnding)
+	for _, one := range objects {
+		text, isSnapshot := strings.CutSuffix(one.Key, sealedEnding)
 		if name, err := retention.Parse(text); isSnapshot && err == nil {
-			all = append(all, stored{name, object.Key})
+			all = append(all, stored{name, one.Key})
 		}
 	}
 	all = append(all, ofPods(r.Cluster, objects)...)
@@ -185,7 +184,7 @@ func (r Remote) read(ctx context.Context, name retention.Name) (Snapshot, error)
 	if err == nil && json.Unmarshal(description, &snapshot) != nil {
 		snapshot = Snapshot{} // somebody else's
 	}
-	if err != nil && !errors.Is(err, bucket.ErrNotFound) {
+	if err != nil && !errors.Is(err, object.ErrNotFound) {
 		return Snapshot{}, err
 	}
 	snapshot.Name, snapshot.Taken, snapshot.Reason, snapshot.Path = name.String(), name.Taken, name.Kind, ""

@@ -27,7 +27,7 @@ func TestWhatTheBucketLacksIsSentLater(t *testing.T) {
 	save(t, store, evening.Add(time.Hour), etcdsnapshot.Cluster{Name: "k3s-prod"})
 	described := save(t, store, evening.Add(2*time.Hour), k3s)
 	require.NoError(t, os.Remove(described.Files()[1]))
-	require.NoError(t, remote.Put(t.Context(), saved[3]))
+	send(t, remote, saved[3])
 
 	lacking := func() (names []string) {
 		local, err := store.List()

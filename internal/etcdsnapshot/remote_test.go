@@ -14,6 +14,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
 	"github.com/em-infra/em-infra/internal/retention"
@@ -34,6 +35,14 @@ func save(t *testing.T, store etcdsnapshot.Store, at time.Time, of etcdsnapshot.
 	saved, err := store.Save(at, "before-up", of, writes(snapshottest.Signed(snapshottest.Database(t, 2, 3))))
 	require.NoError(t, err)
 	return saved
+}
+
+// send copies a snapshot into the bucket, which lacks it.
+func send(t *testing.T, remote etcdsnapshot.Remote, snapshot etcdsnapshot.Snapshot) {
+	t.Helper()
+	sent, err := remote.SendMissing(t.Context(), []etcdsnapshot.Snapshot{snapshot})
+	require.NoError(t, err)
+	require.Equal(t, []string{snapshot.Name}, sent)
 }
 
 // objects returns the names of the files in a folder that stands for a bucket.
@@ -63,7 +72,7 @@ func TestASnapshotComesBackOnAnotherMachine(t *testing.T) {
 	store, identity := newStore(t)
 	remote, folder := newRemote(t)
 	saved := save(t, store, evening, k3s)
-	require.NoError(t, remote.Put(t.Context(), saved))
+	send(t, remote, saved)
 	require.Equal(t, []string{"2026-11-20T22-15-00-before-up.json", "2026-11-20T22-15-00-before-up.snap.age"}, objects(t, folder))
 
 	listed, err := remote.List(t.Context())
@@ -96,7 +105,7 @@ func TestTheBucketKeepsByTheSameRule(t *testing.T) {
 	other := remote
 	other.Cluster = "k3s-prod"
 	theirs := save(t, store, evening.Add(-time.Hour), etcdsnapshot.Cluster{Name: "k3s-prod"})
-	require.NoError(t, other.Put(t.Context(), theirs))
+	send(t, other, theirs)
 	for _, file := range []string{
 		"2026-11-19T22-15-00-before-up.snap.age",                                       // without a description
 		"2026-11-18T22-15-00-before-up.snap.age", "2026-11-18T22-15-00-before-up.json", // with another tool's
@@ -110,7 +119,7 @@ func TestTheBucketKeepsByTheSameRule(t *testing.T) {
 	var saved []etcdsnapshot.Snapshot
 	for i := range 3 {
 		saved = append(saved, save(t, store, evening.Add(time.Duration(i)*time.Second), k3s))
-		require.NoError(t, remote.Put(t.Context(), saved[i]))
+		send(t, remote, saved[i])
 	}
 	require.Equal(t, []string{
 		"2026-11-20T22-15-02-before-up", "2026-11-20T22-15-01-before-up", "2026-11-20T22-15-00-scheduled", theirs.Name, "2026-11-19T22-15-00-before-up", "2026-11-18T22-15-00-before-up",
@@ -123,16 +132,18 @@ func TestTheBucketKeepsByTheSameRule(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"2026-11-20T22-15-01-before-up"}, deleted)
 	require.Subset(t, objects(t, folder), before)
-	require.EqualError(t, remote.Put(t.Context(), saved[2]), "the bucket "+remote.Objects.String()+" has another snapshot 2026-11-20T22-15-02-before-up: take a new one")
+	sent, err := remote.SendMissing(t.Context(), saved[2:])
+	require.NoError(t, err)
+	require.Empty(t, sent, "one of that name is there, and nothing that is there is replaced")
 }
 
-// TestAPutThatWasCutOff leaves a description at most, which is no snapshot and is overwritten by the next one of that name.
-func TestAPutThatWasCutOff(t *testing.T) {
+// TestACopyThatWasCutOff leaves a description at most, which is no snapshot and is overwritten by the next one of that name.
+func TestACopyThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	store, _ := newStore(t)
 	remote, folder := newRemote(t)
 	saved := save(t, store, evening, k3s)
-	require.NoError(t, remote.Put(t.Context(), saved))
+	send(t, remote, saved)
 	require.NoError(t, os.Remove(filepath.Join(folder, filepath.Base(saved.Path))))
 	listed, err := remote.List(t.Context())
 	require.NoError(t, err)
@@ -140,7 +151,7 @@ func TestAPutThatWasCutOff(t *testing.T) {
 	deleted, err := remote.Prune(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, deleted)
-	require.NoError(t, remote.Put(t.Context(), saved))
+	send(t, remote, saved)
 	require.Equal(t, []string{saved.Name}, namesOf(t, remote))
 }
 
@@ -150,7 +161,7 @@ func TestAFetchThatFails(t *testing.T) {
 	remote, _ := newRemote(t)
 	store := etcdsnapshot.Store{Dir: filepath.Join(t.TempDir(), "etcd")}
 	_, err := remote.Fetch(t.Context(), etcdsnapshot.Snapshot{Name: "2026-11-20T22-15-00-before-up"}, store)
-	require.ErrorIs(t, err, bucket.ErrNotFound)
+	require.ErrorIs(t, err, object.ErrNotFound)
 	require.Empty(t, files(t, store.Dir))
 }
 
@@ -168,7 +179,8 @@ func TestABucketThatRefuses(t *testing.T) {
 	saved := save(t, store, evening, k3s)
 	remote := etcdsnapshot.Remote{Objects: objects, Cluster: "k3s-dev"}
 	const refused = "the bucket s3://backups refuses the key (AccessDenied): give the key rights, with which it may list, read, write and delete there"
-	require.EqualError(t, remote.Put(t.Context(), saved), refused)
+	_, err = remote.SendMissing(t.Context(), []etcdsnapshot.Snapshot{saved})
+	require.EqualError(t, err, refused)
 	_, err = remote.Prune(t.Context())
 	require.EqualError(t, err, refused)
 	require.Len(t, files(t, store.Dir), 2)

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/retention"
 )
 
@@ -17,10 +17,10 @@ var namedByPod = regexp.MustCompile(`^(.+)-(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[
 
 // ofPods returns the snapshots that pods of a cluster have stored, among the objects of a bucket, which are sorted. Two of one second get
 // different names, in the order of their keys.
-func ofPods(cluster string, objects []bucket.Object) (all []stored) {
+func ofPods(cluster string, objects []object.Object) (all []stored) {
 	turns := map[retention.Name]int{}
-	for _, object := range objects {
-		parts := namedByPod.FindStringSubmatch(object.Key)
+	for _, one := range objects {
+		parts := namedByPod.FindStringSubmatch(one.Key)
 		if parts == nil || parts[1] != cluster {
 			continue
 		}
@@ -31,7 +31,7 @@ func ofPods(cluster string, objects []bucket.Object) (all []stored) {
 		name := retention.Name{Taken: taken.UTC(), Kind: Scheduled, Turn: 1}
 		turns[name]++
 		name.Turn = turns[name]
-		all = append(all, stored{name, object.Key})
+		all = append(all, stored{name, one.Key})
 	}
 	return all
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/etcdsnapshot/snapshottest"
@@ -22,7 +23,7 @@ import (
 // for one age key to ….age, and is uploaded under the name of the file.
 type pod struct {
 	t         *testing.T
-	objects   *bucket.Bucket
+	objects   etcdsnapshot.Objects
 	recipient *age.X25519Recipient
 }
 
@@ -108,7 +109,7 @@ func TestTheNewestSnapshotIsOfEither(t *testing.T) {
 	identity, err := age.GenerateX25519Identity()
 	require.NoError(t, err)
 	by := pod{t, remote.Objects, identity.Recipient()}
-	require.NoError(t, remote.Put(t.Context(), save(t, store, evening, k3s)))
+	send(t, remote, save(t, store, evening, k3s))
 	by.store("k3s-dev", evening.Add(-time.Hour), []byte("x"), false)
 	by.store("k3s-dev", evening.Add(time.Hour), []byte("x"), false)
 	require.Equal(t, []string{"2026-11-20T23-15-00-scheduled", "2026-11-20T22-15-00-before-up", "2026-11-20T21-15-00-scheduled"}, namesOf(t, remote))
@@ -136,7 +137,7 @@ func TestNamesOfPods(t *testing.T) {
 	left, err := remote.Objects.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, left, 9)
-	require.NotContains(t, left, bucket.Object{Key: "k3s-dev-2026-11-20T22:15:00Z.snap.age", Bytes: 1})
+	require.NotContains(t, left, object.Object{Key: "k3s-dev-2026-11-20T22:15:00Z.snap.age", Bytes: 1})
 }
 
 // TestWhatIsDamagedInsideTheSeal: somebody who may write to the bucket can seal anything for a public key.

@@ -70,7 +70,7 @@ var buckets = []row{
 		safe:    keepsLocal,
 	},
 	{
-		name: "backup-bucket-other", speaker: program, source: "internal/etcdsnapshot/remote.go, internal/bucket/problem.go",
+		name: "backup-bucket-other", speaker: program, source: "stacks/etcd_snapshots.go, internal/bucket/problem.go",
 		pattern: saying(`the bucket (?P<bucket>\S+) (?:has another snapshot|does not have the object)`),
 		meaning: "another machine works with the same place in {bucket}: it has stored a snapshot of that name, or has deleted one by its rule",
 		do:      "give each project a prefix of its own in backups.bucket, s3://BUCKET/PREFIX; for one project, see `em-infra etcd list` again",

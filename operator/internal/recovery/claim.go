@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 )
 
 // Claim is the object by which an em-infra says in the bucket with the state that it works on a stack, from its first change to its last.
@@ -99,7 +100,7 @@ func (p Place) writeClaim(ctx context.Context, text []byte) error {
 		if !errors.Is(err, bucket.ErrUnconditional) {
 			return err
 		}
-		if _, err := b.Read(ctx, claimKey); !errors.Is(err, bucket.ErrNotFound) {
+		if _, err := b.Read(ctx, claimKey); !errors.Is(err, object.ErrNotFound) {
 			return errors.Join(err, bucket.ErrExists)
 		}
 		return b.Write(ctx, claimKey, text) // the engine's locks keep two apart that come here at once
@@ -120,7 +121,7 @@ func (p Place) claim(ctx context.Context) (*Claim, error) {
 	var claim *Claim
 	return claim, p.inFolder(ctx, p.claims(), func(b *bucket.Bucket) error {
 		text, err := b.Read(ctx, claimKey)
-		if errors.Is(err, bucket.ErrNotFound) {
+		if errors.Is(err, object.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
@@ -158,8 +159,8 @@ func RemoveClaims(ctx context.Context, at Place) error {
 		if err != nil {
 			return err
 		}
-		for _, object := range objects {
-			if err := b.Delete(ctx, object.Key); err != nil && !errors.Is(err, bucket.ErrNotFound) {
+		for _, one := range objects {
+			if err := b.Delete(ctx, one.Key); err != nil && !errors.Is(err, object.ErrNotFound) {
 				return err
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/em-infra/em-infra/internal/bucket"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 	"github.com/em-infra/em-infra/internal/bucket/s3test"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 )
@@ -244,7 +245,7 @@ func engineLock(t *testing.T, at recovery.Place, key, text string) {
 func removeEngineLock(t *testing.T, at recovery.Place, key string) {
 	t.Helper()
 	inLocks(t, at, func(ctx context.Context, b *bucket.Bucket) error {
-		if err := b.Delete(ctx, key); !errors.Is(err, bucket.ErrNotFound) {
+		if err := b.Delete(ctx, key); !errors.Is(err, object.ErrNotFound) {
 			return err
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/em-infra/em-infra/internal/bucket"
 	"github.com/em-infra/em-infra/internal/bucket/address"
+	"github.com/em-infra/em-infra/internal/bucket/object"
 )
 
 func (p Place) inBucket() bool { return address.IsS3(p.Backend) }
@@ -43,9 +44,9 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 		if err != nil {
 			return err
 		}
-		for _, object := range objects {
-			lock, err := readObject(ctx, b, object.Key)
-			if errors.Is(err, bucket.ErrNotFound) {
+		for _, one := range objects {
+			lock, err := readObject(ctx, b, one.Key)
+			if errors.Is(err, object.ErrNotFound) {
 				continue // its owner has just ended
 			}
 			if err != nil {
@@ -55,7 +56,7 @@ func (p Place) locksInBucket(ctx context.Context) ([]Lock, error) {
 				lock.Run = claim.Run
 			}
 			lock.Stale = judged && lock.Hostname == here && !alive(lock.PID)
-			lock.remove = func(ctx context.Context) error { return p.remove(ctx, p.locks(), object.Key) }
+			lock.remove = func(ctx context.Context) error { return p.remove(ctx, p.locks(), one.Key) }
 			locks = append(locks, lock)
 		}
 		return nil
@@ -86,7 +87,7 @@ func readObject(ctx context.Context, b *bucket.Bucket, key string) (Lock, error)
 // remove removes an object; one that is gone is no error.
 func (p Place) remove(ctx context.Context, folder, key string) error {
 	return p.inFolder(ctx, folder, func(b *bucket.Bucket) error {
-		if err := b.Delete(ctx, key); !errors.Is(err, bucket.ErrNotFound) {
+		if err := b.Delete(ctx, key); !errors.Is(err, object.ErrNotFound) {
 			return err
 		}
 		return nil
