@@ -11,6 +11,7 @@ import (
 	"github.com/em-infra/em-infra/internal/engine/state"
 	"github.com/em-infra/em-infra/internal/risk"
 	"github.com/em-infra/em-infra/internal/workspace"
+	"github.com/em-infra/em-infra/operator/internal/backup"
 )
 
 // AdoptOptions are the options of [Operator.Adopt].
@@ -84,12 +85,16 @@ func (s *session) checkNothingToLose(ctx context.Context) error {
 	case !errors.Is(err, engine.ErrNoStack):
 		return s.state.Unreadable(err)
 	}
-	backups, err := s.backups().List()
-	if err != nil || len(backups) == 0 {
+	copies, unlisted, err := s.backupCopies(ctx)
+	if err := errors.Join(err, unlisted); err != nil || len(copies) == 0 {
 		return err
 	}
+	where := workspace.Nearby(s.workspace.Backups)
+	if !copies[0].Local {
+		where = backup.Folder(workspace.Project, s.workspace.Stack) + " in the bucket"
+	}
 	return refused(fmt.Errorf("stack %s has backups of its state, which say more than the host does: put the newest back with `em-infra state restore %s`; only if none can be used, move %s away, then run adopt again",
-		s.workspace.Stack, s.place.Stack, workspace.Nearby(s.workspace.Backups)))
+		s.workspace.Stack, s.place.Stack, where))
 }
 
 // takeOver writes the state of a draft into the place of the stack's own, and the credentials in it.

@@ -52,7 +52,11 @@ type (
 		Took   time.Duration
 	}
 	// BackedUp is a backup of the state that was written.
-	BackedUp struct{ Backup Backup }
+	BackedUp struct {
+		Backup Backup
+		// Bucket is the bucket that has a copy of it; empty for none.
+		Bucket string
+	}
 	// Recovered is a leftover of an earlier run and what was done about it.
 	Recovered struct{ What string }
 	// OtherPlugins lists, in one sentence each, plugins of other builds than the ones that wrote the state.

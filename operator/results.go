@@ -84,6 +84,10 @@ type (
 type (
 	// Backup is a copy of the state.
 	Backup = backup.Backup
+	// KeptBackup is a backup that was made, and where it is.
+	KeptBackup = backup.Kept
+	// BackupCopy is a backup, and whether it is on this machine and in the bucket with the state.
+	BackupCopy = backup.Copied
 	// Difference is what the state would lose and gain if a backup replaced it.
 	Difference = backup.Difference
 )

@@ -182,10 +182,7 @@ func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, err
 	if _, read := r.state.Config(); !read {
 		return nil, fmt.Errorf("the configuration in %s cannot be opened with the new passphrase: put the file of %s back and run the command again", workspace.Nearby(r.workspace.StackFile()), workspace.Nearby(r.note))
 	}
-	former, err := r.backups().MarkFormer(func(text []byte) (bool, error) {
-		exported, err := r.state.Read(text)
-		return err == nil && exported.IsSealedWith(r.to), err
-	})
+	former, err := r.markFormer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -198,4 +195,21 @@ func (r passphraseRotation) finish(ctx context.Context) (*PassphraseRotated, err
 		}
 	}
 	return &PassphraseRotated{Former: former}, os.RemoveAll(filepath.Dir(r.note))
+}
+
+// markFormer names the backups that need the former passphrase, here and in the bucket with the state, and returns how many are here.
+func (r passphraseRotation) markFormer(ctx context.Context) (int, error) {
+	opens := func(text []byte) (bool, error) {
+		exported, err := r.state.Read(text)
+		return err == nil && exported.IsSealedWith(r.to), err
+	}
+	former, err := r.backups().MarkFormer(opens)
+	if err != nil {
+		return former, err
+	}
+	remote, err := r.backupBucket(ctx)
+	if err != nil || remote == nil {
+		return former, err
+	}
+	return former, errors.Join(remote.MarkFormer(ctx, opens), remote.Objects.Close())
 }

@@ -82,7 +82,7 @@ type needs struct {
 func (o *Operator) session(purpose string) *session {
 	s := &session{Operator: o, place: o.remedies(), started: o.clock.Now()}
 	s.state = &stackstate.State{
-		Backups: o.backups(), Place: s.place, Now: o.clock.Now, Kept: func(kept Backup) { o.emit(BackedUp{kept}) },
+		Backups: o.backups(), Place: s.place, Now: o.clock.Now, Kept: o.tellBackup, Bucket: o.backupBucket,
 	}
 	s.consent = consent{person: o.options.Person, stack: o.workspace.Stack, place: s.place}
 	if !o.options.Yes {
@@ -228,7 +228,7 @@ func (s *session) selectStack(ctx context.Context, tools *toolchain.Installed, c
 	if !errors.Is(err, stacks.ErrNoStack) {
 		return s.selected(ctx, err)
 	}
-	if err := s.checkNotLost(); err != nil {
+	if err := s.checkNotLost(ctx); err != nil {
 		return refused(err)
 	}
 	if !create {

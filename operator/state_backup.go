@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// BackUp writes a backup of the state; its secrets stay encrypted. Up and Destroy make backups by themselves.
-func (o *Operator) BackUp(ctx context.Context) (*Backup, error) {
+// BackUp writes a backup of the state; its secrets stay encrypted. If the state is in a bucket, the bucket gets a copy; what goes wrong there
+// is in the result. Up and Destroy make backups by themselves.
+func (o *Operator) BackUp(ctx context.Context) (*KeptBackup, error) {
 	s, _, err := o.beginWithState(ctx, "")
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func (o *Operator) Restore(ctx context.Context, backupName string) (*Restored, e
 
 func (s *session) restore(ctx context.Context, tools *toolchain.Installed, from string) (*Restored, error) {
 	r := s.restoration()
-	chosen, restored, err := r.choose(from)
+	chosen, restored, err := r.choose(ctx, from)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -70,17 +70,18 @@ type restoration struct {
 	stack   string
 	place   remedy.Place
 	backups backup.Store
+	find    func(ctx context.Context, name string) (Backup, error)
 	state   *stackstate.State
 	emit    func(Event)
 }
 
 func (s *session) restoration() restoration {
-	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), state: s.state, emit: s.emit}
+	return restoration{stack: s.workspace.Stack, place: s.place, backups: s.backups(), find: s.findBackup, state: s.state, emit: s.emit}
 }
 
 // choose reads a complete backup before anything is changed.
-func (r restoration) choose(name string) (backup.Backup, *engine.Exported, error) {
-	chosen, err := r.backups.Find(name)
+func (r restoration) choose(ctx context.Context, name string) (backup.Backup, *engine.Exported, error) {
+	chosen, err := r.find(ctx, name)
 	if errors.Is(err, backup.ErrNone) {
 		err = fmt.Errorf("stack %s has no backup in %s: if its machines run, write the state anew with `em-infra adopt`", r.stack, workspace.Nearby(r.backups.Dir))
 	}

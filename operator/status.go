@@ -12,6 +12,7 @@ import (
 	"github.com/em-infra/em-infra/internal/etcdsnapshot"
 	"github.com/em-infra/em-infra/internal/pve"
 	"github.com/em-infra/em-infra/internal/retention"
+	"github.com/em-infra/em-infra/operator/internal/backup"
 	"github.com/em-infra/em-infra/operator/internal/recovery"
 	"github.com/em-infra/em-infra/operator/internal/stackstate"
 	"github.com/em-infra/em-infra/operator/internal/status"
@@ -100,7 +101,7 @@ func (s *session) copies(ctx context.Context) (status.Copies, error) {
 	if len(snapshots) > 0 {
 		copies.Snapshot = &status.Copy{Name: snapshots[0].Name, Taken: snapshots[0].Taken}
 	}
-	copies.Bucket = s.bucketCopies(ctx, snapshots)
+	copies.Bucket, copies.State = s.bucketCopies(ctx, snapshots), s.stateBackups(ctx)
 	if len(kits) > 0 {
 		copies.Kit = &status.Copy{Name: kits[0].Name, Taken: kits[0].Made}
 		copies.Outdated = fingerprint != "" && kits[0].Secrets != fingerprint
@@ -135,6 +136,35 @@ func (s *session) bucketCopies(ctx context.Context, local []EtcdSnapshot) *statu
 	}
 	s.scheduledCopies(copies, names)
 	return copies
+}
+
+// stateBackups returns the backups of the state in the bucket with it; nil if it is in none.
+func (s *session) stateBackups(ctx context.Context) *status.StateBackups {
+	remote, err := s.backupBucket(ctx)
+	if err == nil && remote == nil {
+		return nil
+	}
+	backups := &status.StateBackups{URL: s.workspace.ShownBackend()}
+	if err == nil {
+		backups.Newest, backups.Missing, err = s.compareBackups(ctx, remote)
+		err = errors.Join(err, remote.Objects.Close())
+	}
+	if err != nil {
+		backups.Problem = s.place.Complete(err.Error())
+	}
+	return backups
+}
+
+func (s *session) compareBackups(ctx context.Context, remote *backup.Remote) (newest *status.Copy, missing int, err error) {
+	local, err := s.Backups()
+	if err != nil {
+		return nil, 0, err
+	}
+	there, lacking, err := remote.Compare(ctx, local)
+	if err == nil && len(there) > 0 {
+		newest = &status.Copy{Name: there[0].Name, Taken: there[0].Taken}
+	}
+	return newest, len(lacking), err
 }
 
 // scheduledCopies notes what the cluster itself has stored in the bucket, and when the next one is due.

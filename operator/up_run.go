@@ -44,7 +44,7 @@ type runRecovery interface {
 // stateCopies writes backups of the state.
 type stateCopies interface {
 	// BackUp writes a backup; it returns nil if the state is empty.
-	BackUp(ctx context.Context, reason string) (*Backup, error)
+	BackUp(ctx context.Context, reason string) (*KeptBackup, error)
 }
 
 // upState is the access of an up to the state.

@@ -53,11 +53,11 @@ func (p *parts) lostISOs(context.Context) ([]string, error) {
 	return []string{"iso"}, p.step("find lost ISOs")
 }
 
-func (p *parts) BackUp(_ context.Context, reason string) (*Backup, error) {
+func (p *parts) BackUp(_ context.Context, reason string) (*KeptBackup, error) {
 	if err := p.step("backup " + reason); err != nil || p.noState {
 		return nil, err
 	}
-	return &Backup{Name: reason}, nil
+	return &KeptBackup{Backup: Backup{Name: reason}}, nil
 }
 
 func (p *parts) prepareState(context.Context, outOfBand, judgement) error {

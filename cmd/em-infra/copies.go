@@ -72,6 +72,18 @@ func nothingKept(o *operator.Operator, what, folder, who string) string {
 	return fmt.Sprintf("no %s of stack %s in %s; %s", what, o.Workspace().Stack, folder, who)
 }
 
+// whereIs returns where a copy is, on this machine, in a bucket, or in both.
+func whereIs(local, bucket bool) string {
+	switch {
+	case local && bucket:
+		return "both"
+	case bucket:
+		return "bucket"
+	default:
+		return "here"
+	}
+}
+
 const madeAt = "2006-01-02 15:04:05"
 
 func kibibytes(bytes int64) string { return fmt.Sprintf("%d KiB", (bytes+1023)/1024) }

@@ -80,24 +80,13 @@ func newEtcdListCommand() *cobra.Command {
 func snapshotTable(snapshots []operator.EtcdCopy) terminal.Table {
 	table := terminal.Table{Header: []string{"NAME", "REVISION", "TALOS", "KUBERNETES", "SIZE", "WHERE"}}
 	for _, s := range snapshots {
-		row := []string{s.Name, "unknown", "", "", "", whereIs(s)}
+		row := []string{s.Name, "unknown", "", "", "", whereIs(s.Local, s.Bucket)}
 		if s.Bytes > 0 {
-			row = append(row[:1], fmt.Sprint(s.Revision), s.Talos, s.Kubernetes, kibibytes(s.Bytes), whereIs(s))
+			row = append(row[:1], fmt.Sprint(s.Revision), s.Talos, s.Kubernetes, kibibytes(s.Bytes), whereIs(s.Local, s.Bucket))
 		}
 		table.Rows = append(table.Rows, row)
 	}
 	return table
-}
-
-func whereIs(s operator.EtcdCopy) string {
-	switch {
-	case s.Local && s.Bucket:
-		return "both"
-	case s.Bucket:
-		return "bucket"
-	default:
-		return "here"
-	}
 }
 
 func newEtcdVerifyCommand() *cobra.Command {

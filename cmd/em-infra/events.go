@@ -114,7 +114,11 @@ func (p printer) wait(wait operator.Wait) {
 func (p printer) state(event operator.Event) {
 	switch e := event.(type) {
 	case operator.BackedUp:
-		fmt.Fprintf(p.out, " backup     %s\n", workspace.Nearby(e.Backup.Path))
+		where := workspace.Nearby(e.Backup.Path)
+		if e.Bucket != "" {
+			where += " and " + e.Bucket
+		}
+		fmt.Fprintf(p.out, " backup     %s\n", where)
 	case operator.StateDamaged:
 		fmt.Fprintf(p.out, " damaged    the present state cannot be read: %s\n", e.Reason)
 	case operator.Restoring:

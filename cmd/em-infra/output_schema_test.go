@@ -45,7 +45,7 @@ var outputs = map[string]reflect.Type{
 	"preview":        reflect.TypeFor[previewJSON](),
 	"rehearse":       reflect.TypeFor[operator.RehearsalReport](),
 	"role":           reflect.TypeFor[operator.PrivilegePlan](),
-	"state list":     reflect.TypeFor[[]operator.Backup](),
+	"state list":     reflect.TypeFor[[]operator.BackupCopy](),
 	"status":         reflect.TypeFor[operator.Status](),
 	"tools install":  reflect.TypeFor[[]toolchain.Tool](),
 	"tools list":     reflect.TypeFor[[]toolchain.Tool](),

@@ -11,9 +11,9 @@ import (
 )
 
 func newStateListCommand() *cobra.Command {
-	return newListCommand(copies[operator.Backup]{
-		parent: "state", what: "backups of the state",
-		of: onThisMachine((*operator.Operator).Backups),
+	return newListCommand(copies[operator.BackupCopy]{
+		parent: "state", what: "backups of the state, on this machine and in the bucket with the state",
+		of: (*operator.Operator).BackupCopies,
 		none: func(o *operator.Operator) string {
 			return nothingKept(o, "backups", workspace.Nearby(o.Workspace().Backups), "up and destroy make them")
 		},
@@ -21,10 +21,12 @@ func newStateListCommand() *cobra.Command {
 	})
 }
 
-func backupTable(backups []operator.Backup) terminal.Table {
-	table := terminal.Table{Header: []string{"NAME", "TAKEN (UTC)", "MADE", "SIZE"}}
+func backupTable(backups []operator.BackupCopy) terminal.Table {
+	table := terminal.Table{Header: []string{"NAME", "TAKEN (UTC)", "MADE", "SIZE", "WHERE"}}
 	for _, b := range backups {
-		table.Rows = append(table.Rows, []string{b.Name, b.Taken.Format(madeAt), strings.ReplaceAll(b.Reason, "-", " "), kibibytes(b.Bytes)})
+		table.Rows = append(table.Rows, []string{
+			b.Name, b.Taken.Format(madeAt), strings.ReplaceAll(b.Reason, "-", " "), kibibytes(b.Bytes), whereIs(b.Local, b.Bucket),
+		})
 	}
 	return table
 }

@@ -18,9 +18,9 @@ func TestStateListShowsTheNewestFirst(t *testing.T) {
 	for i, name := range []string{"2026-11-21T12-00-00-before-up", "2026-11-21T12-01-00-after-up"} {
 		writeFile(t, filepath.Join(root, ".backups", "k3s-dev", name+".json"), strings.Repeat(" ", 1025+i))
 	}
-	require.Equal(t, outcome{out: `NAME                           TAKEN (UTC)          MADE       SIZE
-2026-11-21T12-01-00-after-up   2026-11-21 12:01:00  after up   2 KiB
-2026-11-21T12-00-00-before-up  2026-11-21 12:00:00  before up  2 KiB
+	require.Equal(t, outcome{out: `NAME                           TAKEN (UTC)          MADE       SIZE   WHERE
+2026-11-21T12-01-00-after-up   2026-11-21 12:01:00  after up   2 KiB  here
+2026-11-21T12-00-00-before-up  2026-11-21 12:00:00  before up  2 KiB  here
 `}, em(t.Context(), "state", "list", "--stack", "k3s-dev"))
 	require.Contains(t, em(t.Context(), "state", "list", "--stack", "k3s-dev", "--output", "json").out, `"name": "2026-11-21T12-01-00-after-up"`)
 }

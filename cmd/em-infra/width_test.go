@@ -62,7 +62,7 @@ func renderers(t *testing.T) map[string]func(out io.Writer) error {
 			return nil
 		},
 		"backups": func(out io.Writer) error {
-			return backupTable([]operator.Backup{{Name: "2026-11-22T15-09-08.4711-before-migrate-to-s3-backend.json", Reason: "before-migrate-to-s3-backend", Bytes: 123456789}}).Write(out)
+			return backupTable([]operator.BackupCopy{{Backup: operator.Backup{Name: "2026-11-22T15-09-08.4711-before-migrate-to-s3-backend.json", Reason: "before-migrate-to-s3-backend", Bytes: 123456789}, Bucket: true}}).Write(out)
 		},
 		"tools": func(out io.Writer) error {
 			return printTools(out, []toolchain.Tool{

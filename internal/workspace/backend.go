@@ -34,6 +34,12 @@ func (w *Workspace) StateFolder() string {
 	return folder
 }
 
+// ShownBackend returns the URL of the state without its parameters.
+func (w *Workspace) ShownBackend() string {
+	shown, _, _ := strings.Cut(w.Backend, "?")
+	return shown
+}
+
 // locateBackend reads the URL of the state from Pulumi.yaml, like an ordinary pulumi. The default is a folder beside that file.
 func (w *Workspace) locateBackend(folder string) error {
 	w.Backend = fileScheme + filepath.Join(w.Dir, folder)

@@ -28,8 +28,8 @@ type Backup struct {
 	Taken time.Time `json:"taken"`
 	// Reason of the backup, e.g. before-up.
 	Reason string `json:"reason"`
-	// Path of the file.
-	Path string `json:"path"`
+	// Path of the file; empty if it is in a bucket alone.
+	Path string `json:"path,omitempty"`
 	// Bytes is the size of the file.
 	Bytes int64 `json:"bytes"`
 }
@@ -118,9 +118,14 @@ func (s Store) Find(name string) (Backup, error) {
 	}
 	index := slices.IndexFunc(backups, func(b Backup) bool { return b.Name == name })
 	if index < 0 {
-		return Backup{}, fmt.Errorf("there is no backup %q: choose one that `em-infra state list` shows", name)
+		return Backup{}, Unknown(name)
 	}
 	return backups[index], nil
+}
+
+// Unknown returns the error of a name that no backup has.
+func Unknown(name string) error {
+	return fmt.Errorf("there is no backup %q: choose one that `em-infra state list` shows", name)
 }
 
 // Text returns the text of the state in the backup.

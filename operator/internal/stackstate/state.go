@@ -26,7 +26,10 @@ type State struct {
 	// Now returns the present time.
 	Now func() time.Time
 	// Kept receives each backup that is written.
-	Kept func(backup.Backup)
+	Kept func(backup.Kept)
+	// Bucket opens the copies of the backups in the bucket with the state; it returns nil if the state is in none. Default: nil, it is in
+	// none.
+	Bucket func(context.Context) (*backup.Remote, error)
 
 	exported   *engine.Exported // the cache of Last
 	exportedAt uint64           // the CLI's number of writes at that time
@@ -80,8 +83,9 @@ func (s *State) Unreadable(err error) error {
 	return refusal.Of(fmt.Errorf("the state of stack %s cannot be read (%w): %s", s.Place.Name, err, remedy))
 }
 
-// BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty.
-func (s *State) BackUp(ctx context.Context, reason string) (*backup.Backup, error) {
+// BackUp writes a backup of the state, whose secrets stay encrypted, and reports it to Kept. It returns nil if the state is empty. What goes
+// wrong in the bucket is in the result: the backup is kept.
+func (s *State) BackUp(ctx context.Context, reason string) (*backup.Kept, error) {
 	text, err := s.ExportSealed(ctx)
 	if err != nil {
 		return nil, s.Unreadable(err)
@@ -97,8 +101,32 @@ func (s *State) BackUp(ctx context.Context, reason string) (*backup.Backup, erro
 	if err != nil {
 		return nil, err
 	}
-	s.Kept(saved)
-	return &saved, nil
+	kept := backup.Kept{Backup: saved}
+	kept.Bucket, kept.NotInBucket = s.Send(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.Kept(kept)
+	return &kept, nil
+}
+
+// Send copies the backups that the bucket with the state lacks, and returns the bucket; empty if the state is in none.
+func (s *State) Send(ctx context.Context) (string, error) {
+	if s.Bucket == nil {
+		return "", nil
+	}
+	remote, err := s.Bucket(ctx)
+	if err != nil || remote == nil {
+		return "", err
+	}
+	local, err := s.Backups.List()
+	if err == nil {
+		_, err = remote.Send(ctx, local)
+	}
+	if err := errors.Join(err, remote.Objects.Close()); err != nil {
+		return "", err
+	}
+	return remote.Objects.String(), nil
 }
 
 // Past returns the states in the backups, newest first.

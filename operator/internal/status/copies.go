@@ -13,6 +13,8 @@ type Copies struct {
 	Snapshot *Copy `json:"snapshot,omitempty"`
 	// Bucket are the copies in the bucket of the inventory; absent if it names none.
 	Bucket *BucketCopies `json:"bucket,omitempty"`
+	// State are the backups of the state in the bucket with it; absent if it is in none.
+	State *StateBackups `json:"stateBackups,omitempty"`
 	// Kit is the newest recovery kit; absent if there is none.
 	Kit *Copy `json:"kit,omitempty"`
 	// Outdated reports whether the machine secrets were changed after the kit was made.
@@ -138,6 +140,9 @@ func (c Copies) printFindings(out io.Writer, now time.Time) {
 	}
 	if c.Bucket != nil {
 		c.Bucket.printFinding(out, now)
+	}
+	if c.State != nil {
+		c.State.printFinding(out)
 	}
 	switch {
 	case c.Kit == nil:

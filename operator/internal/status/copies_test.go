@@ -86,6 +86,25 @@ func TestCopies(t *testing.T) {
 			"copies        no snapshot of etcd, unknown in the bucket, recovery kit 60 min old\n" +
 				"snapshot      there is no bucket s3://backups (NoSuchBucket): create it, or correct its URL\n",
 		},
+		{
+			"backups of the state in its bucket", status.Copies{State: &status.StateBackups{URL: "s3://states", Newest: of(time.Hour), Missing: 2}},
+			"backups       of the state, the newest in s3://states 60 min old\n",
+		},
+		{
+			"backups of the state that its bucket lacks", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), State: &status.StateBackups{URL: "s3://states", Newest: of(time.Hour), Missing: 2}},
+			"copies        snapshot of etcd 60 min old, recovery kit 60 min old\nbackups       of the state, the newest in s3://states 60 min old\n" +
+				"backups       2 of the state on this machine are missing in s3://states: `em-infra up` and `em-infra state backup` copy them\n",
+		},
+		{
+			"no backups of the state in its bucket", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), State: &status.StateBackups{URL: "s3://states"}},
+			"copies        snapshot of etcd 60 min old, recovery kit 60 min old\nbackups       of the state, none in s3://states\n" +
+				"backups       s3://states has none of the state: `em-infra state backup` makes one\n",
+		},
+		{
+			"a bucket of the state that refuses", status.Copies{Expected: true, Snapshot: of(time.Hour), Kit: of(time.Hour), State: &status.StateBackups{URL: "s3://states", Problem: "there is no bucket s3://states (NoSuchBucket): create it, or correct its URL"}},
+			"copies        snapshot of etcd 60 min old, recovery kit 60 min old\nbackups       of the state, unknown in s3://states\n" +
+				"backups       there is no bucket s3://states (NoSuchBucket): create it, or correct its URL\n",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -134,6 +134,9 @@ func (r Report) printFacts(out io.Writer) {
 	if text := r.Copies.text(r.Time); text != "" {
 		fmt.Fprintf(out, "copies        %s\n", text)
 	}
+	if backups := r.Copies.State; backups != nil {
+		fmt.Fprintf(out, "backups       %s\n", backups.text(r.Time))
+	}
 }
 
 func (r Report) memberTexts() []string {
