@@ -13,10 +13,10 @@ import (
 	"github.com/em-infra/em-infra/internal/poll"
 )
 
-// apiServer is the running API server of one release.
+// apiServer is a running API server.
 type apiServer struct {
 	*process
-	release ControlPlane
+	instance
 	address netip.AddrPort
 	ready   bool
 }
@@ -37,27 +37,32 @@ func (p *controlPlane) wake() {
 	}
 }
 
-// operateServers stops the API servers of releases that no control plane runs any more, and starts those that are missing.
+// operateServers stops the API servers that no control plane runs any more, and starts those that are missing. One that has the release of
+// another, and other keys, comes after it.
 func (p *controlPlane) operateServers(ctx context.Context, group *errgroup.Group, ready func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.servers = slices.DeleteFunc(p.servers, func(s *apiServer) bool {
-		stays := slices.ContainsFunc(p.wanted.servers, func(i instance) bool { return i.release == s.release })
+		stays := slices.ContainsFunc(p.wanted.servers, s.isSame)
 		if !stays {
 			s.stop()
 		}
 		return !stays
 	})
-	for at, wanted := range p.wanted.servers {
-		if at < len(p.servers) && p.servers[at].release == wanted.release {
+	if err := p.mountAll(p.wanted); err != nil {
+		return err
+	}
+	for _, wanted := range p.wanted.servers {
+		if slices.ContainsFunc(p.servers, func(s *apiServer) bool { return s.isSame(wanted) }) {
 			continue
 		}
 		started, err := p.startServer(ctx, group, wanted, ready)
 		if err != nil {
 			return err
 		}
-		p.servers = slices.Insert(p.servers, at, started)
+		p.servers = append(p.servers, started)
 	}
+	slices.SortStableFunc(p.servers, func(a, b *apiServer) int { return older(a.release, b.release) })
 	return nil
 }
 
@@ -78,7 +83,7 @@ func (p *controlPlane) startServer(ctx context.Context, group *errgroup.Group, w
 	if err != nil {
 		return nil, err
 	}
-	s := &apiServer{release: wanted.release, address: local(port), process: start(ctx, group, c, p.folder.path())}
+	s := &apiServer{instance: wanted, address: local(port), process: start(ctx, group, c, p.folder.path())}
 	group.Go(func() error {
 		if untilReady(s.ctx, client) != nil {
 			return ctx.Err() // nil if only this one was stopped
@@ -100,9 +105,9 @@ func untilReady(ctx context.Context, client *kubernetes.Clientset) error {
 	})
 }
 
-// serves returns the address of the API server of a release; false while it is not ready.
-func (p *controlPlane) serves(release ControlPlane) (netip.AddrPort, bool) {
-	return p.serving(func(s *apiServer) bool { return s.release == release })
+// serves returns the address of an API server; false while it is not ready.
+func (p *controlPlane) serves(wanted instance) (netip.AddrPort, bool) {
+	return p.serving(func(s *apiServer) bool { return s.isSame(wanted) })
 }
 
 // oldest returns the address of the oldest API server that is ready; false if none is. A controller manager must not be newer than
@@ -122,15 +127,15 @@ func (p *controlPlane) serving(is func(*apiServer) bool) (netip.AddrPort, bool) 
 	return netip.AddrPort{}, false
 }
 
-// targets returns where the addresses of the API lead: those of a control plane to the API server of its release, and those that
-// control planes share to that of the first one whose API server is ready. It marks the control planes whose API server starts.
+// targets returns where the addresses of the API lead: those of a control plane to the API server of its release and keys, and those
+// that control planes share to that of the first one whose API server is ready. It marks the control planes whose API server starts.
 func (p *controlPlane) targets(runs []staticPodRun) map[netip.AddrPort]netip.AddrPort {
 	targets := map[netip.AddrPort]netip.AddrPort{}
 	for i, run := range runs {
 		if run.crashes {
 			continue
 		}
-		target, ready := p.serves(p.config.Tools.releaseOf(run.node.Config.Cluster().APIServer().Image()))
+		target, ready := p.serves(newInstance(p.config.Tools.releaseOf(run.node.Config.Cluster().APIServer().Image()), run.node))
 		runs[i].starts = !ready
 		if !ready {
 			continue

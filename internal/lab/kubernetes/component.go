@@ -18,15 +18,19 @@ func (p *controlPlane) etcd() component {
 
 // serverComponent returns the process of an API server on a port.
 func (p *controlPlane) serverComponent(i instance, port uint16) (component, error) {
-	args, err := apiServerArguments(i.node.Config, p.folder, p.ports, port, advertised(i.node))
-	return p.named("kube-apiserver", i.release, args), err
+	args, err := apiServerArguments(i.node.Config, p.folderOf(i.keys), p.ports, port, advertised(i.node))
+	return p.named("kube-apiserver", i, args), err
 }
 
-// named returns a component of a release. Its log is named after the release, too, unless it is the one that every lab has.
-func (p *controlPlane) named(name string, release ControlPlane, args []string) component {
-	c := component{name: name, path: release.Path, args: append([]string{name}, args...)}
-	if release != p.config.Tools.ControlPlanes[0] {
-		c.name += "-" + release.Version
+// named returns the component of an instance. Its log is named after the release, too, unless it is the one that every lab has, and
+// after keys that are not those of the start.
+func (p *controlPlane) named(name string, i instance, args []string) component {
+	c := component{name: name, path: i.release.Path, args: append([]string{name}, args...)}
+	if i.release != p.config.Tools.ControlPlanes[0] {
+		c.name += "-" + i.release.Version
+	}
+	if i.keys != p.keys {
+		c.name += "-" + i.keys
 	}
 	return c
 }
@@ -35,18 +39,18 @@ func (p *controlPlane) named(name string, release ControlPlane, args []string) c
 func (p *controlPlane) clientComponents(wanted lineup) ([]component, error) {
 	var all []component
 	if i := wanted.manager; i != nil {
-		args, err := controllerManagerArguments(i.node.Config, p.folder, newHeartbeat(p.config.Scaled))
+		args, err := controllerManagerArguments(i.node.Config, p.folderOf(i.keys), newHeartbeat(p.config.Scaled))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, p.named("kube-controller-manager", i.release, args))
+		all = append(all, p.named("kube-controller-manager", *i, args))
 	}
 	if i := wanted.scheduler; i != nil {
-		args, err := schedulerArguments(i.node.Config, p.folder)
+		args, err := schedulerArguments(i.node.Config, p.folderOf(i.keys))
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, p.named("kube-scheduler", i.release, args))
+		all = append(all, p.named("kube-scheduler", *i, args))
 	}
 	return append(all, component{name: "kwok", path: p.config.Tools.Kwok, args: kwokArguments(p.folder)}), nil
 }
@@ -68,7 +72,11 @@ type clientProcesses struct {
 func (c *clientProcesses) operate(ctx context.Context, group *errgroup.Group) error {
 	c.plane.mu.Lock()
 	wanted := c.plane.wanted
+	err := c.plane.mountAll(wanted)
 	c.plane.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	components, err := c.plane.clientComponents(wanted)
 	if err != nil {
 		return err

@@ -8,11 +8,13 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/em-infra/em-infra/internal/atomicfile"
+	"github.com/siderolabs/talos/pkg/machinery/resources/secrets"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -37,14 +39,17 @@ type controlPlane struct {
 	prepared    chan struct{}
 	etcdAnswers atomic.Bool
 
+	keys string // the [fingerprint] of the configuration at the start
+
 	mu      sync.Mutex
 	wanted  lineup
-	servers []*apiServer // the oldest release first
+	servers []*apiServer        // the oldest release first
+	others  []keySet            // that are not those of the start
+	names   secrets.CertSANSpec // in the API servers' certificates
 
 	// The fields below are valid once the API is ready.
 	admin *kubernetes.Clientset
 	rest  *rest.Config // of admin
-	names string       // in the API server's certificate
 
 	accountsLock chan struct{} // has an item while a control plane serves the accounts for the Talos API
 }
@@ -54,7 +59,7 @@ type ports struct{ etcdClient, etcdPeer uint16 }
 
 func newControlPlane(dir string, config Config, nodes []talos.KubernetesNode) *controlPlane {
 	return &controlPlane{
-		folder: folder(dir), config: config, nodes: nodes, changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1), prepared: make(chan struct{}),
+		folder: folder(dir), config: config, nodes: nodes, keys: fingerprint(nodes[0].Config), changed: make(chan struct{}, 1), accountsLock: make(chan struct{}, 1), prepared: make(chan struct{}),
 	}
 }
 
@@ -127,19 +132,26 @@ func newClient(config *rest.Config) (*kubernetes.Clientset, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// renew writes a certificate for the API server when the names or addresses of the control planes have changed. The API
-// server reloads it by itself.
+// renew writes certificates for the API servers when the names or addresses of the control planes have changed. An API server reloads
+// its own by itself.
 func (p *controlPlane) renew(nodes []talos.KubernetesNode) error {
 	names, err := servingNames(nodes)
 	if err != nil {
 		return err
 	}
-	if text := fmt.Sprint(names.DNSNames, names.IPs); text != p.names {
-		if err := p.folder.writeServingCertificate(nodes[0].Config, names); err != nil {
-			return err
-		}
-		p.names = text
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if reflect.DeepEqual(names, p.names) {
+		return nil
 	}
+	errs := []error{p.folder.writeServingCertificate(nodes[0].Config, names)}
+	for _, other := range p.others {
+		errs = append(errs, other.folder.writeServingCertificate(other.config, names))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	p.names = names
 	return nil
 }
 

@@ -10,12 +10,22 @@ import (
 type instance struct {
 	release ControlPlane
 	node    talos.KubernetesNode
+	keys    string // [fingerprint] of that configuration
 }
 
-// lineup are the processes that the static pods of a cluster ask for. Control planes of one release share an API server, and all of
-// them share a controller manager and a scheduler, which are the leaders of a real cluster.
+func newInstance(release ControlPlane, node talos.KubernetesNode) instance {
+	return instance{release: release, node: node, keys: fingerprint(node.Config)}
+}
+
+// isSame reports whether two instances are one process.
+func (i instance) isSame(other instance) bool {
+	return i.release == other.release && i.keys == other.keys
+}
+
+// lineup are the processes that the static pods of a cluster ask for. Control planes of one release with the same keys share an API
+// server, and all of them share a controller manager and a scheduler, which are the leaders of a real cluster.
 type lineup struct {
-	// servers are the API servers, one for each release, the oldest first.
+	// servers are the API servers, one for each release and its keys, the oldest release first.
 	servers []instance
 	// manager and scheduler are nil if no control plane runs one.
 	manager, scheduler *instance
@@ -26,19 +36,19 @@ func (t Tools) lineup(runs []staticPodRun) lineup {
 	var l lineup
 	nodes := soundFirst(runs)
 	for _, node := range nodes[:max(1, len(serving(runs)))] {
-		release := t.releaseOf(node.Config.Cluster().APIServer().Image())
-		if !slices.ContainsFunc(l.servers, func(s instance) bool { return s.release == release }) {
-			l.servers = append(l.servers, instance{release, node})
+		server := newInstance(t.releaseOf(node.Config.Cluster().APIServer().Image()), node)
+		if !slices.ContainsFunc(l.servers, server.isSame) {
+			l.servers = append(l.servers, server)
 		}
 	}
-	slices.SortFunc(l.servers, func(a, b instance) int { return older(a.release, b.release) })
+	slices.SortStableFunc(l.servers, func(a, b instance) int { return older(a.release, b.release) })
 	for _, node := range nodes {
 		plane, cluster := node.Config.Machine().Controlplane(), node.Config.Cluster()
 		if !plane.ControllerManager().Disabled() {
-			l.manager = leader(l.manager, instance{t.releaseOf(cluster.ControllerManager().Image()), node})
+			l.manager = leader(l.manager, newInstance(t.releaseOf(cluster.ControllerManager().Image()), node))
 		}
 		if !plane.Scheduler().Disabled() {
-			l.scheduler = leader(l.scheduler, instance{t.releaseOf(cluster.Scheduler().Image()), node})
+			l.scheduler = leader(l.scheduler, newInstance(t.releaseOf(cluster.Scheduler().Image()), node))
 		}
 	}
 	return l

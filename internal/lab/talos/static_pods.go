@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cosi-project/runtime/pkg/resource"
+	"github.com/siderolabs/crypto/x509"
 	"github.com/siderolabs/talos/pkg/machinery/config"
 	configinterface "github.com/siderolabs/talos/pkg/machinery/config/config"
 	"github.com/siderolabs/talos/pkg/machinery/config/types/v1alpha1"
@@ -124,8 +125,9 @@ func authorizers(own []configinterface.AuthorizationConfigAuthorizer) []k8s.Auth
 	return all
 }
 
-// publishPodSecrets publishes the names in the API server's certificate. Other names mean another certificate, with which the
-// pods restart (secrets/kubernetes_cert_sans.go, k8s/render_secrets_static_pod.go).
+// publishPodSecrets publishes the names in the API server's certificate, and the keys of Kubernetes. Other keys mean other
+// kubeconfigs of the controller manager and the scheduler, which Talos makes anew with each change of them, and with those all pods
+// restart (secrets/kubernetes_cert_sans.go, secrets/root.go, secrets/kubernetes.go, k8s/render_secrets_static_pod.go).
 func (s *system) publishPodSecrets(cfg config.Provider, n nodeNetwork) error {
 	names := secrets.NewCertSAN(secrets.NamespaceName, secrets.CertSANKubernetesID)
 
@@ -148,11 +150,29 @@ func (s *system) publishPodSecrets(cfg config.Provider, n nodeNetwork) error {
 		return err
 	}
 
-	version := s.versionOf(names)
+	root := secrets.NewKubernetesRoot(secrets.KubernetesRootID)
+	if err := put(s, root, func(r *secrets.KubernetesRoot) { rootOf(cfg.Cluster(), r.TypedSpec()) }); err != nil {
+		return err
+	}
+
+	version := s.versionOf(root)
 
 	return put(s, k8s.NewSecretsStatus(k8s.ControlPlaneNamespaceName, k8s.StaticPodSecretsStaticPodID), func(r *k8s.SecretsStatus) {
 		r.TypedSpec().Ready, r.TypedSpec().Version = true, version
 	})
+}
+
+// rootOf sets the keys of Kubernetes (secrets/root.go, NewRootKubernetesController).
+func rootOf(cluster configinterface.ClusterConfig, spec *secrets.KubernetesRootSpec) {
+	*spec = secrets.KubernetesRootSpec{
+		Name: cluster.Name(), Endpoint: cluster.Endpoint(), CertSANs: cluster.CertSANs(), DNSDomain: cluster.Network().DNSDomain(),
+		IssuingCA: cluster.IssuingCA(), AcceptedCAs: cluster.AcceptedCAs(), AggregatorCA: cluster.AggregatorCA(), ServiceAccount: cluster.ServiceAccount(),
+		AESCBCEncryptionSecret: cluster.AESCBCEncryptionSecret(), SecretboxEncryptionSecret: cluster.SecretboxEncryptionSecret(),
+		BootstrapTokenID: cluster.Token().ID(), BootstrapTokenSecret: cluster.Token().Secret(),
+	}
+	if ca := cluster.IssuingCA(); ca != nil {
+		spec.AcceptedCAs = append(spec.AcceptedCAs, &x509.PEMEncodedCertificate{Crt: ca.Crt})
+	}
 }
 
 // staticPodVersions returns the published versions; none for a worker.

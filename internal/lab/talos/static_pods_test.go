@@ -33,6 +33,15 @@ func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 		c.ClusterConfig.APIServerConfig.CertSANs = append(c.ClusterConfig.APIServerConfig.CertSANs, "api.example.org")
 	}
 
+	token := func(c *v1alpha1.Config) {
+		name(c)
+		c.ClusterConfig.BootstrapToken = "abcdef.0123456789abcdef"
+	}
+	key := func(c *v1alpha1.Config) {
+		token(c)
+		c.ClusterConfig.ClusterAESCBCEncryptionSecret = "z01mye6j16bspJYtTB/5SFX8j7Ph4JXxM2Xuu4vsBPM="
+	}
+
 	for _, step := range []struct {
 		what                                 string
 		patch                                func(*v1alpha1.Config)
@@ -43,6 +52,8 @@ func TestStaticPodsAreRenderedAnewOnlyForWhatConcernsThem(t *testing.T) {
 		{"the audit policy", policy, "2", "1", "1211", "1"},
 		{"a name in its certificate", name, "2", "1", "1211", "2"},
 		{"nothing any more", name, "2", "1", "1211", "2"},
+		{"the token of joining kubelets", token, "2", "1", "1211", "3"},
+		{"a key for Secrets", key, "2", "1", "1211", "4"},
 	} {
 		_, err := c.admin(101).ApplyConfiguration(t.Context(), &machine.ApplyConfigurationRequest{
 			Data: c.controlPlane(step.patch), Mode: machine.ApplyConfigurationRequest_NO_REBOOT,
