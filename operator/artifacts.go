@@ -3,10 +3,12 @@ package operator
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/events"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
 	"github.com/em-infra/em-infra/internal/engine"
 	"github.com/em-infra/em-infra/internal/engine/state"
@@ -29,7 +31,7 @@ type recorder struct {
 
 func (s *session) recorder() recorder {
 	return recorder{
-		folder: artifacts.Folder{Dir: s.workspace.Artifacts, Keep: s.options.Keep}, stack: s.workspace.Stack, inventory: s.inventory,
+		folder: s.artifacts(), stack: s.workspace.Stack, inventory: s.inventory,
 		state: s.state, configured: &s.configured, secrets: s.secrets, now: s.clock.Now, emit: s.emit,
 	}
 }
@@ -37,7 +39,11 @@ func (s *session) recorder() recorder {
 // record runs an operation of the engine and writes its artifacts, whether it succeeds or fails. Each event is also passed to
 // watch, unless watch is nil.
 func (r recorder) record(ctx context.Context, command string, operate func(stream chan<- events.EngineEvent) error, watch func(events.EngineEvent)) error {
-	run, err := r.begin(ctx, command)
+	before, err := r.state.Seen(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := r.begin(before.Deployment, command)
 	if err != nil {
 		return err
 	}
@@ -47,7 +53,7 @@ func (r recorder) record(ctx context.Context, command string, operate func(strea
 			watch(event)
 		}
 	})
-	end := artifacts.End{Stack: r.stack, Command: command, Outcome: artifacts.Succeeded}
+	end := artifacts.End{Stack: r.stack, Command: command, Outcome: artifacts.Succeeded, Dependencies: state.Dependencies(before.Deployment)}
 	switch {
 	case failure == nil:
 	case ctx.Err() != nil:
@@ -62,12 +68,8 @@ func (r recorder) record(ctx context.Context, command string, operate func(strea
 	return failure
 }
 
-func (r recorder) begin(ctx context.Context, command string) (*artifacts.Run, error) {
-	before, err := r.state.Seen(ctx)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := state.SecretTexts(before.Deployment)
+func (r recorder) begin(before apitype.DeploymentV3, command string) (*artifacts.Run, error) {
+	secrets, err := state.SecretTexts(before)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +97,7 @@ func (r recorder) finish(ctx context.Context, run *artifacts.Run, end artifacts.
 	if err != nil {
 		return err
 	}
+	maps.Copy(end.Dependencies, state.Dependencies(after.Deployment))
 	return errors.Join(run.MachineConfigurations(r.configured.Over(applied)), run.Finish(end, secrets))
 }
 

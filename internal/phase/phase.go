@@ -41,6 +41,12 @@ func (p Phase) String() string { return names[p] }
 // MarshalText implements [encoding.TextMarshaler].
 func (p Phase) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *Phase) UnmarshalText(text []byte) (err error) {
+	*p, err = Parse(string(text))
+	return err
+}
+
 // Parse reads a phase's name.
 func Parse(name string) (Phase, error) {
 	var known []string

@@ -16,9 +16,10 @@ import (
 
 // Names in a run's folder.
 const (
+	// DirInventory has the files of the effective inventory.
+	DirInventory  = "inventory"
 	fileEvents    = "events.jsonl"
 	fileSummary   = "summary.json"
-	dirInventory  = "inventory"
 	dirMachines   = "machine-configurations"
 	privateFile   = 0o600
 	privateFolder = 0o700
@@ -96,7 +97,7 @@ func (f Folder) prune() error {
 }
 
 // Inventory writes the files of the effective inventory by their names.
-func (r *Run) Inventory(files map[string][]byte) error { return r.writeAll(dirInventory, files) }
+func (r *Run) Inventory(files map[string][]byte) error { return r.writeAll(DirInventory, files) }
 
 // MachineConfigurations writes the configuration of each node by its name, without the values that Talos treats as secrets.
 func (r *Run) MachineConfigurations(nodes map[string]string) error {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
 	"github.com/em-infra/em-infra/internal/phase"
 )
@@ -28,6 +29,9 @@ type End struct {
 	Outcome Outcome
 	// Error is the reason of a failure. Default: none.
 	Error string
+	// Dependencies are the resources that each resource depends on, before and after the run. Default: none, and then nothing is said
+	// about what waited for what.
+	Dependencies map[resource.URN][]resource.URN
 }
 
 // Summary is the content of summary.json.
@@ -64,6 +68,8 @@ type ResourceSummary struct {
 	// After is the beginning in seconds after the start of the run.
 	After   float64 `json:"after"`
 	Seconds float64 `json:"seconds"`
+	// WaitedFor is the resource whose operation was the last to end of those that it had to wait for; absent if there was none.
+	WaitedFor *Awaited `json:"waitedFor,omitempty"`
 }
 
 func (r *Run) summary(end End) Summary {
@@ -81,6 +87,7 @@ func (r *Run) summary(end End) Summary {
 		s.Resources = append(s.Resources, ResourceSummary{
 			Name: o.urn.Name(), Type: string(o.urn.Type()), Phase: of, Operation: o.kind, Outcome: o.outcome,
 			After: seconds(o.began.Sub(r.started)), Seconds: seconds(o.ended.Sub(o.began)),
+			WaitedFor: awaited(o, r.timeline.operations, end.Dependencies),
 		})
 		if spans[of] == nil {
 			spans[of] = &span{began: o.began}
